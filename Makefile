@@ -67,8 +67,8 @@ fuzz: ## Fuzz every target of fuzz/, FUZZ_TIME seconds each (default 60); findin
 soak: ## Random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
 	@scripts/soak.sh --time=$(or $(SOAK_TIME),600) $(if $(SOAK_SEED),--seed=$(SOAK_SEED)) $(SOAK)
 
-verdicts: ## Are ordinary runs called wrong? RUNS of them (default 200), in DIRECTORY
-	@scripts/verdicts.sh --runs=$(or $(RUNS),200) $(if $(DIRECTORY),--directory=$(DIRECTORY))
+verdicts: ## Are ordinary runs called wrong? RUNS of them (default 200), in DIRECTORY; TOLD sentences of each doubt are printed
+	@scripts/verdicts.sh --runs=$(or $(RUNS),200) $(if $(DIRECTORY),--directory=$(DIRECTORY)) $(if $(TOLD),--told=$(TOLD))
 
 compare-fio: ## Do what fio does? Tables of cases, then SECONDS of random jobs; SEED repeats them
 	@scripts/compare-fio.sh "$(SECONDS)" "$(SEED)"

@@ -1,6 +1,6 @@
 //! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
 
-use fathom_hosts::frames::{self, Kind};
+use fathom_hosts::frames::{Kind, Outgoing};
 use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::Direction;
 use fathom_stats::report::{JobReport, RunReport};
@@ -58,15 +58,17 @@ fn main() -> std::io::Result<()> {
 
 /// A greeting, a clock, a report.
 fn frames_of_a_host() -> std::io::Result<Vec<u8>> {
-    let mut bytes = vec![7];
+    // The first byte says how the frames are cut into pieces.
+    let mut frames = Outgoing::default();
     let mut job = JobReport { name: "a".to_owned(), clones: 1, ..JobReport::default() };
     job.sync.record(1000);
     let report = RunReport { jobs: vec![job], ..RunReport::default() };
     let hello = FromAgent::Hello(Hello { host_name: "a".to_owned(), ..Hello::default() });
-    let told = frames::append(&mut bytes, Kind::Word, &hello)
-        .and_then(|()| frames::append(&mut bytes, Kind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
-        .and_then(|()| frames::append(&mut bytes, Kind::Snapshot, &report));
-    told.map(|()| bytes).map_err(|mistake| std::io::Error::other(mistake.to_string()))
+    let told = frames
+        .append(Kind::Word, &hello)
+        .and_then(|()| frames.append(Kind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
+        .and_then(|()| frames.append(Kind::Snapshot, &report));
+    told.map(|()| [vec![7], frames.bytes].concat()).map_err(|mistake| std::io::Error::other(mistake.to_string()))
 }
 
 fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {

@@ -14,6 +14,8 @@ struct Settings {
     seed: u64,
     program: String,
     directory: String,
+    /// Sentences of each kind of doubt that are printed, to be checked against what the machine did.
+    told: usize,
 }
 
 /// Makes the runs. The error names those whose verdict is *wrong*, if they are too many.
@@ -26,6 +28,7 @@ pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
         .map_err(|error| format!("verdicts: {}: {error}", settings.directory))?;
     println!("verdicts: {} runs, seed {}, {}", settings.runs, settings.seed, program.path().display());
     let mut counts = BTreeMap::<String, u64>::new();
+    let mut doubts = BTreeMap::<String, Vec<String>>::new();
     let (mut wrong, mut without_doubts) = (Vec::new(), 0);
     for number in 0..settings.runs {
         let words = job(&mut Chance::new(settings.seed.wrapping_add(number)));
@@ -39,10 +42,17 @@ pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
         for finding in &findings {
             let word = |key: &str| finding[key].as_str().unwrap_or_default().to_owned();
             *counts.entry(format!("{} {}", word("severity"), word("code"))).or_default() += 1;
+            if finding["severity"] == "doubtful" {
+                doubts.entry(word("code")).or_default().push(format!("  {words}\n    {}", word("text")));
+            }
         }
     }
     println!("verdicts: {} of {} runs have no doubts; runs with a finding:", without_doubts, settings.runs);
     counts.iter().for_each(|(what, count)| println!("  {count:>6} {what}"));
+    for (code, told) in doubts.iter().filter(|_| settings.told > 0) {
+        println!("{code}:");
+        told.iter().take(settings.told).for_each(|line| println!("{line}"));
+    }
     let share = 100.0 * wrong.len() as f64 / settings.runs.max(1) as f64;
     println!("verdicts: {} runs ({share:.1} %) are called wrong", wrong.len());
     match share >= MOST_WRONG_PERCENT {
@@ -57,6 +67,7 @@ fn settings(options: &[String]) -> Result<Settings, String> {
         seed: 1,
         program: "target/release/fathom".to_owned(),
         directory: std::env::temp_dir().display().to_string(),
+        told: 0,
     };
     for option in options {
         let (name, value) = option.split_once('=').unwrap_or((option, ""));
@@ -65,6 +76,7 @@ fn settings(options: &[String]) -> Result<Settings, String> {
         match name {
             "--runs" => settings.runs = number()?,
             "--seed" => settings.seed = number()?,
+            "--told" => settings.told = number()? as usize,
             "--program" => settings.program = value.to_owned(),
             "--directory" => settings.directory = value.to_owned(),
             _ => return Err(format!("verdicts: unknown option {option}")),

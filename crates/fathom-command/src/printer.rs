@@ -58,7 +58,7 @@ impl Letters {
 }
 
 /// True for what a terminal obeys instead of showing it.
-fn steers(letter: char) -> bool {
+pub fn steers(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
         // Marks that turn the direction of writing, and breaks of lines and paragraphs.

@@ -3,6 +3,7 @@
 //! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
 
 mod ceph;
+mod client_files;
 mod cpuio;
 mod e4defrag;
 mod exec;
@@ -42,6 +43,7 @@ mod splice;
 mod sync;
 mod vsync;
 
+pub use client_files::client_files;
 pub use external::load;
 
 use fathom_run::EngineEntry;

@@ -66,6 +66,10 @@ impl Storage for Media {
         self.files.check(plan, entries)
     }
 
+    fn check_opened(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        self.files.check_opened(plan, entries)
+    }
+
     fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
         self.files.check_layout(entry)
     }

@@ -124,9 +124,10 @@ impl Engine for Offload {
             let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
             let started = thread.spawn(move || hand.work());
             offload.threads.push(started.map_err(|error| {
-                SetupError::new(error.into(), "pthread_create").with_advice(format!(
+                let errno = Errno::from(error);
+                SetupError::new(errno, "pthread_create").with_advice(format!(
                     "a smaller iodepth= needs fewer threads: {}",
-                    exhausted::processes()
+                    exhausted::processes(errno)
                 ))
             })?);
         }

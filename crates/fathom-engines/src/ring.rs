@@ -380,7 +380,7 @@ fn build_ring<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
             Ok(ring) => return Ok((ring, ring_features(setup, level))),
             // An older kernel does not know some of the flags.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && level != Level::Plain => {}
-            Err(error) => return Err(refused(error, instead)),
+            Err(error) => return Err(refused(error, entries, instead)),
         }
     }
 }
@@ -435,8 +435,13 @@ const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
 const FILTERED: &str = "a seccomp filter forbids io_uring here, as those of containers do: allow io_uring_setup, io_uring_enter and \
                         io_uring_register in its profile (or, for a try, --security-opt seccomp=unconfined)";
 
-fn refused(error: std::io::Error, instead: &str) -> SetupError {
+/// What to say where io_uring is not to be had; `instead` is what to use there.
+pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> SetupError {
     let errno = Errno::from(error);
+    // Another engine need not have this limit, but the job may as well stay with this one.
+    if errno.0 == libc::EINVAL && entries > exhausted::RING {
+        return SetupError::new(errno, "io_queue_init").with_advice(exhausted::ring(entries));
+    }
     let advice = match errno.0 {
         // The switch is there since 6.6 where the kernel was built with io_uring, so a filter answers in its place.
         libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
@@ -475,7 +480,7 @@ mod tests {
                     && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const rules) == 0
             };
             assert!(is_set, "{}", std::io::Error::last_os_error());
-            refused(io_uring::IoUring::new(8).err().expect("refused"), "ioengine=libaio").advice
+            refused(io_uring::IoUring::new(8).err().expect("refused"), 8, "ioengine=libaio").advice
         });
         thread.join().expect("a thread that ends")
     }

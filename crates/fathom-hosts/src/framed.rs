@@ -1,6 +1,6 @@
 //! A way with what is still to be written to it, and what has come of the next frame: what both of its ends have in common.
 
-use crate::frames::Splitter;
+use crate::frames::{Outgoing, Splitter};
 use crate::links::Pipe;
 use std::io;
 
@@ -14,7 +14,7 @@ pub(crate) struct Framed {
     /// What has come.
     pub(crate) splitter: Splitter,
     /// What is to be written.
-    pub(crate) queue: Vec<u8>,
+    pub(crate) queue: Outgoing,
 }
 
 /// What reading came to.
@@ -27,21 +27,21 @@ pub(crate) struct Taken {
 
 impl Framed {
     /// Frames over this way; the bytes go first.
-    pub(crate) fn new(pipe: Box<dyn Pipe>, queue: Vec<u8>) -> Framed {
-        Framed { pipe, splitter: Splitter::default(), queue }
+    pub(crate) fn new(pipe: Box<dyn Pipe>, first: Vec<u8>) -> Framed {
+        Framed { pipe, splitter: Splitter::default(), queue: Outgoing::after(first) }
     }
 
     /// Something has not left this side yet. A way may have something to send before any frame.
     pub(crate) fn has_more(&self) -> bool {
-        !self.queue.is_empty() || !self.pipe.is_flushed()
+        !self.queue.bytes.is_empty() || !self.pipe.is_flushed()
     }
 
     /// Writes what goes without waiting.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         while self.has_more() {
-            match self.pipe.write(&self.queue) {
+            match self.pipe.write(&self.queue.bytes) {
                 Ok(0) => break,
-                Ok(count) => drop(self.queue.drain(..count)),
+                Ok(count) => drop(self.queue.bytes.drain(..count)),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),

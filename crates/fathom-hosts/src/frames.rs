@@ -1,5 +1,9 @@
-//! Frames: the length of the body (4 bytes, little-endian), its kind (1 byte), the body. Bodies are MessagePack, whose maps name
-//! their fields, so that a field more or less is no misunderstanding.
+//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's number (4 bytes), one of the
+//! body (4 bytes), the body. Numbers are little-endian, and frames are counted from 0 in each direction. Bodies are MessagePack, whose
+//! maps name their fields, so that a field more or less is no misunderstanding.
+//!
+//! A figure of a report could be any other, so nothing but a checksum (CRC-32C) shows that a byte was changed, or a frame left out,
+//! repeated or moved. That of the header comes first: a wrong length would be waited for.
 //!
 //! Reports have kinds of their own: whoever receives one every second and needs the last one alone decodes no other.
 
@@ -9,8 +13,10 @@ use std::fmt;
 
 /// Most bytes of a body. A report of a thousand jobs has some 20 MiB.
 pub const MOST_BYTES: usize = 256 << 20;
+/// Most bytes of a body from a controller that has shown no keys.
+pub const MOST_BYTES_WITHOUT_KEYS: usize = 16 << 20;
 /// Bytes before a body.
-const HEADER: usize = 5;
+const HEADER: usize = 13;
 
 /// What the body of a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,10 +41,14 @@ pub struct Frame {
 /// What is wrong with bytes that should be frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// The length is beyond [`MOST_BYTES`].
+    /// The length is beyond the most that is taken.
     TooLong(usize),
+    /// The checksum is another one.
+    Changed,
     /// There is no such kind.
     UnknownKind(u8),
+    /// It has no place where it came.
+    OutOfOrder(&'static str),
     /// The body cannot be read.
     Body(String),
 }
@@ -47,7 +57,11 @@ impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Mistake::TooLong(bytes) => write!(formatter, "it announces {bytes} bytes at once"),
+            Mistake::Changed => {
+                formatter.write_str("what it sends was changed on the way, or a part of it is missing")
+            }
             Mistake::UnknownKind(kind) => write!(formatter, "it sends frames of kind {kind}"),
+            Mistake::OutOfOrder(what) => write!(formatter, "it sends {what} when that has no place"),
             Mistake::Body(error) => write!(formatter, "it sends what cannot be read ({error})"),
         }
     }
@@ -64,23 +78,54 @@ impl Kind {
     }
 }
 
-/// Appends a frame to what is to be sent.
-pub fn append<T: Serialize>(queue: &mut Vec<u8>, kind: Kind, value: &T) -> Result<(), Mistake> {
-    let start = queue.len();
-    queue.extend_from_slice(&[0; 4]);
-    queue.push(kind as u8);
-    let written = write(queue, value);
-    let length = queue.len() - start - HEADER;
-    if let Err(mistake) = written.and_then(|()| within(length)) {
-        queue.truncate(start);
-        return Err(mistake);
-    }
-    queue[start..start + 4].copy_from_slice(&(length as u32).to_le_bytes());
-    Ok(())
+/// The first bytes of the frame of this number.
+fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
+    let sum = crc32c::crc32c(&number.to_le_bytes());
+    let sum = crc32c::crc32c_append(sum, &length.to_le_bytes());
+    let sum = crc32c::crc32c_append(sum, &[kind]);
+    let mut bytes = [0; HEADER];
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    bytes[4] = kind;
+    bytes[5..9].copy_from_slice(&sum.to_le_bytes());
+    bytes[9..].copy_from_slice(&body_sum.to_le_bytes());
+    bytes
 }
 
-fn within(length: usize) -> Result<(), Mistake> {
-    if length > MOST_BYTES { Err(Mistake::TooLong(length)) } else { Ok(()) }
+/// Frames that are to be sent.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// What is still to be written.
+    pub bytes: Vec<u8>,
+    /// The number of the next frame.
+    next: u32,
+}
+
+impl Outgoing {
+    /// These bytes go before the first frame.
+    pub fn after(bytes: Vec<u8>) -> Outgoing {
+        Outgoing { bytes, next: 0 }
+    }
+
+    /// Appends a frame.
+    pub fn append<T: Serialize>(&mut self, kind: Kind, value: &T) -> Result<(), Mistake> {
+        let queue = &mut self.bytes;
+        let start = queue.len();
+        queue.extend_from_slice(&[0; HEADER]);
+        let written = write(queue, value);
+        let length = queue.len() - start - HEADER;
+        if let Err(mistake) = written.and_then(|()| within(length, MOST_BYTES)) {
+            queue.truncate(start);
+            return Err(mistake);
+        }
+        let header = header(self.next, length as u32, kind as u8, crc32c::crc32c(&queue[start + HEADER..]));
+        queue[start..start + HEADER].copy_from_slice(&header);
+        self.next = self.next.wrapping_add(1);
+        Ok(())
+    }
+}
+
+fn within(length: usize, most: usize) -> Result<(), Mistake> {
+    if length > most { Err(Mistake::TooLong(length)) } else { Ok(()) }
 }
 
 /// Appends a body alone, for ways that have frames of their own.
@@ -95,13 +140,28 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Mistake> {
 }
 
 /// Bytes that have arrived, cut into frames.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Splitter {
     bytes: Vec<u8>,
     used: usize,
+    /// Most bytes of a body.
+    most: usize,
+    /// The number of the next frame.
+    next: u32,
+}
+
+impl Default for Splitter {
+    fn default() -> Splitter {
+        Splitter::up_to(MOST_BYTES)
+    }
 }
 
 impl Splitter {
+    /// For frames whose bodies have at most `most` bytes.
+    pub fn up_to(most: usize) -> Splitter {
+        Splitter { bytes: Vec::new(), used: 0, most, next: 0 }
+    }
+
     /// Takes in what has arrived.
     pub fn add(&mut self, bytes: &[u8]) {
         if self.used > 0 && self.used >= self.bytes.len() / 2 {
@@ -114,13 +174,24 @@ impl Splitter {
     /// The next frame; `None` if it is not whole yet. Memory grows with what arrives, not with what is announced.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Mistake> {
         let rest = &self.bytes[self.used..];
-        let Some(&[a, b, c, d, kind]) = rest.first_chunk::<HEADER>() else { return Ok(None) };
-        let length = u32::from_le_bytes([a, b, c, d]) as usize;
-        within(length)?;
-        let kind = Kind::of(kind)?;
-        let Some(body) = rest.get(HEADER..HEADER + length) else { return Ok(None) };
-        let frame = Frame { kind, body: body.to_vec() };
-        self.used += HEADER + length;
+        // What is not a frame may be shorter than a header.
+        let Some(&[a, b, c, d, kind]) = rest.first_chunk() else { return Ok(None) };
+        let length = u32::from_le_bytes([a, b, c, d]);
+        within(length as usize, self.most)?;
+        let known = Kind::of(kind)?;
+        let Some((head, rest)) = rest.split_first_chunk::<HEADER>() else { return Ok(None) };
+        let [.., e, f, g, h] = *head;
+        let sum = u32::from_le_bytes([e, f, g, h]);
+        if *head != header(self.next, length, kind, sum) {
+            return Err(Mistake::Changed);
+        }
+        let Some(body) = rest.get(..length as usize) else { return Ok(None) };
+        if crc32c::crc32c(body) != sum {
+            return Err(Mistake::Changed);
+        }
+        let frame = Frame { kind: known, body: body.to_vec() };
+        self.next = self.next.wrapping_add(1);
+        self.used += HEADER + frame.body.len();
         Ok(Some(frame))
     }
 
@@ -150,18 +221,18 @@ mod tests {
             direction.clat.sum_of_squares = u128::MAX;
         });
         let report = RunReport { jobs: vec![job], ..RunReport::default() };
-        let mut queue = Vec::new();
-        append(&mut queue, Kind::Result, &report).expect("can be written");
+        let mut outgoing = Outgoing::default();
+        outgoing.append(Kind::Result, &report).expect("can be written");
         let mut splitter = Splitter::default();
-        splitter.add(&queue);
+        splitter.add(&outgoing.bytes);
         let frame = splitter.next_frame().expect("a frame").expect("whole");
         assert_eq!(frame.kind, Kind::Result);
         assert_eq!(read::<RunReport>(&frame.body).expect("a report"), report);
         let log = FromAgent::Log { name: "a".to_owned(), bytes: Bytes(vec![200; 1000]) };
-        let mut queue = Vec::new();
-        append(&mut queue, Kind::Word, &log).expect("can be written");
-        assert!(queue.len() < 1100, "bytes are sent as bytes: {}", queue.len());
-        assert_eq!(read::<FromAgent>(&queue[HEADER..]).expect("a word"), log);
+        let mut outgoing = Outgoing::default();
+        outgoing.append(Kind::Word, &log).expect("can be written");
+        assert!(outgoing.bytes.len() < 1100, "bytes are sent as bytes: {}", outgoing.bytes.len());
+        assert_eq!(read::<FromAgent>(&outgoing.bytes[HEADER..]).expect("a word"), log);
     }
 
     #[test]
@@ -170,9 +241,39 @@ mod tests {
         splitter.add(b"Last login: yesterday\n");
         assert!(matches!(splitter.next_frame(), Err(Mistake::TooLong(_))));
         let mut splitter = Splitter::default();
-        splitter.add(&[1, 0, 0, 0, 9, 0]);
+        splitter.add(&[1, 0, 0, 0, 9]);
         assert_eq!(splitter.next_frame(), Err(Mistake::UnknownKind(9)));
         assert!(matches!(read::<ToAgent>(&[0xc1]), Err(Mistake::Body(_))));
+    }
+
+    #[test]
+    fn frames_that_are_missing_repeated_or_moved_are_noticed() {
+        let frame = |stage| {
+            let mut outgoing = Outgoing::default();
+            (0..=stage).for_each(|at_ns| {
+                outgoing.bytes.clear();
+                outgoing
+                    .append(Kind::Word, &ToAgent::Go { stage, at_ns: at_ns.into() })
+                    .expect("can be written");
+            });
+            outgoing.bytes
+        };
+        let arrived = |numbers: &[u32]| {
+            let mut splitter = Splitter::default();
+            numbers.iter().for_each(|number| splitter.add(&frame(*number)));
+            numbers.iter().take_while(|_| matches!(splitter.next_frame(), Ok(Some(_)))).count()
+        };
+        assert_eq!(arrived(&[0, 1, 2]), 3);
+        for (numbers, whole) in [(&[0, 2][..], 1), (&[0, 0, 1], 1), (&[1, 0], 0), (&[0, 2, 1], 1)] {
+            assert_eq!(arrived(numbers), whole, "{numbers:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_body_is_refused_before_it_arrives() {
+        let mut splitter = Splitter::up_to(MOST_BYTES_WITHOUT_KEYS);
+        splitter.add(&[&(MOST_BYTES as u32).to_le_bytes()[..], &[0]].concat());
+        assert_eq!(splitter.next_frame(), Err(Mistake::TooLong(MOST_BYTES)));
     }
 
     proptest! {
@@ -181,12 +282,13 @@ mod tests {
             names in prop::collection::vec("[a-z]{0,300}", 1..8),
             cuts in prop::collection::vec(1usize..200, 1..50),
         ) {
-            let mut queue = Vec::new();
+            let mut outgoing = Outgoing::default();
             for name in &names {
                 let hello = FromAgent::Hello(Hello { host_name: name.clone(), ..Hello::default() });
-                append(&mut queue, Kind::Word, &hello).expect("can be written");
+                outgoing.append(Kind::Word, &hello).expect("can be written");
             }
-            let (mut splitter, mut arrived, mut rest) = (Splitter::default(), Vec::new(), &queue[..]);
+            let (mut splitter, mut arrived, mut rest) =
+                (Splitter::default(), Vec::new(), &outgoing.bytes[..]);
             let mut cuts = cuts.iter().cycle();
             while !rest.is_empty() {
                 let (piece, later) = rest.split_at((*cuts.next().expect("endless")).min(rest.len()));
@@ -201,6 +303,23 @@ mod tests {
                 other => panic!("{other:?}"),
             }).collect();
             prop_assert_eq!(names_back, names);
+        }
+
+        #[test]
+        fn a_changed_byte_is_noticed(at in any::<prop::sample::Index>(), bits in 1u8..=255) {
+            let mut outgoing = Outgoing::default();
+            (0..3).for_each(|_| outgoing.append(Kind::Word, &ToAgent::Stop).expect("can be written"));
+            let mut bytes = outgoing.bytes;
+            bytes.push(0);
+            let at = at.index(bytes.len() - 1);
+            bytes[at] ^= bits;
+            let mut splitter = Splitter::default();
+            splitter.add(&bytes);
+            let mut arrived = 0;
+            while let Ok(Some(_)) = splitter.next_frame() {
+                arrived += 1;
+            }
+            prop_assert!(arrived < 3);
         }
 
         #[test]

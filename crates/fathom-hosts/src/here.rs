@@ -28,12 +28,16 @@ pub fn why_not_started(error: &StartError) -> String {
         StartError::Log { path, errno } => {
             format!("cannot write the log {}: {errno}; nothing was run", path.display())
         }
+        StartError::Signals(refused) => match refused.advice() {
+            None => why_not_started(&StartError::System(refused.errno)),
+            Some(_) => format!("the run cannot start: {refused}"),
+        },
         StartError::System(errno) => format!(
             "the run cannot start: {errno}; {}",
             match errno.0 {
                 libc::EMFILE | libc::ENFILE => exhausted::open_files(*errno).unwrap_or_default(),
                 libc::ENOMEM => exhausted::memory(),
-                _ => exhausted::processes(),
+                _ => exhausted::processes(*errno),
             }
         ),
     }

@@ -9,6 +9,7 @@ use crate::links::Connection;
 use crate::links::tcp::Listener;
 use crate::links::tls::TlsPipe;
 use crate::protocol::{FromAgent, Hello, Join, ToAgent};
+use crate::strangers::Strangers;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use sha2::{Digest, Sha256};
@@ -18,8 +19,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(250);
 /// Those who wait are spoken to this often, so that they know that somebody is there.
 const GREET_EVERY: Duration = Duration::from_secs(5);
-/// How long a stranger may take to say who it is, and how many may do so at a time.
-const INTRODUCTION: Duration = Duration::from_secs(20);
+/// Those who have not said who they are yet.
 const MOST_STRANGERS: usize = 1024;
 
 /// An agent that has joined.
@@ -30,13 +30,6 @@ pub struct Joined {
     pub hello: Hello,
     /// As whom it joined.
     pub join: Join,
-}
-
-/// Somebody who has connected and not yet said who it is.
-struct Stranger {
-    connection: Connection,
-    from: String,
-    since: Instant,
 }
 
 /// Waits until so many agents have joined; they come in the order of their ranks, those without in the order of their names. `say`
@@ -52,7 +45,8 @@ pub fn gather(
     listener.set_nonblocking(true).map_err(|error| error.to_string())?;
     let begun = Instant::now();
     let mut greeted = Instant::now();
-    let (mut strangers, mut joined): (Vec<Stranger>, Vec<Joined>) = (Vec::new(), Vec::new());
+    let (mut strangers, mut joined): (Strangers<Connection>, Vec<Joined>) =
+        (Strangers::up_to(MOST_STRANGERS), Vec::new());
     while joined.len() < wanted {
         if interrupted() {
             return Err(format!("the run was stopped when {} of {wanted} hosts had joined", joined.len()));
@@ -62,12 +56,17 @@ pub fn gather(
             return Err(format!("only {} of {wanted} hosts have joined in {seconds} s", joined.len()));
         }
         while let Ok((socket, from)) = listener.accept() {
-            match TlsPipe::accept(socket, keys) {
-                Ok(pipe) if strangers.len() < MOST_STRANGERS => {
-                    let connection = Connection::new(Box::new(pipe));
-                    strangers.push(Stranger { connection, from, since: Instant::now() });
+            let address = socket.peer();
+            let gone = match TlsPipe::accept(socket, keys) {
+                Ok(pipe) => strangers.admit(Connection::new(Box::new(pipe)), from, address),
+                Err(problem) => {
+                    say(&format!("fathom: {from} was not let in: {problem}"));
+                    None
                 }
-                _ => say(&format!("fathom: {from} was turned away: too many connect at a time")),
+            };
+            if let Some(mut gone) = gone {
+                say(&format!("fathom: {} was not let in: too many connect at a time", gone.from));
+                gone.way.close();
             }
         }
         introduce(&mut strangers, &mut joined, keys, wanted, say);
@@ -85,9 +84,9 @@ pub fn gather(
     Ok(joined)
 }
 
-fn wait(listener: &Listener, strangers: &[Stranger], joined: &[Joined]) {
+fn wait(listener: &Listener, strangers: &Strangers<Connection>, joined: &[Joined]) {
     let own = Awaited { socket: listener.descriptor(), to_send: false };
-    let strangers = strangers.iter().flat_map(|stranger| stranger.connection.descriptors());
+    let strangers = strangers.iter().flat_map(|stranger| stranger.way.descriptors());
     let joined = joined.iter().flat_map(|agent| agent.connection.descriptors());
     let awaited: Vec<Awaited> = [own].into_iter().chain(strangers).chain(joined).collect();
     wait_for_any_of_many(&awaited, LOOK);
@@ -95,40 +94,36 @@ fn wait(listener: &Listener, strangers: &[Stranger], joined: &[Joined]) {
 
 /// Makes agents of those strangers who have said who they are.
 fn introduce(
-    strangers: &mut Vec<Stranger>,
+    strangers: &mut Strangers<Connection>,
     joined: &mut Vec<Joined>,
     keys: &Keys,
     wanted: usize,
     say: &mut dyn FnMut(&str),
 ) {
-    let mut left = Vec::new();
-    for mut stranger in strangers.drain(..) {
-        stranger.connection.advance();
-        let frame = stranger.connection.next_frame();
+    for mut stranger in strangers.take() {
+        stranger.way.advance();
+        let frame = stranger.way.next_frame();
         let from = &stranger.from;
         let refused = match frame {
             Some(frame) => {
                 match hello_of(&frame).and_then(|hello| is_welcome(&hello, joined, keys, wanted)) {
                     Ok((hello, join)) => {
-                        joined.push(Joined { connection: stranger.connection, hello, join });
+                        joined.push(Joined { connection: stranger.way, hello, join });
                         continue;
                     }
                     Err(reason) => reason,
                 }
             }
-            None if stranger.connection.end().is_some() => {
-                stranger.connection.end().unwrap_or_default().to_owned()
-            }
-            None if stranger.since.elapsed() > INTRODUCTION => "it did not say who it is".to_owned(),
+            None if stranger.way.end().is_some() => stranger.way.end().unwrap_or_default().to_owned(),
+            None if stranger.is_late() => "it did not say who it is".to_owned(),
             None => {
-                left.push(stranger);
+                strangers.put_back(stranger);
                 continue;
             }
         };
         say(&format!("fathom: {from} was not let in: {refused}"));
-        stranger.connection.close();
+        stranger.way.close();
     }
-    *strangers = left;
 }
 
 fn hello_of(frame: &frames::Frame) -> Result<Hello, String> {
@@ -143,7 +138,10 @@ fn hello_of(frame: &frames::Frame) -> Result<Hello, String> {
 }
 
 fn is_welcome(hello: &Hello, joined: &[Joined], keys: &Keys, wanted: usize) -> Result<(Hello, Join), String> {
-    let join = hello.join.clone().ok_or("it does not want to join")?;
+    let mut join = hello.join.clone().ok_or("it does not want to join")?;
+    // They stand in lines of others.
+    let texts = join.groups.iter_mut().chain([&mut join.name]);
+    texts.for_each(|text| text.retain(|letter| !letter.is_control()));
     // Digests take the same time to compare wherever they differ first.
     if Sha256::digest(&join.token) != Sha256::digest(&keys.token) {
         return Err("it has the token of another run".to_owned());

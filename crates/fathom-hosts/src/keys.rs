@@ -7,6 +7,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fathom_sys::credentials;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::Ed25519KeyPair;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -23,8 +24,8 @@ use rustls::version::TLS13;
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use serde::{Deserialize, Serialize};
 use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -109,6 +110,13 @@ fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
     PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(private.to_vec()))
 }
 
+/// Whether a file of this owner, group and mode is private to its reader. An orchestrator that mounts a secret for a user
+/// without a name there makes it root's, and readable by a group that the user has for this.
+fn is_private(owner: u32, group: u32, mode: u32, own_groups: &[u32]) -> bool {
+    let is_of_group = owner == 0 && mode & 0o037 == 0 && own_groups.contains(&group);
+    mode & 0o077 == 0 || is_of_group
+}
+
 fn now_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
@@ -134,13 +142,17 @@ impl Keys {
     /// Reads a file of keys for this role. The error says what is wrong with it.
     pub fn read(path: &Path, role: Role) -> Result<Keys, String> {
         let place = path.display();
-        let text = fs::read_to_string(path).map_err(|error| format!("{place}: {error}"))?;
-        let mode = fs::metadata(path).map_err(|error| format!("{place}: {error}"))?.permissions().mode();
-        if mode & 0o077 != 0 {
+        let failed = |error: io::Error| format!("{place}: {error}");
+        let mut file = fs::File::open(path).map_err(failed)?;
+        // Of what was opened, whatever the name leads to meanwhile.
+        let found = file.metadata().map_err(failed)?;
+        if !is_private(found.uid(), found.gid(), found.mode(), &credentials::groups()) {
             return Err(format!(
                 "{place}: others can read these keys; chmod 600 {place}, if they have not already"
             ));
         }
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(failed)?;
         let mut keys: Keys = serde_json::from_str(&text)
             .map_err(|_| format!("{place}: this is no file of keys; fathom keys makes them"))?;
         if keys.role != role {
@@ -325,6 +337,24 @@ impl ClientCertVerifier for ThatKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_group_may_read_what_root_gave_it() {
+        let own = [7, 65534];
+        assert!(is_private(1000, 7, 0o600, &own) && is_private(0, 0, 0o400, &own));
+        assert!(is_private(0, 7, 0o440, &own) && is_private(0, 65534, 0o640, &own));
+        for (owner, group, mode) in [
+            // Another user's, another group's, one that others read, and one that the group may change.
+            (1000, 7, 0o440),
+            (0, 8, 0o440),
+            (0, 7, 0o444),
+            (0, 7, 0o460),
+            (0, 7, 0o604),
+        ] {
+            assert!(!is_private(owner, group, mode, &own), "{owner} {group} {mode:o}");
+        }
+    }
 
     #[test]
     fn files_are_for_one_role_one_owner_and_one_run() {

@@ -20,3 +20,5 @@ pub mod listening;
 pub mod output;
 pub mod planning;
 pub mod protocol;
+mod strangers;
+mod texts;

@@ -1,17 +1,44 @@
-//! A process that listens and has one process more for each controller that connects: jobs need a process with one thread, and
-//! what happens to one controller's does not concern another's.
+//! A process that listens and has one process more for each controller that has proved who it is: jobs need a process with one
+//! thread, and what happens to one controller's does not concern another's.
+//!
+//! Proofs are given here, before there is a process. So a silent connection costs a socket for a while, and takes the
+//! place of no controller.
 
-use crate::links::tcp::Listener;
-use fathom_sys::process;
-use fathom_sys::signal::SignalQueue;
+use crate::keys::Keys;
+use crate::links::Pipe;
+use crate::links::identity;
+use crate::links::tcp::{Listener, PlainPipe, Socket};
+use crate::links::tls::TlsPipe;
+use crate::strangers::{Stranger, Strangers};
+use fathom_sys::process::{self, Fork};
+use fathom_sys::signal::{self, SignalQueue};
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
-use std::process::{Child, Command, Stdio};
+use std::io::{self, Write};
 use std::time::Duration;
 
 /// Longest time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
 /// Controllers at a time.
 const MOST_CONTROLLERS: usize = 64;
+/// Those who have not proved who they are yet; a process may have 1024 files open, unless its user says otherwise.
+const MOST_STRANGERS: usize = 512;
+
+/// Who is served.
+pub enum Entry {
+    /// Who has these keys.
+    Keys(Box<Keys>),
+    /// On this machine the user of this process and root, whom the kernel tells from others.
+    OwnUser,
+    /// Everyone who connects.
+    Anyone,
+}
+
+impl Entry {
+    /// With keys those who have them, otherwise the user on this machine.
+    pub fn of(keys: Option<Keys>) -> Entry {
+        keys.map_or(Entry::OwnUser, |keys| Entry::Keys(Box::new(keys)))
+    }
+}
 
 /// What becomes of runs when the process that listens is told to end. It waits for them in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,48 +49,163 @@ pub enum AtEnd {
     RunsEndThemselves,
 }
 
-/// Listens until a signal ends it. `serve` gives the command that serves a connection on its standard input. `say` gets a line on
-/// each one that cannot be served.
+/// A process that listens.
+struct Listening<'a> {
+    listener: &'a Listener,
+    signals: &'a SignalQueue,
+    entry: &'a Entry,
+    /// Processes that serve controllers.
+    children: Vec<u32>,
+    strangers: Strangers<TlsPipe>,
+    /// Those among them who have just proved who they are.
+    known: Vec<Stranger<TlsPipe>>,
+    is_ending: bool,
+}
+
+/// What the process of a controller does: serves it, and gives its own exit status.
+pub type Serve<'a> = dyn FnMut(Box<dyn Pipe>, &str) -> i32 + 'a;
+
+/// Listens until a signal ends it. `serve` serves a connection, in a new process. `say` gets a line on each one that cannot be
+/// served. The calling process must have one thread.
 pub fn listen(
     listener: &Listener,
+    entry: &Entry,
     signals: &SignalQueue,
     at_end: AtEnd,
-    serve: &dyn Fn(&str) -> Command,
+    serve: &mut Serve<'_>,
     say: &mut dyn FnMut(&str),
-) -> std::io::Result<()> {
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
+    let strangers = Strangers::up_to(MOST_STRANGERS);
+    let (children, known) = (Vec::new(), Vec::new());
+    let mut own = Listening { listener, signals, entry, children, strangers, known, is_ending: false };
     let mut at_end = at_end;
-    let mut children: Vec<Child> = Vec::new();
-    let mut is_ending = false;
     loop {
-        // What cannot be asked is gone.
-        children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
+        while let Some((pid, ..)) = process::reap_one() {
+            own.children.retain(|child| *child != pid);
+        }
         if signals.asked_to_end().is_some() {
-            is_ending = true;
+            own.is_ending = true;
+            own.strangers.clear();
         }
-        if is_ending && at_end == AtEnd::RunsAreStopped {
+        if own.is_ending && at_end == AtEnd::RunsAreStopped {
             at_end = AtEnd::RunsEndThemselves;
-            children.iter().for_each(|child| process::kill(child.id(), libc::SIGTERM));
+            own.children.iter().for_each(|child| process::kill(*child, libc::SIGTERM));
         }
-        if is_ending && children.is_empty() {
+        if own.is_ending && own.children.is_empty() {
             return Ok(());
         }
-        while let Ok((socket, from)) = listener.accept() {
-            if is_ending || children.len() >= MOST_CONTROLLERS {
-                say(&format!(
-                    "{from} was turned away: {MOST_CONTROLLERS} are served already, or the end has come"
-                ));
-                continue;
-            }
-            let mut command = serve(&from);
-            match command.stdin(Stdio::from(socket.into_descriptor())).spawn() {
-                Ok(child) => children.push(child),
-                Err(error) => say(&format!("{from} cannot be served: no process: {error}")),
-            }
-        }
-        let own = [listener.descriptor(), signals.descriptor()];
-        let awaited: Vec<Awaited> =
-            own.into_iter().map(|socket| Awaited { socket, to_send: false }).collect();
+        own.accept(serve, say);
+        own.hear_proofs(serve, say);
+        own.wait();
+    }
+}
+
+impl Listening<'_> {
+    fn wait(&self) {
+        let own = [self.listener.descriptor(), self.signals.descriptor()];
+        let own = own.into_iter().map(|socket| Awaited { socket, to_send: false });
+        let strangers = self.strangers.iter().flat_map(|stranger| stranger.way.descriptors(false));
+        let awaited: Vec<Awaited> = own.chain(strangers).collect();
         wait_for_any_of_many(&awaited, LOOK);
     }
+
+    fn accept(&mut self, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
+        loop {
+            let (socket, from) = match self.listener.accept() {
+                Ok(accepted) => accepted,
+                Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
+                    match self.strangers.evict() {
+                        Some(stranger) => turn_away(stranger, "there are too many open files", say),
+                        // The kernel keeps those who connect.
+                        None => return std::thread::sleep(LOOK),
+                    }
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                // It was gone before it was accepted.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
+                Err(_) => return std::thread::sleep(LOOK),
+            };
+            if self.is_ending {
+                say(&format!("{from} was turned away: the end has come"));
+                continue;
+            }
+            self.receive(socket, from, serve, say);
+        }
+    }
+
+    /// Serves who is known, and has others prove who they are.
+    fn receive(&mut self, socket: Socket, from: String, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
+        match self.entry {
+            Entry::Keys(keys) => {
+                let address = socket.peer();
+                match TlsPipe::accept(socket, keys) {
+                    Ok(pipe) => {
+                        if let Some(gone) = self.strangers.admit(pipe, from, address) {
+                            turn_away(gone, "too many connect at a time", say);
+                        }
+                    }
+                    Err(problem) => say(&format!("{from} cannot be served: {problem}")),
+                }
+            }
+            Entry::OwnUser => match identity::check(&socket) {
+                Ok(()) => self.begin(Box::new(PlainPipe::new(socket)), &from, serve, say),
+                Err(reason) => {
+                    say(&format!("{from} was turned away: {reason}"));
+                    // It stands before a greeting, where a controller looks for the reason.
+                    let mut socket = socket;
+                    let _ = writeln!(socket, "{reason}");
+                }
+            },
+            Entry::Anyone => self.begin(Box::new(PlainPipe::new(socket)), &from, serve, say),
+        }
+    }
+
+    /// Serves those who have proved who they are, and lets go of those who cannot.
+    fn hear_proofs(&mut self, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
+        for mut stranger in self.strangers.take() {
+            match stranger.way.advance() {
+                Ok(true) => self.known.push(stranger),
+                Ok(false) if stranger.is_late() => turn_away(stranger, "it did not say who it is", say),
+                Ok(false) => self.strangers.put_back(stranger),
+                Err(error) => turn_away(stranger, &error.to_string(), say),
+            }
+        }
+        while let Some(stranger) = self.known.pop() {
+            self.begin(Box::new(stranger.way), &stranger.from, serve, say);
+        }
+    }
+
+    /// Begins a process for a controller.
+    fn begin(
+        &mut self,
+        mut pipe: Box<dyn Pipe>,
+        from: &str,
+        serve: &mut Serve<'_>,
+        say: &mut dyn FnMut(&str),
+    ) {
+        if self.children.len() >= MOST_CONTROLLERS {
+            say(&format!("{from} was turned away: {MOST_CONTROLLERS} are served already"));
+            return pipe.close();
+        }
+        match process::fork_without_threads() {
+            Ok(Fork::Parent(pid)) => self.children.push(pid),
+            Ok(Fork::Child) => {
+                // A connection ends when the last process closes it, and a port is free when none listens.
+                self.strangers.clear();
+                self.known.clear();
+                process::detach_stream(self.listener.descriptor());
+                process::detach_stream(0);
+                signal::unblock(&signal::OF_USERS);
+                process::exit_now(serve(pipe, from))
+            }
+            Err(errno) => say(&format!("{from} cannot be served: no process: {errno}")),
+        }
+    }
+}
+
+fn turn_away(mut stranger: Stranger<TlsPipe>, reason: &str, say: &mut dyn FnMut(&str)) {
+    say(&format!("{} was turned away: {reason}", stranger.from));
+    stranger.way.close();
 }

@@ -6,12 +6,23 @@ use fathom_run::supervisor::{Idleness, Options};
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource};
 use fathom_spec::{IdleProfile, Message, Outcome, ProgramOptions, RunSpec, Source, Trigger};
 
-/// The jobs as this machine understands them; otherwise lines that say why it does not.
+/// The jobs as this machine understands them, and its plan for them; otherwise lines that say why it does not.
 pub fn understood(
     invocation: &Invocation,
     place: &HostPlace,
     machine: &dyn Source,
 ) -> Result<(RunSpec, Plan), Vec<String>> {
+    let spec = read(invocation, place, machine)?;
+    let plan = planned(&spec)?;
+    Ok((spec, plan))
+}
+
+/// The jobs as this machine understands them.
+pub fn read(
+    invocation: &Invocation,
+    place: &HostPlace,
+    machine: &dyn Source,
+) -> Result<RunSpec, Vec<String>> {
     let source = InvocationSource { invocation, place, machine };
     let mut spec = match fathom_spec::parse(&invocation.program_name, &invocation.words, &source) {
         Outcome::Run(spec) => *spec,
@@ -21,12 +32,17 @@ pub fn understood(
         _ => return Err(vec!["fathom: this command line runs no jobs".to_owned()]),
     };
     spec.place = Some(place.clone());
-    let mut plan = Plan::new(&spec, fathom_engines::definition_of).map_err(|text| vec![text])?;
+    Ok(spec)
+}
+
+/// The plan for them on this machine.
+pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
+    let mut plan = Plan::new(spec, fathom_engines::definition_of).map_err(|text| vec![text])?;
     if let Some(trigger) = &mut plan.trigger {
         // The controller watches, once for all hosts.
         *trigger = Trigger { command: spec.program.trigger_remote.clone(), ..Trigger::default() };
     }
-    Ok((spec, plan))
+    Ok(plan)
 }
 
 /// How one of several hosts supervises its jobs, as far as the command line says; nobody watches.

@@ -5,13 +5,14 @@
 //! and its end.
 
 use fathom_run::message::Message;
+pub use fathom_spec::hosts::Bytes;
 use fathom_spec::hosts::{HostPlace, Invocation};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Grows whenever one side would not understand the other any more.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// How an agent's line begins.
 pub const GREETING: &str = "fathom-agent";
@@ -154,36 +155,4 @@ pub struct Done {
     pub lost_logs: bool,
     /// Why no run came about, in words; there is no report then.
     pub not_started: Option<String>,
-}
-
-/// Bytes as they are, not as a list of numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bytes(pub Vec<u8>);
-
-impl Serialize for Bytes {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_bytes(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Bytes {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl serde::de::Visitor<'_> for Visitor {
-            type Value = Bytes;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("bytes")
-            }
-
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Bytes, E> {
-                Ok(Bytes(bytes.to_vec()))
-            }
-
-            fn visit_byte_buf<E>(self, bytes: Vec<u8>) -> Result<Bytes, E> {
-                Ok(Bytes(bytes))
-            }
-        }
-        deserializer.deserialize_byte_buf(Visitor)
-    }
 }

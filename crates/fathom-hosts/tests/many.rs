@@ -2,7 +2,7 @@
 //! it misses, and what liars do to it.
 
 use fathom_hosts::controller::{self, Audience, Seat, Settings};
-use fathom_hosts::frames::{self, Frame, Kind, Splitter};
+use fathom_hosts::frames::{self, Frame, Kind, Outgoing, Splitter};
 use fathom_hosts::links::Connection;
 use fathom_hosts::links::tcp::{PlainPipe, Socket};
 use fathom_hosts::protocol::{Done, FromAgent, Hello, Pong, ToAgent, greeting};
@@ -38,6 +38,7 @@ const AHEAD_NS: u64 = 1_000_000_000;
 struct Agent {
     socket: UnixStream,
     splitter: Splitter,
+    outgoing: Outgoing,
     behaviour: Behaviour,
     ios: u64,
     begun_ns: u64,
@@ -49,8 +50,8 @@ impl Agent {
     }
 
     fn send<T: serde::Serialize>(&mut self, kind: Kind, value: &T) -> Option<()> {
-        let mut bytes = Vec::new();
-        frames::append(&mut bytes, kind, value).expect("can be written");
+        self.outgoing.append(kind, value).expect("can be written");
+        let bytes = std::mem::take(&mut self.outgoing.bytes);
         self.socket.write_all(&bytes).ok()
     }
 
@@ -149,7 +150,8 @@ fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
         .map(|(index, &behaviour)| {
             let (own, other) = UnixStream::pair().expect("sockets");
             let splitter = Splitter::default();
-            let agent = Agent { socket: other, splitter, behaviour, ios, begun_ns: 0 };
+            let agent =
+                Agent { socket: other, splitter, outgoing: Outgoing::default(), behaviour, ios, begun_ns: 0 };
             let stack = thread::Builder::new().stack_size(256 << 10);
             agents.push(stack.spawn(|| agent.serve()).expect("a thread"));
             let pipe = PlainPipe::new(Socket::unix(own).expect("a socket"));

@@ -3,9 +3,9 @@
 use crate::hosts::HostsResult;
 use crate::lenient;
 use fathom_stats::Direction;
-pub use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
+pub use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
 use fathom_stats::histogram::Histogram;
-pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
+pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport, LoopFileReport};
 pub use fathom_stats::limits::ProcessorLimit;
 pub use fathom_stats::mounts::MountReport;
 pub use fathom_stats::report::ProcessorShares;
@@ -151,6 +151,9 @@ pub struct JobResult {
     pub mixed: Option<DirectionResult>,
     /// Syncs.
     pub sync: SyncResult,
+    /// What its engine counted and timed beside the I/Os.
+    #[serde(rename = "fathom engine")]
+    pub engine: EngineResult,
     /// Sum of the clones' run times in ms.
     #[serde(rename = "job_runtime", deserialize_with = "lenient::whole")]
     pub runtime_ms: u64,
@@ -291,6 +294,18 @@ pub struct SyncResult {
     /// Their latency.
     #[serde(rename = "lat_ns")]
     pub latency: LatencyResult,
+}
+
+/// What an engine counts and times by itself: connections, answers by status, times to the first byte.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct EngineResult {
+    /// Numbers of events, and amounts, by name.
+    #[serde(deserialize_with = "lenient::shares")]
+    pub counts: Vec<(String, f64)>,
+    /// Times by name.
+    #[serde(rename = "times_ns")]
+    pub times: BTreeMap<String, LatencyResult>,
 }
 
 /// A latency in ns.

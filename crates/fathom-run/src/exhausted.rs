@@ -1,11 +1,19 @@
 //! What to say when something runs out: which limit it was, how high it is, and how to raise it. The limits are read when it
 //! has happened, in the process that met them.
 
-use fathom_sys::Errno;
 use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
+use fathom_sys::{Errno, forbidden};
 
 /// No process or thread could be made.
-pub fn processes() -> String {
+pub fn processes(errno: Errno) -> String {
+    match forbidden::advice(errno, "clone or clone3") {
+        Some(advice) => advice,
+        None if errno.0 == libc::ENOMEM => memory(),
+        None => number_of_processes(),
+    }
+}
+
+fn number_of_processes() -> String {
     let of_user = Limit::of(Resource::Processes).soft;
     // What has just failed may have given its threads back already, so the use now says little.
     let tighter = |found: &GroupLimit| of_user.is_none_or(|of_user| found.limit < of_user);
@@ -85,5 +93,16 @@ pub fn asynchronous_io(depth: u32) -> String {
          more; raise the limit or lower iodepth=",
         number("aio-max-nr"),
         number("aio-nr")
+    )
+}
+
+/// Requests that one ring of io_uring has room for (`IORING_MAX_ENTRIES` of the kernel).
+pub const RING: u32 = 32_768;
+
+/// The kernel makes no ring of that length.
+pub fn ring(entries: u32) -> String {
+    format!(
+        "the kernel allows {RING} requests in a ring of io_uring, and this job wants {entries}; use a smaller iodepth=, and more clones \
+         (numjobs=) if more I/Os are to be in flight"
     )
 }

@@ -89,6 +89,8 @@ pub struct WorkerBlock {
     pub usage: [AtomicU64; 5],
     /// What the machine did meanwhile, written at the end of the job.
     pub surroundings: SurroundingsBlock,
+    /// Holes below the loop devices among the targets.
+    pub holes: HoleCounters,
     /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
     error: AtomicI32,
@@ -104,6 +106,34 @@ pub struct WorkerBlock {
     pub lateness: LatencySamples,
     /// What the worker counts.
     pub samples: WorkerSamples,
+}
+
+/// What a worker has found of holes in the files below the loop devices that it works on.
+#[repr(C)]
+pub struct HoleCounters {
+    /// Number of the last device that has some; 0 when there is none.
+    device: AtomicU64,
+    part_bytes: AtomicU64,
+    hole_bytes: AtomicU64,
+}
+
+impl HoleCounters {
+    /// Adds a target: the number of its device, the bytes of the part that is worked on, and how many of them are holes.
+    pub fn add(&self, device: u64, part_bytes: u64, hole_bytes: u64) {
+        let holes = self.hole_bytes.load(Ordering::Relaxed);
+        if hole_bytes > 0 {
+            self.device.store(device, Ordering::Relaxed);
+        }
+        self.part_bytes.store(self.part_bytes.load(Ordering::Relaxed) + part_bytes, Ordering::Relaxed);
+        self.hole_bytes.store(holes + hole_bytes, Ordering::Relaxed);
+    }
+
+    /// The device, the bytes of all parts and of all holes, if there are any.
+    pub fn found(&self) -> Option<(u64, u64, u64)> {
+        let holes = self.hole_bytes.load(Ordering::Relaxed);
+        let parts = self.part_bytes.load(Ordering::Relaxed);
+        (holes > 0).then(|| (self.device.load(Ordering::Relaxed), parts, holes))
+    }
 }
 
 /// Counters of a job that verifies.

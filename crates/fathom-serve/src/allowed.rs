@@ -1,21 +1,19 @@
 //! What jobs may touch: the targets that the server was started for, and nothing beside them.
 
 use crate::changes::{self, Uses};
+use fathom_engines::client_files;
 use fathom_hosts::agent::rules::{
-    COMMANDS, FILES, MACHINE, has_peers, leads_to, refusal_of_place, refusals, refusals_of_peers,
-    runs_programs,
+    has_peers, is_device, leads_to, refusal_of_place, refusals, refusals_of_peers, runs_programs,
 };
 use fathom_run::files::names;
-use fathom_run::plan::model::files::Names;
+use fathom_run::plan::model::files::Names as FileNames;
 use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_spec::definition::Names;
 use fathom_spec::engines::StorageKind;
 use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-
-/// Options of engines that name files of this machine: programs may be loaded by what is in them, and secrets leave it.
-const FILES_OF_ENGINES: &[&str] = &["conf", "http_ca", "http_cert", "http_key"];
 
 /// Files of a run.
 const MOST_FILES: u64 = 100_000;
@@ -68,12 +66,16 @@ impl Allowed {
     fn refusals_of_options(&self, job: &JobSpec) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.commands {
-            lines.extend(refusals(job, COMMANDS, "the server was started without --allow-commands"));
+            lines.extend(refusals(job, Names::Program, "the server was started without --allow-commands"));
+            // Programs may be loaded by what is in them, and secrets leave this machine.
             lines.extend(refusals(
                 job,
-                FILES_OF_ENGINES,
+                Names::ClientFile,
                 "it names a file of this machine, and the server was started without --allow-commands",
             ));
+            let uris = client_files(job).into_iter().filter(|(option, _)| *option == "uri");
+            let refused = uris.filter_map(|(_, path)| self.place_of(&path).err());
+            lines.extend(refused.map(|reason| format!("job {}: uri=: {reason}", job.name)));
             lines.extend(runs_programs(job).then(|| {
                 format!(
                     "job {}: an engine that runs or loads programs is refused: the server was started without --allow-commands",
@@ -81,10 +83,13 @@ impl Allowed {
                 )
             }));
         }
-        lines.extend(refusals(job, FILES, "the server uses no files but the targets of its jobs"));
-        lines.extend(refusals(job, MACHINE, "the server does not change its machine"));
+        lines.extend(refusals(job, Names::File, "the server uses no files but the targets of its jobs"));
+        lines.extend(refusals(job, Names::Setting, "the server does not change its machine"));
         if job.file.allow_mounted_write {
-            lines.extend(refusals(job, &["allow_mounted_write"], "what is in use is not overwritten"));
+            lines.push(format!(
+                "job {}: allow_mounted_write= is refused: what is in use is not overwritten",
+                job.name
+            ));
         }
         lines
     }
@@ -150,7 +155,7 @@ impl Allowed {
             return Err(format!("{} is refused: its directory cannot be found", path.display()));
         };
         // A device node may lie anywhere.
-        let is_device = real.starts_with("/dev") || is_device(&real);
+        let is_device = is_device(&real) || is_device_node(&real);
         if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
             return Err(format!("{} is refused: runs are kept there", path.display()));
         }
@@ -188,10 +193,10 @@ impl Allowed {
 }
 
 /// Files of a clone, which need not be made for that.
-fn number_of(names: &Names) -> u64 {
+fn number_of(names: &FileNames) -> u64 {
     match names {
-        Names::Listed(names) => names.len() as u64,
-        Names::Numbered { count, .. } => *count as u64,
+        FileNames::Listed(names) => names.len() as u64,
+        FileNames::Numbered { count, .. } => *count as u64,
     }
 }
 
@@ -210,7 +215,7 @@ pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     match worker.storage {
         StorageKind::Files if writes => names::paths(&worker.files.names)
             .iter()
-            .filter(|path| is_device(path))
+            .filter(|path| is_device_node(path))
             .map(|path| name_of_device(path))
             .collect(),
         // An export is known by its address, whatever the files of the job are called.
@@ -237,7 +242,7 @@ pub(crate) fn name_of_device(path: &Path) -> String {
 }
 
 /// True for block and character devices that hold data, wherever their node lies.
-pub(crate) fn is_device(path: &Path) -> bool {
+pub(crate) fn is_device_node(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| {
         let kind = metadata.file_type();
         kind.is_block_device() || kind.is_char_device()
@@ -247,106 +252,6 @@ pub(crate) fn is_device(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_spec::definition::{Kind, Status};
-    use fathom_spec::{engines, registry};
-
-    /// Options with text of their own that name no file which is opened here.
-    const HARMLESS: &[&str] = &[
-        // What they name is looked at as the targets and logs of the plan.
-        "filename",
-        // One that is loaded is refused.
-        "ioengine",
-        "directory",
-        "filename_format",
-        "write_bw_log",
-        "write_lat_log",
-        "write_iops_log",
-        "write_hist_log",
-        // They read files through the source of the parser, which refuses that.
-        "buffer_pattern",
-        "verify_pattern",
-        // Words and numbers.
-        "bssplit",
-        "name",
-        "description",
-        "plids",
-        "ignore_error",
-        "log_compression_cpus",
-        "replay_skip",
-        "wait_for",
-        "comm",
-        "cpus_allowed",
-        "numa_cpu_nodes",
-        "numa_mem_policy",
-        "verify_async_cpus",
-        "cmdprio_bssplit",
-        "host",
-        "profile",
-    ];
-
-    /// Of engines that need --allow-network: what a server is told, not what is read here.
-    const HARMLESS_FOR_SERVERS: &[&str] = &[
-        // With TLS it names a directory of keys; the server that they are shown to is the author's choice already.
-        "uri",
-        "clustername",
-        "rbdname",
-        "pool",
-        "bindname",
-        "namespace",
-        "clientname",
-        "rbd_encryption_format",
-        "rbd_encryption_passphrase",
-        "http_host",
-        "http_user",
-        "http_pass",
-        "http_s3_key",
-        "http_s3_keyid",
-        "http_s3_security_token",
-        "http_swift_auth_token",
-        "http_s3_region",
-        "http_s3_sse_customer_key",
-        "http_s3_sse_customer_algorithm",
-        "http_s3_storage_class",
-        "http_object_name",
-        "http_reads",
-        "http_writes",
-        "nfs_url",
-        "volume",
-        "brick",
-        "namenode",
-        // Where a socket of this machine lies is looked at.
-        "hostname",
-        "interface",
-        "hdfsdirectory",
-        "initiator",
-    ];
-
-    #[test]
-    fn every_option_with_text_is_either_looked_at_or_harmless() {
-        for option in registry::job_options() {
-            let is_text =
-                matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built;
-            let known = [COMMANDS, FILES, MACHINE, HARMLESS].concat();
-            assert!(!is_text || known.contains(&option.name), "{}: may it name a file?", option.name);
-        }
-        for engine in engines::ALL.iter().filter(|engine| engine.built && engine.name != "exec") {
-            let is_text = |option: &&fathom_spec::definition::OptionDef| {
-                matches!(option.kind, Kind::Text | Kind::OptionalText) && option.status == Status::Built
-            };
-            for option in engine.options.iter().filter(is_text) {
-                let mut known = [HARMLESS, FILES].concat();
-                if engine.is_remote() || engine.has_peers {
-                    known.extend([FILES_OF_ENGINES, HARMLESS_FOR_SERVERS].concat());
-                }
-                assert!(known.contains(&option.name), "{}: {}", engine.name, option.name);
-            }
-        }
-        for name in FILES_OF_ENGINES {
-            let is_known =
-                |engine: &engines::EngineDef| engine.options.iter().any(|option| option.name == *name);
-            assert!(engines::ALL.iter().any(|engine| is_known(engine)), "{name}");
-        }
-    }
 
     #[test]
     fn a_path_is_where_it_leads() {

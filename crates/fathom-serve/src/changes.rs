@@ -1,6 +1,6 @@
 //! What workers do to the files and devices of this machine, and who uses those.
 
-use crate::allowed::is_device;
+use crate::allowed::is_device_node;
 use fathom_run::files::{self, names};
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage;
@@ -43,7 +43,7 @@ fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
     let is_removed = worker.files.are_removed || worker.files.are_renewed || deletes;
     let change = |path: PathBuf| Change {
         writes: worker.changes_data(),
-        is_removed: is_removed && !is_device(&path),
+        is_removed: is_removed && !is_device_node(&path),
         is_longer: short.as_ref().is_none_or(|short| short.contains(&path)) && size_of_file(&path).is_some(),
         path,
     };

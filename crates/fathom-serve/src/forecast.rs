@@ -1,6 +1,6 @@
 //! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
 
-use crate::allowed::{destroyed, is_device, name_of_device};
+use crate::allowed::{destroyed, is_device_node, name_of_device};
 use crate::changes::{self, Change, Uses};
 use crate::made::{AllMade, Made};
 use fathom_run::files::names;
@@ -239,7 +239,7 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
         jobs: jobs.to_vec(),
     };
     let Ok(found) = fs::metadata(path) else { return target };
-    if is_device(path) {
+    if is_device_node(path) {
         let (size, model) = of_device(found.rdev());
         (target.kind, target.size, target.model) = ("device", size, model);
         target.path = name_of_device(path);
@@ -285,7 +285,7 @@ fn amounts(worker: &WorkerPlan) -> (Option<u64>, u64) {
         (None, _) => None,
     };
     let there: u64 = paths.iter().map(|path| size_of(path)).fold(0, u64::saturating_add);
-    let is_file = !paths.iter().any(|path| is_device(path));
+    let is_file = !paths.iter().any(|path| is_device_node(path));
     let made = match wanted {
         Some(wanted) if is_file && worker.files.layout.creates => wanted.saturating_sub(there),
         _ => 0,
@@ -302,7 +302,7 @@ fn times(bytes: u64, worker: &WorkerPlan) -> u64 {
 }
 
 fn size_of(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |found| match is_device(path) {
+    fs::metadata(path).map_or(0, |found| match is_device_node(path) {
         true => of_device(found.rdev()).0.unwrap_or(0),
         false => found.len(),
     })

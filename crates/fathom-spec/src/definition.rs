@@ -190,6 +190,29 @@ pub struct Choice {
     pub help: &'static str,
 }
 
+/// What the value of an option names outside its job. Who runs the jobs of others decides by it what they may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Names {
+    /// It was not declared, as it must be where a value is text.
+    Undeclared,
+    /// Nothing: words, numbers, and names that only jobs and reports know.
+    Nothing,
+    /// Targets of the job and logs of its run, all of which are in its plan.
+    Planned,
+    /// A file whose content becomes a part of the job, through [`Source::read_bytes`](crate::Source::read_bytes).
+    Content,
+    /// A file of the machine that the job runs on.
+    File,
+    /// A file of that machine for the client of a server, such as a certificate.
+    ClientFile,
+    /// Something of a server or another host.
+    Remote,
+    /// A command or a program.
+    Program,
+    /// A setting of the machine.
+    Setting,
+}
+
 /// Writes a value into a job.
 pub type Setter = fn(&mut JobSpec, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
@@ -231,6 +254,8 @@ pub struct OptionDef {
     pub unlisted: bool,
     /// Its value is never shown.
     pub secret: bool,
+    /// What its value names outside the job.
+    pub names: Names,
     /// Looks at the text before it is taken over, where the machine has a say in it.
     pub check: Option<Check>,
     /// Writes a value into a job.
@@ -262,6 +287,7 @@ impl OptionDef {
         early: false,
         unlisted: false,
         secret: false,
+        names: Names::Undeclared,
         check: None,
         set: set_nothing,
         is_default: |_, _| true,

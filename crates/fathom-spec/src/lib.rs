@@ -95,11 +95,11 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
                 Outcome::Exit(Reply { messages, exit: 1 })
             }
             None => Outcome::Run(Box::new(RunSpec {
+                messages: [messages, what_stays(&program, &jobs)].concat(),
                 program,
                 global_options,
                 global_sections,
                 jobs,
-                messages,
                 place: None,
             })),
         },
@@ -131,6 +131,18 @@ fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a
     let mode = |job: &JobSpec| job.io_type.rw.rw;
     jobs.iter()
         .find(|job| program.readonly && (mode(job).writes() || mode(job).trims() || trims_to_verify(job)))
+}
+
+/// Lines on files that jobs would remove, and that stay because of `--readonly`.
+fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
+    let told = |job: &JobSpec, option: &str, is_set: bool| {
+        let line = || format!("fathom: job {}: {option}=1 removes nothing because of --readonly", job.name);
+        (program.readonly && is_set).then(|| Message::stderr(line()))
+    };
+    let lines = |job: &JobSpec| {
+        [told(job, "unlink", job.file.unlink), told(job, "unlink_each_loop", job.file.unlink_each_loop)]
+    };
+    jobs.iter().flat_map(lines).flatten().collect()
 }
 
 /// A share of what is verified is trimmed first.

@@ -11,8 +11,12 @@ use crate::formats::FormatDeclaration;
 ///
 /// Tests answer from memory; the program uses [`SystemSource`].
 pub trait Source {
-    /// The whole text of a file: a job file, an included file, a pattern file.
+    /// The whole text of a file: a job file, an included file.
     fn read_file(&self, path: &Path) -> io::Result<String>;
+    /// All bytes of a file that becomes a part of a job: a pattern.
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.read_file(path).map(String::into_bytes)
+    }
     /// The whole of standard input, for a job file named `-`.
     fn read_stdin(&self) -> io::Result<String>;
     /// The value of an environment variable, for `${NAME}` in job files.
@@ -56,6 +60,14 @@ macro_rules! ask_machine {
             self.$field.exists(path)
         }
 
+        $crate::ask_about_machine!($field);
+    };
+}
+
+/// The same without what concerns paths.
+#[macro_export]
+macro_rules! ask_about_machine {
+    ($field:ident) => {
         fn online_cpus(&self) -> u32 {
             self.$field.online_cpus()
         }
@@ -121,6 +133,10 @@ impl SystemSource {
 impl Source for SystemSource {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        std::fs::read(path)
     }
 
     fn read_stdin(&self) -> io::Result<String> {

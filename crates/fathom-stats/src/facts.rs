@@ -23,6 +23,39 @@ pub struct RunFacts {
     pub memory: MemoryFacts,
     /// The devices below the files of the jobs, in the order of the report.
     pub devices: Vec<DeviceFacts>,
+    /// Times at which the process of a job was stopped, by a signal or a debugger; at most [`MOST_STOPS`].
+    pub stops: Vec<StopFacts>,
+    /// Loop devices that jobs worked on, whose files have holes there.
+    pub holes: Vec<HoleFacts>,
+}
+
+/// Stops that are kept.
+pub const MOST_STOPS: usize = 64;
+
+/// The process of a job was stopped for a while.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StopFacts {
+    /// Name of the job.
+    pub job: String,
+    /// When, ms since the jobs of the run were started.
+    pub begin_ms: u64,
+    /// For how long, ms.
+    pub length_ms: u64,
+}
+
+/// What is not there of the part of a loop device that a job works on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HoleFacts {
+    /// Name of the job.
+    pub job: String,
+    /// Kernel name of the device.
+    pub device: String,
+    /// Bytes of the part.
+    pub part_bytes: u64,
+    /// How many of them were holes of the file below when the job began: nothing was ever written there.
+    pub hole_bytes: u64,
 }
 
 /// The clocks of a machine during a run.
@@ -67,6 +100,8 @@ pub struct DeviceFacts {
     pub flushes: Option<u64>,
     /// Bytes that were trimmed; `None` where the kernel does not count them (before 4.18).
     pub trimmed_bytes: Option<u64>,
+    /// Of a loop device: what the disk that holds its file read meanwhile, for everybody; `None` where that is not known.
+    pub read_below_bytes: Option<u64>,
 }
 
 impl RunFacts {
@@ -84,6 +119,9 @@ impl RunFacts {
         self.memory.dirty_after_bytes += other.memory.dirty_after_bytes;
         self.memory.swapped_pages += other.memory.swapped_pages;
         self.devices.extend_from_slice(&other.devices);
+        self.stops.extend_from_slice(&other.stops);
+        self.stops.truncate(MOST_STOPS);
+        self.holes.extend_from_slice(&other.holes);
     }
 }
 
@@ -136,12 +174,14 @@ mod tests {
             slowed_by_heat: Some(2),
             memory: MemoryFacts { dirty_after_bytes: 7, ..MemoryFacts::default() },
             devices: vec![device("b:sda")],
+            stops: vec![StopFacts { job: "a".into(), begin_ms: 5, length_ms: 1200 }],
+            holes: vec![HoleFacts { job: "a".into(), device: "loop0".into(), part_bytes: 9, hole_bytes: 4 }],
         });
         merged.merge(&calm);
         assert_eq!((merged.span_ms, merged.looks, merged.latest_look_ms), (5000, 14, 700));
         assert_eq!((merged.clock.source_after.as_str(), merged.clock.lost_source), ("hpet", true));
         assert_eq!((merged.clock.drift_ppm, merged.clock.wall_jump_ms), (-900.0, -40));
         assert_eq!((merged.slowed_by_heat, merged.memory.dirty_after_bytes), (Some(2), 7));
-        assert_eq!(merged.devices.len(), 3);
+        assert_eq!((merged.devices.len(), merged.stops.len(), merged.holes.len()), (3, 1, 1));
     }
 }

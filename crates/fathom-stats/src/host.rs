@@ -41,6 +41,20 @@ pub struct DeviceReport {
     /// Underlying devices, at any depth: members of md and dm devices, disks of partitions, and what holds the file of
     /// a loop device. Their counters count what it does once more.
     pub below: Vec<String>,
+    /// The file of a loop device, and those of loop devices among the underlying ones.
+    pub loop_files: Vec<LoopFileReport>,
+}
+
+/// The file that a loop device keeps its blocks in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LoopFileReport {
+    /// Kernel name of the device.
+    pub device: String,
+    /// The file, as the kernel tells it.
+    pub file: String,
+    /// Kind of the file system that holds it; empty when unknown.
+    pub kind: String,
 }
 
 /// A mounted file system.

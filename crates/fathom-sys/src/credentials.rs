@@ -11,6 +11,20 @@ pub fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
+/// The groups by whose rights the thread does what it does.
+pub fn groups() -> Vec<u32> {
+    // SAFETY: no memory is passed, and the call cannot fail.
+    let own = unsafe { libc::getegid() };
+    // SAFETY: with a length of 0 nothing is written; the number of groups comes back.
+    let count = unsafe { libc::getgroups(0, std::ptr::null_mut()) };
+    let mut list = vec![0; usize::try_from(count).unwrap_or(0)];
+    // SAFETY: there is room for `count` groups.
+    let written = unsafe { libc::getgroups(count.max(0), list.as_mut_ptr()) };
+    list.truncate(usize::try_from(written).unwrap_or(0));
+    list.push(own);
+    list
+}
+
 /// Makes the thread that of another user, for good.
 pub fn set_user(id: u32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.

@@ -96,6 +96,22 @@ pub fn posix_fallocate(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno>
     }
 }
 
+/// Where the next data of a file begins, from an offset on; ENXIO where there is none. File systems that know of no holes say that all
+/// of it is data.
+pub fn next_data(fd: RawFd, from: u64) -> Result<u64, Errno> {
+    seek(fd, from, libc::SEEK_DATA)
+}
+
+/// Where the next hole of a file begins, from an offset on; its end is one.
+pub fn next_hole(fd: RawFd, from: u64) -> Result<u64, Errno> {
+    seek(fd, from, libc::SEEK_HOLE)
+}
+
+fn seek(fd: RawFd, from: u64, what: i32) -> Result<u64, Errno> {
+    // SAFETY: no memory is passed.
+    check(unsafe { libc::lseek(fd, from as libc::off_t, what) }).map(|place| place as u64)
+}
+
 /// Frees a range of a regular file (it reads as zeros afterwards; the size stays).
 pub fn punch_hole(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     fallocate(fd, libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE, offset, length)

@@ -9,17 +9,25 @@ use std::path::{Path, PathBuf};
 // From linux/loop.h.
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
+const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
 /// How often another program may be quicker to take the free device that was found.
 const TRIES: usize = 64;
 
-/// `struct loop_config` with the `struct loop_info64` in it.
+/// `struct loop_config`.
 #[repr(C)]
 struct Config {
     fd: u32,
     block_size: u32,
+    info: Info,
+    reserved: [u64; 8],
+}
+
+/// `struct loop_info64`.
+#[repr(C)]
+struct Info {
     device: u64,
     inode: u64,
     rdevice: u64,
@@ -33,7 +41,31 @@ struct Config {
     crypt_name: [u8; 64],
     encrypt_key: [u8; 32],
     init: [u64; 2],
-    reserved: [u64; 8],
+}
+
+/// What a loop device stands on, as the kernel has it open: no name has to lead there any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// A file, by the number of its file system's device and its own.
+    File(u64, u64),
+    /// A block device, by its number.
+    Device(u64),
+}
+
+/// What the loop device at a path stands on.
+pub fn backing(path: &Path) -> Result<Backing, Errno> {
+    let device = file::open(path, libc::O_RDONLY | libc::O_NONBLOCK, 0)?;
+    // SAFETY: all fields are numbers, for which zeros are valid.
+    let mut info: Info = unsafe { std::mem::zeroed() };
+    // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`, whose layout this is, through the pointer.
+    let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &mut info) };
+    check(i64::from(result))?;
+    // Of a file this is the number of the file system's device once more.
+    Ok(match info.rdevice {
+        0 => Backing::File(info.device, info.inode),
+        number if number == info.device => Backing::File(info.device, info.inode),
+        number => Backing::Device(number),
+    })
 }
 
 /// An attached device. It is detached when this, and everybody else, has closed it: also after the process was killed.
@@ -90,7 +122,7 @@ fn configure(path: &Path, file: &File) -> Result<OwnedFd, Errno> {
     // SAFETY: all fields are numbers, for which zeros are valid.
     let mut config: Config = unsafe { std::mem::zeroed() };
     config.fd = file.as_raw_fd() as u32;
-    config.flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
+    config.info.flags = LO_FLAGS_AUTOCLEAR | LO_FLAGS_DIRECT_IO;
     // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) };
     check(i64::from(result))?;
@@ -105,6 +137,6 @@ mod tests {
     #[test]
     fn the_layout_is_the_kernels() {
         assert_eq!(std::mem::size_of::<Config>(), 8 + 232 + 64);
-        assert_eq!(std::mem::offset_of!(Config, flags), 8 + 52);
+        assert_eq!(std::mem::offset_of!(Config, info.flags), 8 + 52);
     }
 }

@@ -32,6 +32,16 @@ pub unsafe fn fork() -> Result<Fork, Errno> {
     }
 }
 
+/// The same, but asks the kernel first: with more than one thread it is `EDEADLK`.
+pub fn fork_without_threads() -> Result<Fork, Errno> {
+    let threads = std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count();
+    if threads != 1 {
+        return Err(Errno(libc::EDEADLK));
+    }
+    // SAFETY: the only thread there is calls, and none can begin meanwhile.
+    unsafe { fork() }
+}
+
 /// Ends the process at once, without running anything registered for its end.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: never returns and needs nothing.
@@ -72,6 +82,31 @@ pub fn reap_one() -> Option<(u32, Ended, Usage)> {
         Ended::Exited(libc::WEXITSTATUS(status))
     };
     Some((pid as u32, ended, Usage::from_raw(&raw)))
+}
+
+/// Whether a child was stopped, or goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// A signal stopped it.
+    Stopped,
+    /// It goes on.
+    Continued,
+}
+
+/// Takes the news that a child was stopped or goes on, if there is any: its pid and which of both.
+pub fn take_stop() -> Option<(u32, Stop)> {
+    let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
+    let options = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
+    // SAFETY: the structure is written by the kernel, and all zero, which says that there is no news, is a valid value of it.
+    let (pid, code) = unsafe {
+        if libc::waitid(libc::P_ALL, 0, found.as_mut_ptr(), options) != 0 {
+            return None;
+        }
+        let found = found.assume_init();
+        (found.si_pid(), found.si_code)
+    };
+    let stop = if code == libc::CLD_CONTINUED { Stop::Continued } else { Stop::Stopped };
+    (pid > 0).then_some((pid as u32, stop))
 }
 
 /// True once a child has ended; it is still to be collected, and its number is still its own.
@@ -147,7 +182,7 @@ pub fn parent_is_gone() -> bool {
     parent_id() != FORKED_BY.load(Relaxed)
 }
 
-/// Points a standard stream (0, 1 or 2) at /dev/null.
+/// Points a standard stream (0, 1 or 2), or another descriptor of this process, at /dev/null.
 pub fn detach_stream(stream: i32) {
     // SAFETY: a valid C string; the descriptors are this process's own.
     unsafe {

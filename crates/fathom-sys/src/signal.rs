@@ -2,6 +2,7 @@
 
 use crate::clock::timespec;
 use crate::errno::{Errno, check};
+use crate::forbidden::Refused;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
@@ -19,7 +20,11 @@ pub struct SignalQueue {
 
 impl SignalQueue {
     /// Blocks these signals for the calling thread (and all it makes later) and queues them here.
-    pub fn new(signals: &[i32]) -> Result<SignalQueue, Errno> {
+    pub fn new(signals: &[i32]) -> Result<SignalQueue, Refused> {
+        SignalQueue::open(signals).map_err(|errno| Refused::new(errno, "signalfd4"))
+    }
+
+    fn open(signals: &[i32]) -> Result<SignalQueue, Errno> {
         let set = signal_set(signals);
         let mut before = signal_set(&[]);
         // SAFETY: the set is valid for the whole call.

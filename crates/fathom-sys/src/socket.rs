@@ -27,6 +27,28 @@ impl Wait {
     }
 }
 
+/// The user who was at the other end of a Unix socket when it was connected, as the kernel says.
+pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut length = size_of_val(&peer) as libc::socklen_t;
+    // SAFETY: the structure is written by the kernel, and its length is stated.
+    let done = unsafe {
+        libc::getsockopt(
+            socket,
+            libc::SOL_SOCKET,
+            libc::SO_PEERCRED,
+            std::ptr::from_mut(&mut peer).cast(),
+            &mut length,
+        )
+    };
+    match (done, peer.uid) {
+        // Of a socket of the network it knows none.
+        (0, u32::MAX) => Err(Errno(libc::ENODATA)),
+        (0, user) => Ok(user),
+        _ => Err(Errno::last()),
+    }
+}
+
 fn outcome(moved: isize) -> Result<usize, Errno> {
     usize::try_from(moved).map_err(|_| Errno::last())
 }

@@ -21,12 +21,27 @@ pub struct Task {
     pub state: TaskState,
     /// Processor time that it has used, in ticks of the kernel.
     pub used_ticks: u64,
+    /// How it got processors; `None` where the kernel does not tell (it does with `CONFIG_SCHED_INFO`).
+    pub turns: Option<Turns>,
+}
+
+/// What a thread got of processors since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turns {
+    /// How long it had one, ns.
+    pub ran_ns: u64,
+    /// How long it was ready and had none, ns; a wait counts when it is over.
+    pub waited_ns: u64,
+    /// How often it got one.
+    pub count: u64,
 }
 
 impl Task {
     /// A thread of a process now; `None` when it is gone.
     pub fn look(process: u32, thread: u32) -> Option<Task> {
-        Task::parse(&fs::read_to_string(format!("/proc/{process}/task/{thread}/stat")).ok()?)
+        let text = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{thread}/{file}")).ok();
+        let task = Task::parse(&text("stat")?)?;
+        Some(Task { turns: text("schedstat").and_then(|line| Turns::parse(&line)), ..task })
     }
 
     /// The line is `id (name) state ...`, with user and system time in the 14th and 15th field (proc_pid_stat(5)). The name
@@ -40,7 +55,15 @@ impl Task {
             "T" | "t" => TaskState::Stopped,
             _ => TaskState::Waiting,
         };
-        Some(Task { state, used_ticks: ticks(11)?.saturating_add(ticks(12)?) })
+        Some(Task { state, used_ticks: ticks(11)?.saturating_add(ticks(12)?), turns: None })
+    }
+}
+
+impl Turns {
+    /// The line is `ran waited turns` (Documentation/scheduler/sched-stats.rst).
+    fn parse(line: &str) -> Option<Turns> {
+        let mut fields = line.split_whitespace().map(|field| field.parse::<u64>().ok());
+        Some(Turns { ran_ns: fields.next()??, waited_ns: fields.next()??, count: fields.next()?? })
     }
 }
 
@@ -51,10 +74,13 @@ mod tests {
     #[test]
     fn a_line_of_the_kernel_is_read() {
         let line = "12 (a) R (b) D 1 2 3 4 5 6 7 8 9 10 30 12 0 0 20 0 1 0 1 2 3\n";
-        assert_eq!(Task::parse(line), Some(Task { state: TaskState::Waiting, used_ticks: 42 }));
+        assert_eq!(Task::parse(line), Some(Task { state: TaskState::Waiting, used_ticks: 42, turns: None }));
         for broken in ["", "12 (a)", "12 (a) R", "12 (a) R 1 2 3 4 5 6 7 8 9 10 x y"] {
             assert_eq!(Task::parse(broken), None, "{broken}");
         }
+        let turns = Turns { ran_ns: 5, waited_ns: 6, count: 7 };
+        assert_eq!(Turns::parse("5 6 7\n"), Some(turns));
+        assert_eq!((Turns::parse("5 6"), Turns::parse("5 6 x")), (None, None));
     }
 
     #[test]

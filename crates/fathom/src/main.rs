@@ -25,6 +25,12 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(tell_defect));
+    if fathom_sys::streams::output_was_closed() {
+        Output::terminal().error_line(
+            "fathom: standard output is closed, so what the program has to say would be lost; redirect it to a file or to /dev/null",
+        );
+        return ExitCode::from(exit::SETUP_FAILED);
+    }
     if let Err(line) = starter::follow() {
         Output::terminal().error_line(&line);
         return ExitCode::from(exit::SETUP_FAILED);

@@ -1,7 +1,7 @@
 //! `--metrics` and `--otlp`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
 //! never waits for it before its own end.
 
-use fathom_hosts::frames::{self, Kind, Splitter};
+use fathom_hosts::frames::{self, Kind, Outgoing, Splitter};
 use fathom_metrics::Snapshot;
 use fathom_metrics::exporter::{Exporter, Tell};
 use fathom_metrics::otlp::environment::OtlpSettings;
@@ -60,7 +60,7 @@ pub(crate) struct Metrics {
     /// To and from its process, which ends when this is shut.
     socket: UnixStream,
     /// What has still to be written to it.
-    outgoing: Vec<u8>,
+    outgoing: Outgoing,
     written: usize,
     /// The beginning of a line that it has said.
     incoming: Vec<u8>,
@@ -85,7 +85,7 @@ impl Metrics {
             start_process().map_err(|error| format!("fathom: no process for metrics can be had: {error}"))?;
         let mut metrics = Metrics {
             socket,
-            outgoing: Vec::new(),
+            outgoing: Outgoing::default(),
             written: 0,
             incoming: Vec::new(),
             said: Vec::new(),
@@ -112,7 +112,7 @@ impl Metrics {
 
     /// Hands over a snapshot, unless the one before is still on its way.
     pub(crate) fn offer(&mut self, report: &RunReport) {
-        if self.outgoing.is_empty() && !self.is_gone {
+        if self.outgoing.bytes.is_empty() && !self.is_gone {
             self.append(Kind::Snapshot, &self.snapshot(report, false));
         }
     }
@@ -159,12 +159,12 @@ impl Metrics {
 
     fn append<T: serde::Serialize>(&mut self, kind: Kind, value: &T) {
         // What is too long for a frame is not sent; nothing else can go wrong.
-        let _ = frames::append(&mut self.outgoing, kind, value);
+        let _ = self.outgoing.append(kind, value);
     }
 
     /// Sleeps until there is something to do.
     fn wait(&self, others: &[i32]) {
-        let own = Awaited { socket: self.socket.as_raw_fd(), to_send: !self.outgoing.is_empty() };
+        let own = Awaited { socket: self.socket.as_raw_fd(), to_send: !self.outgoing.bytes.is_empty() };
         let others = others.iter().map(|&socket| Awaited { socket, to_send: false });
         let awaited: Vec<Awaited> = others.chain([own]).collect();
         wait_for_any_of_many(&awaited, LOOK);
@@ -196,14 +196,14 @@ impl Metrics {
 
     /// False once nobody reads any more.
     fn write(&mut self) -> bool {
-        while self.written < self.outgoing.len() {
-            match self.socket.write(&self.outgoing[self.written..]) {
+        while self.written < self.outgoing.bytes.len() {
+            match self.socket.write(&self.outgoing.bytes[self.written..]) {
                 Ok(count) => self.written += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return error.kind() == io::ErrorKind::WouldBlock,
             }
         }
-        self.outgoing.clear();
+        self.outgoing.bytes.clear();
         self.written = 0;
         true
     }

@@ -189,6 +189,10 @@ impl Source for TextSource<'_> {
         self.system.read_file(path)
     }
 
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.system.read_bytes(path)
+    }
+
     fn read_stdin(&self) -> io::Result<String> {
         Ok(self.job_file.to_owned())
     }

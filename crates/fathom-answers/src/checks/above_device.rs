@@ -10,6 +10,8 @@ const HARDLY_BUSY: f64 = 40.0;
 /// Below this share of an I/O's time, the device is not where it went; shorter waits, ns, are those of every I/O.
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
+/// A job that has at least this share of its depth in flight waits for I/O.
+const WAITED_FOR_IO: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     // What is known to hold the job back is told by its own check.
@@ -24,12 +26,14 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
 }
 
-/// Kernel threads that pass I/O on found no processor.
+/// The job waited for I/O, and the device for something to do: whoever passes I/O on, or takes it back, found no processor.
 fn starved_kernel(evidence: &Evidence<'_>) -> Option<Found> {
+    // A job that pauses, or waits for its syncs, leaves the device idle by itself.
+    evidence.depth_reached().filter(|reached| *reached >= WAITED_FOR_IO * evidence.depth_asked())?;
     let device = evidence.busiest_device().filter(|device| device.util < HARDLY_BUSY)?;
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let text = format!(
-        "{} was busy for only {} of the time while {}: kernel threads that pass I/O on waited for a CPU",
+        "{} was busy for only {} of the time, though the job waited for it, while {}: what passes I/O on, and takes it back, waited for a CPU",
         device.name,
         figures::percent(device.util),
         wait.told_of_others()
@@ -70,21 +74,29 @@ mod tests {
     }
 
     fn with(options: &str, device_ticks: u32, busy_ms: u32) -> Vec<(Severity, String)> {
+        at(500, options, device_ticks, busy_ms)
+    }
+
+    fn at(iops: u32, options: &str, device_ticks: u32, busy_ms: u32) -> Vec<(Severity, String)> {
         let more = format!(
             r#""disk_util":[{{"name":"sda","read_ios":1000,"read_sectors":8000,"read_ticks":{device_ticks},"util":1.0}}],
             "fathom host":{{"processors":2}},"fathom jobs":[{{"jobname":"a","processor_wait_ms":0,
             "processors":{{"user_ms":{busy_ms},"busy_ms":{busy_ms},"stolen_ms":0,"total_ms":4000}}}}]"#
         );
-        let job = r#""job_runtime":2000,"read":{"total_ios":1000,"io_bytes":4096000,"iops":500,"runtime":2000,
-            "lat_ns":{"mean":2000000}}"#;
-        of_job(find, &run(options, job, &more))
+        let job = format!(
+            r#""job_runtime":2000,"read":{{"total_ios":1000,"io_bytes":4096000,"iops":{iops},"runtime":2000,
+            "lat_ns":{{"mean":2000000}}}}"#
+        );
+        of_job(find, &run(options, &job, &more))
     }
 
     #[test]
     fn what_holds_back_above_the_device_is_told() {
         is_told(&after(16, 40), Severity::Doubtful, "2.00 ms, of which at most 16.0 µs in the device");
-        is_told(&after(16, 3900), Severity::Doubtful, "1.95 of 2 CPUs busy: kernel threads");
+        is_told(&after(16, 3900), Severity::Doubtful, "1.95 of 2 CPUs busy: what passes I/O on");
         assert_eq!(after(1900, 40), []);
+        let paused = at(100, r#""direct":"1","rw":"randread","thinktime":"8000""#, 1900, 3900);
+        assert_eq!(paused, [], "the job had nothing for the device to do");
         assert_eq!(with("", 16, 3900), [], "a cache answered");
     }
 }

@@ -12,7 +12,39 @@ const LEAST_SECTORS: u64 = 2048;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let disks: Vec<&DiskResult> = evidence.disks().collect();
-    disks.iter().filter(|disk| !disk.is_member).filter_map(|disk| of_disk(disk, &disks)).collect()
+    let tops = || disks.iter().filter(|disk| !disk.is_member);
+    tops().filter_map(|disk| of_disk(disk, &disks).or_else(|| of_loop(evidence, disk))).collect()
+}
+
+/// A loop device read more than the whole disk that holds its file did for everybody.
+fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
+    let facts = evidence.run.facts.as_ref()?.devices.iter().find(|device| device.name == top.name)?;
+    let below = facts.read_below_bytes?;
+    // What is said of holes is not said again.
+    if evidence.run.facts.iter().flat_map(|facts| &facts.holes).any(|holes| holes.device == top.name) {
+        return None;
+    }
+    let own = top.read_sectors.saturating_mul(512);
+    if top.read_sectors < LEAST_SECTORS || below as f64 >= MOST * own as f64 {
+        return None;
+    }
+    let host = evidence.run.host.as_ref();
+    let files = host.iter().flat_map(|host| &host.devices).flat_map(|device| &device.loop_files);
+    // What is in memory is told as such.
+    let file = files.into_iter().find(|file| file.device == top.name);
+    let name = file.map_or_else(|| "its file".to_owned(), |file| file.file.clone());
+    let found = Found::new(
+        Severity::Doubtful,
+        format!(
+            "{} read {}, but the disk that holds {name} only {} for everybody: holes of that file, or its page cache, answered the rest",
+            top.name,
+            figures::size(own),
+            figures::size(below)
+        ),
+        "write the whole device first, and measure the disk itself",
+    );
+    let evidence = [("device_bytes", own as f64), ("below_bytes", below as f64)];
+    Some(found.in_direction(0).with(&evidence).weighing(own as f64 / below.max(1) as f64))
 }
 
 fn of_disk(top: &DiskResult, all: &[&DiskResult]) -> Option<Found> {
@@ -61,6 +93,19 @@ mod tests {
         };
         is_told(&of(100), Severity::Doubtful, "dm-1 read 39.1 MiB, but sda below it only 50 KiB");
         assert_eq!(of(80_000), []);
+        let of_loop = |below: &str| {
+            let more = format!(
+                r#""disk_util":[{{"name":"loop0","read_ios":90,"read_sectors":80000}}],
+                "fathom facts":{{"devices":[{{"name":"loop0","counts_io":true{below}}}]}}"#
+            );
+            of_job(find, &run("", r#""read":{"total_ios":1,"io_bytes":1}"#, &more))
+        };
+        is_told(
+            &of_loop(r#","read_below_bytes":4096"#),
+            Severity::Doubtful,
+            "loop0 read 39.1 MiB, but the disk that holds",
+        );
+        assert_eq!((of_loop(r#","read_below_bytes":99000000"#), of_loop("")), (Vec::new(), Vec::new()));
         let plain = r#""disk_util":[{"name":"sda","read_ios":9,"read_sectors":80000}]"#;
         assert_eq!(of_job(find, &run("", "", plain)), []);
     }

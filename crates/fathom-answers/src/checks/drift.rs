@@ -2,13 +2,15 @@
 //! like: burst credits of a cloud volume, or the fast cache of a disk.
 
 use super::{DIRECTIONS, Found, MANY, Severity};
-use crate::evidence::trend::rates;
+use crate::evidence::outages::Outage;
+use crate::evidence::trend::{Trend, rates};
 use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 use fathom_results::model::CourseEntry;
 
-/// Points that are needed to find a step, and on either side of it.
+/// Points that are needed to find a step and a slope, a large step, and either side of it.
 const LEAST_POINTS: usize = 12;
+const LEAST_POINTS_OF_LARGE: usize = 8;
 const LEAST_ON_A_SIDE: usize = 3;
 /// A step is a fall by at least this factor, which explains this share of how far the points are from their mean, between two
 /// stretches that vary by no more than that of their means. After a fall that explains nearly everything, what is left may vary more: a
@@ -17,6 +19,13 @@ const STEP: f64 = 1.4;
 const EXPLAINED: f64 = 0.8;
 const STEADY: f64 = 0.2;
 const NEARLY_ALL: f64 = 0.95;
+/// A fall or rise by so much may leave more noise, as long as neither stretch goes anywhere itself: a line through it changes by no more
+/// than this share of the step.
+const LARGE_STEP: f64 = 2.0;
+const LARGE_EXPLAINED: f64 = 0.7;
+const LEVEL: f64 = 0.35;
+/// A slope of fewer of its standard errors is a chance.
+const ERRORS_OF_LEVEL: f64 = 2.5;
 /// A line through the course that climbs or falls by more than this share of the mean still drifts, if its slope is so many of its
 /// standard errors away from zero.
 const DRIFT: f64 = 0.1;
@@ -25,7 +34,8 @@ const ERRORS: f64 = 4.0;
 /// The best place to cut a course in two.
 #[derive(Debug, PartialEq)]
 struct Cut {
-    /// Points before it.
+    /// Points in all, and before it.
+    points: usize,
     at: usize,
     before: f64,
     after: f64,
@@ -34,15 +44,27 @@ struct Cut {
     /// Variation on the two sides, over their means.
     variation_before: f64,
     variation_after: f64,
+    /// How far lines through the two sides climb or fall, over the height of the step.
+    slope: f64,
 }
 
 impl Cut {
     fn is_step(&self) -> bool {
         let stayed = self.variation_after <= STEADY || self.explained >= NEARLY_ALL;
-        self.before >= STEP * self.after
+        let is_clear = self.points >= LEAST_POINTS
             && self.explained >= EXPLAINED
             && self.variation_before <= STEADY
-            && stayed
+            && stayed;
+        let is_large =
+            self.factor() >= LARGE_STEP && self.explained >= LARGE_EXPLAINED && self.slope <= LEVEL;
+        let is_fall = self.before > self.after;
+        // A rise is told only where nothing else looks like it: warming up goes by small steps as well.
+        self.factor() >= STEP && (is_large || is_fall && is_clear)
+    }
+
+    fn factor(&self) -> f64 {
+        let (low, high) = (self.before.min(self.after), self.before.max(self.after));
+        high / low.max(1.0)
     }
 }
 
@@ -54,49 +76,78 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     each_direction(evidence, |course, direction| match of_step(course, direction) {
         // One finding on one event.
         Some(_) => None,
-        None => of_trend(evidence, direction).or_else(|| of_line(course, direction)),
+        None => of_trend(course, direction).or_else(|| of_line(course, direction)),
     })
 }
 
-fn each_direction(
-    evidence: &Evidence<'_>,
-    find: impl Fn(&CourseEntry, usize) -> Option<Found>,
-) -> Vec<Found> {
+fn each_direction(evidence: &Evidence<'_>, find: impl Fn(&Course<'_>, usize) -> Option<Found>) -> Vec<Found> {
     // A rate that the job itself sets says nothing of the storage.
     let is_own = own_limits::rates(evidence).iter().any(own_limits::Limit::was_met);
     let Some(course) = evidence.course().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();
     };
+    let outages = evidence.outages();
+    let is_disturbed = evidence.processor_wait().is_some_and(|wait| wait.others_are_busy());
+    let course = Course { course, is_disturbed, outages: &outages };
     (0..DIRECTIONS.len())
-        .filter_map(|direction| Some(find(course, direction)?.in_direction(direction)))
+        .filter_map(|direction| Some(find(&course, direction)?.in_direction(direction)))
         .collect()
 }
 
-/// The points for which the job was there all of the time.
-fn whole_points(course: &CourseEntry, direction: usize) -> Vec<f64> {
-    let all = rates(course, direction);
-    let inner = all.len().saturating_sub(1).max(1);
-    all.get(1..inner).unwrap_or_default().to_vec()
+/// The course of a job, and what of it is told as an outage.
+struct Course<'a> {
+    course: &'a CourseEntry,
+    /// Other programs wanted the processors meanwhile.
+    is_disturbed: bool,
+    outages: &'a [Outage],
 }
 
-fn of_step(course: &CourseEntry, direction: usize) -> Option<Found> {
-    let points = whole_points(course, direction);
-    let cut = best_cut(&points).filter(Cut::is_step)?;
-    let first = course.points.iter().position(|point| point.directions()[direction].total_ios > 0)?;
-    let place = first + cut.at;
+impl Course<'_> {
+    /// The rates of the points for which the job was there all of the time and the storage answered, each with its place.
+    fn whole_points(&self, direction: usize) -> Vec<(usize, f64)> {
+        let all = rates(self.course, direction);
+        let inner = all.len().saturating_sub(1).max(1);
+        let first = self.first(direction).unwrap_or_default();
+        let is_outage = |place: usize| self.outages.iter().any(|outage| outage.points.contains(&place));
+        let places = all.iter().enumerate().take(inner).skip(1).map(|(index, rate)| (first + index, *rate));
+        places.filter(|(place, _)| !is_outage(*place)).collect()
+    }
+
+    fn rates(&self, direction: usize) -> Vec<f64> {
+        self.whole_points(direction).into_iter().map(|(_, rate)| rate).collect()
+    }
+
+    /// The first point with any I/O.
+    fn first(&self, direction: usize) -> Option<usize> {
+        self.course.points.iter().position(|point| point.directions()[direction].total_ios > 0)
+    }
+}
+
+fn of_step(course: &Course<'_>, direction: usize) -> Option<Found> {
+    let points = course.whole_points(direction);
+    let cut = best_cut(&course.rates(direction)).filter(Cut::is_step)?;
+    let first = course.first(direction)?;
+    // The point before the best cut is the one in which it happened.
+    let place = points.get(cut.at)?.0 - 1;
+    let course = course.course;
     let bytes: u64 = course.points[..=place].iter().map(|point| point.directions()[direction].io_bytes).sum();
     let seconds = (course.points[place].end_ms.saturating_sub(course.start_ms(first))) as f64 / 1e3;
+    let (before, after) = (figures::bandwidth(cut.before), figures::bandwidth(cut.after));
+    let (moved, when) = (figures::size(bytes), figures::duration(seconds * 1e9));
+    let of = MANY[direction];
+    let text = match cut.before > cut.after {
+        true => format!(
+            "the rate of {of} fell from {before} to {after} in one step, after {moved} and {when}, and stayed there: a credit or a cache \
+             was used up (burst credits of a volume, the fast part of a disk, or a limit that set in)"
+        ),
+        false => format!(
+            "the rate of {of} rose from {before} to {after} in one step, after {moved} and {when}, and stayed there: what had held it \
+             back was over (other work on the device, a limit that was lifted), or a cache was filled"
+        ),
+    };
     let found = Found::new(
         Severity::Doubtful,
-        format!(
-            "the rate of {} fell from {} to {} in one step, after {} and {}, and stayed there: a credit or a cache was used up \
-             (burst credits of a volume, the fast part of a disk, or a limit that set in)",
-            MANY[direction],
-            figures::bandwidth(cut.before),
-            figures::bandwidth(cut.after),
-            figures::size(bytes),
-            figures::duration(seconds * 1e9)
-        ),
+        text,
         "begin to measure after the step (ramp_time), or run it for longer",
     );
     let figures = [
@@ -105,12 +156,12 @@ fn of_step(course: &CourseEntry, direction: usize) -> Option<Found> {
         ("step_after_bytes", bytes as f64),
         ("step_after_ms", seconds * 1e3),
     ];
-    Some(found.with(&figures).weighing(cut.before / cut.after.max(1.0)))
+    Some(found.with(&figures).weighing(cut.factor()))
 }
 
 /// Where two means explain most of how far the points are from one.
 fn best_cut(points: &[f64]) -> Option<Cut> {
-    if points.len() < LEAST_POINTS {
+    if points.len() < LEAST_POINTS_OF_LARGE {
         return None;
     }
     let squares = |part: &[f64]| {
@@ -124,7 +175,15 @@ fn best_cut(points: &[f64]) -> Option<Cut> {
     // The point in which it fell belongs to neither side.
     let (first, second) = (&points[..at - 1], &points[at + 1..]);
     let deviation = |part: &[f64]| (squares(part) / part.len() as f64).sqrt() / mean(part).max(1.0);
+    let climb = |part: &[f64]| {
+        let slope = slope(part);
+        let is_chance = slope.abs() < ERRORS_OF_LEVEL * error_of_slope(part, slope);
+        if is_chance { 0.0 } else { (slope * (part.len() - 1) as f64).abs() }
+    };
+    let height = (mean(first) - mean(second)).abs().max(f64::MIN_POSITIVE);
     (all > 0.0).then(|| Cut {
+        slope: climb(first).max(climb(second)) / height,
+        points: points.len(),
         at,
         before: mean(first),
         after: mean(second),
@@ -138,28 +197,57 @@ fn mean(points: &[f64]) -> f64 {
     points.iter().sum::<f64>() / points.len().max(1) as f64
 }
 
+/// Of the line through points that is nearest to them.
+fn slope(points: &[f64]) -> f64 {
+    let (centre, middle) = ((points.len() as f64 - 1.0) / 2.0, mean(points));
+    let parts = points.iter().enumerate().map(|(index, rate)| {
+        let from_centre = index as f64 - centre;
+        (from_centre * (rate - middle), from_centre.powi(2))
+    });
+    let (product, spread) = parts.fold((0.0, 0.0), |sum: (f64, f64), part| (sum.0 + part.0, sum.1 + part.1));
+    if spread > 0.0 { product / spread } else { 0.0 }
+}
+
+/// Standard error of a slope, as if the points knew nothing of each other.
+fn error_of_slope(points: &[f64], slope: f64) -> f64 {
+    let (centre, middle) = ((points.len() as f64 - 1.0) / 2.0, mean(points));
+    let from_centre = |index: usize| index as f64 - centre;
+    let spread: f64 = (0..points.len()).map(|index| from_centre(index).powi(2)).sum();
+    let residuals = points.iter().enumerate().map(|(index, rate)| rate - middle - slope * from_centre(index));
+    let squares: f64 = residuals.map(|residual| residual.powi(2)).sum();
+    let freedom = points.len() as f64 - 2.0;
+    if freedom > 0.0 { (squares / freedom / spread).sqrt() } else { f64::INFINITY }
+}
+
 /// Between the first and the last third.
-fn of_trend(evidence: &Evidence<'_>, direction: usize) -> Option<Found> {
-    let trend = evidence.trend(direction)?;
+fn of_trend(course: &Course<'_>, direction: usize) -> Option<Found> {
+    let trend = Trend::of_rates(&course.rates(direction))?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
     let figures = [("first_bytes_per_second", trend.first), ("last_bytes_per_second", trend.last)];
+    // What else the machine did may have changed, too.
+    let disturbed = if course.is_disturbed { "other work on the machine, " } else { "" };
     if trend.fell() {
         let text = format!(
-            "the rate fell from {first} to {last} during the test: throttling, or a full device cache"
+            "the rate fell from {first} to {last} during the test: {disturbed}throttling, or a full device cache"
         );
         let found = Found::new(Severity::Doubtful, text, "a longer run shows where it settles");
         return Some(found.with(&figures).weighing(trend.first / trend.last.max(1.0)));
     }
     trend.rose().then(|| {
-        let text = format!("the rate was still rising, from {first} to {last}: warming up");
+        let text = match course.is_disturbed {
+            true => format!(
+                "the rate was still rising, from {first} to {last}: other work on the machine, or warming up"
+            ),
+            false => format!("the rate was still rising, from {first} to {last}: warming up"),
+        };
         let found = Found::new(Severity::Doubtful, text, "a longer run shows where it settles");
         found.with(&figures).weighing(trend.last / trend.first.max(1.0))
     })
 }
 
 /// A line through all points, where its slope is small and no chance.
-fn of_line(course: &CourseEntry, direction: usize) -> Option<Found> {
-    let points = whole_points(course, direction);
+fn of_line(course: &Course<'_>, direction: usize) -> Option<Found> {
+    let points = course.rates(direction);
     let line = Line::through(&points)?;
     let change = line.slope * (points.len() - 1) as f64;
     let is_no_chance = line.slope.abs() > ERRORS * line.error;
@@ -192,12 +280,9 @@ impl Line {
         if points.len() < LEAST_POINTS {
             return None;
         }
-        let (count, middle) = (points.len() as f64, mean(points));
+        let (count, middle, slope) = (points.len() as f64, mean(points), slope(points));
         let from_centre = |index: usize| index as f64 - (count - 1.0) / 2.0;
         let spread: f64 = (0..points.len()).map(|index| from_centre(index).powi(2)).sum();
-        let product: f64 =
-            points.iter().enumerate().map(|(index, rate)| from_centre(index) * (rate - middle)).sum();
-        let slope = product / spread;
         let residuals: Vec<f64> = points
             .iter()
             .enumerate()
@@ -220,9 +305,10 @@ mod tests {
     fn after(find: fn(&Evidence<'_>) -> Vec<Found>, points: &[u64]) -> Vec<(Severity, String)> {
         let point = |(index, mb): (usize, &u64)| {
             format!(
-                r#"{{"end_ms":{},"read":{{"io_bytes":{},"total_ios":9}}}}"#,
+                r#"{{"end_ms":{},"read":{{"io_bytes":{},"total_ios":{}}}}}"#,
                 250 * (index + 1),
-                mb * 1_000_000
+                mb * 1_000_000,
+                9 * mb.min(&1)
             )
         };
         let points: Vec<String> = points.iter().enumerate().map(point).collect();
@@ -263,8 +349,43 @@ mod tests {
         assert_eq!(after(step, &spike), []);
         let noise: Vec<u64> = (0..22).map(|index| [50, 20, 35][index % 3]).collect();
         assert_eq!(after(step, &noise), []);
-        let rise: Vec<u64> = course.iter().rev().copied().collect();
-        assert_eq!(after(step, &rise), []);
+    }
+
+    #[test]
+    fn large_steps_are_told_up_and_down_through_noise() {
+        let noisy = |mb: u64, index: u64| mb + mb * (index * 7 % 5) / 6 - mb / 3;
+        let course = |first: u64, second: u64, at: u64, count: u64| -> Vec<u64> {
+            (0..count).map(|index| noisy(if index < at { first } else { second }, index)).collect()
+        };
+        for (at, count) in [(10, 22), (6, 14), (5, 11), (14, 20)] {
+            is_told(
+                &after(step, &course(500, 100, at, count)),
+                Severity::Doubtful,
+                "the rate of reads fell from ",
+            );
+            is_told(
+                &after(step, &course(100, 500, at, count)),
+                Severity::Doubtful,
+                "the rate of reads rose from ",
+            );
+            assert_eq!(after(find, &course(500, 100, at, count)), [], "one event is told once");
+            assert_eq!(after(find, &course(100, 500, at, count)), [], "one event is told once");
+        }
+        // However much it is in all, what falls or rises all the time is not a step.
+        let fall: Vec<u64> = (0..22).map(|index| 1000 - 44 * index).collect();
+        let rise: Vec<u64> = fall.iter().rev().copied().collect();
+        let decay: Vec<u64> = (0..22).map(|index| (1000.0 * 0.88f64.powi(index)) as u64).collect();
+        for course in [fall, rise, decay] {
+            assert_eq!(after(step, &course), [], "{course:?}");
+            assert_eq!(after(find, &course).len(), 1, "{course:?}");
+        }
+    }
+
+    #[test]
+    fn an_outage_is_neither_a_step_nor_a_drift() {
+        let mut course = vec![50; 22];
+        course[15..21].fill(0);
+        assert_eq!((after(step, &course), after(find, &course)), (Vec::new(), Vec::new()));
     }
 
     #[test]

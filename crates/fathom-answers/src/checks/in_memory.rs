@@ -5,6 +5,7 @@ use crate::evidence::Evidence;
 use crate::evidence::mounts::Mount;
 use crate::explain::is_memory_device;
 use fathom_results::RunResult;
+use fathom_results::model::DeviceReport;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(host) = &run.host else { return Vec::new() };
@@ -27,7 +28,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
             "",
         ));
     }
-    found.extend(host.devices.iter().filter_map(|device| of_device(&device.name)));
+    found.extend(host.devices.iter().filter_map(of_device));
     found
 }
 
@@ -37,8 +38,36 @@ fn has_files(run: &RunResult) -> bool {
     host_has && Evidence::all(run).iter().any(|job| job.is_on_this_machine() && !job.job.active().is_empty())
 }
 
+/// File systems that have no disk below them.
+fn is_in_memory(kind: &str) -> bool {
+    matches!(kind, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
+}
+
 /// Devices that are not disks.
-fn of_device(name: &str) -> Option<Found> {
+fn of_device(device: &DeviceReport) -> Option<Found> {
+    let name = &device.name;
+    if let Some(file) = device.loop_files.iter().find(|file| is_in_memory(&file.kind)) {
+        let on = if file.device == *name {
+            String::new()
+        } else {
+            format!("{name} lies on {}, and ", file.device)
+        };
+        return Some(Found::new(
+            Severity::Doubtful,
+            format!(
+                "{on}{} is a file in memory ({} on {}): no disk was measured",
+                file.device, file.file, file.kind
+            ),
+            "use a device on the storage to measure",
+        ));
+    }
+    if let Some(below) = device.below.iter().find(|below| is_memory_device(below)) {
+        return Some(Found::new(
+            Severity::Doubtful,
+            format!("{name} lies on {below}, which is in memory: no disk was measured"),
+            "",
+        ));
+    }
     let is_loop =
         name.strip_prefix("loop").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
     if is_loop {
@@ -71,6 +100,25 @@ mod tests {
         let device = |name: &str| format!(r#""devices":[{{"name":"{name}"}}]"#);
         is_told(&of(&device("loop0")), Severity::Note, "another file system");
         is_told(&of(&device("zram1")), Severity::Doubtful, "in memory");
+        let with = |name: &str, more: &str| format!(r#""devices":[{{"name":"{name}",{more}}}]"#);
+        let file =
+            |kind: &str| format!(r#""loop_files":[{{"device":"loop3","file":"/x/i","kind":"{kind}"}}]"#);
+        is_told(
+            &of(&with("loop3", &file("tmpfs"))),
+            Severity::Doubtful,
+            "loop3 is a file in memory (/x/i on tmpfs)",
+        );
+        is_told(
+            &of(&with("dm-0", &file("tmpfs"))),
+            Severity::Doubtful,
+            "dm-0 lies on loop3, and loop3 is a file in memory",
+        );
+        is_told(&of(&with("loop3", &file("ext4"))), Severity::Note, "another file system");
+        is_told(
+            &of(&with("md0", r#""below":["sda","ram1"]"#)),
+            Severity::Doubtful,
+            "md0 lies on ram1, which is in memory",
+        );
         assert_eq!((of(&device("nvme0n1")), of(&device("loopy"))), (Vec::new(), Vec::new()));
         let system = |kind: &str| format!(r#""file_systems":[{{"directory":"/d","kind":"{kind}"}}]"#);
         is_told(&of(&system("tmpfs")), Severity::Doubtful, "this file system is in memory");

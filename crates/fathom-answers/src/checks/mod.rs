@@ -15,6 +15,7 @@ mod failed;
 mod few_samples;
 mod fits_in_memory;
 mod heat;
+mod holes;
 mod hosts;
 mod in_memory;
 mod io_limit;
@@ -24,12 +25,14 @@ mod missing;
 mod mount;
 mod no_effect;
 mod other_io;
+mod outage;
 mod processor;
 mod rate_missed;
 mod short;
 mod stalled;
 mod starved;
 mod stolen;
+mod stopped;
 mod submission;
 mod swapping;
 mod tell;
@@ -127,16 +130,19 @@ const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
 /// Every check. Of findings that weigh the same, those of the first are told first.
-pub(crate) const CHECKS: [Check; 34] = [
+pub(crate) const CHECKS: [Check; 37] = [
     check("failed", Needs::Figures, Look::Job(failed::find)),
     check("unverified", Needs::Figures, Look::Run(verified::unchecked)),
     check("verify-from-memory", Needs::Figures, Look::Run(verified::from_memory)),
     check("lost-hosts", Needs::Figures, Look::Run(hosts::lost)),
     check("clock", Needs::Facts, Look::Run(clock::find)),
     check("stalled", Needs::Facts, Look::Run(stalled::find)),
+    check("stopped", Needs::Facts, Look::Run(stopped::find)),
+    check("outage", Needs::Course, Look::Job(outage::find)),
     check("reads-missing", Needs::Devices, Look::Stage(missing::reads)),
     check("writes-missing", Needs::Devices, Look::Stage(missing::writes)),
     check("below-device", Needs::Devices, Look::Stage(below_device::find)),
+    check("holes", Needs::Facts, Look::Run(holes::find)),
     check("trimmed", Needs::Figures, Look::Run(trimmed::find)),
     check("in-memory", Needs::Figures, Look::Run(in_memory::find)),
     check("mount", Needs::Figures, Look::Run(mount::find)),

@@ -5,7 +5,7 @@ use crate::figures;
 use fathom_results::RunResult;
 
 /// Shorter delays are those of a busy machine, which other checks tell.
-const LEAST_MS: u64 = 1000;
+pub(super) const LEAST_MS: u64 = 1000;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };

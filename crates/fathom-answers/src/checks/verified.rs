@@ -23,7 +23,7 @@ fn of_checks(own: &Verification) -> Option<Found> {
         return Some(Found::new(
             Severity::Doubtful,
             format!(
-                "{name} ended before its data was verified: {checked} blocks were checked, and how many were not is not known"
+                "job {name} ended before its data was verified: {checked} blocks were checked, and how many were not is not known"
             ),
             "look at what was printed about it, and run it again",
         ));
@@ -84,7 +84,7 @@ fn of_memory(run: &RunResult, own: &Verification) -> Option<Found> {
         0 if devices_read_nothing(run, own) => Found::new(
             Severity::Doubtful,
             format!(
-                "{name} verified {all}, and the devices below its files read nothing at all: a cache above them answered"
+                "job {name} verified {all}, and the devices below its files read nothing at all: a cache above them answered"
             ),
             "look at what lies between the files and the devices",
         ),

@@ -83,9 +83,14 @@ impl IoLimited<'_> {
 impl<'a> Evidence<'a> {
     /// The limit of processor time that held the job back most.
     pub(crate) fn throttled(&self) -> Option<Throttled<'a>> {
+        self.throttled_at_all()
+            .filter(|worst| worst.limit.throttled >= 2 && worst.share() >= THROTTLED_PERIODS)
+    }
+
+    /// The same where it held the job back at least once.
+    pub(crate) fn throttled_at_all(&self) -> Option<Throttled<'a>> {
         let limits = self.choices()?.limits.processors.iter().map(|limit| Throttled { limit });
-        let worst = limits.max_by_key(|throttled| throttled.limit.throttled_us)?;
-        (worst.limit.throttled >= 2 && worst.share() >= THROTTLED_PERIODS).then_some(worst)
+        limits.max_by_key(|throttled| throttled.limit.throttled_us).filter(|worst| worst.limit.throttled > 0)
     }
 
     /// The limit of I/O that was met most.

@@ -5,8 +5,10 @@ pub(crate) mod arrivals;
 pub(crate) mod groups;
 pub(crate) mod mounts;
 pub(crate) mod others;
+pub(crate) mod outages;
 pub(crate) mod own_limits;
 pub(crate) mod processors;
+pub(crate) mod server;
 pub(crate) mod trend;
 
 use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
@@ -203,7 +205,7 @@ impl<'a> Evidence<'a> {
 
     /// The busiest device of the run; `None` if its counters also cover other jobs that ran at other times.
     pub(crate) fn busiest_device(&self) -> Option<&'a DiskResult> {
-        if self.shares_counters() {
+        if self.shares_counters() || self.is_on_server() {
             return None;
         }
         self.disks().max_by(|a, b| a.util.total_cmp(&b.util))

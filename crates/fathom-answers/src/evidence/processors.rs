@@ -37,9 +37,14 @@ impl ProcessorWait {
         self.share >= WORTH_TELLING && self.each_ns >= SHORTEST_NS
     }
 
-    /// Other work used a good part of the CPUs.
+    /// Other work used a good part of the CPUs, and the job waited for them.
     pub(crate) fn is_others_doing(&self) -> bool {
-        self.is_worth_telling() && self.others >= 0.25 * f64::from(self.processors)
+        self.is_worth_telling() && self.others_are_busy()
+    }
+
+    /// Other work used a good part of the CPUs.
+    pub(crate) fn others_are_busy(&self) -> bool {
+        self.others >= 0.25 * f64::from(self.processors)
     }
 
     /// Nobody finds an idle processor, threads of the kernel neither, and other programs are to blame.

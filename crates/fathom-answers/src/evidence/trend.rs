@@ -23,7 +23,11 @@ impl Trend {
     /// the job was not there for all of their time.
     pub(crate) fn of(course: &CourseEntry, direction: usize) -> Option<Trend> {
         let rates: Vec<f64> = rates(course, direction);
-        let whole = rates.get(1..rates.len().checked_sub(1)?)?;
+        Trend::of_rates(rates.get(1..rates.len().checked_sub(1)?)?)
+    }
+
+    /// Of the rates of points for which the job was there all of their time.
+    pub(crate) fn of_rates(whole: &[f64]) -> Option<Trend> {
         if whole.len() < LEAST_POINTS {
             return None;
         }

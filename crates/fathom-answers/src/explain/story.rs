@@ -257,6 +257,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
             figures::duration(job.sync.latency.mean_ns)
         ));
     }
+    sentences.extend(evidence.told_by_engine());
     let (user, system) = evidence.processor();
     let ios: u64 = job.active().iter().map(|(_, direction)| direction.total_ios).sum();
     let mut sentence = format!(

@@ -193,14 +193,14 @@ fn section(run: &RunResult, number: usize) -> String {
         if let Some(evidence) = subject.job.and_then(|job| evidence.get(job)) {
             text.push_str(&verdict(evidence));
         }
-        let arrivals: String = subject
-            .directions
-            .iter()
-            .flat_map(|direction| &direction.arrivals)
-            .map(|sentence| format!("<li>{}</li>", escape(sentence)))
+        let arrivals = subject.directions.iter().flat_map(|direction| direction.arrivals.clone());
+        let by_engine = subject.job.and_then(|job| evidence.get(job)).map(Evidence::told_by_engine);
+        let sentences: String = arrivals
+            .chain(by_engine.unwrap_or_default())
+            .map(|sentence| format!("<li>{}</li>", escape(&sentence)))
             .collect();
-        if !arrivals.is_empty() {
-            let _ = writeln!(text, "<ul class=\"notes\">{arrivals}</ul>");
+        if !sentences.is_empty() {
+            let _ = writeln!(text, "<ul class=\"notes\">{sentences}</ul>");
         }
         text.push_str(&charts::of(subject, &id));
         text.push_str(&what_is_missing(run, subject));

@@ -119,6 +119,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         text.push_str(&summary(result, &shown, screen));
         text.extend(result.hosts.as_ref().map(|hosts| of_hosts(hosts, screen)));
         text.push_str(&of_arrivals(&shown, screen));
+        text.push_str(&of_engines(result, &shown, screen));
         text.push_str(&trust(result, screen));
     }
     let lacks =
@@ -146,6 +147,19 @@ fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
     let mut text = String::new();
     for subject in shown {
         for sentence in subject.directions.iter().flat_map(|direction| &direction.arrivals) {
+            text.push_str(&columns::wrapped(&format!("  * {}: {sentence}", subject.name), screen.width));
+        }
+    }
+    text
+}
+
+/// What engines counted and timed by themselves.
+fn of_engines(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
+    let evidence = Evidence::all(result);
+    let mut text = String::new();
+    for subject in shown {
+        let own = subject.job.and_then(|job| evidence.get(job));
+        for sentence in own.iter().flat_map(|evidence| evidence.told_by_engine()) {
             text.push_str(&columns::wrapped(&format!("  * {}: {sentence}", subject.name), screen.width));
         }
     }

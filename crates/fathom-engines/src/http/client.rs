@@ -223,7 +223,7 @@ impl Client {
             let (content, loan) = call.payload.body();
             let request = self.request(call, &endpoint.authority, link.is_two(), content)?;
             let sent = Instant::now();
-            let outcome = link.send(request, self.transport.acknowledges_at_once).await;
+            let outcome = link.send(request).await;
             let outcome = match outcome {
                 Ok(response) => {
                     self.tally.record("first byte", sent.elapsed());
@@ -260,7 +260,7 @@ impl Client {
         let (mut link, _permit) = endpoint.acquire(&self.transport, &self.tally).await?;
         let content = Content::Streamed(length, pieces);
         let request = self.request(call, &endpoint.authority, link.is_two(), content)?;
-        let response = link.send(request, false).await;
+        let response = link.send(request).await;
         let response = response.map_err(|error| Failure::of_connection(&endpoint.authority, &error))?;
         let answer = self.take(call, response, Sink::Text, &endpoint.authority).await?;
         link.end().await;

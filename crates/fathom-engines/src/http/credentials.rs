@@ -16,17 +16,25 @@ impl Credentials {
         Credentials::from(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
+    /// Both come from one place: an id from one and a secret from another are no pair, and a request signed with them tells a server
+    /// of both.
     fn from(options: &HttpOptions, variable: &dyn Fn(&str) -> Option<String>) -> Result<Credentials, String> {
-        if let (Some(id), Some(secret)) = (&options.http_s3_keyid, &options.http_s3_key) {
-            let token = options.http_s3_security_token.clone();
-            return Ok(Credentials { id: id.clone(), secret: secret.clone(), token });
-        }
-        let given = |option: &Option<String>, name: &str| option.clone().or_else(|| variable(name));
-        let id = given(&options.http_s3_keyid, "AWS_ACCESS_KEY_ID");
-        let secret = given(&options.http_s3_key, "AWS_SECRET_ACCESS_KEY");
-        let token = given(&options.http_s3_security_token, "AWS_SESSION_TOKEN");
-        if let (Some(id), Some(secret)) = (id, secret) {
-            return Ok(Credentials { id, secret, token });
+        let of_options = Source {
+            names: ["http_s3_keyid=", "http_s3_key="],
+            id: options.http_s3_keyid.clone(),
+            secret: options.http_s3_key.clone(),
+            token: options.http_s3_security_token.clone(),
+        };
+        let of_environment = Source {
+            names: ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
+            id: variable("AWS_ACCESS_KEY_ID"),
+            secret: variable("AWS_SECRET_ACCESS_KEY"),
+            token: variable("AWS_SESSION_TOKEN"),
+        };
+        for source in [of_options, of_environment] {
+            if let Some(found) = source.pair()? {
+                return Ok(found);
+            }
         }
         let profile = variable("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
         let path = variable("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
@@ -39,6 +47,34 @@ impl Credentials {
                 path.map_or_else(|| "~/.aws/credentials".to_owned(), |path| path.display().to_string())
             )
         })
+    }
+}
+
+/// A place that may have credentials.
+struct Source {
+    /// How id and secret are called there.
+    names: [&'static str; 2],
+    id: Option<String>,
+    secret: Option<String>,
+    token: Option<String>,
+}
+
+impl Source {
+    /// Both, or none; one of them without the other is a mistake.
+    fn pair(self) -> Result<Option<Credentials>, String> {
+        let half = |there: usize| {
+            let (there, missing) = (self.names[there], self.names[1 - there]);
+            format!(
+                "half of the S3 credentials: {there} is set and {missing} is not; give both in one place (a key id and a secret from \
+                 different places do not belong together)"
+            )
+        };
+        match (self.id, self.secret) {
+            (Some(id), Some(secret)) => Ok(Some(Credentials { id, secret, token: self.token })),
+            (Some(_), None) => Err(half(0)),
+            (None, Some(_)) => Err(half(1)),
+            (None, None) => Ok(None),
+        }
     }
 }
 
@@ -81,9 +117,32 @@ mod tests {
         let nothing = |_: &str| None;
         let lack = Credentials::from(&options, &nothing).err().expect("nothing to find");
         assert!(lack.contains("AWS_ACCESS_KEY_ID") && lack.contains(".aws/credentials"), "{lack}");
-        let environment = |name: &str| Some(format!("env {name}"));
-        options.http_s3_keyid = Some("mine".to_owned());
+        let environment = |name: &str| name.starts_with("AWS_").then(|| format!("env {name}"));
         let found = Credentials::from(&options, &environment).expect("both are there");
-        assert_eq!((found.id.as_str(), found.secret.as_str()), ("mine", "env AWS_SECRET_ACCESS_KEY"));
+        assert_eq!(
+            (found.id.as_str(), found.secret.as_str()),
+            ("env AWS_ACCESS_KEY_ID", "env AWS_SECRET_ACCESS_KEY")
+        );
+        assert_eq!(found.token.as_deref(), Some("env AWS_SESSION_TOKEN"));
+        options.http_s3_keyid = Some("mine".to_owned());
+        options.http_s3_key = Some("secret".to_owned());
+        let found = Credentials::from(&options, &environment).expect("both are there");
+        assert_eq!((found.id.as_str(), found.secret.as_str(), found.token), ("mine", "secret", None));
+    }
+
+    #[test]
+    fn halves_from_two_places_are_no_pair() {
+        let environment = |name: &str| name.starts_with("AWS_").then(|| format!("env {name}"));
+        let id = HttpOptions { http_s3_keyid: Some("mine".to_owned()), ..HttpOptions::default() };
+        let secret = HttpOptions { http_s3_key: Some("mine".to_owned()), ..HttpOptions::default() };
+        for (options, missing) in [(id, "http_s3_key= is not"), (secret, "http_s3_keyid= is not")] {
+            let told = Credentials::from(&options, &environment).err().expect("half is refused");
+            assert!(told.contains(missing) && !told.contains("mine"), "{told}");
+        }
+        let only_id = |name: &str| (name == "AWS_ACCESS_KEY_ID").then(|| "id".to_owned());
+        let told = Credentials::from(&HttpOptions::default(), &only_id).err().expect("half is refused");
+        assert!(told.contains("AWS_SECRET_ACCESS_KEY is not"), "{told}");
+        // A profile with one of them has none.
+        assert!(of_profile("[default]\naws_access_key_id = A\n", "default").is_none());
     }
 }

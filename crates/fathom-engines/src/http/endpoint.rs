@@ -2,6 +2,7 @@
 
 use super::body::Content;
 use super::tally::Tally;
+use super::wire::Wire;
 use crate::net::refusal::Refusal;
 use crate::net::tls::TlsRules;
 use fathom_sys::Errno;
@@ -15,8 +16,6 @@ use std::cell::{Cell, RefCell};
 use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::fd::AsRawFd;
-use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -107,21 +106,13 @@ enum Sender {
 pub(super) struct Link {
     sender: Sender,
     task: Option<JoinHandle<()>>,
-    descriptor: RawFd,
     /// An answer has come on it.
     pub(super) is_proven: bool,
 }
 
 impl Link {
     /// Sends a request; the head of its answer.
-    pub(super) async fn send(
-        &mut self,
-        request: Request<Content>,
-        acknowledge_at_once: bool,
-    ) -> hyper::Result<Response<Incoming>> {
-        if acknowledge_at_once {
-            fathom_sys::socket::acknowledge_at_once(self.descriptor);
-        }
+    pub(super) async fn send(&mut self, request: Request<Content>) -> hyper::Result<Response<Incoming>> {
         match &mut self.sender {
             Sender::One(sender) => sender.send_request(request).await,
             Sender::Two(sender) => sender.send_request(request).await,
@@ -233,8 +224,7 @@ impl Endpoint {
         let shared = self.shared.borrow();
         let link = &shared[place];
         let Sender::Two(sender) = &link.sender else { return Ok(None) };
-        let (sender, descriptor) = (Sender::Two(sender.clone()), link.descriptor);
-        Ok(Some(Link { sender, task: None, descriptor, is_proven: link.is_proven }))
+        Ok(Some(Link { sender: Sender::Two(sender.clone()), task: None, is_proven: link.is_proven }))
     }
 
     /// Takes a connection back, the answer to its request having come whole.
@@ -278,9 +268,9 @@ impl Endpoint {
         stream.set_nodelay(true).map_err(failed)?;
         tally.record("connect", began.elapsed());
         tally.count("connections", 1);
-        let descriptor = stream.as_raw_fd();
+        let stream = Wire::new(stream, transport.acknowledges_at_once);
         let Some(settings) = &transport.tls else {
-            return self.greet(stream, descriptor, !transport.speaks_one).await;
+            return self.greet(stream, !transport.speaks_one).await;
         };
         let began = Instant::now();
         let name = ServerName::try_from(self.host.clone())
@@ -294,10 +284,10 @@ impl Endpoint {
             })?;
         tally.record("TLS handshake", began.elapsed());
         let is_two = secured.get_ref().1.alpn_protocol() == Some(b"h2");
-        self.greet(secured, descriptor, is_two).await
+        self.greet(secured, is_two).await
     }
 
-    async fn greet<S>(&self, stream: S, descriptor: RawFd, is_two: bool) -> Result<Link, Failure>
+    async fn greet<S>(&self, stream: S, is_two: bool) -> Result<Link, Failure>
     where
         S: AsyncRead + AsyncWrite + Unpin + 'static,
     {
@@ -315,7 +305,7 @@ impl Endpoint {
             let (sender, connection) = http1::Builder::new().handshake(stream).await.map_err(failed)?;
             (Sender::One(sender), tokio::task::spawn_local(async move { drop(connection.await) }))
         };
-        Ok(Link { sender, task: Some(task), descriptor, is_proven: false })
+        Ok(Link { sender, task: Some(task), is_proven: false })
     }
 }
 

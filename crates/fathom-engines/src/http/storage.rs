@@ -28,19 +28,28 @@ const PIECE: usize = 1 << 20;
 /// The objects of a job.
 pub(super) struct Bucket {
     options: HttpOptions,
+    /// Why the options cannot be used.
+    objection: Option<String>,
     connected: OnceCell<(Driver, Rc<Client>)>,
     /// Bytes of the objects, where each block has one and all have the same length.
     block: Cell<Option<u64>>,
 }
 
 impl Bucket {
-    pub(super) fn new(options: &HttpOptions) -> Bucket {
-        Bucket { options: options.clone(), connected: OnceCell::new(), block: Cell::new(None) }
+    pub(super) fn new(options: Result<HttpOptions, String>) -> Bucket {
+        let (options, objection) = match options {
+            Ok(options) => (options, None),
+            Err(objection) => (HttpOptions::default(), Some(objection)),
+        };
+        Bucket { options, objection, connected: OnceCell::new(), block: Cell::new(None) }
     }
 
     fn connected(&self) -> Result<&(Driver, Rc<Client>), Failure> {
         if let Some(connected) = self.connected.get() {
             return Ok(connected);
+        }
+        if let Some(objection) = &self.objection {
+            return Err(Failure::new(libc::EINVAL, objection.clone()));
         }
         let driver = Driver::new()?;
         let client = Rc::new(Client::new(&self.options)?);

@@ -44,7 +44,10 @@ pub(super) fn path_of(options: &LibhdfsOptions, name: &str) -> String {
 /// One line about what went wrong.
 pub(super) fn refusal(what: &str, error: HdfsError) -> Refusal {
     let errno = match &error {
-        HdfsError::IOError(error) => error.raw_os_error().unwrap_or(libc::EIO),
+        HdfsError::IOError(error) => match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => libc::ECONNRESET,
+            _ => error.raw_os_error().unwrap_or(libc::EIO),
+        },
         HdfsError::FileNotFound(_) => libc::ENOENT,
         HdfsError::AlreadyExists(_) => libc::EEXIST,
         HdfsError::IsADirectoryError(_) => libc::EISDIR,
@@ -56,16 +59,86 @@ pub(super) fn refusal(what: &str, error: HdfsError) -> Refusal {
         HdfsError::RPCError(class, _) | HdfsError::FatalRPCError(class, _) => errno_of(class),
         _ => libc::EIO,
     };
-    // Servers send their whole stack after the first line.
-    let text = error.to_string();
+    Refusal::new(errno, format!("{what}: {}", sentence_of(&error)))
+}
+
+/// What a user needs to know of an error: not that the client speaks RPC, and of what the server says not its classes and its stack.
+fn sentence_of(error: &HdfsError) -> String {
+    let text = match error {
+        HdfsError::IOError(error) => match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
+            _ => first_line(&error.to_string()),
+        },
+        HdfsError::RPCError(class, said) | HdfsError::FatalRPCError(class, said) => {
+            said_by_server(class, said)
+        }
+        HdfsError::FileNotFound(_) => "there is no such file".to_owned(),
+        HdfsError::AlreadyExists(_) => "the file exists already".to_owned(),
+        HdfsError::IsADirectoryError(_) => "it is a folder".to_owned(),
+        HdfsError::BlocksNotFound(_) => "the name node knows of no data node that has its blocks".to_owned(),
+        HdfsError::ChecksumError => "a data node sent data that its checksum does not match".to_owned(),
+        HdfsError::DataTransferError(said) => format!("a data node failed: {}", first_line(said)),
+        HdfsError::OperationFailed(said) | HdfsError::InvalidArgument(said) => first_line(said),
+        HdfsError::NoSASLMechanism => {
+            "the server asks for a way of authentication that this client does not have".to_owned()
+        }
+        HdfsError::SASLError(said) => format!("the server refused who asks: {}", first_line(said)),
+        HdfsError::InvalidRPCResponse(_) => {
+            "the answer is not one of a name node; is the port that of its RPC (8020 or 9000, not 9870)?"
+                .to_owned()
+        }
+        other => first_line(&other.to_string()),
+    };
+    match text.is_empty() {
+        true => "the server gave no reason".to_owned(),
+        false => text,
+    }
+}
+
+/// What the name node says, with what its exception means where that is known.
+fn said_by_server(class: &str, said: &str) -> String {
+    let said = first_line(said);
+    let means = match short(class) {
+        "SafeModeException" => "the name node is in safe mode and changes nothing",
+        "StandbyException" => {
+            "this name node is on standby; name the active one, or the service of both (namenode=hdfs://NAME)"
+        }
+        // What it says begins so.
+        "AccessControlException" if !said.is_empty() => return said,
+        "AccessControlException" => "permission denied",
+        "DSQuotaExceededException" | "NSQuotaExceededException" => "a quota is used up",
+        "AlreadyBeingCreatedException" | "RecoveryInProgressException" => {
+            "another client has it open for writing"
+        }
+        _ => "the name node refused",
+    };
+    if said.is_empty() || said == "null" {
+        format!("{means} ({})", short(class))
+    } else {
+        format!("{means}: {said}")
+    }
+}
+
+/// The first line of a text: servers send their whole stack after it, and the name of an exception before.
+fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let line = line.split(" (os error").next().unwrap_or(line);
-    Refusal::new(errno, format!("{what}: {line}"))
+    let is_class = |word: &str| word.contains('.') && word.ends_with("Exception") && !word.contains(' ');
+    let line = match line.split_once(": ") {
+        Some((class, rest)) if is_class(class) => rest,
+        _ => line,
+    };
+    line.trim().trim_end_matches('.').to_owned()
+}
+
+/// The name of a class without its package.
+fn short(class: &str) -> &str {
+    class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
 /// What a class of exceptions of the name node stands for.
 fn errno_of(class: &str) -> i32 {
-    match class.rsplit(['.', '$']).next().unwrap_or(class) {
+    match short(class) {
         "AccessControlException" => libc::EACCES,
         "FileNotFoundException" => libc::ENOENT,
         "FileAlreadyExistsException" => libc::EEXIST,
@@ -74,5 +147,50 @@ fn errno_of(class: &str) -> i32 {
         "SafeModeException" => libc::EROFS,
         "AlreadyBeingCreatedException" | "RecoveryInProgressException" => libc::EBUSY,
         _ => libc::EIO,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_sentences() {
+        let rpc = |class: &str, said: &str| HdfsError::RPCError(class.to_owned(), said.to_owned());
+        let denied = "Permission denied: user=nobody, access=WRITE, inode=\"/\"\n\tat org.apache.hadoop.hdfs.X(Y.java:1)";
+        for (error, errno, sentence) in [
+            (
+                rpc("org.apache.hadoop.security.AccessControlException", denied),
+                libc::EACCES,
+                "/f: Permission denied: user=nobody, access=WRITE, inode=\"/\"",
+            ),
+            (
+                rpc("org.apache.hadoop.ipc.StandbyException", ""),
+                libc::EIO,
+                "/f: this name node is on standby; name the active one, or the service of both (namenode=hdfs://NAME) (StandbyException)",
+            ),
+            (
+                rpc(
+                    "java.io.IOException",
+                    "java.io.IOException: File /f could only be written to 0 of the 1 minReplication nodes.",
+                ),
+                libc::EIO,
+                "/f: the name node refused: File /f could only be written to 0 of the 1 minReplication nodes",
+            ),
+            (
+                HdfsError::IOError(std::io::Error::from_raw_os_error(libc::ECONNREFUSED)),
+                libc::ECONNREFUSED,
+                "/f: Connection refused",
+            ),
+            (
+                HdfsError::IOError(std::io::ErrorKind::UnexpectedEof.into()),
+                libc::ECONNRESET,
+                "/f: the server closed the connection",
+            ),
+            (HdfsError::OperationFailed(String::new()), libc::EIO, "/f: the server gave no reason"),
+        ] {
+            let refusal = refusal("/f", error);
+            assert_eq!((refusal.errno.0, refusal.sentence.as_str()), (errno, sentence));
+        }
     }
 }

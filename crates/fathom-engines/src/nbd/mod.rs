@@ -27,6 +27,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use storage::Volume;
 use uri::Target;
+pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
 /// Bytes of requests that wait for company at most, where company is worth more than an early start.

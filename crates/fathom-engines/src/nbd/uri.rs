@@ -70,6 +70,14 @@ impl Target {
     }
 }
 
+/// The files of this machine that a URI names: a socket, a directory of certificates and keys.
+pub(crate) fn files(text: &str) -> Vec<PathBuf> {
+    let query = UriStr::new(text).ok().and_then(|uri| uri.query_str()).unwrap_or("");
+    let pairs = query.split(['&', ';']).filter_map(|pair| pair.split_once('='));
+    let named = pairs.filter(|(key, _)| matches!(*key, "socket" | "tls-certificates" | "tls-psk-file"));
+    named.filter_map(|(_, value)| decoded(value).ok()).map(PathBuf::from).collect()
+}
+
 fn port(text: &str, given: Option<&str>) -> Result<u16, String> {
     match given {
         None | Some("") => Ok(USUAL_PORT),

@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use fathom_run::engine::{Completions, Queued};
-use fathom_sys::Errno;
+use fathom_sys::{Errno, forbidden};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::future::Future;
@@ -24,7 +24,8 @@ pub(crate) struct Driver {
 impl Driver {
     pub(crate) fn new() -> Result<Driver, Refusal> {
         let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(|error| {
-            Refusal::new(error.raw_os_error().unwrap_or(libc::EIO), format!("no event loop: {error}"))
+            let refused = forbidden::Refused::new(error.into(), forbidden::OF_EVENT_LOOPS);
+            Refusal::new(refused.errno.0, format!("no event loop: {refused}"))
         })?;
         Ok(Driver { tasks: LocalSet::new(), runtime })
     }

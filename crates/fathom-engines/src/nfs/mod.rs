@@ -17,28 +17,58 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::io_type::SyncMode;
 use fathom_sys::Errno;
 use fathom_sys::socket::Awaited;
-use mount::{Context, FileHandle, Functions, Mount};
+use mount::{Context, FileHandle, Functions, Mount, errno_of};
 use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use storage::Share;
 
 /// A connection, and the files of the job as it has them open. A null handle stands for one that is gone.
 struct Connection {
     mount: Mount,
     files: Vec<*mut FileHandle>,
+    gap: Option<Gap>,
 }
+
+/// A connection that is to come back.
+struct Gap {
+    /// When to try again.
+    next: Instant,
+    /// How often that has failed.
+    failed: i64,
+}
+
+/// How long to wait before a server is tried again that did not take a connection back.
+const PAUSE: Duration = Duration::from_millis(100);
+/// What tells the library that a socket is broken.
+const BROKEN: c_int = -1;
 
 impl Client for Connection {
     fn service(&mut self) -> Result<(), String> {
-        let Mount { functions, context } = &self.mount;
+        let Mount { functions, context, .. } = &self.mount;
+        if self.gap.as_ref().is_some_and(|gap| Instant::now() < gap.next) {
+            return Ok(());
+        }
         // SAFETY: the context is the connection's; callbacks only touch what outlives it.
-        let result = unsafe { (functions.service)(*context, (functions.events)(*context)) };
-        if result < 0 { Err(self.mount.error()) } else { Ok(()) }
+        let result = unsafe {
+            let events = if self.gap.is_some() { BROKEN } else { (functions.events)(*context) };
+            (functions.service)(*context, events)
+        };
+        if result >= 0 {
+            self.gap = None;
+            return Ok(());
+        }
+        // A try to come back that finds nobody there is not the last one. What is in flight stays with the library until one succeeds.
+        let failed = self.gap.as_ref().map_or(0, |gap| gap.failed) + 1;
+        if !self.mount.tries_again(failed) {
+            return Err(self.mount.error());
+        }
+        self.gap = Some(Gap { next: Instant::now() + PAUSE, failed });
+        Ok(())
     }
 
     fn awaited(&self) -> Awaited {
-        let Mount { functions, context } = &self.mount;
+        let Mount { functions, context, .. } = &self.mount;
         // SAFETY: both only look at the context, which is the connection's.
         let (socket, events) = unsafe { ((functions.descriptor)(*context), (functions.events)(*context)) };
         Awaited { socket, to_send: events & c_int::from(libc::POLLOUT) != 0 }
@@ -82,7 +112,7 @@ impl Engine for Nfs {
         for _ in 0..options.nconnect.max(1) {
             let mount = Mount::open(&functions, url).map_err(failed)?;
             let files: Result<_, Refusal> = paths.iter().map(|path| mount.open_file(path, flags)).collect();
-            connections.push(Connection { files: files.map_err(failed)?, mount });
+            connections.push(Connection { files: files.map_err(failed)?, mount, gap: None });
         }
         let count = setup.depth as usize + 1;
         let connections = Polled::new(connections, count);
@@ -213,7 +243,7 @@ unsafe extern "C" fn ended(how: c_int, _: *mut Context, data: *mut c_void, priva
                 count as i64
             }
             _ if ends.is_losing() => -i64::from(libc::ESHUTDOWN),
-            errno => i64::from(errno),
+            errno => -i64::from(errno_of(errno).0),
         };
         ends.ended(slot.number, result, || {
             if data.is_null() {
@@ -228,7 +258,7 @@ unsafe extern "C" fn ended(how: c_int, _: *mut Context, data: *mut c_void, priva
 impl Drop for Nfs {
     fn drop(&mut self) {
         if self.connections.ends().in_flight() == 0 {
-            for Connection { mount, files } in self.connections.clients.iter().flatten() {
+            for Connection { mount, files, .. } in self.connections.clients.iter().flatten() {
                 files.iter().filter(|handle| !handle.is_null()).for_each(|handle| mount.close(*handle));
             }
         }

@@ -86,6 +86,8 @@ const MODE: c_int = 0o644;
 pub(super) struct Mount {
     pub(super) functions: Arc<Functions>,
     pub(super) context: *mut Context,
+    /// How often it tries to get a lost connection back; below 0 for ever.
+    reconnects: i64,
 }
 
 impl Mount {
@@ -99,12 +101,13 @@ impl Mount {
         if url.split(['?', '&']).skip(1).any(|parameter| parameter == "version=4") {
             return Err(wrong("version=4 is not built"));
         }
+        let reconnects = autoreconnect(url).map_err(wrong)?;
         // SAFETY: takes nothing.
         let context = unsafe { (functions.init_context)() };
         if context.is_null() {
             return Err(Refusal { errno: Errno(libc::ENOMEM), sentence: "libnfs cannot begin".to_owned() });
         }
-        let mount = Mount { functions: Arc::clone(functions), context };
+        let mount = Mount { functions: Arc::clone(functions), context, reconnects };
         // SAFETY: the context is ours and the text ends with a zero. The URL's parts are read before it is freed; the mount copies them.
         let result = unsafe {
             // A connection that comes back by itself would hide that it was gone; a URL may say otherwise (autoreconnect=).
@@ -122,6 +125,11 @@ impl Mount {
         // SAFETY: as above. How long an I/O may take is the supervisor's business.
         unsafe { (functions.set_timeout)(context, NO_LIMIT) };
         Ok(mount)
+    }
+
+    /// A connection that is lost, and that did not come back so many times, may come back yet.
+    pub(super) fn tries_again(&self, failed: i64) -> bool {
+        self.reconnects < 0 || failed <= self.reconnects
     }
 
     /// Size of a file; `None` if there is none.
@@ -170,7 +178,7 @@ impl Mount {
         let (data, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
         // SAFETY: the handle is of this context and open, and the bytes are read before the call returns.
         let written = unsafe { (self.functions.write)(self.context, handle, offset, length, data) };
-        usize::try_from(written).map_err(|_| Errno(-written))
+        usize::try_from(written).map_err(|_| errno_of(written))
     }
 
     /// Closes it.
@@ -204,13 +212,30 @@ impl Mount {
         if result >= 0 {
             return Ok(());
         }
-        let errno = Errno(-result);
+        let errno = errno_of(result);
         Err(Refusal { errno, sentence: format!("{what}: {errno} ({})", self.error()) })
     }
 }
 
+/// What a URL says of connections that are lost.
+fn autoreconnect(url: &str) -> Result<i64, &'static str> {
+    let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+    let value = parameters.split('&').filter_map(|one| one.strip_prefix("autoreconnect=")).next_back();
+    value.map_or(Ok(0), |value| {
+        value.parse().map_err(|_| "autoreconnect= is a number: -1 for ever, 0 for never")
+    })
+}
+
+/// The error of a result below 0. The library calls a connection that is lost a bad address: no address is the caller's mistake here.
+pub(super) fn errno_of(result: c_int) -> Errno {
+    match -result {
+        libc::EFAULT => Errno(libc::ECONNRESET),
+        errno => Errno(errno),
+    }
+}
+
 fn result_of(result: c_int) -> Result<(), Errno> {
-    if result < 0 { Err(Errno(-result)) } else { Ok(()) }
+    if result < 0 { Err(errno_of(result)) } else { Ok(()) }
 }
 
 impl Drop for Mount {
@@ -229,4 +254,25 @@ fn on_server(path: &Path) -> Result<CString, Refusal> {
         errno: Errno(libc::EINVAL),
         sentence: "there is a zero byte in a file name".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_connections_come_back_as_the_url_says() {
+        let of = |parameters: &str| autoreconnect(&format!("nfs://server/a?b{parameters}"));
+        assert_eq!((of(""), of("&autoreconnect=-1"), of("&x=1&autoreconnect=3")), (Ok(0), Ok(-1), Ok(3)));
+        assert!(of("&autoreconnect=yes").is_err());
+        assert_eq!(autoreconnect("nfs://server/autoreconnect=5"), Ok(0));
+    }
+
+    #[test]
+    fn a_lost_connection_is_not_a_bad_address() {
+        assert_eq!(
+            (errno_of(-libc::EFAULT), errno_of(-libc::ENOENT)),
+            (Errno(libc::ECONNRESET), Errno(libc::ENOENT))
+        );
+    }
 }

@@ -131,7 +131,7 @@ impl Engine for NetUring {
             .setup_coop_taskrun()
             .build(entries)
             .or_else(|_| io_uring::IoUring::new(entries))
-            .map_err(|error| SetupError::new(Errno::from(error), "io_queue_init"))?;
+            .map_err(|error| crate::ring::refused(error, entries, "ioengine=net"))?;
         if !ring.params().is_feature_ext_arg() {
             // Waits without a limit could not be ended.
             return Err(SetupError::new(Errno(libc::ENOSYS), "io_queue_init")

@@ -1,7 +1,7 @@
 //! The agent's end of the way to its controller, and the frames that go through it.
 
 use crate::framed::{Framed, Taken};
-use crate::frames::{self, Frame, Kind, Mistake};
+use crate::frames::{self, Frame, Kind, Mistake, Splitter};
 use crate::links::Pipe;
 use crate::protocol::{FromAgent, ToAgent, greeting};
 use fathom_sys::fifo;
@@ -36,6 +36,10 @@ impl StreamPipe {
 impl Pipe for StreamPipe {
     fn transport(&self) -> &'static str {
         "streams"
+    }
+
+    fn shows_keys(&self) -> bool {
+        true
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
@@ -78,12 +82,10 @@ pub struct Channel {
 impl Channel {
     /// A channel over this way. It begins with the agent's line.
     pub fn new(pipe: Box<dyn Pipe>) -> Channel {
-        Channel {
-            way: Framed::new(pipe, greeting().into_bytes()),
-            is_over: false,
-            fault: None,
-            heard: Instant::now(),
-        }
+        let most = if pipe.shows_keys() { frames::MOST_BYTES } else { frames::MOST_BYTES_WITHOUT_KEYS };
+        let mut way = Framed::new(pipe, greeting().into_bytes());
+        way.splitter = Splitter::up_to(most);
+        Channel { way, is_over: false, fault: None, heard: Instant::now() }
     }
 
     /// The descriptor to wait for; `None` when nothing will come any more.
@@ -111,7 +113,7 @@ impl Channel {
         if !std::mem::replace(&mut self.is_over, true) {
             self.way.pipe.close();
         }
-        self.way.queue.clear();
+        self.way.queue.bytes.clear();
     }
 
     /// How long nothing has come.
@@ -142,7 +144,7 @@ impl Channel {
 
     /// Waits until something has come, or can be written if something is to be.
     fn wait(&self, wait: Duration) {
-        let awaited = self.way.pipe.descriptors(!self.way.queue.is_empty());
+        let awaited = self.way.pipe.descriptors(!self.way.queue.bytes.is_empty());
         // What fails shows when it is read.
         let _ = wait_for_any(&awaited, Some(wait));
     }
@@ -163,7 +165,7 @@ impl Channel {
 
     /// Sends a word, now or later.
     pub fn send(&mut self, word: &FromAgent) {
-        if matches!(word, FromAgent::Tick(..)) && self.way.queue.len() > TICKS_UP_TO {
+        if matches!(word, FromAgent::Tick(..)) && self.way.queue.bytes.len() > TICKS_UP_TO {
             return;
         }
         self.send_as(Kind::Word, word);
@@ -174,11 +176,11 @@ impl Channel {
         if self.is_over {
             return;
         }
-        if let Err(mistake) = frames::append(&mut self.way.queue, kind, value) {
+        if let Err(mistake) = self.way.queue.append(kind, value) {
             let text = format!("fathom: an answer cannot be sent: {mistake}");
             let error = FromAgent::Said(fathom_run::message::Message::Error(text));
             // A line of text can be.
-            let _ = frames::append(&mut self.way.queue, Kind::Word, &error);
+            let _ = self.way.queue.append(Kind::Word, &error);
         }
         self.write();
     }
@@ -200,7 +202,7 @@ impl Channel {
             let _ = wait_for_any(&awaited, Some(deadline.saturating_duration_since(Instant::now())));
             self.write();
             // What TLS holds back goes out as things are read.
-            if self.way.queue.is_empty() {
+            if self.way.queue.bytes.is_empty() {
                 self.receive();
             }
         }
@@ -213,9 +215,9 @@ impl Channel {
     /// Writes everything, unless the controller takes nothing for so long.
     pub fn finish(&mut self, patience: Duration) {
         while self.has_more() {
-            let before = self.way.queue.len();
+            let before = self.way.queue.bytes.len();
             self.flush(patience);
-            if self.has_more() && self.way.queue.len() == before {
+            if self.has_more() && self.way.queue.bytes.len() == before {
                 self.close();
             }
         }

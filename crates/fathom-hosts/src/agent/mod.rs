@@ -9,16 +9,18 @@ pub use channel::{Channel, StreamPipe};
 
 use crate::frames::Kind;
 use crate::here;
-use crate::planning::{self, understood};
+use crate::planning::{self, planned, read};
 use crate::protocol::{Assignment, Done, FromAgent, Hello, Join, ToAgent};
+use fathom_command::printer::{Letters, Printer};
+use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Options};
-use fathom_spec::Source;
 use fathom_spec::engines::EngineDef;
+use fathom_spec::{RunSpec, Source};
 use fathom_sys::clock::Calibration;
 use logs::CollectedLogs;
 use observer::{Remote, pong};
 use rules::Rules;
-use std::io;
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -63,15 +65,20 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
     }
 }
 
-/// This machine for a controller: engines are loaded, which runs what is in them, only where programs may be run.
+/// This machine for a controller, as far as the rules go: files that are allowed, no variables, which may hold what is secret, and
+/// engines only where programs may be run, because to load one is to run what is in it.
 struct Machine<'a> {
     machine: &'a dyn Source,
-    loads: bool,
+    rules: &'a Rules,
 }
 
 impl Source for Machine<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
-        self.machine.read_file(path)
+        self.rules.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.rules.read(path)
     }
 
     fn read_stdin(&self) -> io::Result<String> {
@@ -79,31 +86,73 @@ impl Source for Machine<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        self.machine.variable(name)
+        if self.rules.may_run_programs() { self.machine.variable(name) } else { None }
+    }
+
+    /// Whether there is anything where a job must not look is not said; the job is refused then.
+    fn is_directory(&self, path: &Path) -> bool {
+        !self.rules.allows(path) || self.machine.is_directory(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        !self.rules.allows(path) || self.machine.exists(path)
     }
 
     fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
-        match self.loads {
+        match self.rules.may_run_programs() {
             true => self.machine.load_engine(path),
             false => Err("the agent was started without --allow-commands".to_owned()),
         }
     }
 
-    fathom_spec::ask_machine!(machine);
+    fathom_spec::ask_about_machine!(machine);
+}
+
+/// The jobs as this machine understands them and allows them; otherwise lines that say why it does not.
+fn allowed(
+    rules: &Rules,
+    machine: &dyn Source,
+    assignment: &Assignment,
+) -> Result<(RunSpec, Plan), Vec<String>> {
+    let machine = &Machine { machine, rules };
+    let quotes_nothing = !rules.all && !assignment.invocation.remote_files.is_empty();
+    let mut spec =
+        read(&assignment.invocation, &assignment.place, machine).map_err(|lines| match quotes_nothing {
+            true => keep_here(&lines),
+            false => lines,
+        })?;
+    if quotes_nothing && !spec.messages.is_empty() {
+        let lines: Vec<String> = spec.messages.drain(..).map(|message| message.text).collect();
+        spec.messages.extend(keep_here(&lines).into_iter().map(fathom_spec::Message::stderr));
+    }
+    rules.check_options(&spec)?;
+    let plan = planned(&spec)?;
+    rules.check_plan(&plan)?;
+    Ok((spec, plan))
+}
+
+/// What is to be said of a job file of this host may quote it, and the controller could not read it: it is said here. The lines that
+/// the controller gets in its place.
+fn keep_here(lines: &[String]) -> Vec<String> {
+    let mut errors = Printer::new(io::stderr(), Letters::of_environment());
+    // A log that cannot be written changes nothing.
+    lines.iter().for_each(|line| drop(writeln!(errors, "fathom agent: --remote-config: {line}")));
+    vec![format!(
+        "fathom: --remote-config: {} on the job file, which the agent shows on its own standard error only",
+        match lines.len() {
+            1 => "there is a message".to_owned(),
+            count => format!("there are {count} messages"),
+        }
+    )]
 }
 
 /// Runs what is assigned and sends what came of it.
 fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &Assignment) {
     let calibration = Calibration::start();
-    let machine = &Machine { machine, loads: rules.all || rules.commands };
-    let (spec, mut plan) =
-        match understood(&assignment.invocation, &assignment.place, machine).and_then(|(spec, plan)| {
-            rules.check(&spec, &plan)?;
-            Ok((spec, plan))
-        }) {
-            Ok(ready) => ready,
-            Err(lines) => return channel.send(&FromAgent::Refused { lines }),
-        };
+    let (spec, mut plan) = match allowed(rules, machine, assignment) {
+        Ok(ready) => ready,
+        Err(lines) => return channel.send(&FromAgent::Refused { lines }),
+    };
     let logs = match CollectedLogs::redirect(&mut plan) {
         Ok(logs) => logs,
         Err(line) => return channel.send(&FromAgent::Refused { lines: vec![line] }),

@@ -1,10 +1,15 @@
 //! What an agent allows. One that is reached by a shell acts for somebody who may do anything there; one that listens acts for
 //! whoever has its keys, and allows what its start allowed.
 
+use fathom_engines::client_files;
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
+use fathom_spec::definition::Names;
 use fathom_spec::engines::{self, StorageKind, net};
-use fathom_spec::{JobSpec, RunSpec};
+use fathom_spec::{JobSpec, RunSpec, registry};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// What jobs may do.
@@ -22,23 +27,12 @@ pub struct Rules {
     pub network: bool,
 }
 
-/// Options that run commands.
-pub const COMMANDS: &[&str] = &["exec_prerun", "exec_postrun"];
-/// Options that name files beside the targets of a job.
-pub const FILES: &[&str] = &[
-    "read_iolog",
-    "write_iolog",
-    "merge_blktrace_file",
-    "replay_redirect",
-    "verify_state_load",
-    "verify_ledger",
-    "opendir",
-    "mem",
-    "donorname",
-    "dp_scheme",
-];
-/// Options that change the machine.
-pub const MACHINE: &[&str] = &["ioscheduler", "cgroup", "cgroup_weight", "uid", "gid"];
+/// Names of the options whose values name this outside their job, from the declarations of all options.
+pub fn options_that_name(what: Names) -> impl Iterator<Item = &'static str> {
+    let of_engines = engines::ALL.iter().flat_map(|engine| engine.options);
+    let all = registry::job_options().chain(of_engines);
+    all.filter(move |option| option.names == what).map(|option| option.name)
+}
 
 impl Rules {
     /// No limits.
@@ -46,8 +40,14 @@ impl Rules {
         Rules { all: true, ..Rules::default() }
     }
 
-    /// Whether a run is allowed; otherwise lines for the user.
-    pub fn check(&self, spec: &RunSpec, plan: &Plan) -> Result<(), Vec<String>> {
+    /// Whether jobs may run programs of this machine.
+    pub fn may_run_programs(&self) -> bool {
+        self.all || self.commands
+    }
+
+    /// Whether what the options of a run say is allowed; otherwise lines for the user. Files that options name are read when a run is
+    /// planned, so this comes before that.
+    pub fn check_options(&self, spec: &RunSpec) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
         }
@@ -66,17 +66,22 @@ impl Rules {
         for job in &spec.jobs {
             lines.extend(self.refusals_of_options(job));
         }
-        for worker in &plan.workers {
-            lines.extend(self.refusals_of_worker(worker, plan.job_of(worker)));
+        told(lines)
+    }
+
+    /// Whether the targets of a run are allowed, and what it would leave beside them; otherwise lines for the user.
+    pub fn check_plan(&self, plan: &Plan) -> Result<(), Vec<String>> {
+        if self.all {
+            return Ok(());
         }
-        lines.dedup();
-        if lines.is_empty() { Ok(()) } else { Err(lines) }
+        let workers = plan.workers.iter();
+        told(workers.flat_map(|worker| self.refusals_of_worker(worker, plan.job_of(worker))).collect())
     }
 
     fn refusals_of_options(&self, job: &JobSpec) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.commands {
-            lines.extend(refusals(job, COMMANDS, "the agent was started without --allow-commands"));
+            lines.extend(refusals(job, Names::Program, "the agent was started without --allow-commands"));
             lines.extend(runs_programs(job).then(|| {
                 format!(
                     "job {}: an engine that runs or loads programs is refused: the agent was started without \
@@ -85,12 +90,26 @@ impl Rules {
                 )
             }));
         }
-        lines.extend(refusals(job, FILES, "an agent that listens uses no files but the targets of its jobs"));
-        lines.extend(refusals(job, MACHINE, "an agent that listens does not change its machine"));
+        let only_targets = "an agent that listens uses no files but the targets of its jobs";
+        lines.extend(refusals(job, Names::File, only_targets));
+        lines.extend(refusals(job, Names::Setting, "an agent that listens does not change its machine"));
+        for (option, path) in client_files(job) {
+            let refused = self.refusal_of_path(&path);
+            lines.extend(refused.map(|reason| format!("job {}: {option}=: {reason}", job.name)));
+        }
         lines.into_iter().map(|line| format!("fathom: {line}")).collect()
     }
 
     fn refusals_of_worker(&self, worker: &WorkerPlan, job: &JobSpec) -> Vec<String> {
+        let verify = worker.verify.as_ref();
+        let states = verify.and_then(|verify| verify.state_to_save.as_ref());
+        let dumps = verify.filter(|verify| verify.dumps).map(|verify| &verify.miscompare_file);
+        let beside = states.into_iter().chain(dumps).filter_map(|path| self.refusal_of_path(path));
+        let beside = beside.map(|reason| format!("fathom: job {}: {reason}", worker.name));
+        self.refusals_of_targets(worker, job).into_iter().chain(beside).collect()
+    }
+
+    fn refusals_of_targets(&self, worker: &WorkerPlan, job: &JobSpec) -> Vec<String> {
         match worker.storage {
             StorageKind::None if has_peers(worker) => {
                 let refusal_of_path = |path: &Path| self.refusal_of_path(path);
@@ -114,19 +133,73 @@ impl Rules {
         }
     }
 
-    /// Why a path is refused. What counts is where it leads, past symbolic links and dots.
+    /// Why a path is refused. What counts is where it leads, past symbolic links and dots; where that is, and whether anything is
+    /// there, is not said.
     fn refusal_of_path(&self, path: &Path) -> Option<String> {
-        let Some(real) = leads_to(path) else {
-            return Some(format!("{} is refused: its directory cannot be found", path.display()));
+        let refused = |option: &str| {
+            Some(format!("{} is refused: the agent was not started with {option} for it", path.display()))
         };
-        let is_device = real.starts_with("/dev");
-        refusal_of_place(path, &real, is_device, (&self.paths, &self.devices), "agent")
+        let Some(real) = leads_to(path) else {
+            return refused("--allow-path=");
+        };
+        let (allowed, option) = match is_device(&real) {
+            true => (&self.devices, "--allow-device="),
+            false => (&self.paths, "--allow-path="),
+        };
+        if is_among(&real, allowed, is_device(&real)) { None } else { refused(option) }
+    }
+
+    /// Reads a file, if it is allowed: what has been opened counts, whatever its name leads to meanwhile.
+    pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
+        if self.all {
+            return std::fs::read(path);
+        }
+        let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "the agent does not allow it");
+        // To open some devices is to use them.
+        if self.refusal_of_path(path).is_some() {
+            return Err(refused());
+        }
+        // A pipe would be waited for.
+        let mut options = std::fs::OpenOptions::new();
+        let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
+        let mut opened = opened.map_err(|_| refused())?;
+        let real = std::fs::read_link(format!("/proc/self/fd/{}", opened.as_raw_fd()));
+        if !opened.metadata()?.is_file() || !real.is_ok_and(|real| is_among(&real, &self.paths, false)) {
+            return Err(refused());
+        }
+        let mut bytes = Vec::new();
+        opened.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Whether a path may be looked at.
+    pub(super) fn allows(&self, path: &Path) -> bool {
+        self.all || self.refusal_of_path(path).is_none()
     }
 }
 
-/// Lines on these options, where a job sets them, and why it may not.
-pub fn refusals(job: &JobSpec, names: &[&str], what: &str) -> Vec<String> {
-    let set = names.iter().filter(|name| job.is_set(name));
+fn told(mut lines: Vec<String>) -> Result<(), Vec<String>> {
+    lines.dedup();
+    if lines.is_empty() { Ok(()) } else { Err(lines) }
+}
+
+/// True for what a path below /dev leads to, but for memory that is shared there as files.
+pub fn is_device(real: &Path) -> bool {
+    real.starts_with("/dev") && !real.starts_with("/dev/shm")
+}
+
+/// True for what is one of these, or lies below one of them.
+fn is_among(real: &Path, allowed: &[PathBuf], is_device: bool) -> bool {
+    allowed.iter().any(|own| match own.canonicalize() {
+        Ok(own) if is_device => real == own,
+        Ok(own) => real.starts_with(own),
+        Err(_) => false,
+    })
+}
+
+/// Lines on the options that name this, where a job sets them, and why it may not.
+pub fn refusals(job: &JobSpec, names: Names, what: &str) -> Vec<String> {
+    let set = options_that_name(names).filter(|name| job.is_set(name));
     set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
 }
 
@@ -170,11 +243,7 @@ pub fn refusal_of_place(
         true => (devices, "--allow-device"),
         false => (paths, "--allow-path"),
     };
-    let is_allowed = allowed.iter().any(|own| match own.canonicalize() {
-        Ok(own) if is_device => real == own,
-        Ok(own) => real.starts_with(own),
-        Err(_) => false,
-    });
+    let is_allowed = is_among(real, allowed, is_device);
     (!is_allowed).then(|| {
         format!("{} is refused: the {who} was not started with {option}={}", path.display(), real.display())
     })
@@ -196,14 +265,53 @@ pub fn leads_to(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_spec::registry;
 
     #[test]
-    fn what_is_refused_is_an_option() {
-        for name in COMMANDS.iter().chain(FILES).chain(MACHINE) {
-            let is_private = engines::ALL.iter().any(|engine| engine.option(name).is_some());
-            assert!(is_private || registry::job_options().any(|option| option.name == *name), "{name}");
+    fn what_options_name_comes_from_their_declarations() {
+        for (what, some) in [
+            (Names::Program, "exec_prerun"),
+            (Names::File, "read_iolog"),
+            (Names::File, "mem"),
+            (Names::ClientFile, "http_ca"),
+            (Names::Setting, "uid"),
+        ] {
+            assert!(options_that_name(what).any(|name| name == some), "{some}");
         }
+    }
+
+    #[test]
+    fn shared_memory_is_a_path_and_other_things_below_dev_are_devices() {
+        let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+            return fathom_skip::record("there is no /dev/shm");
+        };
+        let rules = Rules { paths: vec![directory.path().to_owned()], ..Rules::default() };
+        assert_eq!(rules.refusal_of_path(&directory.path().join("new")), None);
+        let rules = Rules { paths: vec!["/dev".into()], ..Rules::default() };
+        assert!(
+            rules
+                .refusal_of_path(Path::new("/dev/null"))
+                .is_some_and(|line| line.contains("--allow-device="))
+        );
+    }
+
+    #[test]
+    fn a_file_is_read_only_where_it_is_allowed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (inside, outside) = (directory.path().join("inside"), directory.path().join("outside"));
+        std::fs::create_dir(&inside).expect("a directory");
+        std::fs::write(inside.join("own"), "own").expect("written");
+        std::fs::write(&outside, "secret").expect("written");
+        std::os::unix::fs::symlink(&outside, inside.join("link")).expect("a link");
+        let rules = Rules { paths: vec![inside.clone()], ..Rules::default() };
+        assert_eq!(rules.read(&inside.join("own")).expect("allowed"), b"own");
+        // Whether there is a file does not show either.
+        let refusals: Vec<String> =
+            [outside.clone(), inside.join("link"), directory.path().join("none"), inside]
+                .iter()
+                .map(|path| rules.read(path).expect_err("refused").to_string())
+                .collect();
+        assert!(refusals.iter().all(|refusal| *refusal == refusals[0]), "{refusals:?}");
+        assert_eq!(Rules::everything().read(&outside).expect("allowed"), b"secret");
     }
 
     #[test]

@@ -2,9 +2,10 @@
 
 use super::Seat;
 use super::clocks::{Probe, set_times};
-use crate::frames::{self, Frame, Kind};
+use crate::frames::{self, Frame, Kind, Mistake};
 use crate::links::Connection;
 use crate::protocol::{Done, FromAgent, Hello, ToAgent};
+use fathom_command::printer::harmless;
 use fathom_spec::hosts::{HostEntry, Invocation};
 use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostResult};
 use fathom_stats::live::{LiveDetails, LiveTick};
@@ -34,6 +35,8 @@ pub(super) struct Member {
     pub(super) entry: HostEntry,
     pub(super) connection: Option<Connection>,
     pub(super) standing: Standing,
+    /// The earliest stage that it may be ready for.
+    next_stage: u32,
     pub(super) hello: Hello,
     pub(super) end: HostEnd,
     /// What it is to read, if that is not what all read.
@@ -83,6 +86,7 @@ impl Member {
             entry,
             connection: None,
             standing: Standing::Connecting,
+            next_stage: 0,
             hello: hello.unwrap_or_default(),
             end: HostEnd::Whole,
             opening: None,
@@ -166,6 +170,7 @@ impl Member {
             return;
         }
         // It stands in a line, whatever a host or its shell has said.
+        let reason = harmless(reason);
         let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
         let reason = reason.collect::<Vec<_>>().join("; ");
         let has_begun = matches!(self.standing, Standing::Running);
@@ -202,31 +207,47 @@ impl Member {
             }
         }
         let ended = self.connection.as_ref().and_then(Connection::end).map(str::to_owned);
+        let is_refused = self.connection.as_ref().is_some_and(Connection::is_refused);
         if let Some(reason) = ended {
             self.give_up(&reason);
+            // A stream that was changed after the result makes that doubtful, too.
+            if is_refused && self.end == HostEnd::Whole {
+                self.end = HostEnd::Lost { reason, snapshot_ms: None };
+            }
         }
     }
 
-    fn take(&mut self, frame: Frame, said: &mut Vec<Said>) -> Result<(), frames::Mistake> {
+    fn take(&mut self, frame: Frame, said: &mut Vec<Said>) -> Result<(), Mistake> {
         match frame.kind {
             Kind::Snapshot => {
                 self.snapshot_is_asked = false;
                 self.snapshot = Some((frame.body, monotonic_ns()));
+            }
+            Kind::Result if self.opening.is_none() || self.result.is_some() => {
+                return Err(Mistake::OutOfOrder("a result"));
             }
             Kind::Result => match frames::read(&frame.body) {
                 Ok(report) => self.result = Some(Box::new(report)),
                 Err(mistake) => self.give_up(&format!("its result cannot be read: {mistake}")),
             },
             Kind::Word => match frames::read::<FromAgent>(&frame.body)? {
+                FromAgent::Hello(_) if !self.hello.version.is_empty() => {
+                    return Err(Mistake::OutOfOrder("a second greeting"));
+                }
                 FromAgent::Hello(mut hello) => {
                     // It stands in lines of others.
                     hello.host_name.retain(|letter| !letter.is_control());
                     self.hello = hello;
                     self.waits_since_ns = None;
                 }
+                // What was not asked for says nothing about the clock.
+                FromAgent::Pong(_) if self.pings == 0 => {}
                 FromAgent::Pong(pong) => {
-                    self.pings = self.pings.saturating_sub(1);
+                    self.pings -= 1;
                     self.probe.take(&pong, monotonic_ns());
+                }
+                FromAgent::Prepared { .. } | FromAgent::Refused { .. } if !self.is_asked_to_prepare() => {
+                    return Err(Mistake::OutOfOrder("what it makes of its jobs"));
                 }
                 FromAgent::Prepared { opening } => self.opening = Some(opening),
                 FromAgent::Refused { lines } => {
@@ -234,24 +255,42 @@ impl Member {
                     self.give_up("its jobs cannot be run there");
                     said.push(Said::Refused(lines));
                 }
-                FromAgent::Ready { stage } if self.is_live() => {
+                FromAgent::Ready { stage } if self.may_be_ready(stage) => {
                     self.standing = Standing::Ready(stage);
+                    self.next_stage = stage.saturating_add(1);
                     self.probe = Probe::begin();
                 }
-                FromAgent::Ready { .. } => {}
+                FromAgent::Ready { .. } => return Err(Mistake::OutOfOrder("that it is ready")),
                 FromAgent::Said(message) => said.push(Said::Message(message)),
                 FromAgent::Tick(tick, details) => self.tick = Some((*tick, details.map(|details| *details))),
                 FromAgent::Log { name, bytes } => said.push(Said::Log(name, bytes.0)),
+                FromAgent::Done(_) if self.opening.is_none() || self.done.is_some() => {
+                    return Err(Mistake::OutOfOrder("that it is done"));
+                }
                 FromAgent::Done(done) => self.finish(done),
             },
         }
         Ok(())
     }
 
+    /// Its jobs were given to it, and it has not said what it makes of them.
+    fn is_asked_to_prepare(&self) -> bool {
+        self.standing == Standing::SettingUp && self.opening.is_none()
+    }
+
+    /// Its jobs of this stage may be set up by now; those of a stage that it ran already are not.
+    fn may_be_ready(&self, stage: u32) -> bool {
+        let is_on_its_way = matches!(self.standing, Standing::SettingUp | Standing::Running);
+        is_on_its_way && self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
+    }
+
     /// Its run is over.
     fn finish(&mut self, done: Done) {
         if let Some(reason) = done.not_started.clone() {
             return self.give_up(&reason);
+        }
+        if self.result.is_none() {
+            return self.give_up("it says that it is done, and there is no result");
         }
         self.done = Some(done);
         self.standing = Standing::Finished;

@@ -18,8 +18,8 @@ use fathom_spec::Trigger;
 use fathom_spec::hosts::{HostEntry, HostPlace, Invocation, OnHostLoss};
 use fathom_stats::hosts::{HostEnd, HostResult, HostsReport};
 use fathom_stats::report::RunReport;
-use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
+use fathom_sys::forbidden::Refused;
 use fathom_sys::signal::SignalQueue;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use logs::LogSink;
@@ -107,7 +107,7 @@ pub trait Audience: Observer {
 }
 
 /// Runs jobs on hosts. The lines that come before a run are messages, too.
-pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Errno> {
+pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
     let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
     let members = seats.into_iter().map(Member::new).collect();
@@ -297,7 +297,7 @@ impl<O: Audience> Controller<'_, O> {
                 None => lines.extend(opening.iter().cloned()),
                 Some(first) if first == opening => {}
                 Some(_) => lines.extend(opening.iter().map(|message| fathom_spec::Message {
-                    text: format!("<{}> {}", member.entry.name, message.text),
+                    text: named(&member.entry.name, &message.text),
                     ..message.clone()
                 })),
             }
@@ -509,7 +509,6 @@ impl<O: Audience> Controller<'_, O> {
         let report = self.report();
         let failed = |member: &Member| match (&member.end, &member.done) {
             (HostEnd::Whole, Some(done)) => done.failed_jobs,
-            (HostEnd::Whole, None) => 0,
             _ => 1,
         };
         let lost_logs = self.logs.is_incomplete()
@@ -520,7 +519,7 @@ impl<O: Audience> Controller<'_, O> {
 
 /// A message of a host with its name; `None` for what is none.
 pub fn of_host(host: &str, message: Message) -> Option<Message> {
-    let named = |text: &str| format!("<{host}> {}", text.trim_start_matches('\n'));
+    let named = |text: &str| named(host, text);
     match message {
         Message::Output(text) => Some(Message::Output(named(&text))),
         Message::Error(text) => Some(Message::Error(named(&text))),
@@ -530,4 +529,10 @@ pub fn of_host(host: &str, message: Message) -> Option<Message> {
         }
         Message::Figures(_) | Message::StageChanged => None,
     }
+}
+
+/// A text of a host, with its name before each line: none of them may look like a line of the controller.
+pub fn named(host: &str, text: &str) -> String {
+    let lines = text.trim_start_matches('\n').split('\n');
+    lines.map(|line| format!("<{host}> {line}")).collect::<Vec<_>>().join("\n")
 }

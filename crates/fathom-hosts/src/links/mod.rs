@@ -2,13 +2,15 @@
 //!
 //! A way is one file that implements [`Pipe`]. [`Connection`] makes frames of its bytes.
 
+pub(crate) mod identity;
 pub mod shell;
 pub mod tcp;
 pub mod tls;
 
 use crate::framed::{Framed, Taken};
-use crate::frames::{self, Frame, Kind, Mistake, Splitter};
+use crate::frames::{Frame, Kind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
 use crate::protocol::{GREETING, PROTOCOL, ToAgent};
+use crate::texts;
 use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
@@ -37,6 +39,9 @@ pub trait Pipe: Send {
         None
     }
 
+    /// The controller has proved who it is: by keys, or to the shell that started the agent.
+    fn shows_keys(&self) -> bool;
+
     /// Everything that was written has left this side.
     fn is_flushed(&self) -> bool {
         true
@@ -51,6 +56,8 @@ pub trait Pipe: Send {
 
 /// Most bytes before the line of an agent: what a login shell prints.
 const MOST_NOISE: usize = 64 << 10;
+/// Most characters of such a line that are shown.
+const MOST_SHOWN: usize = 200;
 /// Most bytes that are read before others have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
@@ -58,6 +65,9 @@ const MOST_AT_A_TURN: usize = 4 << 20;
 pub struct Connection {
     way: Framed,
     is_greeted: bool,
+    is_refused: bool,
+    /// The last line that came before the greeting.
+    noise: String,
     /// Why nothing more comes.
     end: Option<String>,
 }
@@ -65,7 +75,13 @@ pub struct Connection {
 impl Connection {
     /// A connection over this way; it may still be on the way itself.
     pub fn new(pipe: Box<dyn Pipe>) -> Connection {
-        Connection { way: Framed::new(pipe, Vec::new()), is_greeted: false, end: None }
+        Connection {
+            way: Framed::new(pipe, Vec::new()),
+            is_greeted: false,
+            is_refused: false,
+            noise: String::new(),
+            end: None,
+        }
     }
 
     /// The word for the way in reports.
@@ -85,7 +101,11 @@ impl Connection {
 
     /// What to wait for; nothing once it is over.
     pub fn descriptors(&self) -> Vec<Awaited> {
-        if self.end.is_some() { Vec::new() } else { self.way.pipe.descriptors(!self.way.queue.is_empty()) }
+        if self.end.is_some() {
+            Vec::new()
+        } else {
+            self.way.pipe.descriptors(!self.way.queue.bytes.is_empty())
+        }
     }
 
     /// Why nothing more comes; `None` while it may. Frames that came before are still to be taken.
@@ -98,8 +118,17 @@ impl Connection {
         if self.end.is_some() {
             return;
         }
-        if let Err(mistake) = frames::append(&mut self.way.queue, Kind::Word, word) {
+        let before = self.way.queue.bytes.len();
+        if let Err(mistake) = self.way.queue.append(Kind::Word, word) {
             self.fail(format!("what it is to be told cannot be sent: {mistake}"));
+        }
+        let length = self.way.queue.bytes.len() - before;
+        if length > MOST_BYTES_WITHOUT_KEYS && !self.way.pipe.shows_keys() {
+            self.fail(format!(
+                "the jobs and the files they name have {length} bytes, and without keys an agent takes \
+                 {MOST_BYTES_WITHOUT_KEYS}; give --keys=FILE on both sides (fathom keys makes it)"
+            ));
+            self.way.queue.bytes.clear();
         }
         self.write();
     }
@@ -111,6 +140,10 @@ impl Connection {
             return false;
         }
         let Taken { bytes, end } = self.way.read(MOST_AT_A_TURN);
+        if !self.is_greeted {
+            // What came before an end may say why.
+            self.take_greeting();
+        }
         match end {
             None => {}
             Some(Ok(())) => self.fail("it closed the connection".to_owned()),
@@ -126,14 +159,17 @@ impl Connection {
         match self.way.write() {
             Ok(()) => {}
             // What it said before is still to be read, and tells more.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.clear(),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.bytes.clear(),
             Err(error) => self.fail(error.to_string()),
         }
     }
 
     /// Nothing more comes.
     fn fail(&mut self, reason: String) {
-        let words = self.way.pipe.last_words();
+        let mut words = self.way.pipe.last_words();
+        if words.is_empty() && !self.is_greeted && !self.noise.is_empty() {
+            words.clone_from(&self.noise);
+        }
         let reason = if words.is_empty() { reason } else { format!("{reason}: {words}") };
         self.end.get_or_insert(reason);
     }
@@ -150,13 +186,23 @@ impl Connection {
             return None;
         }
         match self.way.splitter.next_frame() {
-            Ok(frame) => frame,
+            Ok(Some(mut frame)) => {
+                texts::clean(&mut frame.body, frame.kind != Kind::Word);
+                Some(frame)
+            }
+            Ok(None) => None,
             Err(mistake) => self.refuse(&mistake),
         }
     }
 
+    /// What this agent has sent was refused.
+    pub fn is_refused(&self) -> bool {
+        self.is_refused
+    }
+
     /// Nothing that this agent sends is believed any more.
     pub fn refuse(&mut self, mistake: &Mistake) -> Option<Frame> {
+        self.is_refused = true;
         self.end.get_or_insert_with(|| mistake.to_string());
         self.way.splitter = Splitter::default();
         self.way.pipe.close();
@@ -175,7 +221,10 @@ impl Connection {
             };
             let line = String::from_utf8_lossy(&pending[..length]).into_owned();
             self.way.splitter.skip(length + 1);
-            let Some(rest) = line.trim_end().strip_prefix(GREETING) else { continue };
+            let Some(rest) = line.trim_end().strip_prefix(GREETING) else {
+                self.noise = line.trim_end().chars().take(MOST_SHOWN).collect();
+                continue;
+            };
             let mut words = rest.split_whitespace();
             let (protocol, version) = (words.next().unwrap_or(""), words.next().unwrap_or("of no version"));
             if protocol.parse() != Ok(PROTOCOL) {

@@ -172,6 +172,10 @@ impl Pipe for ShellPipe {
         "shell"
     }
 
+    fn shows_keys(&self) -> bool {
+        true
+    }
+
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
         let to_send = to_send || self.program.is_some();
         let output =

@@ -5,7 +5,7 @@ use fathom_sys::socket::Awaited;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,13 +48,11 @@ impl Socket {
         }
     }
 
-    /// A connected socket that another program has left.
-    pub fn of_descriptor(descriptor: OwnedFd) -> io::Result<Socket> {
-        let stream = TcpStream::from(descriptor);
-        match stream.local_addr() {
-            Ok(_) => Socket::tcp(stream),
-            // It has no address of a network.
-            Err(_) => Socket::unix(UnixStream::from(OwnedFd::from(stream))),
+    /// The number of the other side, without its port.
+    pub fn peer(&self) -> Option<IpAddr> {
+        match self {
+            Socket::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
+            Socket::Unix(_) => None,
         }
     }
 
@@ -63,14 +61,6 @@ impl Socket {
         match self {
             Socket::Tcp(stream) => stream.local_addr().ok().map(|address| address.ip().to_string()),
             Socket::Unix(_) => None,
-        }
-    }
-
-    /// Its descriptor, for another program.
-    pub fn into_descriptor(self) -> OwnedFd {
-        match self {
-            Socket::Tcp(stream) => stream.into(),
-            Socket::Unix(stream) => stream.into(),
         }
     }
 
@@ -122,6 +112,10 @@ impl Pipe for PlainPipe {
             Socket::Tcp(_) => "tcp",
             Socket::Unix(_) => "unix",
         }
+    }
+
+    fn shows_keys(&self) -> bool {
+        false
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {

@@ -30,6 +30,23 @@ impl TlsPipe {
         Ok(TlsPipe { socket, tls: tls.into() })
     }
 
+    /// Goes on with the handshake as far as that is possible without waiting; true once the other side has proved who it is.
+    pub(crate) fn advance(&mut self) -> io::Result<bool> {
+        loop {
+            match self.push() {
+                Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+                _ if !self.tls.is_handshaking() => return Ok(true),
+                _ => {}
+            }
+            match self.pull() {
+                Ok(true) => {}
+                Ok(false) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
     /// Sends what TLS has to say.
     fn push(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
@@ -70,6 +87,10 @@ fn describe(error: &rustls::Error) -> String {
 impl Pipe for TlsPipe {
     fn transport(&self) -> &'static str {
         "tls"
+    }
+
+    fn shows_keys(&self) -> bool {
+        true
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {

@@ -1,7 +1,7 @@
 //! The object of the machine and its storage.
 
 use super::layout::{Object, list, object};
-use fathom_stats::host::{DaemonReport, DeviceReport, FileSystemReport, HostReport};
+use fathom_stats::host::{DaemonReport, DeviceReport, FileSystemReport, HostReport, LoopFileReport};
 use fathom_stats::mounts::{MountReport, MovedBytes};
 
 pub(super) fn object(host: &HostReport) -> Object {
@@ -25,6 +25,15 @@ fn device(device: &DeviceReport) -> Object {
         "scheduler": &device.scheduler,
         "write_cache": &device.write_cache,
         "below": &device.below,
+        "loop_files": (!device.loop_files.is_empty()).then(|| list(&device.loop_files, loop_file)),
+    }
+}
+
+fn loop_file(loop_file: &LoopFileReport) -> Object {
+    object! {
+        "device": &loop_file.device,
+        "file": &loop_file.file,
+        "kind": &loop_file.kind,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The objects of the verdict on a result, and of the facts that it rests on.
 
 use super::layout::{Object, list, object};
-use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
+use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 
 pub(super) fn object(verdict: &VerdictReport) -> Object {
@@ -39,6 +39,25 @@ pub(super) fn facts(facts: &RunFacts) -> Object {
         "slowed_by_heat": facts.slowed_by_heat,
         "memory": memory(&facts.memory),
         "devices": list(&facts.devices, device),
+        "stops": (!facts.stops.is_empty()).then(|| list(&facts.stops, stop)),
+        "holes": (!facts.holes.is_empty()).then(|| list(&facts.holes, hole)),
+    }
+}
+
+fn stop(stop: &StopFacts) -> Object {
+    object! {
+        "job": &stop.job,
+        "begin_ms": stop.begin_ms,
+        "length_ms": stop.length_ms,
+    }
+}
+
+fn hole(hole: &HoleFacts) -> Object {
+    object! {
+        "job": &hole.job,
+        "device": &hole.device,
+        "part_bytes": hole.part_bytes,
+        "hole_bytes": hole.hole_bytes,
     }
 }
 
@@ -67,5 +86,6 @@ fn device(device: &DeviceFacts) -> Object {
         "counts_io": device.counts_io,
         "flushes": device.flushes,
         "trimmed_bytes": device.trimmed_bytes,
+        "read_below_bytes": device.read_below_bytes,
     }
 }

@@ -22,6 +22,7 @@ mod state;
 pub(crate) use figures::job_start_ms;
 pub use figures::{CheckFigures, DirectionFigures, Figures, SurroundingFigures};
 pub use local::LocalCrew;
+pub(crate) use local::backing_file;
 pub use stage::{Order, Stage};
 pub use state::{DirectionState, InFlight, LatencyKind, SignsOfLife, WorkerState};
 
@@ -310,7 +311,7 @@ mod tests {
         returns(Start { worker: 2, process: Err(refusal) });
         returns(LogState::Writing { progress: u64::MAX });
         returns(SignsOfLife {
-            task: Some(Task { state: TaskState::Waiting, used_ticks: 7 }),
+            task: Some(Task { state: TaskState::Waiting, used_ticks: 7, turns: None }),
             devices: 1,
             logs: 2,
             in_flight: true,

@@ -9,6 +9,7 @@ use crate::storage::{Handle, ReadBack, Storage};
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::ops::Range;
+use std::time::{Duration, Instant};
 
 /// The opened targets of a clone; closed on drop.
 pub struct OpenFiles {
@@ -18,6 +19,7 @@ pub struct OpenFiles {
     pub devices: Vec<u64>,
     storage: Box<dyn Storage>,
     entries: Vec<FileEntry>,
+    checked: Instant,
 }
 
 impl OpenFiles {
@@ -28,9 +30,10 @@ impl OpenFiles {
         entries: &[FileEntry],
     ) -> Result<OpenFiles, FileError> {
         let list = entries.iter().map(OpenFile::closed).collect();
-        let mut files = OpenFiles { entries: entries.to_vec(), storage, list, devices: Vec::new() };
+        let (entries, devices) = (entries.to_vec(), Vec::new());
+        let mut files = OpenFiles { list, devices, storage, entries, checked: Instant::now() };
         let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
-        for (index, entry) in entries.iter().enumerate() {
+        for (index, entry) in files.entries.clone().iter().enumerate() {
             let handle = files.reopen(plan, index)?;
             files.storage.settle(&plan.files.opening, entry, handle)?;
             // Beyond the limit a file is opened when an I/O wants it; the check that it can be comes now.
@@ -41,7 +44,20 @@ impl OpenFiles {
             let device = files.storage.device_below(entry);
             files.devices.extend(device.filter(|device| !files.devices.contains(device)));
         }
+        files.check_again(plan)?;
         Ok(files)
+    }
+
+    /// Refuses to change what has come into use since it was looked at.
+    pub(crate) fn check_again(&mut self, plan: &WorkerPlan) -> Result<(), FileError> {
+        self.storage.check_opened(plan, &self.entries)?;
+        self.checked = Instant::now();
+        Ok(())
+    }
+
+    /// How long ago that was.
+    pub(crate) fn since_check(&self) -> Duration {
+        self.checked.elapsed()
     }
 
     /// What was found before they were opened.

@@ -9,6 +9,7 @@ use crate::plan::model::logs::LogPlan;
 use crate::region::Region;
 use fathom_logs::LogSet;
 use fathom_logs::ring::Consumer;
+use fathom_sys::Errno;
 use fathom_sys::affinity;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
@@ -76,10 +77,10 @@ pub(crate) fn write_logs(
 /// Starts a thread. Without it some log would never be written, and its worker wait for that: the process ends, and the
 /// supervisor hears of it.
 fn start<'s>(scope: &'s Scope<'s, '_>, messages: &MessageSender, work: impl FnOnce() + Send + 's) {
-    if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work) {
+    if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work).map_err(Errno::from) {
         messages.send(&Message::Error(format!(
             "fathom: no thread to write logs with: {error}; {}",
-            exhausted::processes()
+            exhausted::processes(error)
         )));
         fathom_sys::process::exit_now(1);
     }

@@ -95,6 +95,11 @@ pub trait Storage: Any {
         Ok(())
     }
 
+    /// The same for targets that are open by now, by what was opened rather than by their names.
+    fn check_opened(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
+        Ok(())
+    }
+
     /// Refuses to make a target longer that exists. Changes nothing.
     fn check_layout(&self, _entry: &FileEntry) -> Result<(), FileError> {
         Ok(())
@@ -109,6 +114,11 @@ pub trait Storage: Any {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError>;
+
+    /// Lines on targets that were made otherwise than the job asks, each once.
+    fn take_remarks(&mut self) -> Vec<String> {
+        Vec::new()
+    }
 
     /// Opens a target. Where there is nothing to open, its handle is its index.
     fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {

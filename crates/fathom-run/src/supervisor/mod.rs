@@ -45,6 +45,7 @@ use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{CpuReport, RunReport, StageReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::{Clock, monotonic_ns};
+use fathom_sys::forbidden::Refused;
 use fathom_sys::process::Ended;
 use fathom_sys::signal::SignalQueue;
 use interval::IntervalWatch;
@@ -175,6 +176,8 @@ pub struct Outcome {
 pub enum StartError {
     /// The system refused memory, a process, or a descriptor.
     System(Errno),
+    /// The system refused to queue signals.
+    Signals(Refused),
     /// This signal asked for the end before anything had begun.
     Signal(i32),
     /// A log file could not be opened.
@@ -184,6 +187,12 @@ pub enum StartError {
         /// Why.
         errno: Errno,
     },
+}
+
+impl From<Refused> for StartError {
+    fn from(refused: Refused) -> Self {
+        StartError::Signals(refused)
+    }
 }
 
 impl From<Errno> for StartError {

@@ -1,16 +1,22 @@
 //! Does a worker get on? What can be seen of it from outside, and how long nothing of that has changed.
 //!
 //! A worker is stuck only when it is blocked on I/O and nothing moves: no I/O of its own ends, no stage is reached, no device
-//! below its files transfers anything, no log is written. One that was stopped or got no processor cannot have got on, and
-//! time in which this process itself did not run says nothing about others.
+//! below its files transfers anything, no log is written. One that was stopped cannot have got on, and time in which this process
+//! itself did not run says nothing about others. One that is ready and gets no processor cannot have got on either, but once it has
+//! had one and nothing has ended, that time was a wait like any other: on a busy machine, whatever wakes up now and then to see
+//! whether its server has answered is mostly seen waiting for a processor.
 
 use crate::crew::{SignsOfLife, Stage};
-use fathom_sys::task::TaskState;
+use fathom_sys::task::{Task, TaskState};
 
 /// Looks are closer together than this, unless this process was held up itself: more does not count as waiting.
 const LONGEST_STEP_NS: u64 = 500_000_000;
 /// A worker must have been seen waiting for so long, even if its last I/O ended long ago.
 const SHORTEST_WATCH_NS: u64 = 2_000_000_000;
+/// Turns at a processor in which a worker takes what has ended.
+const TURNS: u64 = 2;
+/// A worker that computes sleeps no longer than this many times as long as it runs.
+const SLEPT_PER_RUN: u64 = 4;
 
 /// What is seen at one look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +38,10 @@ pub(super) struct Progress {
     idle_ns: u64,
     /// For how much of that it was looked at closely.
     watched_ns: u64,
+    /// For how long it has been ready without a processor since; that counts once it has had one.
+    starved_ns: u64,
+    /// What it had had of processors when that began.
+    starves_from: Option<Task>,
     /// Monotonic ns of the last I/O or stage of its own.
     own_ns: u64,
 }
@@ -49,15 +59,27 @@ impl Progress {
         if own {
             self.own_ns = now_ns;
         }
-        let gets_on = own || look.closer.is_some_and(|closer| gets_on_since(last.closer, closer));
-        if gets_on {
-            (self.idle_ns, self.watched_ns) = (0, 0);
-            return;
+        let closely = |closer| Sight::of(last.closer, closer, self.starves_from, step);
+        match look.closer.map_or(Sight::Stands, closely) {
+            _ if own => self.gets_on(),
+            Sight::GetsOn => self.gets_on(),
+            Sight::Starves => {
+                self.starved_ns += step;
+                self.starves_from = self.starves_from.or(last.closer.and_then(|closer| closer.task));
+            }
+            Sight::Stands => {
+                self.starves_from = None;
+                let step = step + std::mem::take(&mut self.starved_ns);
+                self.idle_ns += step;
+                if look.closer.is_some() {
+                    self.watched_ns += step;
+                }
+            }
         }
-        self.idle_ns += step;
-        if look.closer.is_some() {
-            self.watched_ns += step;
-        }
+    }
+
+    fn gets_on(&mut self) {
+        (self.idle_ns, self.watched_ns, self.starved_ns, self.starves_from) = (0, 0, 0, None);
     }
 
     /// True when it has waited, and nothing has moved, for longer than this.
@@ -80,34 +102,66 @@ impl Progress {
     }
 }
 
-/// True when something moved since the last close look, or nothing could have.
-fn gets_on_since(last: Option<SignsOfLife>, now: SignsOfLife) -> bool {
-    // The first close look has nothing to compare with.
-    let Some(last) = last else { return false };
-    if now.devices != last.devices || now.logs != last.logs {
-        return true;
+/// What a look says of the time since the look before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// Something moved, or nothing could have.
+    GetsOn,
+    /// It could have got on, and nothing moved.
+    Stands,
+    /// It was ready to run and had no processor. What ended meanwhile it could not take, so whether it gets on shows when it has one.
+    Starves,
+}
+
+impl Sight {
+    /// Of a worker that was looked at closely before, and now again after `step_ns`. `from` is where it was when it last had a
+    /// processor.
+    fn of(last: Option<SignsOfLife>, now: SignsOfLife, from: Option<Task>, step_ns: u64) -> Sight {
+        // The first close look has nothing to compare with.
+        let Some(last) = last else { return Sight::Stands };
+        if now.devices != last.devices || now.logs != last.logs {
+            return Sight::GetsOn;
+        }
+        let (Some(task), Some(before)) = (now.task, last.task) else { return Sight::Stands };
+        match task.state {
+            TaskState::Stopped => Sight::GetsOn,
+            TaskState::Waiting => Sight::Stands,
+            // Checking, sorting, reading a log. With I/O in flight that is polling, which goes on for as long as a device hangs.
+            TaskState::Runnable if !now.in_flight && computes(before, task, step_ns) => Sight::GetsOn,
+            TaskState::Runnable if has_run(from.unwrap_or(before), task) => Sight::Stands,
+            TaskState::Runnable => Sight::Starves,
+        }
     }
-    let (Some(task), Some(before)) = (now.task, last.task) else { return false };
-    match task.state {
-        TaskState::Stopped => true,
-        TaskState::Waiting => false,
-        // Ready without a processor; or computing: checking, sorting, reading a log. With I/O in flight that is polling,
-        // which goes on for as long as a device hangs.
-        TaskState::Runnable => task.used_ticks == before.used_ticks || !now.in_flight,
-    }
+}
+
+/// It used its processor time to compute rather than to see, now and then, whether something has arrived: it slept little.
+fn computes(before: Task, now: Task, step_ns: u64) -> bool {
+    let (Some(before_turns), Some(turns)) = (before.turns, now.turns) else {
+        return now.used_ticks != before.used_ticks;
+    };
+    let ran_ns = turns.ran_ns.saturating_sub(before_turns.ran_ns);
+    let waited_ns = turns.waited_ns.saturating_sub(before_turns.waited_ns);
+    let slept_ns = step_ns.saturating_sub(ran_ns).saturating_sub(waited_ns);
+    ran_ns > 0 && ran_ns >= slept_ns / SLEPT_PER_RUN
+}
+
+/// It had a processor for long enough to take what has ended: a second turn begins where the first one found nothing.
+fn has_run(before: Task, now: Task) -> bool {
+    let turns = |task: Task| task.turns.map_or(0, |turns| turns.count);
+    turns(now).saturating_sub(turns(before)) >= TURNS || now.used_ticks != before.used_ticks
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_sys::task::Task;
+    use fathom_sys::task::Turns;
     use proptest::prelude::*;
 
     const PATIENCE_NS: u64 = 30_000_000_000;
     const LOOK_EVERY_NS: u64 = 50_000_000;
 
     fn waiting(ended: u64) -> Look {
-        let task = Some(Task { state: TaskState::Waiting, used_ticks: 7 });
+        let task = Some(Task { state: TaskState::Waiting, used_ticks: 7, turns: None });
         let closer = SignsOfLife { task, devices: 1, logs: 1, in_flight: true };
         Look { ended, stage: Stage::Draining, closer: Some(closer) }
     }
@@ -128,7 +182,13 @@ mod tests {
     }
 
     fn task(state: TaskState, used_ticks: u64) -> Option<Task> {
-        Some(Task { state, used_ticks })
+        Some(Task { state, used_ticks, turns: None })
+    }
+
+    /// A thread that had so many turns, each of so many ns, after waits of so many ns.
+    fn took_turns(state: TaskState, count: u64, ran_ns: u64, waited_ns: u64) -> Option<Task> {
+        let turns = Turns { ran_ns: count * ran_ns, waited_ns: count * waited_ns, count };
+        Some(Task { state, used_ticks: count * ran_ns / 10_000_000, turns: Some(turns) })
     }
 
     #[test]
@@ -153,6 +213,71 @@ mod tests {
         assert!(stuck_within_a_minute(polling));
         let computing = |number| closer(polling(number), |closer| closer.in_flight = false);
         assert!(!stuck_within_a_minute(computing));
+    }
+
+    /// When a worker is given up that is looked at every 50 ms from the start; `None` within ten minutes.
+    fn given_up_after(look_at: impl Fn(u64) -> Look) -> Option<u64> {
+        let mut progress = Progress::default();
+        (0..600_000_000_000 / LOOK_EVERY_NS).find_map(|number| {
+            progress.see(look_at(number), 1 + number * LOOK_EVERY_NS);
+            progress.is_stuck(PATIENCE_NS).then_some(number * LOOK_EVERY_NS)
+        })
+    }
+
+    /// A worker wakes up ten times a second to see whether its server has answered, and waits for a processor most of the time.
+    #[test]
+    fn a_server_that_does_not_answer_is_given_up_on_a_busy_machine() {
+        for in_flight in [true, false] {
+            for looks_per_turn in [1, 2, 5, 20] {
+                // One look in ten finds it asleep; or none ever does.
+                for sleeps in [10, u64::MAX] {
+                    let look = |number: u64| {
+                        let state =
+                            if number % sleeps == 5 { TaskState::Waiting } else { TaskState::Runnable };
+                        let task = took_turns(state, number / looks_per_turn, 30_000, 30_000_000);
+                        closer(waiting(0), |closer| (closer.task, closer.in_flight) = (task, in_flight))
+                    };
+                    let after = given_up_after(look).expect("it is given up");
+                    let bound = PATIENCE_NS..PATIENCE_NS + 3_000_000_000;
+                    assert!(bound.contains(&after), "{in_flight} {looks_per_turn} {sleeps}: {after} ns");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_worker_that_never_gets_a_processor_is_not_given_up() {
+        let starved =
+            |_| closer(waiting(0), |closer| closer.task = took_turns(TaskState::Runnable, 9, 30_000, 9));
+        assert_eq!(given_up_after(starved), None);
+        // Nor is one that gets on whenever it has one: the I/O ends in the turn after the one in which it was seen.
+        let slow = |number: u64| {
+            let task = took_turns(TaskState::Runnable, number / 700, 3_000_000, 34_000_000_000);
+            closer(waiting(number / 700), |closer| closer.task = task)
+        };
+        assert_eq!(given_up_after(slow), None);
+    }
+
+    #[test]
+    fn a_worker_that_computes_on_a_busy_machine_is_not_given_up() {
+        // A turn of 3 ms every 36 ms, and no sleep.
+        let computing = |number: u64| {
+            let task = took_turns(TaskState::Runnable, number * 50 / 36, 3_000_000, 33_000_000);
+            closer(waiting(0), |closer| (closer.task, closer.in_flight) = (task, false))
+        };
+        assert_eq!(given_up_after(computing), None);
+        // Polling does the same with I/O in flight.
+        let polling = |number| closer(computing(number), |closer| closer.in_flight = true);
+        assert!(given_up_after(polling).is_some());
+    }
+
+    #[test]
+    fn a_slow_device_is_not_given_up_on_a_busy_machine() {
+        let slow = |number: u64| {
+            let task = took_turns(TaskState::Runnable, number, 30_000, 30_000_000);
+            closer(waiting(0), |closer| (closer.task, closer.devices) = (task, number / 500))
+        };
+        assert_eq!(given_up_after(slow), None);
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl Crew for Elsewhere {
     }
 
     fn signs_of_life(&mut self, _: usize) -> SignsOfLife {
-        let task = Task { state: TaskState::Waiting, used_ticks: 7 };
+        let task = Task { state: TaskState::Waiting, used_ticks: 7, turns: None };
         SignsOfLife { task: Some(task), devices: 1, logs: 1, in_flight: true }
     }
 

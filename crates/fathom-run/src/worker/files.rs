@@ -1,14 +1,18 @@
 //! The files of a worker, before the start gate.
 
-use super::{GivenUp, WorkerContext};
+use super::{GivenUp, WorkerContext, holes};
 use crate::cause::Cause;
 use crate::files::open::OpenFiles;
-use crate::files::{self, FileEntry, FileError, layout};
+use crate::files::{self, FileEntry, FileError, FileKind, layout};
 use crate::message::Message;
+use crate::plan::WorkerPlan;
+use crate::plan::model::files::Names;
 use crate::region::Stage;
 use crate::storage::Storage;
 use crate::storage::files::scheduler;
+use fathom_spec::engines::StorageKind;
 use fathom_sys::process;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is reported and stored.
@@ -56,6 +60,7 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     }
     let block = context.block();
     block.open_files.store(files.open_count() as u32, Relaxed);
+    holes::look(&files, &block.holes);
     for (place, device) in block.devices.iter().zip(&files.devices) {
         place.store(*device, Relaxed);
     }
@@ -96,9 +101,65 @@ fn prepare(
 ) -> Result<(), FileError> {
     let plan = context.worker_plan();
     let stopped = || context.block().should_stop();
-    layout::prepare_unless(storage, &stopped, plan, entries, context.plan.readonly, |files, bytes| {
+    let surprises = if context.plan.readonly { Vec::new() } else { surprises(plan, entries) };
+    let announce = |files, bytes| {
         context.messages.send(&Message::LayingOut { job: plan.name.clone(), files, bytes });
-    })
+    };
+    let prepared =
+        layout::prepare_unless(&mut *storage, &stopped, plan, entries, context.plan.readonly, announce);
+    let remarks = storage.take_remarks();
+    let told = if prepared.is_ok() { surprises } else { Vec::new() };
+    remarks.into_iter().chain(told).for_each(|line| context.messages.send(&Message::Error(line)));
+    prepared
+}
+
+/// Most files and directories of a job that are named.
+const MOST_NAMED: usize = 3;
+
+/// What the layout is about to do that a mistyped name or size may be the reason for: files that a job only reads become longer, and
+/// directories are made that were not there.
+fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
+    if plan.storage != StorageKind::Files || !plan.files.layout.creates || plan.replay.is_some() {
+        return Vec::new();
+    }
+    let laid_out = !plan.files.layout.happens_at_open && !plan.files.part.appends;
+    let reads_only = laid_out && !plan.changes_data();
+    let is_longer = |entry: &&FileEntry| {
+        reads_only && entry.kind == FileKind::Regular && entry.present_size.is_some() && entry.is_short()
+    };
+    let longer = entries.iter().filter(is_longer).map(|entry| {
+        format!(
+            "{} has {} bytes and is made {} bytes long, although the job only reads it: size= asks for that; allow_file_create=0 \
+             or --readonly refuses it",
+            entry.path.display(),
+            entry.present_size.unwrap_or(0),
+            entry.wanted_size()
+        )
+    });
+    // A tree is asked for, with all its directories.
+    let has_tree = matches!(&plan.files.names.names, Names::Numbered { tree: Some(_), .. });
+    let is_made = |entry: &&FileEntry| !has_tree && entry.kind.can_be_made() && entry.present_size.is_none();
+    let mut missing: Vec<&Path> =
+        entries.iter().filter(is_made).filter_map(|entry| missing_directory(&entry.path)).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let made = missing.into_iter().map(|path: &Path| {
+        let path: PathBuf = path.components().collect();
+        format!("{} was not there; the directory is made", path.display())
+    });
+    let mut lines: Vec<String> = longer.chain(made).collect();
+    let more = lines.len().saturating_sub(MOST_NAMED);
+    lines.truncate(MOST_NAMED);
+    if more > 0 {
+        lines.push(format!("the same holds for {more} more"));
+    }
+    lines.into_iter().map(|line| format!("fathom: job {}: {line}", plan.name)).collect()
+}
+
+/// The first directory on the way to a file that is not there.
+fn missing_directory(path: &Path) -> Option<&Path> {
+    let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
+    above.take_while(|above| !above.exists()).last()
 }
 
 /// Stores and reports why files cannot be used.

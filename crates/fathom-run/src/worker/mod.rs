@@ -12,6 +12,7 @@ mod features;
 pub(crate) mod files;
 mod followers;
 mod gates;
+mod holes;
 mod issue;
 mod loops;
 mod placement;
@@ -117,7 +118,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::Error(format!(
             "fathom: job {}: no thread {purpose}: {errno}; {}",
             self.worker_plan().name,
-            exhausted::processes()
+            exhausted::processes(errno)
         )));
         self.fail(errno, Cause::THREAD)
     }
@@ -139,7 +140,7 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     if let Ok(worker) = setup::set_up::<E>(context) {
         let mut worker = ManuallyDrop::new(worker);
         context.set_stage(Stage::Ready);
-        if wait_for_start(context) && worker.meet() {
+        if wait_for_start(context) && worker.targets_are_free() && worker.meet() {
             worker.run();
         }
         worker.close();
@@ -149,6 +150,9 @@ pub fn run<E: Engine>(context: &WorkerContext<'_>) {
     }
     context.set_stage(Stage::Ended);
 }
+
+/// A look at the targets that is no older than this counts at the start.
+const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
 /// Waits at the gate and for the job's own delay; false when the run is over before it began.
 fn wait_for_start(context: &WorkerContext<'_>) -> bool {
@@ -277,6 +281,15 @@ impl<E: Engine> Worker<'_, E> {
         }
         self.store_usage(Usage::of_thread().since(usage_before));
         surroundings.store(&self.block.surroundings);
+    }
+
+    /// After a wait the targets are looked at again: one of them may be in use by now.
+    fn targets_are_free(&mut self) -> bool {
+        if self.files.since_check() < CHECKED_LATELY {
+            return true;
+        }
+        let checked = self.files.check_again(self.plan);
+        checked.map_err(|error| files::report(&self.context, &error)).is_ok()
     }
 
     /// Finds the other end of its connections, for engines that have any; false where the job is over before it began.

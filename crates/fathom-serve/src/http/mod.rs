@@ -19,6 +19,7 @@ use door::Door;
 use fathom_answers::Runner;
 use fathom_command::{Failure, Streams};
 use fathom_spec::Source;
+use fathom_sys::forbidden;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderValue};
@@ -79,7 +80,10 @@ pub(crate) fn serve(
         directory: directory.display().to_string(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::new(format!("the server cannot start: {error}")))?;
+    let runtime = runtime.map_err(|error| {
+        let refused = forbidden::Refused::new(error.into(), forbidden::OF_EVENT_LOOPS);
+        Failure::new(format!("the server cannot start: {refused}"))
+    })?;
     LocalSet::new().block_on(&runtime, answer_all(&site, listener, door, &signals)).map_err(failed)?;
     // A page that is being made is waited for by nobody.
     runtime.shutdown_background();

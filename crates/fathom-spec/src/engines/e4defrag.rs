@@ -1,7 +1,7 @@
 //! The `e4defrag` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::EngineDef;
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -23,7 +23,7 @@ options! {
     pub struct E4defragOptions at job.private.e4defrag, in Engine, table TABLE;
 
     /// Donor file, required: it loses what it holds
-    Built Text donorname: Option<String>, { engine: ENGINE };
+    Built Text donorname: Option<String>, { names: Names::File, engine: ENGINE };
 
     /// 0 preallocate donor once, 1 per event
     Built Int inplace: Option<u32>, { bounds: Bounds::between(0.0, 1.0), engine: ENGINE };

@@ -1,7 +1,7 @@
 //! The `exec` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::{BackgroundLoad, EngineDef, have_no_end};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -24,10 +24,10 @@ options! {
     pub struct ExecOptions at job.private.exec, in Engine, table TABLE;
 
     /// Program to run (required)
-    Built Text program: Option<String>, { engine: ENGINE };
+    Built Text program: Option<String>, { names: Names::Program, engine: ENGINE };
 
     /// Arguments of the program, divided at blanks; %r is the runtime in seconds, %n the job name
-    Built Text arguments: Option<String>, { parent: Some("program"), engine: ENGINE };
+    Built Text arguments: Option<String>, { names: Names::Program, parent: Some("program"), engine: ENGINE };
 
     /// Seconds between SIGTERM and SIGKILL
     Built Int grace_time: u32 = "1", { parent: Some("program"), bounds: Bounds::at_least(0.0), engine: ENGINE };

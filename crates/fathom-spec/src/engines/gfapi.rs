@@ -1,6 +1,6 @@
 //! The `gfapi` and `gfapi_async` engines and their options.
 
-use crate::definition::options;
+use crate::definition::{Names, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -19,10 +19,10 @@ options! {
     pub struct GfapiOptions at job.private.gfapi, in Engine, table TABLE;
 
     /// Volume that the files of the job lie on
-    Built Text volume: Option<String>, { engine: ENGINE };
+    Built Text volume: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// A server of the volume, HOST or HOST:PORT
-    Built Text brick: Option<String>, { engine: ENGINE };
+    Built Text brick: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// One connection for all clones that are threads of a process (thread)
     Built Bool single_instance as "single-instance": bool, { engine: ENGINE };

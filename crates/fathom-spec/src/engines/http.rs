@@ -1,7 +1,7 @@
 //! The `http` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines::EngineDef;
 use crate::options::verification::VerifyMethod;
 use crate::resolve::Review;
@@ -95,38 +95,39 @@ options! {
     /// Whether to use TLS
     Built Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };
 
-    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns
-    Built Text http_host: String = "localhost", { engine: ENGINE };
+    /// Server, with :PORT if that is not the usual one; several, with commas in between, take turns. S3 without: AWS_ENDPOINT_URL_S3 or
+    /// AWS_ENDPOINT_URL
+    Built Text http_host: String = "localhost", { names: Names::Remote, engine: ENGINE };
 
     /// User of WebDAV
-    Built Text http_user: Option<String>, { engine: ENGINE };
+    Built Text http_user: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Password of WebDAV; ${NAME} takes it from the environment
-    Built Text http_pass: Option<String>, { engine: ENGINE, secret: true };
+    Built Text http_pass: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
     /// S3 secret; without, AWS_SECRET_ACCESS_KEY or the credentials file of the AWS tools
-    Built Text http_s3_key: Option<String>, { engine: ENGINE, secret: true };
+    Built Text http_s3_key: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
     /// S3 key id; without, AWS_ACCESS_KEY_ID or the credentials file of the AWS tools
-    Built Text http_s3_keyid: Option<String>, { engine: ENGINE };
+    Built Text http_s3_keyid: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// S3 session token; without, AWS_SESSION_TOKEN or the credentials file of the AWS tools
-    Built Text http_s3_security_token: Option<String>, { engine: ENGINE, secret: true };
+    Built Text http_s3_security_token: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
     /// Swift token; without, OS_AUTH_TOKEN
-    Built Text http_swift_auth_token: Option<String>, { engine: ENGINE, secret: true };
+    Built Text http_swift_auth_token: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// S3 region
-    Built Text http_s3_region: String = "us-east-1", { engine: ENGINE };
+    /// S3 region; without, AWS_REGION or AWS_DEFAULT_REGION
+    Built Text http_s3_region: String = "us-east-1", { names: Names::Remote, engine: ENGINE };
 
     /// Key that S3 encrypts the job's objects with (SSE-C): 32 characters
-    Built Text http_s3_sse_customer_key: Option<String>, { engine: ENGINE, secret: true };
+    Built Text http_s3_sse_customer_key: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
     /// Algorithm of that encryption
-    Built Text http_s3_sse_customer_algorithm: String = "AES256", { engine: ENGINE };
+    Built Text http_s3_sse_customer_algorithm: String = "AES256", { names: Names::Remote, engine: ENGINE };
 
     /// S3 storage class of new objects
-    Built Text http_s3_storage_class: String = "STANDARD", { engine: ENGINE };
+    Built Text http_s3_storage_class: String = "STANDARD", { names: Names::Remote, engine: ENGINE };
 
     /// Protocol flavour
     Built Choice http_mode: HttpMode = "webdav", { choices: HttpMode::CHOICES, engine: ENGINE };
@@ -143,7 +144,7 @@ options! {
     };
 
     /// Names of the objects of blocks: %f file name, %o offset, %l length, %n number of the block, %Nh the first N digits of a hash
-    Built Text http_object_name: String = "%f_%o_%l", { engine: ENGINE };
+    Built Text http_object_name: String = "%f_%o_%l", { names: Names::Remote, engine: ENGINE };
 
     /// Connections with each server; 0 opens as many as there are requests to send at a time
     Built Int http_connections: u32 = "0", { bounds: Bounds::between(0.0, 65536.0), engine: ENGINE };
@@ -173,22 +174,22 @@ options! {
     Built Choice http_checksum: HttpChecksum = "none", { choices: HttpChecksum::CHOICES, engine: ENGINE };
 
     /// File with the certificates of those who may vouch for the server, PEM
-    Built Text http_ca: Option<String>, { engine: ENGINE };
+    Built Text http_ca: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Certificate of this side, PEM
-    Built Text http_cert: Option<String>, { engine: ENGINE };
+    Built Text http_cert: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Key of that certificate, PEM
-    Built Text http_key: Option<String>, { engine: ENGINE };
+    Built Text http_key: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Acknowledges at once what arrives, so that servers that hold back the end of an answer do not cost 40 ms
     Built Bool http_quickack: bool = "0", { engine: ENGINE };
 
     /// What reads are: shares in percent of get, head and list, as in get/70:head/30
-    Built Text http_reads: String = "get", { engine: ENGINE };
+    Built Text http_reads: String = "get", { names: Names::Remote, engine: ENGINE };
 
     /// What writes are: shares in percent of put and delete, as in put/80:delete/20
-    Built Text http_writes: String = "put", { engine: ENGINE };
+    Built Text http_writes: String = "put", { names: Names::Remote, engine: ENGINE };
 }
 
 /// Certificates go with their keys, and what moves no data cannot be verified.

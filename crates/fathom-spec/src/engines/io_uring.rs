@@ -4,7 +4,7 @@ pub use super::io_uring_cmd::{
     CdbLength, CommandType, PiCheck, ReadMode, VerifyBytchk, VerifyCommand, WriteModes,
 };
 use crate::assign::Rejected;
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::{EngineDef, priorities};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -113,7 +113,7 @@ options! {
     Built Int cmdprio: PerDirection<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
     /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
-    Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
+    Built Text cmdprio_bssplit: PriorityShares, { names: Names::Nothing, engine: ENGINE };
 }
 
 /// Options that only commands understand, and those of protection information where there is none.

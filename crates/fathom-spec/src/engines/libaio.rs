@@ -1,6 +1,6 @@
 //! The `libaio` engine and its options.
 
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::{EngineDef, priorities};
 use crate::value::PriorityShares;
 use fathom_stats::PerDirection;
@@ -45,5 +45,5 @@ options! {
     Built Int cmdprio: PerDirection<u32> = "0", { bounds: Bounds::between(0.0, 7.0), engine: ENGINE };
 
     /// Share of I/Os that get a priority, per block size: size/percent[/class/level[/hint]]
-    Built Text cmdprio_bssplit: PriorityShares, { engine: ENGINE };
+    Built Text cmdprio_bssplit: PriorityShares, { names: Names::Nothing, engine: ENGINE };
 }

@@ -1,6 +1,6 @@
 //! The `libhdfs` engine and its options.
 
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -15,16 +15,16 @@ options! {
     pub struct LibhdfsOptions at job.private.libhdfs, in Engine, table TABLE;
 
     /// Name node: a host, or hdfs://NAME for what Hadoop's configuration calls so; without, localhost
-    Built Text namenode: Option<String>, { engine: ENGINE };
+    Built Text namenode: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Same as namenode
-    Built Text hostname: Option<String>, { engine: ENGINE };
+    Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Port of the name node
     Built Int port: u32 = "9000", { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
     /// Folder that the files of the job lie in
-    Built Text hdfsdirectory: String = "/", { engine: ENGINE };
+    Built Text hdfsdirectory: String = "/", { names: Names::Remote, engine: ENGINE };
 
     /// Bytes of each of the files that a file of the job is there
     Built Int chunk_size: u32 = "1048576", { aliases: &["chunck_size"], bounds: Bounds::at_least(1.0), engine: ENGINE };

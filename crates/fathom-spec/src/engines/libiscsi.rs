@@ -1,7 +1,7 @@
 //! The `libiscsi` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines::EngineDef;
 use crate::options::verification::VerifyMethod;
 use crate::resolve::Review;
@@ -32,7 +32,7 @@ options! {
     pub struct LibiscsiOptions at job.private.libiscsi, in Engine, table TABLE;
 
     /// Initiator name
-    Built Text initiator: String = "iqn.2019-04.org.fio:fio", { engine: ENGINE };
+    Built Text initiator: String = "iqn.2019-04.org.fio:fio", { names: Names::Remote, engine: ENGINE };
 
     /// Sessions with the target, for each file of the job
     Built Int sessions: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };

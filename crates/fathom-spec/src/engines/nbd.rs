@@ -1,7 +1,7 @@
 //! The `nbd` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines::{EngineDef, refuse_appending};
 use crate::options::verification::VerifyMethod;
 use crate::resolve::Review;
@@ -36,7 +36,7 @@ options! {
     ///
     /// With TLS the scheme is nbds or nbds+unix, and tls-certificates=DIR names a directory with ca-cert.pem, client-cert.pem and
     /// client-key.pem.
-    Built Text uri: Option<String>, { engine: ENGINE };
+    Built Text uri: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Connections of the job to its export
     ///

@@ -1,7 +1,7 @@
 //! The `net` and `netsplice` engines and their options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines::EngineDef;
 use crate::options::depth::IoSubmitMode;
 use crate::resolve::Review;
@@ -65,7 +65,7 @@ options! {
     ///
     /// A name or an address; the number of a virtual machine (CID) for vsock. A socket of this machine may be named by filename
     /// instead.
-    Built Text hostname: Option<String>, { engine: ENGINE };
+    Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// TCP/UDP/vsock port; clone number is added
     Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
@@ -92,7 +92,7 @@ options! {
     Built Flag pingpong: bool, { engine: ENGINE };
 
     /// Multicast source address
-    Built Text interface: Option<String>, { engine: ENGINE };
+    Built Text interface: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Multicast ttl
     Built Int ttl: u32 = "1", { bounds: Bounds::at_least(0.0), engine: ENGINE };

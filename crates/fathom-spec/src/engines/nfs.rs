@@ -1,6 +1,6 @@
 //! The `nfs` engine and its options.
 
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -17,7 +17,7 @@ options! {
     /// The folder that the files of the job lie in, such as nfs://server/export/folder; required
     ///
     /// Parameters of libnfs follow a question mark: nfsport=, mountport=, uid=, gid=, autoreconnect=.
-    Built Text nfs_url: Option<String>, { engine: ENGINE };
+    Built Text nfs_url: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Connections with the server
     Built Int nconnect: u32 = "1", { bounds: Bounds::between(1.0, 64.0), engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The `rados` engine and its options.
 
-use crate::definition::options;
+use crate::definition::{Names, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -15,19 +15,19 @@ options! {
     pub struct RadosOptions at job.private.rados, in Engine, table TABLE;
 
     /// Cluster, if it is not called ceph
-    Built Text clustername: Option<String>, { engine: ENGINE };
+    Built Text clustername: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Pool of the objects
-    Built Text pool: Option<String>, { engine: ENGINE };
+    Built Text pool: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Namespace of the pool
-    Built Text namespace: Option<String>, { engine: ENGINE };
+    Built Text namespace: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// User, with or without client. before it; without, admin
-    Built Text clientname: Option<String>, { engine: ENGINE };
+    Built Text clientname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Configuration file of the cluster; without, CEPH_CONF or the usual one
-    Built Text conf: Option<String>, { engine: ENGINE };
+    Built Text conf: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Looks for completions without a pause
     Built Bool busy_poll: bool = "0", { engine: ENGINE };

@@ -1,7 +1,7 @@
 //! The `rbd` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::options;
+use crate::definition::{Names, options};
 use crate::engines::{EngineDef, refuse_appending};
 use crate::resolve::Review;
 use crate::spec::JobSpec;
@@ -18,22 +18,22 @@ options! {
     pub struct RbdOptions at job.private.rbd, in Engine, table TABLE;
 
     /// Cluster, if it is not called ceph
-    Built Text clustername: Option<String>, { engine: ENGINE };
+    Built Text clustername: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Image
-    Built Text rbdname: Option<String>, { engine: ENGINE };
+    Built Text rbdname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Pool of the image
-    Built Text pool: Option<String>, { engine: ENGINE };
+    Built Text pool: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Namespace of the pool
-    Built Text namespace: Option<String>, { engine: ENGINE };
+    Built Text namespace: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// User, with or without client. before it; without, admin
-    Built Text clientname: Option<String>, { engine: ENGINE };
+    Built Text clientname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Configuration file of the cluster; without, CEPH_CONF or the usual one
-    Built Text conf: Option<String>, { engine: ENGINE };
+    Built Text conf: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Looks for completions without a pause
     Built Bool busy_poll: bool = "0", { engine: ENGINE };
@@ -45,10 +45,10 @@ options! {
     Built Bool rbd_create: bool = "0", { engine: ENGINE };
 
     /// Encryption of the image: luks1 or luks2
-    Built Text rbd_encryption_format: Option<String>, { engine: ENGINE };
+    Built Text rbd_encryption_format: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Passphrase of the encryption; ${NAME} takes it from the environment
-    Built Text rbd_encryption_passphrase: Option<String>, { engine: ENGINE, secret: true };
+    Built Text rbd_encryption_passphrase: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 }
 
 /// An image that is made for the job goes with it; any other has no end to append to.

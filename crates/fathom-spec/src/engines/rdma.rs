@@ -1,7 +1,7 @@
 //! The `rdma` engine and its options.
 
 use crate::assign::Rejected;
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines::EngineDef;
 use crate::options::depth::IoSubmitMode;
 use crate::resolve::Review;
@@ -40,10 +40,10 @@ options! {
     /// Peer that a job with rw=write connects to
     ///
     /// For a job with rw=read, which waits, it is the address to wait at, as bindname is.
-    Built Text hostname: Option<String>, { engine: ENGINE };
+    Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Local address
-    Built Text bindname: Option<String>, { engine: ENGINE };
+    Built Text bindname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Port; clone number is added
     Built Int port: Option<u32>, { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };

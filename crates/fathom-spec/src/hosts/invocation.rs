@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::HostPlace;
+use super::{Bytes, HostPlace};
 use crate::engines::EngineDef;
 use crate::formats::FormatDeclaration;
 use crate::source::Source;
@@ -19,8 +19,11 @@ pub struct Invocation {
     pub program_name: String,
     /// The command line without it.
     pub words: Vec<String>,
-    /// Job files, included files and files with patterns, by the name they were asked for.
+    /// Job files and included files, by the name they were asked for.
     pub files: BTreeMap<PathBuf, String>,
+    /// The same of files that became a part of a job.
+    #[serde(default)]
+    pub contents: BTreeMap<PathBuf, Bytes>,
     /// Standard input, if a job file was read from it.
     pub stdin: Option<String>,
     /// Job files that are to be read on the host.
@@ -74,6 +77,12 @@ impl Source for Recording<'_> {
         let text = self.source.read_file(path)?;
         self.recorded.borrow_mut().files.insert(path.to_owned(), text.clone());
         Ok(text)
+    }
+
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let bytes = self.source.read_bytes(path)?;
+        self.recorded.borrow_mut().contents.insert(path.to_owned(), Bytes(bytes.clone()));
+        Ok(bytes)
     }
 
     fn read_stdin(&self) -> io::Result<String> {
@@ -144,6 +153,15 @@ impl Source for InvocationSource<'_> {
         }
         // A name that was not found there must not be found here.
         self.invocation.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        match self.invocation.contents.get(path) {
+            Some(Bytes(bytes)) => Ok(bytes.clone()),
+            // What a job file of this host names, this host has.
+            None if !self.invocation.remote_files.is_empty() => self.machine.read_bytes(path),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
     }
 
     fn read_stdin(&self) -> io::Result<String> {

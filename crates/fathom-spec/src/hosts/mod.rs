@@ -1,9 +1,11 @@
 //! Runs over several hosts: which hosts (`--hosts`), what a host knows of its place among them, and the command line and
 //! files that it is given to read as if they were its own.
 
+mod bytes;
 mod invocation;
 mod list;
 
+pub use bytes::Bytes;
 pub use invocation::{Invocation, InvocationSource, Recording};
 pub use list::{HostEntry, HostList};
 

@@ -1,6 +1,6 @@
 //! Block sizes.
 
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::value::{BlockSizeSplit, SizeRange};
 use fathom_stats::PerDirection;
 
@@ -38,7 +38,7 @@ options! {
     /// Mix of block sizes, each with its share of I/Os in percent
     ///
     /// size/percent:size/percent, directions separated by commas; sizes without a share split the rest.
-    Built Text bssplit: Option<BlockSizeSplit>, { parent: Some("rw") };
+    Built Text bssplit: Option<BlockSizeSplit>, { names: Names::Nothing, parent: Some("rw") };
 
     /// Allow any byte size within bsrange, not only multiples
     Built Flag bs_unaligned: bool, { aliases: &["blocksize_unaligned"], parent: Some("rw") };

@@ -1,6 +1,6 @@
 //! I/O buffers: their memory and their content.
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::value::{Memory, MemoryKind, Pattern};
 
 choices! {
@@ -21,6 +21,7 @@ options! {
     ///
     /// Mappings take a file after a colon.
     Built Choice mem: Memory = "malloc", {
+        names: Names::File,
         aliases: &["iomem"],
         choices: MemoryKind::CHOICES,
         later_choices: &["cudamalloc"],
@@ -52,7 +53,7 @@ options! {
     /// Pattern to fill buffers with, repeated
     ///
     /// A sequence of numbers, 0x digits, "text", 'file' and %o (the offset).
-    Built Text buffer_pattern: Option<Pattern>;
+    Built Text buffer_pattern: Option<Pattern>, { names: Names::Content };
 
     /// Target compressibility of the data, in percent
     Built Int buffer_compress_percentage: Option<u32>, { bounds: Bounds::between(0.0, 100.0) };

@@ -1,6 +1,6 @@
 //! Job name, number of runs, units.
 
-use crate::definition::{choices, options};
+use crate::definition::{Names, choices, options};
 
 choices! {
     /// Meaning of suffixes such as k.
@@ -29,12 +29,12 @@ options! {
     pub struct JobDescriptionOptions at job.job_description, in JobDescription, table TABLE;
 
     /// Description to print in the report
-    Built Text description: Option<String>;
+    Built Text description: Option<String>, { names: Names::Nothing };
 
     /// Job name
     ///
     /// On the command line, this starts a new job; in a job file, it replaces the section name.
-    Built Text name: Option<String>;
+    Built Text name: Option<String>, { names: Names::Planned };
 
     /// Number of times to run the whole job
     Built Int loops: u32 = "1";

@@ -1,6 +1,6 @@
 //! The I/O engine and the options that several engines share.
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::engines;
 use crate::value::{EngineName, ParseContext, PlacementIds, ValueError};
 use std::path::Path;
@@ -45,7 +45,7 @@ options! {
     /// I/O engine
     ///
     /// external:PATH loads a shared object.
-    Built Text ioengine: EngineName = "psync", { choices: engines::CHOICES };
+    Built Text ioengine: EngineName = "psync", { names: Names::Nothing, choices: engines::CHOICES };
 
     /// Number of ranges per trim command
     Built Int num_range: u32 = "1", { bounds: Bounds::at_most(256.0) };
@@ -73,8 +73,8 @@ options! {
     };
 
     /// Placement ids, separated by commas; ranges allowed
-    Built Text plids: Option<PlacementIds>, { aliases: &["fdp_pli"] };
+    Built Text plids: Option<PlacementIds>, { names: Names::Nothing, aliases: &["fdp_pli"] };
 
     /// File with "start,end,id" lines that map offsets to placement ids
-    Built Text dp_scheme: Option<String>, { check: Some(check_scheme) };
+    Built Text dp_scheme: Option<String>, { names: Names::File, check: Some(check_scheme) };
 }

@@ -1,6 +1,6 @@
 //! Error handling.
 
-use crate::definition::options;
+use crate::definition::{Names, options};
 use crate::value::{ContinueOnError, IgnoreErrors};
 
 options! {
@@ -18,7 +18,7 @@ options! {
     /// Errors to ignore, by name or number
     ///
     /// Separated by colons; commas separate the lists for reads, writes and verification.
-    Built Text ignore_error: Option<IgnoreErrors>, { parent: Some("rw") };
+    Built Text ignore_error: Option<IgnoreErrors>, { names: Names::Nothing, parent: Some("rw") };
 
     /// Print each ignored error
     Built Bool error_dump: bool = "0";

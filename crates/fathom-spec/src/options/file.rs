@@ -1,6 +1,6 @@
 //! Files, devices and zones.
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::value::{FileNames, FileService, SizeSpec, check_directories};
 
 choices! {
@@ -65,7 +65,7 @@ options! {
     ///
     /// Escape a colon in a name with a backslash. A repeated option adds names. All clones share the files. Without this
     /// option, filename_format generates the names.
-    Built Text filename: Option<FileNames>, { early: true };
+    Built Text filename: Option<FileNames>, { names: Names::Planned, early: true };
 
     /// Type of the files, instead of detecting it
     Built Choice filetype: FileType = "none", { choices: FileType::CHOICES };
@@ -74,12 +74,12 @@ options! {
     ///
     /// A colon-separated list is distributed to the clones in turn; with filename, they share the first one. All files are
     /// placed under it, including those of a log and those with a leading slash.
-    Built Text directory: Option<String>, { check: Some(check_directories) };
+    Built Text directory: Option<String>, { names: Names::Planned, check: Some(check_directories) };
 
     /// Template for file names
     ///
     /// $jobname, $jobnum (number of the clone) and $filenum are expanded.
-    Built Text filename_format: String = "$jobname.$jobnum.$filenum", { early: true };
+    Built Text filename_format: String = "$jobname.$jobnum.$filenum", { names: Names::Planned, early: true };
 
     /// In client/server mode, prefix generated file names with the client's address
     Built Bool unique_filename: bool = "1";
@@ -92,7 +92,7 @@ options! {
     };
 
     /// Use every regular file under this directory
-    Built Text opendir: Option<String>;
+    Built Text opendir: Option<String>, { names: Names::File };
 
     /// Number of files per clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
@@ -124,7 +124,7 @@ options! {
     Built Choice fallocate: Fallocate = "native", { choices: Fallocate::CHOICES };
 
     /// I/O scheduler to set on the block device before the run
-    Built Text ioscheduler: Option<String>;
+    Built Text ioscheduler: Option<String>, { names: Names::Setting };
 
     /// Zone mode
     ///
@@ -204,7 +204,8 @@ options! {
 
     /// Allow writing to a device or file that is in use
     ///
-    /// In use: mounted, active swap, a member of another device, backing a loop device in use, or claimed by a program.
+    /// In use: mounted, active swap, a member of another device, backing a loop device in use, attached flash
+    /// memory, a device of an inactive volume group, or claimed by a program.
     Built Bool allow_mounted_write: bool = "0";
 
     /// Read the files once before the job starts

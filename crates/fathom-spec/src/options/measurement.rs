@@ -1,6 +1,6 @@
 //! Measurements, logs and reports.
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::value::CpuList;
 
 choices! {
@@ -38,13 +38,13 @@ options! {
     Built Bool per_job_logs: bool = "1";
 
     /// Write a bandwidth log; optional file prefix
-    Built OptionalText write_bw_log: Option<String>;
+    Built OptionalText write_bw_log: Option<String>, { names: Names::Planned };
 
     /// Write submission, completion and total latency logs; optional file prefix
-    Built OptionalText write_lat_log: Option<String>;
+    Built OptionalText write_lat_log: Option<String>, { names: Names::Planned };
 
     /// Write an IOPS log; optional file prefix
-    Built OptionalText write_iops_log: Option<String>;
+    Built OptionalText write_iops_log: Option<String>, { names: Names::Planned };
 
     /// Maximum number of I/Os by which a job may be ahead of its logs
     ///
@@ -63,7 +63,7 @@ options! {
     Built Int log_hist_coarseness: u32 = "0", { bounds: Bounds::between(0.0, 6.0) };
 
     /// Write a log of completion latency histograms; optional file prefix
-    Built OptionalText write_hist_log: Option<String>;
+    Built OptionalText write_hist_log: Option<String>, { names: Names::Planned };
 
     /// Which value of a window to log
     Built Choice log_window_value: LogWindowValue = "avg", {
@@ -86,7 +86,7 @@ options! {
     Built Int log_compression: Option<u32>, { bounds: Bounds::between(1024.0, 536870912.0) };
 
     /// CPUs for the thread that writes and compresses the logs
-    Built Text log_compression_cpus: Option<CpuList>, { parent: Some("log_compression") };
+    Built Text log_compression_cpus: Option<CpuList>, { names: Names::Nothing, parent: Some("log_compression") };
 
     /// Write compressed logs, with the suffix .fz
     Built Bool log_store_compressed: bool;

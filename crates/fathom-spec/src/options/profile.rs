@@ -1,6 +1,6 @@
 //! Built-in workloads.
 
-use crate::definition::{Choice, options};
+use crate::definition::{Choice, Names, options};
 use crate::value::{ParseContext, ValueError};
 
 /// The values of `--profile`.
@@ -25,5 +25,5 @@ options! {
     /// Use a built-in workload
     ///
     /// Command line only, as --profile.
-    Built Text profile: Option<String>, { choices: PROFILES, check: Some(refuse_in_jobs) };
+    Built Text profile: Option<String>, { names: Names::Nothing, choices: PROFILES, check: Some(refuse_in_jobs) };
 }

@@ -1,6 +1,6 @@
 //! Recording and replaying I/O.
 
-use crate::definition::{Bounds, options};
+use crate::definition::{Bounds, Names, options};
 use crate::value::{PowerOfTwo, ReplaySkip};
 
 options! {
@@ -8,10 +8,10 @@ options! {
     pub struct ReplayOptions at job.replay, in Replay, table TABLE;
 
     /// Record issued I/O by appending to this file (text, version 3)
-    Built Text write_iolog: Option<String>;
+    Built Text write_iolog: Option<String>, { names: Names::File };
 
     /// Replay this log (text version 2 or 3, or binary blktrace); several separated by colons; "-" is standard input
-    Built Text read_iolog: Option<String>;
+    Built Text read_iolog: Option<String>, { names: Names::File };
 
     /// Read the log in chunks during the run; always on in fathom
     Built Bool read_iolog_chunked: bool = "0", { parent: Some("read_iolog") };
@@ -20,7 +20,7 @@ options! {
     Built Bool replay_no_stall: bool = "0", { parent: Some("read_iolog") };
 
     /// Send all replayed I/O to this target
-    Built Text replay_redirect: Option<String>, { parent: Some("read_iolog") };
+    Built Text replay_redirect: Option<String>, { names: Names::File, parent: Some("read_iolog") };
 
     /// Divide replayed offsets by this
     Built Int replay_scale: u32 = "1", { bounds: Bounds::at_least(1.0), parent: Some("read_iolog") };
@@ -32,10 +32,10 @@ options! {
     Built Int replay_time_scale: u32 = "100", { bounds: Bounds::at_least(1.0), parent: Some("read_iolog") };
 
     /// Kinds of I/O to skip, separated by commas: read, write, trim, sync
-    Built Text replay_skip: Option<ReplaySkip>, { parent: Some("read_iolog") };
+    Built Text replay_skip: Option<ReplaySkip>, { names: Names::Nothing, parent: Some("read_iolog") };
 
     /// Merge the read_iolog traces into this file and replay it
-    Built Text merge_blktrace_file: Option<String>;
+    Built Text merge_blktrace_file: Option<String>, { names: Names::File };
 
     /// Time scale of each trace for merging, in percent
     Built FloatList merge_blktrace_scalars: Vec<f64>;

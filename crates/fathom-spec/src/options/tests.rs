@@ -1,7 +1,7 @@
 //! Every declaration is complete, and every option of fio has one.
 
 use super::TABLES;
-use crate::definition::{Kind, OptionDef, Status};
+use crate::definition::{Kind, Names, OptionDef, Status};
 use crate::engines;
 use crate::options::private;
 use crate::spec::{JobSpec, Origin};
@@ -19,6 +19,15 @@ fn all_tables() -> Vec<&'static [OptionDef]> {
 
 fn all_options() -> impl Iterator<Item = &'static OptionDef> {
     all_tables().into_iter().flatten()
+}
+
+/// Agents and servers refuse options by it.
+#[test]
+fn every_text_declares_what_it_names() {
+    let is_text = |option: &&OptionDef| matches!(option.kind, Kind::Text | Kind::OptionalText);
+    for option in all_options().filter(is_text).filter(|option| option.status == Status::Built) {
+        assert_ne!(option.names, Names::Undeclared, "{}: what does its value name?", option.name);
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Processes, CPUs, priorities and job order.
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
 
 choices! {
@@ -32,19 +32,19 @@ options! {
     /// Hosts or groups of hosts that run the job, separated by commas; all of them without it
     ///
     /// Only in a run over hosts (--hosts).
-    Built Text host: Option<String>;
+    Built Text host: Option<String>, { names: Names::Nothing };
 
     /// Name of an earlier job to wait for
-    Built Text wait_for: Option<String>;
+    Built Text wait_for: Option<String>, { names: Names::Nothing };
 
     /// Shell command to run before the job
-    Built Text exec_prerun: Option<String>;
+    Built Text exec_prerun: Option<String>, { names: Names::Program };
 
     /// Shell command to run after the job
-    Built Text exec_postrun: Option<String>;
+    Built Text exec_postrun: Option<String>, { names: Names::Program };
 
     /// Process name of the job
-    Built Text comm: Option<String>;
+    Built Text comm: Option<String>, { names: Names::Nothing };
 
     /// Nice value of the job's processes
     Built Int nice: i32 = "0", { bounds: Bounds::between(-20.0, 19.0) };
@@ -64,7 +64,7 @@ options! {
     Built Int cpumask: Option<u64>, { check: Some(check_cpu_mask) };
 
     /// CPUs the job may run on, such as 0,2-5
-    Built Text cpus_allowed: Option<CpuList>;
+    Built Text cpus_allowed: Option<CpuList>, { names: Names::Nothing };
 
     /// How clones share the CPUs
     ///
@@ -76,10 +76,10 @@ options! {
     };
 
     /// NUMA nodes whose CPUs the job may run on
-    Built Text numa_cpu_nodes: Option<NumaNodes>;
+    Built Text numa_cpu_nodes: Option<NumaNodes>, { names: Names::Nothing };
 
     /// NUMA memory policy: default|local|prefer:N|bind:list|interleave:list
-    Built Text numa_mem_policy: Option<NumaPolicy>;
+    Built Text numa_mem_policy: Option<NumaPolicy>, { names: Names::Nothing };
 
     /// End other jobs when this one ends
     ///
@@ -98,20 +98,21 @@ options! {
     Built Flag thread: bool;
 
     /// Control group for the job
-    Built Text cgroup: Option<String>;
+    Built Text cgroup: Option<String>, { names: Names::Setting };
 
     /// Do not delete the control group afterwards
     Built Bool cgroup_nodelete: bool = "0", { parent: Some("cgroup") };
 
     /// Weight of the control group
     Built Int cgroup_weight: Option<u32>, {
+        names: Names::Setting,
         bounds: Bounds::between(100.0, 1000.0),
         parent: Some("cgroup"),
     };
 
     /// Run as this user id
-    Built Int uid: Option<u32>;
+    Built Int uid: Option<u32>, { names: Names::Setting };
 
     /// Run as this group id
-    Built Int gid: Option<u32>;
+    Built Int gid: Option<u32>, { names: Names::Setting };
 }

@@ -1,6 +1,6 @@
 //! Verification: does the data read match the data written?
 
-use crate::definition::{Bounds, choices, options};
+use crate::definition::{Bounds, Names, choices, options};
 use crate::value::{CpuList, LedgerPlace, Pattern};
 
 choices! {
@@ -95,7 +95,7 @@ options! {
     Built Int verify_offset: Option<u32>, { bounds: Bounds::at_least(48.0), parent: Some("verify") };
 
     /// Fill pattern: number, 0x bytes, "string", 'file', %o
-    Built Text verify_pattern: Option<Pattern>, { parent: Some("verify") };
+    Built Text verify_pattern: Option<Pattern>, { names: Names::Content, parent: Some("verify") };
 
     /// Restart the pattern (and recompute %o) after this many bytes
     Built Int verify_pattern_interval: u32 = "0", { parent: Some("verify") };
@@ -116,13 +116,13 @@ options! {
     Built Int verify_backlog_batch: Option<u32>, { parent: Some("verify") };
 
     /// CPUs for the verify threads
-    Built Text verify_async_cpus: Option<CpuList>, { parent: Some("verify_async"), unlisted: true };
+    Built Text verify_async_cpus: Option<CpuList>, { names: Names::Nothing, parent: Some("verify_async"), unlisted: true };
 
     /// Regenerate the sequence of writes instead of remembering it
     Built Bool experimental_verify: bool, { parent: Some("verify") };
 
     /// Verify only as far as the saved verify state says
-    Built Bool verify_state_load: bool, { parent: Some("verify") };
+    Built Bool verify_state_load: bool, { names: Names::File, parent: Some("verify") };
 
     /// Save the verify state when the job ends
     Built Bool verify_state_save: bool = "1", { parent: Some("verify") };
@@ -148,7 +148,7 @@ options! {
     ///
     /// After a crash, `fathom ledger check` reports the writes that the storage promised but lost. Do not put the file on the
     /// storage under test.
-    Built Text verify_ledger: Option<LedgerPlace>, { parent: Some("verify"), unlisted: true };
+    Built Text verify_ledger: Option<LedgerPlace>, { names: Names::File, parent: Some("verify"), unlisted: true };
 
     /// Share of written blocks to trim, in percent
     Built Int trim_percentage: u32 = "0", { bounds: Bounds::between(0.0, 100.0), parent: Some("verify") };

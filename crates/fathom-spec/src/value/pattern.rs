@@ -17,8 +17,13 @@ const MOST_BYTES: u64 = 128 << 20;
 pub enum PatternPart {
     /// Fixed bytes.
     Bytes(Vec<u8>),
-    /// The content of a file.
-    File(PathBuf),
+    /// The content of a file, read where the job was written.
+    File {
+        /// Its name, as written.
+        path: PathBuf,
+        /// What was in it.
+        bytes: Vec<u8>,
+    },
     /// The offset of the block, as 8 bytes with the smallest first.
     Offset,
 }
@@ -32,7 +37,7 @@ impl fmt::Display for Pattern {
         for part in &self.0 {
             match part {
                 PatternPart::Offset => formatter.write_str("%o")?,
-                PatternPart::File(path) => write!(formatter, "'{}'", path.display())?,
+                PatternPart::File { path, .. } => write!(formatter, "'{}'", path.display())?,
                 PatternPart::Bytes(bytes) => {
                     formatter.write_str("0x")?;
                     for byte in bytes {
@@ -94,11 +99,12 @@ fn read_part<'t>(
     if let Some(quoted) = text.strip_prefix('\'') {
         let (path, rest) = quoted.split_once('\'').ok_or_else(expected)?;
         let path = PathBuf::from(path);
-        let content = context
+        let bytes = context
             .source
-            .read_file(&path)
+            .read_bytes(&path)
             .map_err(|error| ValueError::new(format!("a readable file, but {}: {error}", path.display())))?;
-        return Ok((PatternPart::File(path), content.len() as u64, rest));
+        let length = bytes.len() as u64;
+        return Ok((PatternPart::File { path, bytes }, length, rest));
     }
     let (bytes, rest) = read_bytes(text)?;
     let length = bytes.len() as u64;

@@ -1,7 +1,7 @@
 //! Checks files against the ledgers of those who wrote them.
 
 use super::broken::{tell, times};
-use super::{BROKEN, accounts};
+use super::{BROKEN, NOTHING_PROMISED, accounts};
 use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
 use fathom_verify::ledger::{Account, After, CheckError, FileToCheck, Outcome, ReadError, check};
@@ -35,7 +35,30 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
         Format::Json => write_json(&options, &accounts, &outcome, streams)?,
         Format::Text | Format::Csv => write_text(&options, &accounts, &outcome, streams)?,
     }
-    Ok(if outcome.broken_count > 0 { BROKEN } else { 0 })
+    Ok(match Promises::of(&outcome) {
+        Promises::Kept => 0,
+        Promises::Broken => BROKEN,
+        Promises::None => NOTHING_PROMISED,
+    })
+}
+
+/// What the check has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Promises {
+    Kept,
+    Broken,
+    /// There was none, so that the check says nothing of the storage.
+    None,
+}
+
+impl Promises {
+    fn of(outcome: &Outcome) -> Promises {
+        match outcome.broken_count {
+            0 if outcome.promised_writes.iter().all(|&writes| writes == 0) => Promises::None,
+            0 => Promises::Kept,
+            _ => Promises::Broken,
+        }
+    }
 }
 
 struct Options {
@@ -195,7 +218,10 @@ fn write_json(
     let document = json!({
         "after": options.after,
         "until_ns": options.until,
-        "kept": outcome.broken_count == 0,
+        "kept": match Promises::of(outcome) {
+            Promises::None => serde_json::Value::Null,
+            promises => (promises == Promises::Kept).into(),
+        },
         "ledgers": ledgers,
         "outcome": outcome,
     });
@@ -256,9 +282,25 @@ fn write_text(
         let newer = outcome.places_newer;
         writeln!(out, "{newer} places hold data newer than the ledger, which lost its end: allowed.")?;
     }
-    match outcome.broken_count {
-        0 => writeln!(out, "All promises were kept.")?,
-        count => writeln!(out, "{count} promises were broken.")?,
+    match Promises::of(outcome) {
+        Promises::Kept => writeln!(out, "All promises were kept.")?,
+        Promises::Broken => writeln!(out, "{} promises were broken.", outcome.broken_count)?,
+        Promises::None => writeln!(out, "{}", nothing_promised(options, accounts))?,
     }
     Ok(())
+}
+
+/// Why there was no promise to check, and what makes one.
+fn nothing_promised(options: &Options, accounts: &[Account]) -> String {
+    let has_writes = accounts.iter().any(|account| !account.operations.is_empty());
+    let why = match options.after {
+        _ if !has_writes => "the ledger has no write",
+        After::Kill => "no write was acknowledged",
+        After::PowerCut => {
+            "no write was acknowledged and then synced; a job with fsync=, fdatasync=, end_fsync=1 or sync=1 gets promises, and \
+             --after=kill checks what was acknowledged, if only the process ended"
+        }
+    };
+    let until = if options.until.is_some() { " before --until" } else { "" };
+    format!("Nothing was promised{until}, so this says nothing of the storage: {why}.")
 }

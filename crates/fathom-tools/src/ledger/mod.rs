@@ -15,6 +15,8 @@ use std::path::{Path, PathBuf};
 const BROKEN: u8 = 1;
 /// Exit code when nothing could be checked.
 const UNUSABLE: u8 = 2;
+/// Exit code of a check that had no promise to check.
+const NOTHING_PROMISED: u8 = 3;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "ledger",
@@ -28,7 +30,7 @@ A job with verify= and verify_ledger= records the writes it issues, and which ar
 
 check reads the files that the job wrote and reports the writes that the storage promised but lost. Ledgers that
 name the same file are checked together. Exit status 0: all promises were kept; 1: some were broken; 2: nothing could
-be checked.
+be checked; 3: nothing was promised, so that there was nothing to check.
   --after=WHAT            power-cut: synced writes must be there (default); kill: only the process ended, so
                           acknowledged writes must be there
   --until=NS              time of the crash on the monotonic clock: later records do not count

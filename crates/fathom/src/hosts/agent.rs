@@ -2,22 +2,22 @@
 
 use crate::exit;
 use fathom_command::arguments::{self, text};
+use fathom_command::printer::{Letters, Printer};
 use fathom_command::{Failure, Streams};
 use fathom_hosts::agent::rules::Rules;
 use fathom_hosts::agent::{self, Channel, End, StreamPipe};
 use fathom_hosts::keys::{Keys, Role};
 use fathom_hosts::links::Pipe;
-use fathom_hosts::links::tcp::{Address, PlainPipe, Socket};
+use fathom_hosts::links::tcp::Address;
 use fathom_hosts::links::tls::TlsPipe;
-use fathom_hosts::listening::{self, AtEnd};
+use fathom_hosts::listening::{self, AtEnd, Entry};
 use fathom_hosts::protocol::Join;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use lexopt::Arg::Long;
 use lexopt::Parser;
 use std::ffi::OsString;
-use std::os::fd::AsFd;
+use std::io::Write;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// The word for it.
@@ -34,7 +34,7 @@ Runs jobs for a controller elsewhere (fathom --hosts=..., fathom --wait-for-host
   --stdio                Speak with the controller on standard input and output. It is allowed everything that
                          whoever started the agent may do: so it is behind ssh and other remote shells
   --listen=ADDRESS       Wait for controllers: HOST, HOST:PORT, [ADDRESS]:PORT, :PORT; port 8766 unless another is
-                         named. Beyond this machine that needs keys
+                         named. Without keys only on this machine, for its own user and root
   --join=ADDRESS         Go to a controller that waits for hosts, run its jobs, and end
   --keys=FILE            agent.keys of fathom keys: TLS 1.3, in which both sides prove who they are
   --name=NAME            Under which name to join; the host name without
@@ -63,8 +63,6 @@ enum Way {
     Streams,
     Listen(Address),
     Join(Address),
-    /// A socket on standard input that the listening process has accepted.
-    Accepted(String),
 }
 
 /// What was asked for.
@@ -90,13 +88,8 @@ pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
                 asked.rules = Rules::everything();
                 serve(Box::new(StreamPipe::take()?), &asked.rules, None).map_err(Failure::new)
             }
-            Some(Way::Listen(address)) => listen(&address, keys.is_some(), words, streams),
+            Some(Way::Listen(address)) => listen(&address, keys, &asked.rules, streams),
             Some(Way::Join(address)) => join(&address, keys, asked, streams),
-            Some(Way::Accepted(from)) => {
-                enter_first_directory(&asked.rules)?;
-                serve(accepted(keys)?, &asked.rules, None)
-                    .map_err(|reason| Failure::new(format!("{from}: {reason}")))
-            }
         }
     })
 }
@@ -115,7 +108,6 @@ fn read(words: &[OsString]) -> Result<Asked, Failure> {
             Long("stdio") => asked.way = Some(Way::Streams),
             Long("listen") => asked.way = Some(Way::Listen(address(&mut parser, "--listen")?)),
             Long("join") => asked.way = Some(Way::Join(address(&mut parser, "--join")?)),
-            Long("accepted-from") => asked.way = Some(Way::Accepted(text(&mut parser, "--accepted-from")?)),
             Long("keys") => asked.keys = Some(parser.value()?.into()),
             Long("name") => asked.join.name = text(&mut parser, "--name")?,
             Long("group") => asked.join.groups.push(text(&mut parser, "--group")?),
@@ -125,8 +117,6 @@ fn read(words: &[OsString]) -> Result<Asked, Failure> {
             }
             Long("allow-path") => asked.rules.paths.push(parser.value()?.into()),
             Long("allow-device") => asked.rules.devices.push(parser.value()?.into()),
-            // Of a server (--server), which allows clients what fio's does.
-            Long("allow-everything") => asked.rules = Rules::everything(),
             Long("allow-commands") => asked.rules.commands = true,
             Long("allow-network") => asked.rules.network = true,
             other => return Err(other.unexpected().into()),
@@ -140,7 +130,7 @@ fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
 }
 
 /// Serves one controller. The error says why it was none, or where it went.
-fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, String> {
+pub(super) fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, String> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), join) {
         End::Served => Ok(0),
@@ -157,11 +147,11 @@ fn enter_first_directory(rules: &Rules) -> Result<(), Failure> {
 
 fn listen(
     address: &Address,
-    has_keys: bool,
-    words: &[OsString],
+    keys: Option<Keys>,
+    rules: &Rules,
     streams: &mut Streams<'_>,
 ) -> Result<u8, Failure> {
-    if !has_keys && !address.is_of_this_machine() {
+    if keys.is_none() && !address.is_of_this_machine() {
         return Err(Failure::new(format!(
             "--listen={address}: whoever reaches this address could run jobs here; make keys (fathom keys) and give --keys=FILE, \
              or listen on 127.0.0.1"
@@ -177,41 +167,34 @@ fn listen(
     };
     writeln!(streams.out, "fathom agent: listening on {shown}")?;
     streams.out.flush()?;
-    // The same words, but for the socket that it finds.
-    let others: Vec<OsString> = without_listen(words);
-    let serve = |from: &str| {
-        let mut command = Command::new("/proc/self/exe");
-        command.arg(NAME).args(&others).arg(format!("--accepted-from={from}"));
-        command
+    let mut serve_one = |pipe: Box<dyn Pipe>, from: &str| {
+        let served = match enter_first_directory(rules) {
+            Ok(()) => serve(pipe, rules, None),
+            Err(failure) => Err(failure.to_string()),
+        };
+        served.map_or_else(|reason| ended_alone(from, &reason), i32::from)
     };
     let mut say = |line: &str| {
         // A log that cannot be written keeps nobody from being served.
         let _ = writeln!(streams.err, "fathom agent: {line}");
     };
-    listening::listen(&listener, &signals, AtEnd::RunsAreStopped, &serve, &mut say)?;
+    listening::listen(
+        &listener,
+        &Entry::of(keys),
+        &signals,
+        AtEnd::RunsAreStopped,
+        &mut serve_one,
+        &mut say,
+    )?;
     Ok(0)
 }
 
-fn without_listen(words: &[OsString]) -> Vec<OsString> {
-    let mut left = Vec::new();
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("--listen") => drop(words.next()),
-            Some(text) if text.starts_with("--listen=") => {}
-            _ => left.push(word.clone()),
-        }
-    }
-    left
-}
-
-/// The connection that the listening process has accepted.
-fn accepted(keys: Option<Keys>) -> Result<Box<dyn Pipe>, Failure> {
-    let descriptor = std::io::stdin().as_fd().try_clone_to_owned()?;
-    fathom_sys::process::detach_stream(0);
-    let socket = Socket::of_descriptor(descriptor)?;
-    let Some(keys) = keys else { return Ok(Box::new(PlainPipe::new(socket))) };
-    Ok(Box::new(TlsPipe::accept(socket, &keys).map_err(Failure::new)?))
+/// Says why a controller that was served was none, or where it went; the exit status of its process.
+pub(super) fn ended_alone(from: &str, reason: &str) -> i32 {
+    let mut errors = Printer::new(std::io::stderr(), Letters::of_environment());
+    // A log that cannot be written changes nothing.
+    let _ = writeln!(errors, "fathom agent: {from}: {reason}");
+    i32::from(exit::SETUP_FAILED)
 }
 
 fn join(

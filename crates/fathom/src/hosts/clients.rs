@@ -5,7 +5,7 @@ use super::{Hosts, View, server, ways};
 use crate::exit;
 use crate::metrics;
 use crate::output::Output;
-use fathom_hosts::controller::Audience;
+use fathom_hosts::controller::{self, Audience};
 use fathom_hosts::here::COMPATIBLE_VERSION;
 use fathom_hosts::links::tcp::Address;
 use fathom_hosts::protocol::Hello;
@@ -383,7 +383,7 @@ impl Audience for ClientConsole {
     }
 
     fn host_message(&mut self, _: &HostEntry, hello: &Hello, message: Message) -> Option<Message> {
-        let named = |text: &str| format!("<{}> {}", hello.host_name, text.trim_start_matches('\n'));
+        let named = |text: &str| controller::named(&hello.host_name, text);
         match message {
             Message::Output(text) => Some(Message::Output(named(&text))),
             Message::Error(text) => Some(Message::Error(named(&text))),

@@ -1,12 +1,15 @@
 //! `--server`: runs what clients (`--client`) ask for. It allows them everything that whoever started it may do, as fio's does; so
-//! without keys only this machine reaches it, unless `--insecure` says otherwise.
+//! without keys only this machine reaches it, and on it that user and root, unless
+//! `--insecure` says otherwise.
 
 use super::agent;
 use crate::exit;
 use crate::output::Output;
+use fathom_hosts::agent::rules::Rules;
 use fathom_hosts::keys::{Keys, Role};
+use fathom_hosts::links::Pipe;
 use fathom_hosts::links::tcp::{Address, Listener};
-use fathom_hosts::listening::{self, AtEnd};
+use fathom_hosts::listening::{self, AtEnd, Entry};
 use fathom_spec::ProgramOptions;
 use fathom_sys::process;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
@@ -64,9 +67,12 @@ fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), String> {
     if program.keys.is_none() && !program.insecure {
         address = within_this_machine(address, output)?;
     }
-    if let Some(path) = &program.keys {
-        Keys::read(path, Role::Agent).map_err(|problem| format!("fathom: option --keys: {problem}"))?;
-    }
+    let read =
+        |path| Keys::read(path, Role::Agent).map_err(|problem| format!("fathom: option --keys: {problem}"));
+    let entry = match program.keys.as_deref().map(read).transpose()? {
+        None if program.insecure => Entry::Anyone,
+        keys => Entry::of(keys),
+    };
     let signals =
         SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
     let listener = address.listen().map_err(|error| {
@@ -82,25 +88,21 @@ fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), String> {
         process::new_session();
         (0..=2).for_each(process::detach_stream);
     }
-    wait_for_clients(program, &listener, &signals, output)
+    wait_for_clients(&entry, &listener, &signals, output)
 }
 
 fn wait_for_clients(
-    program: &ProgramOptions,
+    entry: &Entry,
     listener: &Listener,
     signals: &SignalQueue,
     output: &mut Output,
 ) -> Result<(), String> {
-    let serve = |from: &str| {
-        let mut command = Command::new("/proc/self/exe");
-        command.arg(agent::NAME).arg("--allow-everything").arg(format!("--accepted-from={from}"));
-        if let Some(keys) = &program.keys {
-            command.arg("--keys").arg(keys);
-        }
-        command
+    let mut serve = |pipe: Box<dyn Pipe>, from: &str| {
+        agent::serve(pipe, &Rules::everything(), None)
+            .map_or_else(|reason| agent::ended_alone(from, &reason), i32::from)
     };
     let mut say = |line: &str| output.error_line(&format!("fathom: {line}"));
-    listening::listen(listener, signals, AtEnd::RunsEndThemselves, &serve, &mut say)
+    listening::listen(listener, entry, signals, AtEnd::RunsEndThemselves, &mut serve, &mut say)
         .map_err(|error| format!("fathom: the server cannot go on: {error}"))
 }
 

@@ -11,12 +11,29 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+/// Exit code of a check without a promise.
+const NOTHING_PROMISED: i32 = 3;
+
 /// `fathom ledger check` with these words; the exit code and the JSON.
 #[track_caller]
 fn check(words: &str) -> (i32, Value) {
     let finished = Launch::fathom(Path::new("/")).words("ledger check --format=json").words(words).run();
-    assert!(finished.code() < 2, "{words}: {}", finished.stderr);
-    (finished.code(), json::document(&finished.stdout))
+    assert_ne!(finished.code(), 2, "{words}: {}", finished.stderr);
+    let document = json::document(&finished.stdout);
+    let expected = match (finished.code(), promised(&document)) {
+        (0, 1..) => Value::Bool(true),
+        (1, _) => Value::Bool(false),
+        (NOTHING_PROMISED, 0) => Value::Null,
+        (code, promised) => panic!("{words}: exit status {code} after {promised} promises: {document:#}"),
+    };
+    assert_eq!(document["kept"], expected, "{words}: {document:#}");
+    (finished.code(), document)
+}
+
+/// Writes that the storage promised, in all ledgers.
+fn promised(document: &Value) -> u64 {
+    let ledgers = document["ledgers"].as_array().expect("a list of ledgers");
+    ledgers.iter().filter_map(|ledger| ledger["writes_promised"].as_u64()).sum()
 }
 
 #[track_caller]
@@ -106,6 +123,36 @@ fn a_killed_job_leaves_what_was_acknowledged_in_memory() {
             "--ioengine=io_uring --iodepth=16 --verify_interval=1k",
         ],
     );
+}
+
+#[test]
+fn a_job_without_promises_proves_nothing() {
+    fathom_only!();
+    let mounted = require!(Mounted::memory(32 << 20));
+    let ledgers = scratch();
+    for (name, words, expected) in
+        [("unsynced", "", [NOTHING_PROMISED, 0]), ("synced", "--end_fsync=1", [0, 0])]
+    {
+        let ledger = ledgers.path().join(name);
+        Launch::fathom(mounted.path())
+            .words("--name=job --size=64k --bs=4k --rw=randwrite --verify=crc32c --do_verify=0 --output=/dev/null")
+            .words(words)
+            .argument(format!("--filename={name}"))
+            .argument(format!("--verify_ledger={}", ledger.display()))
+            .run()
+            .expect_clean();
+        for (after, expected) in ["power-cut", "kill"].into_iter().zip(expected) {
+            let (code, document) = check(&format!("--after={after} {}", ledger.display()));
+            assert_eq!(code, expected, "{name}, {after}: {document:#}");
+        }
+    }
+    let words = format!("ledger check {}", ledgers.path().join("unsynced").display());
+    let told = Launch::fathom(mounted.path()).words(&words).run();
+    assert_eq!(told.code(), NOTHING_PROMISED);
+    assert!(told.stdout.contains("Nothing was promised") && !told.stdout.contains("kept"), "{}", told.stdout);
+    // Before the first write there was no promise either.
+    let words = format!("--until=1 {}", ledgers.path().join("synced").display());
+    assert_eq!(check(&words).0, NOTHING_PROMISED);
 }
 
 /// Runs a program of the system.
@@ -229,7 +276,7 @@ impl Recorded {
             self.ledger.display()
         ));
         let broken = json::integer(&document["outcome"], "broken_count");
-        assert_eq!(code, i32::from(broken > 0));
+        assert_eq!(code == 1, broken > 0, "exit status {code}");
         broken
     }
 

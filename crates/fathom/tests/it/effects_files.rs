@@ -86,8 +86,11 @@ fn laid_out_files_have_their_size() {
 fn a_short_file_is_extended() {
     let directory = scratch();
     let file = file_of(directory.path(), "data", 4 * KIB);
-    let document = run(directory.path(), "--name=job --filename=data --rw=read --bs=4k --size=64k");
-    expect_ios(&document, &["read"], 16, 4096);
+    let words = "--name=job --filename=data --rw=read --bs=4k --size=64k --output-format=json";
+    // That it becomes longer is said on standard error.
+    let finished = Launch::fathom(directory.path()).words(words).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    expect_ios(&json::document(&finished.stdout), &["read"], 16, 4096);
     assert_eq!(std::fs::metadata(file).expect("the file is there").len(), 64 * KIB);
 }
 
@@ -227,7 +230,9 @@ fn a_directory_holds_every_file_of_its_job() {
         std::fs::create_dir(directory.path().join("d1")).expect("made");
         std::fs::write(directory.path().join("log"), &log).expect("written");
         let job = "--name=job --directory=d1 --rw=write --bs=4k --size=64k";
-        Launch::fathom(directory.path()).words(&format!("{job} {words}")).run().expect_clean();
+        let finished = Launch::fathom(directory.path()).words(&format!("{job} {words}")).run();
+        // Directories that are made are named on standard error.
+        assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
         assert!(tree(victim.path()) == before, "{words}: a file outside has changed");
         let mut made: Vec<String> = tree(directory.path()).into_iter().map(|(name, _)| name).collect();
         made.retain(|name| name != "log");
@@ -269,7 +274,9 @@ fn a_directory_hides_the_device_of_the_same_name() {
     for words in [format!("--name=job --filename={path}"), format!("--name={path}")] {
         let directory = scratch();
         let job = format!("{words} --directory=. --rw=write --bs=4k --size=64k");
-        Launch::fathom(directory.path()).words(&job).run().expect_clean();
+        let finished = Launch::fathom(directory.path()).words(&job).run();
+        // Directories that are made are named on standard error.
+        assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
         assert!(device.contents() == before, "{words}");
         let made = tree(directory.path());
         assert_eq!(made.len(), 1, "{words}");

@@ -219,3 +219,124 @@ fn several_runs_share_a_device() {
         run.finish().expect_clean();
     }
 }
+
+/// A run whose later job wants to write to a target, and the file that lets it go on.
+fn run_that_waits(directory: &Path, words: &str) -> crate::support::program::Running {
+    let mut launch = Launch::fathom(directory);
+    for word in words.split(' ') {
+        launch = launch.argument(word.replace("WAIT", "sh wait"));
+    }
+    let running = launch.start();
+    crate::support::wait_until("the wait", || directory.join("waiting").exists());
+    running
+}
+
+/// What waits for the test: it says so, and goes on a moment after it is told to.
+const WAIT: &str = "touch waiting; until [ -e go ]; do sleep 0.05; done; sleep 0.5";
+
+#[test]
+fn a_device_that_is_mounted_during_the_run_is_protected() {
+    if let Err(reason) = skip::tool("mkfs.ext4") {
+        skip!("{reason}");
+    }
+    let device = require!(LoopDevice::new(16 * MIB));
+    require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device.text()]));
+    let writes = format!("--filename={} --rw=write --bs=64k --size=1m", device.text());
+    let other = "--name=first --ioengine=null --size=4k --rw=read";
+    for jobs in [
+        // The look before the run was in time for the first stage alone.
+        format!("{other} --exec_postrun=WAIT --name=w --stonewall {writes}"),
+        // Its own look is over when another job of its stage is not ready.
+        format!(
+            "--name=w {writes} --name=first --filename=none --ioengine=null --size=4k --rw=read --exec_prerun=WAIT"
+        ),
+    ] {
+        let directory = scratch();
+        std::fs::write(directory.path().join("wait"), WAIT).expect("written");
+        let running = run_that_waits(directory.path(), &jobs);
+        if !jobs.contains("stonewall") {
+            let is_open = |pid: u32| {
+                let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+                opened
+                    .into_iter()
+                    .any(|link| std::fs::read_link(link.path()).is_ok_and(|path| path == device.path()))
+            };
+            let all = || crate::support::processes::descendants(running.pid()).into_iter().any(is_open);
+            crate::support::wait_until("an open device", all);
+        }
+        let mount = require!(MountPoint::new(&["-t", "ext4", "-o", "ro,noload", device.text()]));
+        let before = device.contents();
+        std::fs::write(directory.path().join("go"), "").expect("written");
+        let finished = running.finish();
+        assert_eq!(finished.code(), 1, "{jobs}: {}", finished.stderr);
+        let line = format!("{} is in use: it is mounted at {}", device.text(), text(mount.path()));
+        assert!(finished.stderr.contains(&line), "{jobs}: {}", finished.stderr);
+        assert!(device.contents() == before, "{jobs}: it has changed");
+    }
+    expect_written(device.text());
+}
+
+/// Names of the backing file of a loop device: another one, one that is hidden, and the one on the other side of an overlay.
+#[test]
+fn the_file_of_a_loop_device_is_protected_under_any_name() {
+    if let Err(reason) = skip::root().and_then(|()| skip::tool("mkfs.ext4")) {
+        skip!("{reason}");
+    }
+    let images = tempfile::tempdir_in("/dev/shm").expect("a directory");
+    let named = |name: &str| images.path().join(name);
+    for directory in ["hidden", "lower", "upper", "work", "merged"] {
+        std::fs::create_dir(named(directory)).expect("a directory");
+    }
+    let image = file_of(&named("hidden"), "image", 16 * MIB);
+    require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", text(&image)]));
+    std::fs::hard_link(&image, named("link")).expect("a link");
+    let device = require!(LoopDevice::on_file(&image));
+    let mount = require!(MountPoint::new(&["-t", "ext4", "-o", "ro", device.text()]));
+    let name = |device: &LoopDevice| device.text().trim_start_matches("/dev/").to_owned();
+    let on = |device: &LoopDevice, mount: &MountPoint| {
+        format!("loop device {} on it is mounted at {} (ext4)", name(device), text(mount.path()))
+    };
+    expect_refused(text(&named("link")), &on(&device, &mount));
+    let cover = Built(vec!["umount"], text(&named("hidden")).to_owned());
+    require!(run("mount", &["-t", "tmpfs", "tmpfs", text(&named("hidden"))]));
+    let other = file_of(&named("hidden"), "image", MIB);
+    expect_refused(text(&named("link")), &on(&device, &mount));
+    expect_written(text(&other));
+    drop((mount, device, cover));
+    let options =
+        ["lower", "upper", "work"].map(|part| format!("{part}dir={}", text(&named(part)))).join(",");
+    let merged = named("merged");
+    require!(run("mount", &["-t", "overlay", "overlay", "-o", &options, text(&merged)]));
+    let _overlay = Built(vec!["umount"], text(&merged).to_owned());
+    std::fs::copy(named("link"), merged.join("image")).expect("copied");
+    for looped in [merged.join("image"), named("upper/image")] {
+        let device = require!(LoopDevice::on_file(&looped));
+        let mount = require!(MountPoint::new(&["-t", "ext4", "-o", "ro", device.text()]));
+        for target in [merged.join("image"), named("upper/image")] {
+            expect_refused(text(&target), &on(&device, &mount));
+        }
+    }
+}
+
+/// What the kernel knows nothing of while no volume is active.
+#[test]
+fn a_device_of_an_inactive_volume_group_is_protected() {
+    let device = require!(LoopDevice::new(4 * MIB));
+    let mut label = vec![0; 8192];
+    label[512..520].copy_from_slice(b"LABELONE");
+    label[532..536].copy_from_slice(&32u32.to_le_bytes());
+    label[536..544].copy_from_slice(b"LVM2 001");
+    label[512 + 72..512 + 80].copy_from_slice(&(1_u64 << 20).to_le_bytes());
+    label[512 + 104..512 + 112].copy_from_slice(&4096u64.to_le_bytes());
+    label[4100..4116].copy_from_slice(b" LVM2 x[5A%r0N*>");
+    label[4096 + 40..4096 + 48].copy_from_slice(&512u64.to_le_bytes());
+    label[4608..4614].copy_from_slice(b"data {");
+    let file = std::fs::OpenOptions::new().write(true).open(device.path()).expect("it can be written to");
+    std::os::unix::fs::FileExt::write_all_at(&file, &label, 0).expect("written");
+    drop(file);
+    expect_refused(device.text(), "it belongs to the volume group data, which is not active");
+    let directory = scratch();
+    let words = format!("--name=a --filename={} --bs=64k --size=1m --rw=write", device.text());
+    Launch::fathom(directory.path()).words(&words).words("--allow_mounted_write=1").run().expect_clean();
+    expect_written(device.text());
+}

@@ -250,11 +250,12 @@ fn files_are_drawn() {
 fn names_follow_their_template() {
     let directory = scratch();
     let words = "--name=job --rw=write --bs=4k --size=16k --nrfiles=2 --numjobs=2";
-    Launch::fathom(directory.path())
+    let finished = Launch::fathom(directory.path())
         .words(words)
         .argument("--filename_format=x-$jobname/$jobnum_$filenum.dat")
-        .run()
-        .expect_clean();
+        .run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert_eq!(finished.stderr, "fathom: job job: x-job was not there; the directory is made\n");
     for name in ["0_0", "0_1", "1_0", "1_1"] {
         let path = directory.path().join(format!("x-job/{name}.dat"));
         assert_eq!(

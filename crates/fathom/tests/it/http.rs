@@ -339,6 +339,108 @@ fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is
     }
 }
 
+/// Answers every read in two pieces, on a connection that holds the second one back until the first is acknowledged.
+fn answer_in_pieces(mut stream: TcpStream) {
+    while let Some(head) = read_head(&mut stream) {
+        let first: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n";
+        let is_read = head.starts_with(b"GET");
+        if stream.write_all(first).is_err() || is_read && stream.write_all(&[7; 4096]).is_err() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn acknowledgements_are_not_delayed_where_the_job_says_so() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            std::thread::spawn(move || answer_in_pieces(stream));
+        }
+    });
+    let reads = |quick: u32| {
+        let words = format!(
+            "--name=a --ioengine=http --output-format=json --http_host={address} --filename=/o --size=256k --bs=4k --rw=randread \
+             --http_quickack={quick}"
+        );
+        let finished = Launch::fathom(Path::new("/")).words(&words).run();
+        assert_eq!(finished.code(), 0, "{}", finished.stderr);
+        let job = json::document(&finished.stdout)["jobs"][0].clone();
+        (job["read"]["clat_ns"]["percentile"]["50.000000"].as_u64().expect("a median"), finished.stdout)
+    };
+    let (delayed, advice) = reads(0);
+    if delayed < 30_000_000 {
+        // Kernels acknowledge at once for a while, and may be told to do so always.
+        skip!(
+            "this kernel does not delay acknowledgements here: half of the reads took {delayed} ns or less"
+        );
+    }
+    assert!(advice.contains("http_quickack=1 shows its speed without that"), "{advice}");
+    let (quick, advice) = reads(1);
+    assert!(quick < delayed / 2, "{quick} ns with http_quickack=1, {delayed} ns without");
+    assert!(!advice.contains("shows its speed without that"), "{advice}");
+}
+
+/// Answers with blocks, and keeps the heads of the requests.
+fn answer_and_keep(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
+    while let Some(head) = read_head(&mut stream) {
+        let body: &[u8] = if head.starts_with(b"GET") { &[7; 4096] } else { &[] };
+        heads.lock().expect("no panic").push(String::from_utf8_lossy(&head).into_owned());
+        let answer = [b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n", body].concat();
+        if stream.write_all(&answer).is_err() {
+            return;
+        }
+    }
+}
+
+/// What a job on S3 leaves open comes from the environment, as with the AWS tools; what it says itself comes first.
+#[test]
+fn the_environment_names_server_and_region_of_s3() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&heads);
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            let kept = Arc::clone(&kept);
+            std::thread::spawn(move || answer_and_keep(stream, &kept));
+        }
+    });
+    let url = format!("http://{address}/");
+    let run = |variables: &[(&str, &str)], words: &str| {
+        heads.lock().expect("no panic").clear();
+        let job = "--name=a --ioengine=http --http_mode=s3 --filename=/b/o --size=4k --bs=4k --rw=read --output-format=json";
+        let launch = Launch::fathom(Path::new("/")).words(job).words(words);
+        let keys = [("AWS_ACCESS_KEY_ID", "id"), ("AWS_SECRET_ACCESS_KEY", "secret")];
+        let launch =
+            keys.iter().chain(variables).fold(launch, |launch, (name, value)| launch.variable(name, value));
+        launch.run()
+    };
+    for (variables, words, region) in [
+        (&[("AWS_ENDPOINT_URL", url.as_str()), ("AWS_REGION", "eu-west-9")][..], "", "eu-west-9"),
+        (
+            &[
+                ("AWS_ENDPOINT_URL_S3", &url),
+                ("AWS_ENDPOINT_URL", "http://127.0.0.1:1"),
+                ("AWS_DEFAULT_REGION", "x"),
+            ],
+            "",
+            "x",
+        ),
+        (&[("AWS_ENDPOINT_URL", &url), ("AWS_REGION", "eu-west-9")], "--http_s3_region=own", "own"),
+    ] {
+        run(variables, words).expect_clean();
+        let heads = heads.lock().expect("no panic").join("\n");
+        assert!(heads.contains(&format!("/{region}/s3/aws4_request")), "{variables:?} {words}: {heads}");
+    }
+    let refused = run(&[("AWS_ENDPOINT_URL", &url)], "--http_host=127.0.0.1:1");
+    assert!(refused.stderr.contains("127.0.0.1:1: Connection refused"), "{}", refused.stderr);
+    let refused = run(&[("AWS_ENDPOINT_URL", &url)], "--http_s3_keyid=mine");
+    assert!(refused.stderr.contains("http_s3_keyid= is set and http_s3_key= is not"), "{}", refused.stderr);
+    assert!(heads.lock().expect("no panic").is_empty(), "nobody hears of half a pair");
+}
+
 #[test]
 fn a_server_that_says_nothing_is_given_up() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port");

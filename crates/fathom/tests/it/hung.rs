@@ -1,8 +1,11 @@
 //! A device that answers no more: the report comes all the same, in time, and says what is stuck.
 
 use crate::hung_fs::{Faults, HungFs};
+use crate::support::processes::OtherWork;
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, json, scratch};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 /// Requests that the device answers before it hangs.
@@ -79,6 +82,43 @@ fn libaio_reads() {
 fn io_uring_reads() {
     fathom_only!();
     check(&require!(hang()), "--ioengine=io_uring --direct=1 --iodepth=1");
+}
+
+/// Answers what is there, and no read.
+fn answer_no_read(mut stream: TcpStream) {
+    let Ok(reading) = stream.try_clone() else { return };
+    let mut is_read = false;
+    for line in BufReader::new(reading).lines() {
+        let Ok(line) = line else { return };
+        is_read |= line.starts_with("GET");
+        let head = b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n";
+        if line.is_empty() && !is_read && stream.write_all(head).is_err() {
+            return;
+        }
+    }
+}
+
+/// Where three programs want every processor, an engine that looks now and then whether its server has answered is mostly ready and
+/// without one. That is not a sign of life.
+#[test]
+fn a_server_that_does_not_answer_a_busy_machine() {
+    fathom_only!();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("its address");
+    std::thread::spawn(move || {
+        while let Ok((stream, _)) = listener.accept() {
+            std::thread::spawn(move || answer_no_read(stream));
+        }
+    });
+    let directory = scratch();
+    let _work = OtherWork::start();
+    let words = format!(
+        "--output-format=normal,json --patience=3s --time_based --runtime=1 --name=hung --ioengine=http --http_host={address} \
+         --filename=/o --size=64k --bs=4k --rw=randread --iodepth=4"
+    );
+    let finished = Launch::fathom(directory.path()).timeout(TIMEOUT).words(&words).run();
+    assert_ne!(finished.code(), 0, "{}", finished.stdout);
+    assert!(finished.stdout.contains("I/Os do not return"), "{}\n{}", finished.stdout, finished.stderr);
 }
 
 #[test]

@@ -22,7 +22,7 @@ fn verdict_of(directory: &Path, words: &str) -> Value {
 }
 
 /// The severity that a check has found.
-fn found(verdict: &Value, code: &str) -> Option<String> {
+pub(crate) fn found(verdict: &Value, code: &str) -> Option<String> {
     let findings = verdict["findings"].as_array().expect("a list of findings");
     let own = findings.iter().find(|finding| finding["code"] == code)?;
     assert!(own["text"].as_str().is_some_and(|text| !text.is_empty()), "{own}");
@@ -31,7 +31,7 @@ fn found(verdict: &Value, code: &str) -> Option<String> {
 
 /// The check finds this, in one of a few runs.
 #[track_caller]
-fn finds(directory: &Path, words: &str, code: &str, severity: Option<&str>) -> Value {
+pub(crate) fn finds(directory: &Path, words: &str, code: &str, severity: Option<&str>) -> Value {
     let mut last = Value::Null;
     for _ in 0..TRIES {
         last = verdict_of(directory, words);

@@ -196,6 +196,27 @@ fn a_server_that_goes_ends_the_job() {
     assert_eq!(finished.code(), 1, "{}{}", finished.stdout, finished.stderr);
     assert!(finished.elapsed < Duration::from_secs(40), "{:?}", finished.elapsed);
     assert!(finished.stderr.contains("io_u error on file a.0.0"), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("Bad address"), "no address is wrong: {}", finished.stderr);
+}
+
+/// The library brings the connection back, and all that was in flight with it, however long the server is away.
+#[test]
+fn a_server_that_is_started_again_loses_no_io() {
+    let mut server = require!(server());
+    let url = format!("{}&autoreconnect=-1", server.value("NFS_URL"));
+    let words = "--rw=randwrite --bs=4k --size=2m --iodepth=8 --rate_iops=150 --verify=crc32c --nconnect=2";
+    let running = launch(&url, words).start();
+    running.wait_for_sleeps(100);
+    server.server.stop();
+    std::thread::sleep(Duration::from_millis(1500));
+    server.server.start_again().expect("the server starts again");
+    let document = json::document(&running.finish().expect_clean().stdout);
+    let job = json::job(&document, "a");
+    assert_eq!(json::integer(job, "write/io_bytes"), 2 * MIB);
+    assert_eq!(json::integer(job, "read/io_bytes"), 2 * MIB, "all of it is verified");
+    assert!(json::integer(job, "write/lat_ns/max") > 1_000_000_000, "the gap is in the latencies");
+    let said = complaint(&url.replace("-1", "often"), "--rw=read --size=4k");
+    assert!(said.contains("autoreconnect= is a number"), "{said}");
 }
 
 #[test]

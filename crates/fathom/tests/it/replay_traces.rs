@@ -182,6 +182,11 @@ fn queued(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     all
 }
 
+/// The same without what a run looks at before it writes to a device: whether a volume group owns it.
+fn queued_by_jobs(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
+    queued(trace).into_iter().skip_while(|request| *request == ("read", 0, 4096)).collect()
+}
+
 #[test]
 fn what_the_kernel_traced_is_what_it_traces_of_the_replay() {
     built!("--name=a --read_iolog=log");
@@ -198,7 +203,7 @@ fn what_the_kernel_traced_is_what_it_traces_of_the_replay() {
          --name=b --filename={target} --rw=randtrim --bs=64k --size=512k --direct=1 --stonewall --invalidate=0"
     );
     let original = require!(record(&job));
-    let wanted = queued(&original);
+    let wanted = queued_by_jobs(&original);
     for word in ["read", "write", "trim"] {
         assert!(wanted.iter().any(|request| request.0 == word), "{word} in {wanted:?}");
     }
@@ -209,6 +214,6 @@ fn what_the_kernel_traced_is_what_it_traces_of_the_replay() {
             "--name=r --read_iolog=trace --direct=1 --ioengine={engine} --iodepth=1 --invalidate=0 --replay_no_stall=1"
         );
         let replayed = require!(record(&words));
-        assert_eq!(queued(&replayed), wanted, "{engine}");
+        assert_eq!(queued_by_jobs(&replayed), wanted, "{engine}");
     }
 }

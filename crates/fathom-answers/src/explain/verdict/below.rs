@@ -104,12 +104,15 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// Why the kernel's counters of devices do not help.
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
-    if evidence.shares_counters() {
+    if evidence.shares_counters() && !evidence.is_on_server() {
         return Some(
             "The kernel's device counters (disk_util) cover all jobs, and these may have run one after the other: run a job alone \
              to separate the device from the layers above it."
                 .to_owned(),
         );
+    }
+    if evidence.is_on_server() {
+        return None;
     }
     let none = "The result has no block device counters (disk_util), so the device cannot be separated from the layers above it.";
     evidence.disks().next().is_none().then(|| none.to_owned())
@@ -128,6 +131,15 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     reasons.push(format!("The CPU had time left: each clone used {}.", figures::percent(user + system)));
     if depth::may_be_too_small(evidence) {
         reasons.push(depth::test(evidence));
+    }
+    if evidence.is_on_server() {
+        reasons.extend(evidence.share_of_first_byte());
+        reasons.push(
+            "What the server does for an I/O, and how long the network takes, cannot be told apart from here: look at the server's own \
+             figures, and at the time of an empty request (ping)."
+                .to_owned(),
+        );
+        return verdict(Bottleneck::Server, reasons);
     }
     reasons.extend(no_device(evidence));
     verdict(Bottleneck::Storage, reasons)

@@ -58,6 +58,7 @@ pub(super) enum Bottleneck {
     QueueDepth,
     AboveTheDevice,
     Storage,
+    Server,
     Unknown,
 }
 
@@ -127,6 +128,9 @@ impl Bottleneck {
             }
             Bottleneck::Storage => {
                 "The storage was the bottleneck: the device, or something between the job and the device."
+            }
+            Bottleneck::Server => {
+                "The server was the bottleneck: the server itself, the network, or this machine's side of the connections."
             }
             Bottleneck::Unknown => "The result does not show what the bottleneck was.",
         }

@@ -4,6 +4,7 @@ use super::{LocalCrew, LogWriter};
 use crate::crew::{Event, Lost, Stage};
 use crate::exhausted;
 use fathom_stats::report::CpuReport;
+use fathom_sys::clock::monotonic_ns;
 use fathom_sys::limits::{self, Limit, Resource};
 use fathom_sys::process::{self, Ended};
 use fathom_sys::usage::Usage;
@@ -16,6 +17,7 @@ impl LocalCrew<'_> {
 
     /// Collects all children that have ended.
     pub(super) fn reap(&mut self, events: &mut Vec<Event>) {
+        self.note_stops();
         while let Some((pid, ended, usage)) = process::reap_one() {
             if self.layout == Some(pid) {
                 self.layout = None;
@@ -28,6 +30,22 @@ impl LocalCrew<'_> {
         }
     }
 
+    /// Notes which workers were stopped, and which go on. The process of threads is that of all of its workers.
+    fn note_stops(&mut self) {
+        while let Some((pid, stop)) = process::take_stop() {
+            let now_ns = monotonic_ns();
+            let mut jobs: Vec<String> = Vec::new();
+            for (member, worker) in self.members.iter().zip(&self.plan.workers) {
+                if member.process == Some(pid) && !jobs.contains(&worker.name) {
+                    jobs.push(worker.name.clone());
+                }
+            }
+            if !jobs.is_empty() {
+                self.stops.note(pid, jobs, stop, now_ns);
+            }
+        }
+    }
+
     /// The process of some workers has ended, or one that was none of theirs.
     fn process_ended(&mut self, pid: u32, ended: Ended, usage: Usage, events: &mut Vec<Event>) {
         let mut was_running = false;
@@ -36,6 +54,7 @@ impl LocalCrew<'_> {
             if member.process != Some(pid) {
                 continue;
             }
+            self.stops.end(pid, monotonic_ns());
             // The number may soon be that of another process.
             member.process = None;
             if std::mem::take(&mut member.is_running) {

@@ -1,5 +1,7 @@
 //! What the kernel counts for the block devices below the files, from sysfs: reading it never touches the device.
 
+use super::stack;
+use crate::mounts::mounts;
 use fathom_stats::facts::DeviceFacts;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::report::DiskReport;
@@ -26,6 +28,8 @@ struct Disk {
     /// When a live view last asked.
     last_look: Moment,
     members: Vec<Disk>,
+    /// Of a loop device: the disk that holds its file, and its counters at the start.
+    below_loop: Option<(PathBuf, Counters)>,
 }
 
 /// Counters and when they were read.
@@ -43,7 +47,8 @@ struct Counters {
     count: usize,
 }
 
-/// The sectors that were trimmed, and the flushes, among the fields.
+/// The sectors that were read and trimmed, and the flushes, among the fields.
+const READ_SECTORS: usize = 2;
 const TRIMMED_SECTORS: usize = 13;
 const FLUSHES: usize = 15;
 
@@ -118,7 +123,10 @@ impl Disk {
             })
             .unwrap_or_default();
         let start = Moment::now(&directory)?;
+        let is_loop = directory.join("loop").exists();
+        let below_loop = is_loop.then(|| stack::disk_below_loop(&directory, &mounts())).flatten();
         Some(Disk {
+            below_loop: below_loop.and_then(|disk| Some((disk.clone(), Counters::read(&disk)?))),
             name: directory.file_name()?.to_string_lossy().into_owned(),
             start,
             stage_start: Some(start),
@@ -171,6 +179,10 @@ impl Disk {
             counts_io: has_counted && counts.is_ok_and(|text| text.trim() != "0"),
             flushes: since(FLUSHES),
             trimmed_bytes: since(TRIMMED_SECTORS).map(|sectors| sectors * SECTOR),
+            read_below_bytes: self
+                .below_loop
+                .as_ref()
+                .and_then(|(disk, before)| Some(Counters::read(disk)?.since(before, READ_SECTORS) * SECTOR)),
         })
     }
 

@@ -98,6 +98,8 @@ impl FactWatch {
                 swapped_pages: memory.swapped_pages.saturating_sub(self.memory.swapped_pages),
             },
             devices,
+            stops: Vec::new(),
+            holes: Vec::new(),
         }
     }
 }

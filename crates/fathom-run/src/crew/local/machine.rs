@@ -1,6 +1,7 @@
 //! The machine of the workers, and the devices and file systems that their files lie on: from /proc and /sys alone, which
 //! never touches a target. Also what of the machine a run changes or measures: control groups, idle processors.
 
+use super::disks::directory_of;
 use super::facts::FactWatch;
 use super::spawn::become_child;
 use super::{LocalCrew, stack};
@@ -10,12 +11,13 @@ use crate::files::names;
 use crate::idleness::IdleProcess;
 use crate::mounts::{Daemon, Mount, mount_of, mount_of_device, mounts};
 use fathom_spec::engines::StorageKind;
-use fathom_stats::facts::RunFacts;
+use fathom_stats::facts::{HoleFacts, RunFacts};
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
 use fathom_stats::live::LiveDisk;
 use fathom_stats::mounts::MountReport;
 use fathom_stats::report::{DiskReport, IdlenessReport};
 use fathom_sys::Errno;
+use fathom_sys::clock::monotonic_ns;
 use std::fs;
 use std::path::Path;
 
@@ -45,7 +47,11 @@ impl Machine for LocalCrew<'_> {
             Ok(idle) => self.idle = Some(idle),
             Err(Errno(libc::EINTR)) => {}
             Err(Errno(libc::EAGAIN)) => {
-                return Err(format!("{}; {}", Errno(libc::EAGAIN), exhausted::processes()));
+                return Err(format!(
+                    "{}; {}",
+                    Errno(libc::EAGAIN),
+                    exhausted::processes(Errno(libc::EAGAIN))
+                ));
             }
             Err(errno) => return Err(errno.to_string()),
         }
@@ -99,6 +105,7 @@ impl Machine for LocalCrew<'_> {
 
     fn begin_facts(&mut self) {
         self.facts = Some(FactWatch::begin(self.clock));
+        self.stops.begin(monotonic_ns());
     }
 
     fn look_at_facts(&mut self, late_ns: u64) {
@@ -108,11 +115,33 @@ impl Machine for LocalCrew<'_> {
     }
 
     fn facts(&self) -> Option<RunFacts> {
-        self.facts.as_ref().map(|facts| facts.report(self.disks.facts()))
+        let facts = self.facts.as_ref()?.report(self.disks.facts());
+        Some(RunFacts { stops: self.stops.report(monotonic_ns()), holes: self.holes(), ..facts })
     }
 }
 
 impl LocalCrew<'_> {
+    /// What workers have found of holes below the loop devices that they work on.
+    fn holes(&self) -> Vec<HoleFacts> {
+        let mut found: Vec<HoleFacts> = Vec::new();
+        for (index, worker) in self.plan.workers.iter().enumerate() {
+            let Some((device, part_bytes, hole_bytes)) = self.region.worker(index).holes.found() else {
+                continue;
+            };
+            let Some(directory) = directory_of(device) else { continue };
+            let device = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            // Clones work on parts of the same.
+            match found.iter_mut().find(|own| own.job == worker.name && own.device == device) {
+                Some(own) => {
+                    own.part_bytes += part_bytes;
+                    own.hole_bytes += hole_bytes;
+                }
+                None => found.push(HoleFacts { job: worker.name.clone(), device, part_bytes, hole_bytes }),
+            }
+        }
+        found
+    }
+
     fn file_systems(&self, mounts: &[Mount]) -> Vec<FileSystemReport> {
         let current = std::env::current_dir().unwrap_or_default();
         let mut found: Vec<FileSystemReport> = Vec::new();
@@ -195,6 +224,7 @@ fn device(directory: &Path, mounts: &[Mount]) -> Option<DeviceReport> {
         rotational: text("queue/rotational") == "1",
         scheduler: chosen.map_or("", |(chosen, _)| chosen).to_owned(),
         write_cache: text("queue/write_cache"),
+        loop_files: stack::loop_files(directory, mounts),
         below: stack::below(directory, mounts),
     })
 }

@@ -14,6 +14,7 @@ mod look;
 mod machine;
 mod spawn;
 mod stack;
+mod stops;
 
 use super::{
     Crew, Event, Figures, InFlight, LatencyKind, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
@@ -35,9 +36,11 @@ use fathom_sys::clock::Clock;
 use fathom_sys::process;
 use fathom_sys::{Errno, limits};
 use log_writer::LogWriter;
+pub(crate) use stack::backing_file;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering::Relaxed;
+use stops::StopWatch;
 
 /// Workers on this machine, and the processes that serve them.
 pub struct LocalCrew<'a> {
@@ -61,6 +64,8 @@ pub struct LocalCrew<'a> {
     mounts: MountWatch,
     /// What surrounds the run, once it is noted.
     facts: Option<FactWatch>,
+    /// When workers were stopped.
+    stops: StopWatch,
     /// Control groups that were made.
     groups: Groups,
     /// How often the kernel had killed in this control group for want of memory.
@@ -108,6 +113,7 @@ impl<'a> LocalCrew<'a> {
             disks: DiskWatch::default(),
             mounts: MountWatch::default(),
             facts: None,
+            stops: StopWatch::default(),
             groups: Groups::default(),
             memory_kills: limits::group_memory_kills(),
         })
@@ -150,7 +156,7 @@ impl<'a> LocalCrew<'a> {
 
 /// No process could be made.
 fn refused(errno: Errno) -> Refusal {
-    Refusal { errno, limits: exhausted::processes() }
+    Refusal { errno, limits: exhausted::processes(errno) }
 }
 
 impl Crew for LocalCrew<'_> {

@@ -3,6 +3,7 @@
 
 use super::disks::disk_of;
 use crate::mounts::{Mount, mount_of};
+use fathom_stats::host::LoopFileReport;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +23,34 @@ pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     found
 }
 
+/// The files of the loop device that this directory of sysfs describes, and of those below it.
+pub(super) fn loop_files(directory: &Path, mounts: &[Mount]) -> Vec<LoopFileReport> {
+    let below = below(directory, mounts).into_iter().map(|name| Path::new("/sys/class/block").join(name));
+    std::iter::once(directory.to_owned()).chain(below).filter_map(|own| loop_file(&own, mounts)).collect()
+}
+
+fn loop_file(directory: &Path, mounts: &[Mount]) -> Option<LoopFileReport> {
+    let file = backing_file(directory)?;
+    let kind = mount_of(mounts, &file).map(|mount| mount.report.kind.clone()).unwrap_or_default();
+    Some(LoopFileReport {
+        device: directory.file_name()?.to_string_lossy().into_owned(),
+        file: file.to_string_lossy().into_owned(),
+        kind,
+    })
+}
+
+/// The file of a loop device, as the kernel tells it.
+pub(crate) fn backing_file(directory: &Path) -> Option<PathBuf> {
+    let file = fs::read_to_string(directory.join("loop/backing_file")).ok()?;
+    Some(PathBuf::from(file.trim_end_matches('\n')))
+}
+
+/// The directory of sysfs of the disk that holds the file of a loop device.
+pub(super) fn disk_below_loop(directory: &Path, mounts: &[Mount]) -> Option<PathBuf> {
+    backing_file(directory)?;
+    next(directory, mounts).into_iter().next()
+}
+
 /// The devices right below.
 fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let slaves = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
@@ -29,13 +58,12 @@ fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     if directory.join("partition").exists() {
         found.extend(directory.parent().map(Path::to_path_buf));
     }
-    if let Ok(file) = fs::read_to_string(directory.join("loop/backing_file")) {
-        let file = Path::new(file.trim_end_matches('\n'));
+    if let Some(file) = backing_file(directory) {
         // Device files have the kernel's names; links to them were followed when the loop device was made.
         let own_link = file.strip_prefix("/dev").ok().map(|name| Path::new("/sys/class/block").join(name));
         let link = own_link
             .filter(|link| link.exists())
-            .or_else(|| Some(PathBuf::from(format!("/sys/dev/block/{}", mount_of(mounts, file)?.device))));
+            .or_else(|| Some(PathBuf::from(format!("/sys/dev/block/{}", mount_of(mounts, &file)?.device))));
         found.extend(link.and_then(|link| disk_of(&link)));
     }
     found

@@ -24,8 +24,8 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
         opening: opening(subject),
         lock: options.lockfile,
         scheduler: options.ioscheduler.clone(),
-        are_renewed: options.unlink_each_loop && has_storage,
-        are_removed: options.unlink && has_storage,
+        are_renewed: options.unlink_each_loop && has_storage && !subject.spec.program.readonly,
+        are_removed: options.unlink && has_storage && !subject.spec.program.readonly,
         seeds: Seeds::new(job.io_type.randseed, subject.place.thread_number),
     }
 }

@@ -177,7 +177,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
         steady: report::steady_plan(job),
         report: report::report_plan(&subject),
         errors: errors::error_plan(job),
-        payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min())?,
+        payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min()),
         zones: zones::zone_plan(&subject),
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
@@ -221,6 +221,14 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
 
 /// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), String> {
+    // Memory in a file makes it, and writes to it.
+    if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
+        return Err(format!(
+            "fathom: job {}: mem= would write to {}, which --readonly forbids; leave one of them out",
+            job.name,
+            path.display()
+        ));
+    }
     let changes = engine.always_changes || engine.metadata.is_some_and(|metadata| metadata.changes_names());
     match changes && spec.program.readonly {
         false => Ok(()),

@@ -9,12 +9,12 @@ use fathom_spec::value::{PatternPart, SizeSpec};
 use fathom_verify::content::Pattern;
 
 /// The rule of a job whose writes have at least `shortest_write` bytes.
-pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<PayloadRule, String> {
+pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     let buffers = &job.buffers;
-    let pattern = pattern(job)?;
+    let pattern = job.buffers.buffer_pattern.as_ref().map(assembled);
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
     // A share of duplicates wants content that differs: only what compresses of it holds the pattern.
-    Ok(match (compress_percent, duplicates(job, shortest_write), pattern) {
+    match (compress_percent, duplicates(job, shortest_write), pattern) {
         (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
         (100, _, None) => PayloadRule::Zero,
         (0, None, None) if buffers.buffer_compress_percentage.is_some() => {
@@ -30,7 +30,7 @@ pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> Result<Payload
             fixed,
             duplicates,
         }),
-    })
+    }
 }
 
 /// Bytes that are compressible on their own: the chunk asked for, or a whole write where that is shorter.
@@ -55,12 +55,8 @@ fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     Some(Duplicates { percent, source })
 }
 
-fn pattern(job: &JobSpec) -> Result<Option<Pattern>, String> {
-    job.buffers.buffer_pattern.as_ref().map(|given| assembled(given, job)).transpose()
-}
-
-/// Puts the parts of a pattern together; reads the files among them.
-pub(super) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> Result<Pattern, String> {
+/// Puts the parts of a pattern together.
+pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {
         match part {
@@ -69,12 +65,10 @@ pub(super) fn assembled(given: &fathom_spec::value::Pattern, job: &JobSpec) -> R
                 offset_places.push(bytes.len());
                 bytes.extend_from_slice(&[0; 8]);
             }
-            PatternPart::File(path) => bytes.extend(std::fs::read(path).map_err(|error| {
-                format!("{}: cannot read the pattern file {}: {error}", job.name, path.display())
-            })?),
+            PatternPart::File { bytes: content, .. } => bytes.extend_from_slice(content),
         }
     }
-    Ok(Pattern { bytes, offset_places })
+    Pattern { bytes, offset_places }
 }
 
 /// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone

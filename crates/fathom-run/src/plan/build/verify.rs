@@ -29,7 +29,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let Some(method) = method_of(options.verify) else { return Ok(None) };
     let writes = targets.directions.writes();
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
-    let pattern = pattern.map(|pattern| assembled(pattern, job)).transpose()?;
+    let pattern = pattern.map(assembled);
     let counts_by_time = writes && options.verify_only && job.time.time_based;
     let only_checks = writes && options.verify_only;
     let checks_in_place = only_checks && targets.follows_zones;

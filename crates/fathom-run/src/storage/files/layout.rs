@@ -11,9 +11,9 @@ use crate::plan::model::files::{FilesPlan, LayoutPlan};
 use fathom_spec::options::file::Fallocate;
 use fathom_sys::{Errno, file};
 use std::fs::File;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Refuses what must not be made or changed.
 pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
@@ -61,10 +61,40 @@ fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     if plan.files.layout.overwrites_used || !entries.iter().any(|entry| is_changed(&entry)) {
         return Ok(());
     }
-    let machine = Machine::this();
-    let tables = Tables::read(&machine);
-    for entry in entries.iter().filter(is_changed) {
-        let Some(used) = Search::of(&machine, &tables, &entry.path) else { continue };
+    let changed = entries.iter().filter(is_changed).map(|entry| (entry, entry.path.clone()));
+    refuse_used(&Machine::this(), plan, changed)
+}
+
+/// The same for what has been opened. A name may lead elsewhere by now, and what it leads to may be in use since it was looked at.
+pub(super) fn check_opened(
+    plan: &WorkerPlan,
+    entries: &[FileEntry],
+    opened: &dyn Fn(usize) -> Option<RawFd>,
+) -> Result<(), FileError> {
+    if plan.files.layout.overwrites_used || !plan.changes_data() {
+        return Ok(());
+    }
+    let path = |(index, entry): (usize, &FileEntry)| {
+        let link = opened(index).map(|descriptor| PathBuf::from(format!("/proc/self/fd/{descriptor}")));
+        link.filter(|link| link.exists()).unwrap_or_else(|| entry.path.clone())
+    };
+    let machine = Machine::without_reading();
+    refuse_used(
+        &machine,
+        plan,
+        entries.iter().enumerate().map(|(index, entry)| (entry, path((index, entry)))),
+    )
+}
+
+/// Refuses these if any of them is in use. Each comes with a path that leads to it.
+fn refuse_used<'e>(
+    machine: &Machine<'_>,
+    plan: &WorkerPlan,
+    entries: impl Iterator<Item = (&'e FileEntry, PathBuf)>,
+) -> Result<(), FileError> {
+    let tables = Tables::read(machine);
+    for (entry, leads_there) in entries {
+        let Some(used) = Search::of(machine, &tables, &leads_there) else { continue };
         let path = entry.path.display();
         let mut message = format!(
             "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \
@@ -86,6 +116,7 @@ pub(super) fn lay_out(
     entry: &FileEntry,
     filling: Option<&mut Filling>,
     stopped: &dyn Fn() -> bool,
+    remarks: &mut Vec<String>,
 ) -> Result<(), FileError> {
     let failed = |call: &'static str| move |errno: Errno| FileError::of_call(errno, call, &entry.path);
     create_parents(&entry.path).map_err(failed("mkdir"))?;
@@ -94,9 +125,18 @@ pub(super) fn lay_out(
     let present = entry.present_size.unwrap_or(0);
     let missing = entry.missing();
     let needs_content = filling.is_some();
+    let mut tolerate = |reserved| tolerate_refusal(reserved, plan.layout.reservation, &entry.path, remarks);
     let laid_out = match filling {
-        Some(filling) => fill_in(&plan.layout, &mut file, filling, (present, missing), stopped),
-        None => preallocate(plan, &file, present, missing).map_err(|errno| ("fallocate", errno)),
+        Some(filling) => {
+            let reserved = tolerate(reserve(&plan.layout, &file, present, missing));
+            reserved.and_then(|()| fill_in(&plan.layout, &mut file, filling, (present, missing), stopped))
+        }
+        None => tolerate(preallocate(&plan.layout, &file, present, missing)).and_then(|()| {
+            // Writes through a mapping make no file longer.
+            let is_set = plan.are_mapped && plan.layout.reservation != Fallocate::None;
+            let set = if is_set { file::truncate(file.as_raw_fd(), present + missing) } else { Ok(()) };
+            set.map_err(|errno| ("ftruncate", errno))
+        }),
     };
     match laid_out {
         // The job's own writes find out how far the space goes.
@@ -120,9 +160,6 @@ fn fill_in(
     (present, missing): (u64, u64),
     stopped: &dyn Fn() -> bool,
 ) -> Result<(), (&'static str, Errno)> {
-    if !layout.fills_device {
-        reserve(layout.reservation, file, present, missing).map_err(|errno| ("fallocate", errno))?;
-    }
     std::io::Seek::seek(file, std::io::SeekFrom::Start(present)).map_err(|error| ("lseek", error.into()))?;
     filling.fill(file, (present, missing), stopped).map_err(|errno| ("write", errno))?;
     if layout.syncs {
@@ -154,37 +191,57 @@ pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
 
 /// Reserves space for content that follows, without giving the file its size: however the layout ends, the size says
 /// how much content there is, and the next run fills in the rest.
-fn reserve(reservation: Fallocate, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
-    match reservation {
+fn reserve(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+    match layout.reservation {
+        _ if layout.fills_device => Ok(()),
         Fallocate::None | Fallocate::Truncate => Ok(()),
-        Fallocate::Posix | Fallocate::Keep | Fallocate::Native => tolerate_unsupported(file::fallocate(
-            file.as_raw_fd(),
-            libc::FALLOC_FL_KEEP_SIZE,
-            present,
-            missing,
-        )),
+        Fallocate::Posix | Fallocate::Keep | Fallocate::Native => {
+            file::fallocate(file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, present, missing)
+        }
     }
 }
 
-fn preallocate(plan: &FilesPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
+fn preallocate(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
     let fd = file.as_raw_fd();
-    match plan.layout.reservation {
+    match layout.reservation {
         Fallocate::None => Ok(()),
         Fallocate::Truncate => file::truncate(fd, present + missing),
         Fallocate::Posix => file::posix_fallocate(fd, present, missing),
-        Fallocate::Keep => {
-            tolerate_unsupported(file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing))
-        }
-        Fallocate::Native => tolerate_unsupported(file::fallocate(fd, 0, present, missing)),
-    }?;
-    // Writes through a mapping make no file longer.
-    if plan.are_mapped { file::truncate(fd, present + missing) } else { Ok(()) }
+        Fallocate::Keep => file::fallocate(fd, libc::FALLOC_FL_KEEP_SIZE, present, missing),
+        Fallocate::Native => file::fallocate(fd, 0, present, missing),
+    }
 }
 
-/// Preallocation is a help, not a need: file systems without it get along.
-fn tolerate_unsupported(result: Result<(), Errno>) -> Result<(), Errno> {
-    match result {
-        Err(Errno(libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL)) => Ok(()),
-        other => other,
+/// Preallocation is a help, not a need: file systems without it get along, and so does a program that a filter of system calls
+/// or a security module does not let ask for it. Only what writes would meet as well ends the job here.
+fn tolerate_refusal(
+    result: Result<(), Errno>,
+    asked: Fallocate,
+    path: &Path,
+    remarks: &mut Vec<String>,
+) -> Result<(), (&'static str, Errno)> {
+    let (is_unsupported, is_forbidden) = match result {
+        Ok(()) => return Ok(()),
+        Err(Errno(error)) => (
+            matches!(error, libc::EOPNOTSUPP | libc::ENOSYS | libc::EINVAL),
+            matches!(error, libc::EPERM | libc::EACCES | libc::EINTR),
+        ),
+    };
+    match (result, asked) {
+        // The size of the file is not a help.
+        (Err(errno), Fallocate::Truncate) => Err(("ftruncate", errno)),
+        (Err(errno), _) if !is_unsupported && !is_forbidden => Err(("fallocate", errno)),
+        (Err(errno), Fallocate::Posix) if errno.0 != libc::EOPNOTSUPP => {
+            remarks.push(format!("fio: posix_fallocate fails: {errno}"));
+            Ok(())
+        }
+        (Err(errno), Fallocate::Keep) if is_forbidden => {
+            let path = path.display();
+            remarks.push(format!(
+                "fathom: {path}: fallocate=keep: {errno}; the job goes on without reserved space"
+            ));
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }

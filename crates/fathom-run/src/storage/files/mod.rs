@@ -34,6 +34,8 @@ pub struct Files {
     descriptors: Vec<Option<OwnedFd>>,
     /// The files of loop devices below each target that was read back.
     backing: HashMap<PathBuf, Vec<PathBuf>>,
+    /// What is to be said of the targets that were made.
+    remarks: Vec<String>,
 }
 
 impl Storage for Files {
@@ -81,6 +83,11 @@ impl Storage for Files {
         layout::check(plan, entries)
     }
 
+    fn check_opened(&self, plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
+        let opened = |index: usize| self.descriptors.get(index)?.as_ref().map(AsRawFd::as_raw_fd);
+        layout::check_opened(plan, entries, &opened)
+    }
+
     fn check_layout(&self, entry: &FileEntry) -> Result<(), FileError> {
         layout::check_layout(entry)
     }
@@ -92,7 +99,11 @@ impl Storage for Files {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError> {
-        layout::lay_out(&plan.files, entry, filling, stopped)
+        layout::lay_out(&plan.files, entry, filling, stopped, &mut self.remarks)
+    }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {

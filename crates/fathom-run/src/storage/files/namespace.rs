@@ -206,6 +206,10 @@ impl Storage for Namespace {
         }
     }
 
+    fn take_remarks(&mut self) -> Vec<String> {
+        self.files.take_remarks()
+    }
+
     fn open(&mut self, _: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         // Names are not closed between their operations.
         if index >= self.places.len() {

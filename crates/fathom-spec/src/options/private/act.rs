@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use crate::definition::options;
+use crate::definition::{Names, options};
 
 options! {
     /// Options of the `act` profile.
     pub struct ActOptions at job.private.act, in Profile, table TABLE;
 
     /// Devices or files, separated by commas (required)
-    Built Text device_names as "device-names": Option<String>;
+    Built Text device_names as "device-names": Option<String>, { names: Names::Planned };
 
     /// Multiplier for 2000 reads and 1000 record writes per second and device
     Built Int load: u32 = "1";

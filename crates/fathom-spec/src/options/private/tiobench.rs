@@ -1,6 +1,6 @@
 //! Options of the `tiobench` profile.
 
-use crate::definition::options;
+use crate::definition::{Names, options};
 use crate::value::SizeSpec;
 
 options! {
@@ -17,7 +17,7 @@ options! {
     Built Int numruns: Option<u32>;
 
     /// Directory
-    Built Text dir: Option<String>;
+    Built Text dir: Option<String>, { names: Names::Planned };
 
     /// Number of threads
     Built Int threads: Option<u32>;

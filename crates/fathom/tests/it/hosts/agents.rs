@@ -9,13 +9,13 @@ use std::path::Path;
 use std::time::Duration;
 
 /// An agent that listens on a port of its own choice.
-struct Listening {
-    running: Running,
-    address: String,
+pub(super) struct Listening {
+    pub(super) running: Running,
+    pub(super) address: String,
 }
 
 #[track_caller]
-fn listen(directory: &Path, words: &str) -> Listening {
+pub(super) fn listen(directory: &Path, words: &str) -> Listening {
     let mut running = Launch::fathom(directory).words("agent --listen=127.0.0.1:0").words(words).start();
     let (text, _) = running.wait_for_output(|text| text.contains('\n'));
     let address = text.trim().rsplit(' ').next().expect("an address").to_owned();
@@ -23,13 +23,13 @@ fn listen(directory: &Path, words: &str) -> Listening {
 }
 
 #[track_caller]
-fn keys(directory: &Path, name: &str) {
+pub(super) fn keys(directory: &Path, name: &str) {
     Launch::fathom(directory).words("keys").argument(name).run().expect_clean();
 }
 
-const NULL: &str = "--name=a --ioengine=null --size=64k --rw=read --output-format=json";
+pub(super) const NULL: &str = "--name=a --ioengine=null --size=64k --rw=read --output-format=json";
 
-fn controller(directory: &Path, hosts: &str, words: &str) -> Finished {
+pub(super) fn controller(directory: &Path, hosts: &str, words: &str) -> Finished {
     Launch::fathom(directory).argument(format!("--hosts={hosts}")).words(words).run()
 }
 

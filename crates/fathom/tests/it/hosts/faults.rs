@@ -87,8 +87,8 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
                 refuses) echo 'Permission denied (publickey).' >&2; exit 255 ;;\n\
                 chats) echo 'Welcome!'; exec cat ;;\n\
                 other) echo 'fathom-agent 999 9.9'; exec cat ;;\n\
-                lies) echo 'fathom-agent 1 0.1.0'; printf '\\377\\377\\377\\377\\000'; exec cat ;;\n\
-                garbles) echo 'fathom-agent 1 0.1.0'; printf '\\003\\000\\000\\000\\000abc'; exec cat ;;\n\
+                lies) echo 'fathom-agent 2 0.1.0'; printf '\\377\\377\\377\\377\\000'; exec cat ;;\n\
+                garbles) echo 'fathom-agent 2 0.1.0'; printf '\\003\\000\\000\\000\\000checksumabc'; exec cat ;;\n\
                 greets) echo 'Last login: today'; exec \"$@\" ;;\n\
                 *) exec \"$@\" ;;\nesac\n";
     std::fs::write(&script, text).expect("written");
@@ -106,7 +106,7 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
         ("chats", "has not answered in"),
         ("other", "they do not understand each other"),
         ("lies", "it announces 4294967295 bytes at once"),
-        ("garbles", "it sends what cannot be read"),
+        ("garbles", "what it sends was changed on the way"),
     ] {
         let line = format!("fathom: host {name} does not take part: ");
         let told = finished.stderr.lines().find(|told| told.starts_with(&line));

@@ -3,6 +3,8 @@
 
 mod agents;
 mod faults;
+mod guarded;
+mod mutated;
 mod runs;
 mod servers;
 mod ssh;

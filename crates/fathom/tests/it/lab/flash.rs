@@ -1,6 +1,6 @@
 //! Flash memory: `mtd` on memory that can be written anywhere, and on NAND with pages, erase blocks and bad blocks.
 
-use super::{device, expect_sizes_of_fio, run};
+use super::{device, expect_sizes_of_fio, run, tool};
 use crate::support::program::Finished;
 use crate::support::{KIB, json, scratch};
 use std::io::Read;
@@ -141,4 +141,20 @@ fn the_example_of_fio_names_what_it_needs() {
     let finished = require!(super::example("mtd", &require!(device("mtd")), "1m"));
     let said = "option block_error_percentiles=1 is known but not built yet";
     assert!(finished.code() == 1 && finished.stderr.contains(said), "{}", finished.stderr);
+}
+
+/// Volumes are nothing that a mount or a holder shows.
+#[test]
+fn flash_memory_that_is_attached_is_protected() {
+    fathom_only!();
+    let device = require!(device("mtd"));
+    let node = std::fs::canonicalize(&device).expect("it is there");
+    let number = node.to_string_lossy().trim_start_matches("/dev/mtd").to_owned();
+    tool("modprobe", &format!("ubi mtd={number}"));
+    let write = || run(&device, "--ioengine=mtd --rw=write --bs=64k --size=1m");
+    let refused = write();
+    tool("rmmod", "ubi");
+    assert_eq!(refused.code(), 1, "{}", refused.stderr);
+    assert!(refused.stderr.contains("it is attached as ubi"), "{}", refused.stderr);
+    write().expect_clean();
 }

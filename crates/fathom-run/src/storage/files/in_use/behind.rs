@@ -25,6 +25,23 @@ pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     candidates.iter().find_map(|device| number(&fs::read_to_string(device.join("dev")).ok()?))
 }
 
+/// The number of the flash memory that a character device of this number reaches; `mtd0` and the read-only `mtd0ro` are one.
+pub(super) fn flash(character: u64) -> Option<u32> {
+    const FLASH: u32 = 90;
+    (libc::major(character) == FLASH).then(|| libc::minor(character) / 2)
+}
+
+/// The number of the flash memory that a block device of this number shows.
+pub(super) fn flash_of_block(block: u64) -> Option<u32> {
+    const FLASH: u32 = 31;
+    (libc::major(block) == FLASH).then(|| libc::minor(block))
+}
+
+/// The block device of a flash memory, if its kernel has one.
+pub(super) fn flash_block(sys: &Path, flash: u32) -> Option<u64> {
+    number(&fs::read_to_string(sys.join(format!("class/block/mtdblock{flash}/dev"))).ok()?)
+}
+
 /// `8:16` as a device number.
 fn number(text: &str) -> Option<u64> {
     let (major, minor) = text.trim().split_once(':')?;

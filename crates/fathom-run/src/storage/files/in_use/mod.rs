@@ -9,10 +9,15 @@
 //! other jobs and testers on the same device, which is healthy use.
 
 mod behind;
+mod groups;
+mod mapped;
+mod overlay;
 mod tables;
 #[cfg(test)]
 mod tests;
 
+use fathom_sys::loop_device::{self, Backing};
+use mapped::Part;
 use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -27,6 +32,8 @@ pub(super) enum Thing {
     Device(u64),
     /// A regular file, by the number of its file system's device and its own.
     File(u64, u64),
+    /// Flash memory, by its number.
+    Flash(u32),
 }
 
 impl Thing {
@@ -37,9 +44,10 @@ impl Thing {
             kind if kind.is_block_device() => Some(Thing::Device(found.rdev())),
             kind if kind.is_file() => Some(Thing::File(found.dev(), found.ino())),
             // What is written through a character device lands on the disk behind it.
-            kind if kind.is_char_device() => {
-                behind::block_device(Path::new("/sys"), found.rdev()).map(Thing::Device)
-            }
+            kind if kind.is_char_device() => match behind::flash(found.rdev()) {
+                Some(flash) => Some(Thing::Flash(flash)),
+                None => behind::block_device(Path::new("/sys"), found.rdev()).map(Thing::Device),
+            },
             _ => None,
         }
     }
@@ -53,12 +61,38 @@ pub(super) struct Machine<'a> {
     pub(super) identify: &'a dyn Fn(&Path) -> Option<Thing>,
     /// Whether a block device is claimed.
     pub(super) is_claimed: &'a dyn Fn(&Path) -> bool,
+    /// What a loop device stands on, where the kernel says that.
+    pub(super) backing: &'a dyn Fn(&Path) -> Option<Thing>,
+    /// The parts of a mapped device, where the kernel says that.
+    pub(super) mapped: &'a dyn Fn(u64) -> Vec<Part>,
+    /// The group of volumes that a device belongs to by what is written on it.
+    pub(super) group: &'a dyn Fn(&Path) -> Option<String>,
 }
 
 impl Machine<'_> {
     /// This one.
     pub(super) fn this() -> Machine<'static> {
-        Machine { root: Path::new("/"), identify: &Thing::at, is_claimed: &is_claimed }
+        Machine {
+            root: Path::new("/"),
+            identify: &Thing::at,
+            is_claimed: &is_claimed,
+            backing: &backing,
+            mapped: &mapped::parts,
+            group: &groups::of,
+        }
+    }
+
+    /// This one, without a read of any device, which the figures of a run would show.
+    pub(super) fn without_reading() -> Machine<'static> {
+        Machine { group: &|_| None, ..Machine::this() }
+    }
+}
+
+/// What a loop device stands on: its name may be gone, or lead elsewhere by now.
+fn backing(device: &Path) -> Option<Thing> {
+    match loop_device::backing(device).ok()? {
+        Backing::File(device, inode) => Some(Thing::File(device, inode)),
+        Backing::Device(number) => Some(Thing::Device(number)),
     }
 }
 
@@ -98,6 +132,7 @@ impl std::fmt::Display for Use {
 pub fn disk_at(path: &Path) -> Option<u64> {
     match Thing::at(path) {
         Some(Thing::Device(number)) => Some(number),
+        Some(Thing::Flash(flash)) => behind::flash_block(Path::new("/sys"), flash),
         Some(Thing::File(..)) | None => None,
     }
 }
@@ -118,6 +153,8 @@ pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<Stri
 /// A search for uses of one target.
 pub(super) struct Search<'a> {
     machine: &'a Machine<'a>,
+    /// A path that leads to the target, which may have no name in `/dev`.
+    path: &'a Path,
     tables: &'a Tables,
     visited: Vec<Thing>,
     way: Vec<String>,
@@ -127,9 +164,14 @@ const EVERYTHING: Range<u64> = 0..u64::MAX;
 
 impl<'a> Search<'a> {
     /// The first use found of what lies at `path`.
-    pub(super) fn of(machine: &'a Machine<'a>, tables: &'a Tables, path: &Path) -> Option<Use> {
+    pub(super) fn of(machine: &'a Machine<'a>, tables: &'a Tables, path: &'a Path) -> Option<Use> {
         let target = (machine.identify)(path)?;
-        Search { machine, tables, visited: Vec::new(), way: Vec::new() }.visit(target, EVERYTHING)
+        let mut search = Search { machine, path, tables, visited: Vec::new(), way: Vec::new() };
+        let found = search.visit(target, EVERYTHING);
+        found.or_else(|| {
+            let other = tables.other_sides(machine, target, path);
+            other.into_iter().find_map(|side| search.visit(side, EVERYTHING))
+        })
     }
 
     fn visit(&mut self, thing: Thing, range: Range<u64>) -> Option<Use> {
@@ -142,6 +184,7 @@ impl<'a> Search<'a> {
             .map(|()| self.found(false, "is active swap".to_owned()))
             .or_else(|| match thing {
                 Thing::Device(number) => self.visit_device(number, &range),
+                Thing::Flash(flash) => self.visit_flash(flash, &range),
                 Thing::File(..) => None,
             })
             .or_else(|| self.visit_loops(thing, &range))
@@ -151,7 +194,12 @@ impl<'a> Search<'a> {
         if let Some(mount) = self.tables.mount(number) {
             return Some(self.found(true, format!("is {mount}")));
         }
-        let directory = self.tables.directory(number)?;
+        let Some(directory) = self.tables.directory(number) else {
+            // Nothing says what is on it or below it, but the kernel knows who has claimed it.
+            let is_claimed = self.is_target() && (self.machine.is_claimed)(self.path);
+            return is_claimed.then(|| self.claimed());
+        };
+        let node = self.node(&directory);
         if let Some(holder) = self.tables.holder(&directory) {
             return Some(self.found(false, format!("belongs to {holder}")));
         }
@@ -163,16 +211,74 @@ impl<'a> Search<'a> {
         if let Some(used) = self.visit_below(number, &directory, range) {
             return Some(used);
         }
-        if is_whole && (self.machine.is_claimed)(&self.node(&directory)) {
-            return Some(
-                self.found(false, "is claimed by the kernel or a program (open with O_EXCL)".to_owned()),
-            );
+        if let Some(flash) = behind::flash_of_block(number)
+            && let Some(used) = self.attached(flash)
+        {
+            return Some(used);
+        }
+        if let Some(used) = self.visit_siblings(number, &directory, range) {
+            return Some(used);
+        }
+        if !is_whole {
+            return None;
+        }
+        if (self.machine.is_claimed)(&node) {
+            return Some(self.claimed());
+        }
+        let group = (self.machine.group)(&node)?;
+        Some(self.found(false, format!("belongs to {group}, which is not active")))
+    }
+
+    fn claimed(&self) -> Use {
+        self.found(false, "is claimed by the kernel or a program (open with O_EXCL)".to_owned())
+    }
+
+    /// True while what is looked at is the target itself.
+    fn is_target(&self) -> bool {
+        self.visited.len() == 1
+    }
+
+    /// Flash memory, with the block device that shows it.
+    fn visit_flash(&mut self, flash: u32, range: &Range<u64>) -> Option<Use> {
+        self.attached(flash).or_else(|| {
+            let block = behind::flash_block(&self.machine.root.join("sys"), flash)?;
+            self.visit_device(block, range)
+        })
+    }
+
+    /// Flash memory whose volumes are attached, as a file system on them or not.
+    fn attached(&self, flash: u32) -> Option<Use> {
+        let volumes = self.tables.attached(flash)?;
+        Some(self.found(false, format!("is attached as {volumes} (UBI)")))
+    }
+
+    /// Mapped devices over the same bytes of the same device.
+    fn visit_siblings(&mut self, number: u64, directory: &Path, range: &Range<u64>) -> Option<Use> {
+        if !directory.join("dm").exists() {
+            return None;
+        }
+        for part in (self.machine.mapped)(number).iter().filter_map(|part| part.common(range)) {
+            let below = self.tables.directory(part.below)?;
+            for (name, holder) in tables::holders(&below) {
+                let same = (self.machine.mapped)(holder);
+                let same = same.iter().filter(|other| holder != number && other.below == part.below);
+                for above in same.filter_map(|other| other.above(&part)) {
+                    let step = format!("mapped device {name}");
+                    let used = self.step(&step, "over the same blocks as", Thing::Device(holder), above);
+                    if used.is_some() {
+                        return used;
+                    }
+                }
+            }
         }
         None
     }
 
     /// The device file of the device that a directory of sysfs is about.
     fn node(&self, directory: &Path) -> PathBuf {
+        if self.is_target() {
+            return self.path.to_owned();
+        }
         self.machine.root.join("dev").join(tables::node_name(directory))
     }
 
@@ -211,13 +317,14 @@ impl<'a> Search<'a> {
         let looped = self.tables.loops.iter().find(|looped| looped.device == number)?;
         let end = range.end.min(looped.range.end - looped.range.start);
         let part = looped.range.start + range.start.min(end)..looped.range.start + end;
-        self.step(&looped.file, "behind", looped.backing, part)
+        let backings = looped.backings.clone();
+        backings.into_iter().find_map(|backing| self.step(&looped.file, "behind", backing, part.clone()))
     }
 
     /// Loop devices on something.
     fn visit_loops(&mut self, thing: Thing, range: &Range<u64>) -> Option<Use> {
         let tables = self.tables;
-        for looped in tables.loops.iter().filter(|looped| looped.backing == thing) {
+        for looped in tables.loops.iter().filter(|looped| looped.backings.contains(&thing)) {
             if let Some(part) = common(range, &looped.range) {
                 let start = looped.range.start;
                 let step = format!("loop device {}", looped.name);

@@ -1,7 +1,7 @@
 //! What the kernel's tables say about the use of devices: mounts, swap, file systems over several devices, members, loop
 //! devices. They are read once per look at a clone's files.
 
-use super::{Machine, Thing};
+use super::{Machine, Thing, overlay};
 use crate::mounts::{Mount, parse_mount, plain};
 use std::fs;
 use std::ops::Range;
@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 pub(super) struct Loop {
     pub(super) name: String,
     pub(super) device: u64,
-    /// What it stands on.
-    pub(super) backing: Thing,
+    /// What it stands on; a file of an overlay and the one below it are two sides of one thing.
+    pub(super) backings: Vec<Thing>,
     pub(super) file: String,
     /// The part of it that the device shows.
     pub(super) range: Range<u64>,
@@ -45,11 +45,12 @@ impl Tables {
         });
         let devices_of =
             |pool: PathBuf| entries(&pool.join("devices")).iter().filter_map(|path| number(path)).collect();
+        let mounts: Vec<(Mount, Vec<u64>)> = mounts.collect();
         Tables {
-            mounts: mounts.collect(),
+            loops: loops(machine, &mounts),
+            mounts,
             pools: entries(&root.join("sys/fs/btrfs")).into_iter().map(devices_of).collect(),
             swaps: swaps.collect(),
-            loops: loops(machine),
             root,
         }
     }
@@ -79,6 +80,20 @@ impl Tables {
             Some((mount, _)) => member(&described(mount)),
             None => "one of the devices of a mounted btrfs".to_owned(),
         })
+    }
+
+    /// The same file as `thing`, which is at `path`, as it is seen on the other side of an overlay.
+    pub(super) fn other_sides(&self, machine: &Machine<'_>, thing: Thing, path: &Path) -> Vec<Thing> {
+        overlay::other_sides(machine, self.mounts.iter().map(|(mount, _)| mount), thing, path)
+    }
+
+    /// The volumes that flash memory is attached as.
+    pub(super) fn attached(&self, flash: u32) -> Option<String> {
+        let is_on = |path: &PathBuf| {
+            let number = fs::read_to_string(path.join("mtd_num")).unwrap_or_default();
+            number.trim().parse() == Ok(flash)
+        };
+        entries(&self.root.join("sys/class/ubi")).iter().find(|path| is_on(path)).map(|path| name(path))
     }
 
     /// Where sysfs describes a device.
@@ -125,16 +140,20 @@ fn named_devices(machine: &Machine<'_>, mount: &Mount) -> Vec<u64> {
         .collect()
 }
 
-fn loops(machine: &Machine<'_>) -> Vec<Loop> {
+fn loops(machine: &Machine<'_>, mounts: &[(Mount, Vec<u64>)]) -> Vec<Loop> {
     let of_directory = |directory: PathBuf| {
         let text = |file: &str| fs::read_to_string(directory.join("loop").join(file)).ok();
         let file = text("backing_file")?.trim_end_matches('\n').to_owned();
         let value = |file: &str| text(file).and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
         let start = value("offset");
+        let path = machine.root.join(relative(&file));
+        let node = machine.root.join("dev").join(node_name(&directory));
+        let backing = (machine.backing)(&node).or_else(|| (machine.identify)(&path))?;
+        let other = overlay::other_sides(machine, mounts.iter().map(|(mount, _)| mount), backing, &path);
         Some(Loop {
             name: name(&directory),
             device: number(&directory)?,
-            backing: (machine.identify)(&machine.root.join(relative(&file)))?,
+            backings: [backing].into_iter().chain(other).collect(),
             range: start..start.saturating_add(bytes(&directory, "size")),
             file,
         })
@@ -160,6 +179,12 @@ pub(super) fn partitions(directory: &Path) -> Vec<PathBuf> {
     let own = name(directory);
     let is_partition = |path: &PathBuf| name(path).starts_with(&own) && path.join("partition").exists();
     entries(directory).into_iter().filter(is_partition).collect()
+}
+
+/// The names and numbers of the devices that the one of this directory is a part of.
+pub(super) fn holders(directory: &Path) -> Vec<(String, u64)> {
+    let holders = entries(&directory.join("holders"));
+    holders.iter().filter_map(|holder| Some((name(holder), number(holder)?))).collect()
 }
 
 /// The kernel's name of a device.

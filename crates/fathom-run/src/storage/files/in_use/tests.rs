@@ -9,6 +9,10 @@ struct Recorded {
     /// What device files and other files are.
     things: HashMap<PathBuf, Thing>,
     claimed: Vec<PathBuf>,
+    /// What loop devices stand on, where a name does not lead there.
+    backings: HashMap<PathBuf, Thing>,
+    mapped: HashMap<u64, Vec<Part>>,
+    groups: HashMap<PathBuf, String>,
     inodes: u64,
 }
 
@@ -20,7 +24,15 @@ impl Recorded {
         for directory in ["proc/self", "sys/block", "sys/dev/block", "sys/fs"] {
             fs::create_dir_all(root.path().join(directory)).expect("made");
         }
-        Recorded { root, things: HashMap::new(), claimed: Vec::new(), inodes: 0 }
+        Recorded {
+            root,
+            things: HashMap::new(),
+            claimed: Vec::new(),
+            backings: HashMap::new(),
+            mapped: HashMap::new(),
+            groups: HashMap::new(),
+            inodes: 0,
+        }
     }
 
     fn path(&self, path: &str) -> PathBuf {
@@ -110,6 +122,9 @@ impl Recorded {
             root: self.root.path(),
             identify: &|path| self.things.get(path).copied(),
             is_claimed: &|path| self.claimed.iter().any(|claimed| claimed == path),
+            backing: &|path| self.backings.get(path).copied(),
+            mapped: &|number| self.mapped.get(&number).cloned().unwrap_or_default(),
+            group: &|path| self.groups.get(path).cloned(),
         };
         let tables = Tables::read(&machine);
         Search::of(&machine, &tables, &self.path(path)).map(|used| used.to_string())
@@ -288,4 +303,99 @@ fn a_claim_protects_what_no_table_knows() {
     let machine = disks().claims("/dev/sda").claims("/dev/sda2");
     machine.expect_free("/dev/sda1");
     assert!(machine.used("/dev/sda").is_some());
+}
+
+/// Where nothing describes devices, as in a container, the kernel still knows who has claimed one.
+#[test]
+fn without_tables_a_claim_counts() {
+    let mut machine = disks().claims("/dev/sdb");
+    fs::remove_dir_all(machine.path("sys")).expect("removed");
+    machine.expect("/dev/sdb", "it is claimed by the kernel or a program (open with O_EXCL)");
+    machine.expect_free("/dev/sda");
+    machine.things.remove(&machine.path("dev/sdb"));
+    machine.expect_free("/dev/sdb");
+}
+
+/// The file of a loop device is known by what it is: another name of it, and a name that something else has by now.
+#[test]
+fn loop_devices_know_their_file_whatever_its_name() {
+    let mut machine = disks()
+        .file("/image")
+        .file("/hidden")
+        .device("loop0", (7, 0), 0, 1_000)
+        .looped("loop0", "/image", 0)
+        .mounts("7:0", "/m", "ext4 /dev/loop0");
+    let real = machine.things[&machine.path("/hidden")];
+    machine.things.insert(machine.path("/other-name"), real);
+    machine.backings.insert(machine.path("/dev/loop0"), real);
+    machine.expect("/other-name", "loop device loop0 on it is mounted at /m (ext4)");
+    machine.expect_free("/image");
+}
+
+#[test]
+fn a_file_of_an_overlay_is_the_one_in_its_upper_directory() {
+    let line = "40 22 0:50 / /merged rw - overlay overlay rw,lowerdir=/low,upperdir=/up,workdir=/work";
+    let overlay = || {
+        let machine = disks().says("proc/self/mountinfo", line);
+        // What is canonical has to be there.
+        machine.write("merged/image", "");
+        machine.write("up/image", "");
+        machine.file("/merged/image").file("/up/image").device("loop0", (7, 0), 0, 1_000).mounts(
+            "7:0",
+            "/m",
+            "ext4 /dev/loop0",
+        )
+    };
+    let words = "loop device loop0 on it is mounted at /m (ext4)";
+    for looped in ["/merged/image", "/up/image"] {
+        let machine = overlay().looped("loop0", looped, 0);
+        machine.expect("/merged/image", words);
+        machine.expect("/up/image", words);
+    }
+}
+
+/// Two mapped devices over the same blocks, and one beside them.
+#[test]
+fn volumes_over_the_same_blocks_are_one() {
+    let mut machine = disks();
+    for number in 0..3 {
+        let name = format!("dm-{number}");
+        machine = machine.device(&name, (253, number), 0, 900).holds(&name, "sdb");
+        machine = machine.says(&format!("sys/devices/virtual/block/{name}/dm/name"), &name);
+        let at = [0, 500, 2_000][number as usize] * SECTOR;
+        let part = Part { own: 0..900 * SECTOR, below: libc::makedev(8, 16), at, length: 900 * SECTOR };
+        machine.mapped.insert(libc::makedev(253, number), vec![part]);
+    }
+    let machine = machine.mounts("253:0", "/m", "ext4 /dev/dm-0");
+    machine.expect("/dev/dm-1", "mapped device dm-0 over the same blocks as it is mounted at /m (ext4)");
+    machine.expect_free("/dev/dm-2");
+    machine.expect("/dev/dm-0", "it is mounted at /m (ext4)");
+}
+
+#[test]
+fn attached_flash_memory_is_protected() {
+    let mut machine = disks().device("mtdblock0", (31, 0), 0, 900).device("mtdblock1", (31, 1), 0, 900);
+    for number in 0..2 {
+        let path = machine.path(&format!("dev/mtd{number}"));
+        machine.things.insert(path, Thing::Flash(number));
+    }
+    let machine = machine.says("sys/class/ubi/ubi0/mtd_num", "0").says("sys/class/ubi/ubi0_0/name", "volume");
+    for path in ["/dev/mtd0", "/dev/mtdblock0"] {
+        machine.expect(path, "it is attached as ubi0 (UBI)");
+    }
+    machine.expect_free("/dev/mtd1");
+    machine.expect_free("/dev/mtdblock1");
+    machine.link("sys/class/block/mtdblock1", "sys/devices/virtual/block/mtdblock1");
+    machine
+        .mounts("31:1", "/flash", "jffs2 /dev/mtdblock1")
+        .expect("/dev/mtd1", "it is mounted at /flash (jffs2)");
+}
+
+#[test]
+fn devices_of_a_group_that_is_not_active_are_protected() {
+    let mut machine = disks();
+    machine.groups.insert(machine.path("/dev/sda2"), "the volume group data".to_owned());
+    machine.expect("/dev/sda2", "it belongs to the volume group data, which is not active");
+    machine.expect("/dev/sda", "partition sda2 of it belongs to the volume group data, which is not active");
+    machine.expect_free("/dev/sda1");
 }

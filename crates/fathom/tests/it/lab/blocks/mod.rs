@@ -3,7 +3,7 @@
 mod crash;
 mod faults;
 
-use super::{content, device, run, tool, with};
+use super::{content, device, run, tool, tool_with, with};
 use crate::support::devices::statistics;
 use crate::support::program::{self, Launch};
 use crate::support::{KIB, MIB, json, scratch};
@@ -183,4 +183,37 @@ fn a_device_that_goes_away_ends_the_job_with_its_report() {
     let job = json::job(&document, "job");
     assert!(json::integer(job, "read/total_ios") > 10, "{job}");
     assert!(json::integer(job, "error") > 0, "{job}");
+}
+
+/// Mapped devices over the same blocks, as one is mounted, and one beside them.
+#[test]
+fn mapped_devices_over_blocks_in_use_are_protected() {
+    fathom_only!();
+    let disk = require!(device("null_blk"));
+    let target = |name: &str| format!("/dev/mapper/fathom_{name}");
+    for (name, table) in [
+        ("mounted", format!("0 65536 linear {disk} 0")),
+        ("over", format!("0 65536 linear {disk} 40000")),
+        ("striped", format!("0 8192 striped 2 128 {disk} 200000 {disk} 0")),
+        ("beside", format!("0 8192 linear {disk} 120000")),
+    ] {
+        tool_with("dmsetup", &["create", &format!("fathom_{name}"), "--table", &table]);
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let place = directory.path().to_str().expect("text");
+    tool("mkfs.ext4", &format!("-q {}", target("mounted")));
+    tool("mount", &format!("{} {place}", target("mounted")));
+    let write = |name: &str| run(&target(name), "--rw=write --bs=64k --size=1m");
+    for name in ["over", "striped"] {
+        let refused = write(name);
+        assert_eq!(refused.code(), 1, "{name}: {}", refused.stderr);
+        let line = format!("over the same blocks as it is mounted at {place} (ext4)");
+        assert!(refused.stderr.contains(&line), "{name}: {}", refused.stderr);
+    }
+    write("beside").expect_clean();
+    tool("umount", place);
+    write("over").expect_clean();
+    for name in ["mounted", "over", "striped", "beside"] {
+        tool("dmsetup", &format!("remove fathom_{name}"));
+    }
 }

@@ -1,0 +1,214 @@
+//! Stretches of a job's time in which nothing ended, although I/O after I/O did before and after them: from the course of the run
+//! and the longest latencies in it. A mean over the whole run hides them.
+
+use super::{Evidence, own_limits};
+use fathom_results::model::CourseEntry;
+use fathom_stats::timeline::coarse_bin_of;
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+/// So long is an outage in a run of any length.
+const LONG_MS: f64 = 1000.0;
+/// So long is one if it is this share of the job's time.
+const SHORT_MS: f64 = 500.0;
+const SHARE: f64 = 0.1;
+/// So many I/Os would have ended meanwhile: a few may leave gaps by chance.
+const EXPECTED_IOS: f64 = 20.0;
+/// An I/O that has waited for the end of an outage took so many times as long as half of the others: a long queue is none.
+const TIMES_MEDIAN: f64 = 5.0;
+/// What has waited for its end took at least this share of it.
+const WAITED: f64 = 0.5;
+/// Points without any I/O that say by themselves that nothing ended.
+const EMPTY_POINTS: usize = 2;
+
+/// What was waited for meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Awaited {
+    /// I/Os that the storage had been given.
+    Ios,
+    /// A sync.
+    Sync,
+    /// Nothing that shows in the result: the job itself stood still.
+    Nothing,
+}
+
+/// A stretch in which nothing ended.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Outage {
+    /// Its begin, ms since the start of the run.
+    pub(crate) begin_ms: f64,
+    pub(crate) length_ms: f64,
+    pub(crate) awaited: Awaited,
+    /// Points of the course that are not what they would be without it.
+    pub(crate) points: RangeInclusive<usize>,
+}
+
+impl Outage {
+    /// How much of it another stretch explains, as a share.
+    pub(crate) fn share_within(&self, begin_ms: f64, length_ms: f64) -> f64 {
+        let end = (self.begin_ms + self.length_ms).min(begin_ms + length_ms);
+        (end - self.begin_ms.max(begin_ms)).max(0.0) / self.length_ms.max(1.0)
+    }
+}
+
+/// One point of the course, all directions together.
+struct Point {
+    start_ms: f64,
+    end_ms: f64,
+    ios: u64,
+    bins: BTreeMap<u64, u64>,
+}
+
+impl Evidence<'_> {
+    /// The outages of a job, in their order; none where the result has no course.
+    pub(crate) fn outages(&self) -> Vec<Outage> {
+        let Some(course) = self.course() else { return Vec::new() };
+        let points = points_of(course);
+        let ios: u64 = points.iter().map(|point| point.ios).sum();
+        let busy: f64 =
+            points.iter().filter(|point| point.ios > 0).map(|point| point.end_ms - point.start_ms).sum();
+        if ios == 0 {
+            return Vec::new();
+        }
+        let search = Search {
+            longest_ms: self
+                .job
+                .active()
+                .iter()
+                .map(|(_, own)| own.clat.max_ns.max(own.lat.max_ns) / 1e6)
+                .collect(),
+            longest_sync_ms: self.job.sync.latency.max_ns / 1e6,
+            ios_per_ms: ios as f64 / busy.max(1.0),
+            median_ms: median_ms(&points),
+            depth: self.depth_asked(),
+            sets_its_pace: self.sets_its_pace(),
+            points,
+        };
+        (0..search.points.len()).filter_map(|at| search.ending_in(at)).collect()
+    }
+
+    /// Pauses between I/Os may be the job's own.
+    fn sets_its_pace(&self) -> bool {
+        const OPTIONS: [&str; 12] = [
+            "rate",
+            "rate_iops",
+            "rate_min",
+            "rate_iops_min",
+            "thinktime",
+            "thinkcycles",
+            "read_iolog",
+            "flow",
+            "latency_target",
+            "openfiles",
+            "unlink_each_loop",
+            "exec_prerun",
+        ];
+        self.verification().is_some()
+            || own_limits::pauses(self).is_some()
+            || OPTIONS.iter().any(|name| self.run.option(self.job, name).is_some())
+    }
+}
+
+/// What is needed to find them.
+struct Search {
+    points: Vec<Point>,
+    /// The longest latency of each direction.
+    longest_ms: Vec<f64>,
+    longest_sync_ms: f64,
+    ios_per_ms: f64,
+    median_ms: f64,
+    depth: f64,
+    sets_its_pace: bool,
+}
+
+impl Search {
+    /// The outage after which I/O went on in this point.
+    fn ending_in(&self, at: usize) -> Option<Outage> {
+        let point = &self.points[at];
+        if point.ios == 0 {
+            return None;
+        }
+        let empty = self.points[..at].iter().rev().take_while(|point| point.ios == 0).count();
+        let before = (at - empty).checked_sub(1).map(|index| &self.points[index]);
+        let empty_ms = if before.is_some() { point.start_ms - self.points[at - empty].start_ms } else { 0.0 };
+        let (longest_ms, long_ios) = self.longest_in(point);
+        let is_unusual = longest_ms >= TIMES_MEDIAN * self.median_ms;
+        // Either nothing ended at all, or everything that was in flight took that long.
+        let all_waited = empty >= EMPTY_POINTS && before.is_some() || long_ios as f64 >= self.depth;
+        let (length_ms, awaited) = if is_unusual && all_waited && longest_ms >= WAITED * empty_ms {
+            (longest_ms.max(empty_ms), Awaited::Ios)
+        } else if empty >= EMPTY_POINTS && self.longest_sync_ms >= WAITED * empty_ms {
+            (
+                self.longest_sync_ms.clamp(empty_ms, empty_ms + 2.0 * (point.end_ms - point.start_ms)),
+                Awaited::Sync,
+            )
+        } else if empty >= EMPTY_POINTS && !self.sets_its_pace {
+            (empty_ms, Awaited::Nothing)
+        } else {
+            return None;
+        };
+        let begin_ms = self.begin_of(at, empty, length_ms);
+        let outage = Outage { begin_ms, length_ms, awaited, points: (at - empty).saturating_sub(1)..=at };
+        self.is_outage(&outage).then_some(outage)
+    }
+
+    fn is_outage(&self, outage: &Outage) -> bool {
+        let span_ms = self.points.last().map_or(0.0, |point| point.end_ms);
+        let is_long = outage.length_ms >= LONG_MS || outage.length_ms >= SHORT_MS.max(SHARE * span_ms);
+        is_long && self.ios_per_ms * outage.length_ms >= EXPECTED_IOS
+    }
+
+    /// The longest latency in a point, ms, and how many I/Os took at least half of it. Bins are coarse; where the longest latency of
+    /// a direction is in it, that is exact.
+    fn longest_in(&self, point: &Point) -> (f64, u64) {
+        let Some(&longest) = point.bins.keys().next_back() else { return (0.0, 0) };
+        let is_in_bin = |ms: &&f64| coarse_bin_of((**ms * 1e6) as u64) == coarse_bin_of(longest);
+        let exact = self.longest_ms.iter().filter(is_in_bin).copied().fold(0.0, f64::max);
+        let long_ios = point.bins.range(longest / 2..).map(|(_, count)| count).sum();
+        (if exact > 0.0 { exact } else { longest as f64 / 1e6 }, long_ios)
+    }
+
+    /// When an outage began that ended in a point: in the last point before it with an I/O, as far as its length says.
+    fn begin_of(&self, at: usize, empty: usize, length_ms: f64) -> f64 {
+        let point = &self.points[at];
+        let (earliest, latest) = (point.start_ms - length_ms, point.end_ms - length_ms);
+        let Some(before) = (at - empty).checked_sub(1).map(|index| &self.points[index]) else {
+            return ((earliest + latest) / 2.0).max(0.0);
+        };
+        let (earliest, latest) = (earliest.max(before.start_ms), latest.min(before.end_ms));
+        if earliest <= latest && empty > 0 {
+            (earliest + latest) / 2.0
+        } else {
+            (point.start_ms - length_ms).max(0.0)
+        }
+    }
+}
+
+fn points_of(course: &CourseEntry) -> Vec<Point> {
+    let point = |(index, point): (usize, &fathom_results::model::CoursePoint)| {
+        let mut bins = BTreeMap::new();
+        for figures in point.directions() {
+            figures.clat_bins.iter().for_each(|(ns, count)| *bins.entry(*ns).or_default() += count);
+        }
+        Point {
+            start_ms: course.start_ms(index) as f64,
+            end_ms: point.end_ms as f64,
+            ios: point.directions().iter().map(|figures| figures.total_ios).sum(),
+            bins,
+        }
+    };
+    course.points.iter().enumerate().map(point).collect()
+}
+
+/// The latency of half of the I/Os, ms.
+fn median_ms(points: &[Point]) -> f64 {
+    let mut all = BTreeMap::<u64, u64>::new();
+    points.iter().flat_map(|point| &point.bins).for_each(|(ns, count)| *all.entry(*ns).or_default() += count);
+    let mut left = all.values().sum::<u64>() / 2;
+    let median = all.iter().find(|(_, count)| {
+        let is_it = left < **count;
+        left = left.saturating_sub(**count);
+        is_it
+    });
+    median.map_or(0.0, |(ns, _)| *ns as f64 / 1e6)
+}

@@ -1,0 +1,160 @@
+//! Who is at the other end of a socket of this machine, as the kernel says. Without keys an agent serves its own user and root alone:
+//! a port of the loopback is open to every local user, and so is many a socket file.
+
+use super::tcp::Socket;
+use fathom_sys::credentials;
+use fathom_sys::socket::peer_user;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::AsRawFd;
+
+/// The state of a connection that both sides have open.
+const ESTABLISHED: &str = "01";
+
+/// Refuses others than the user of this process and root; why, in words.
+pub(crate) fn check(socket: &Socket) -> Result<(), String> {
+    let user = match socket {
+        Socket::Unix(stream) => peer_user(stream.as_raw_fd())
+            .map_err(|errno| format!("the kernel does not say who it is: {errno}"))?,
+        Socket::Tcp(stream) => {
+            let failed = |error: std::io::Error| error.to_string();
+            let (peer, own) = (stream.peer_addr().map_err(failed)?, stream.local_addr().map_err(failed)?);
+            user_of(peer, own)?
+        }
+    };
+    let own = credentials::effective_user();
+    match user {
+        user if user != own && user != 0 => {
+            Err(format!("it belongs to user {user}; without --keys only user {own} and root are served"))
+        }
+        // In a namespace of users all who have no number in it share one.
+        user if user != 0 && Some(user) == shared_number() => {
+            Err(format!("its user cannot be told from others: {user} stands for all without a number here"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number that all users without one share, where there may be such.
+fn shared_number() -> Option<u32> {
+    let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    let is_whole = map.split_whitespace().eq(["0", "0", "4294967295"]);
+    let overflow = fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
+    (!is_whole).then(|| overflow.and_then(|text| text.trim().parse().ok()).unwrap_or(65534))
+}
+
+/// The user of the socket at `peer` that is connected with ours at `own`.
+fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, String> {
+    if !peer.ip().to_canonical().is_loopback() {
+        return Err("it is not on this machine".to_owned());
+    }
+    let mut last = None;
+    for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
+        match fs::read_to_string(table) {
+            Ok(text) => {
+                if let Some(user) = user_in(&text, plain(peer), plain(own)) {
+                    return user;
+                }
+            }
+            Err(error) => last = Some(format!("{table}: {error}")),
+        }
+    }
+    let why = last.unwrap_or_else(|| "its socket is gone".to_owned());
+    Err(format!("the kernel does not say who it is ({why}); --keys lets both sides prove that"))
+}
+
+fn plain(address: SocketAddr) -> (IpAddr, u16) {
+    (address.ip().to_canonical(), address.port())
+}
+
+/// The user of a socket in the kernel's table of sockets. Once its process has closed it, the table says
+/// root, so only a socket that is open counts.
+fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<Result<u32, String>> {
+    table.lines().skip(1).find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let [_, local, remote, state, _, _, _, user, _, inode, ..] = fields[..] else { return None };
+        if address(local) != Some(socket) || address(remote) != Some(other) {
+            return None;
+        }
+        let is_open = state == ESTABLISHED && inode != "0";
+        Some(match user.parse() {
+            Ok(user) if is_open => Ok(user),
+            _ => Err("its socket is closed already".to_owned()),
+        })
+    })
+}
+
+/// An address as the table writes it: words of 32 bits as they are in memory, and the port.
+fn address(text: &str) -> Option<(IpAddr, u16)> {
+    let (host, port) = text.split_once(':')?;
+    let word = |at: usize| u32::from_str_radix(host.get(at * 8..at * 8 + 8)?, 16).ok().map(u32::to_ne_bytes);
+    let host = match host.len() {
+        8 => IpAddr::from(Ipv4Addr::from(word(0)?)),
+        32 => {
+            let words = [word(0)?, word(1)?, word(2)?, word(3)?];
+            let bytes: [u8; 16] = words.concat().try_into().ok()?;
+            IpAddr::from(Ipv6Addr::from(bytes)).to_canonical()
+        }
+        _ => return None,
+    };
+    Some((host, u16::from_str_radix(port, 16).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn own_sockets_are_known() {
+        for host in ["127.0.0.1:0", "127.0.0.7:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = TcpListener::bind(host) else {
+                fathom_skip::record(&format!("no socket at {host}"));
+                continue;
+            };
+            let mut place = listener.local_addr().expect("an address");
+            if place.ip().is_unspecified() {
+                // Of IPv4, on a socket of IPv6.
+                place.set_ip("127.0.0.1".parse().expect("an address"));
+            }
+            let mut client = TcpStream::connect(place).expect("it listens");
+            let accepted = Socket::tcp(listener.accept().expect("it connected").0).expect("a socket");
+            assert_eq!(check(&accepted), Ok(()), "{host}");
+            // A closed socket has no user, which is not root.
+            client.write_all(b"x").expect("sent");
+            drop(client);
+            assert!(check(&accepted).is_err(), "{host}");
+        }
+        let (one, other) = UnixStream::pair().expect("sockets");
+        assert_eq!(check(&Socket::unix(one).expect("a socket")), Ok(()));
+        drop(other);
+    }
+
+    #[test]
+    fn the_table_of_sockets_is_read() {
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+        let line = |local: &str, remote: &str, state: &str, user: u32, inode: u32| {
+            format!(
+                "   0: {local} {remote} {state} 00000000:00000000 00:00000000 00000000 {user} 0 {inode} 1 0\n"
+            )
+        };
+        let hex = |ip: &str| {
+            let bytes = ip.parse::<Ipv4Addr>().expect("an address").octets();
+            format!("{:08X}", u32::from_ne_bytes(bytes))
+        };
+        let (peer, own) = (format!("{}:A000", hex("127.0.0.1")), format!("{}:0050", hex("127.0.0.1")));
+        let of = |ip: &str, port| (ip.parse::<IpAddr>().expect("an address"), port);
+        let (asked, with) = (of("127.0.0.1", 0xa000), of("127.0.0.1", 80));
+        let user = |text: String| user_in(&format!("{head}{text}"), asked, with);
+        assert_eq!(user(line(&peer, &own, "01", 1000, 7)), Some(Ok(1000)));
+        assert_eq!(user(line(&own, &peer, "01", 0, 7)), None, "our own end is not the peer's");
+        // Closed by its process, and after the end: the table says root.
+        assert!(user(line(&peer, &own, "01", 0, 0)).is_some_and(|user| user.is_err()));
+        assert!(user(line(&peer, &own, "06", 0, 0)).is_some_and(|user| user.is_err()));
+        let mapped =
+            |text: &str| format!("{:08X}{:08X}{:08X}{text}", 0, 0, u32::from_ne_bytes([0, 0, 0xff, 0xff]));
+        assert_eq!(user(line(&mapped(&peer), &mapped(&own), "01", 5, 7)), Some(Ok(5)));
+    }
+}

@@ -1,0 +1,35 @@
+//! Files of overlays (overlayfs): one that was changed is in the upper directory as well, where it has other numbers.
+
+use super::{Machine, Thing};
+use crate::mounts::Mount;
+use std::fs;
+use std::path::Path;
+
+/// What `thing`, which is at `path`, is on the other side of an overlay that it is seen through.
+pub(super) fn other_sides<'m>(
+    machine: &Machine<'_>,
+    mounts: impl Iterator<Item = &'m Mount>,
+    thing: Thing,
+    path: &Path,
+) -> Vec<Thing> {
+    if !matches!(thing, Thing::File(..)) {
+        return Vec::new();
+    }
+    let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
+    // As it is called on the machine that is looked at.
+    let real =
+        machine.root.canonicalize().ok().and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
+    let Some(inside) = real else { return Vec::new() };
+    let upper = |mount: &Mount| {
+        let below = inside.strip_prefix(mount.report.directory.trim_start_matches('/')).ok()?;
+        let options = mount.report.options.split([' ', ',']);
+        let upper =
+            options.filter_map(|option| option.split_once('=')).find(|(name, _)| *name == "upperdir")?.1;
+        (machine.identify)(&machine.root.join(upper.trim_start_matches('/')).join(below))
+    };
+    mounts
+        .filter(|mount| mount.report.kind == "overlay")
+        .filter_map(upper)
+        .filter(|side| *side != thing)
+        .collect()
+}

@@ -1,0 +1,62 @@
+//! System calls that this program may not make: filters of containers and security modules answer them with errors that would
+//! otherwise mean something else.
+
+use crate::Errno;
+use std::fmt::{self, Display, Formatter};
+
+/// What to do where calls are refused with this error; `None` for errors that mean something else.
+pub fn advice(errno: Errno, calls: &str) -> Option<String> {
+    matches!(errno.0, libc::EPERM | libc::EACCES | libc::ENOSYS).then(|| {
+        format!(
+            "a filter of system calls (seccomp, as containers have one) or a security module forbids {calls}; allow that in its \
+             profile (or, for a try, --security-opt seccomp=unconfined)"
+        )
+    })
+}
+
+/// Calls with which the library of the HTTP engines and servers waits for events.
+pub const OF_EVENT_LOOPS: &str = "epoll_create1, epoll_ctl, epoll_wait or eventfd2";
+
+/// An error of calls that can be forbidden, with what to do then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// What the kernel said.
+    pub errno: Errno,
+    calls: &'static str,
+}
+
+impl Refused {
+    /// These calls were refused, or failed.
+    pub const fn new(errno: Errno, calls: &'static str) -> Refused {
+        Refused { errno, calls }
+    }
+
+    /// What to do, where they were refused.
+    pub fn advice(&self) -> Option<String> {
+        advice(self.errno, self.calls)
+    }
+}
+
+impl Display for Refused {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.advice() {
+            Some(advice) => write!(f, "{}: {advice}", self.errno),
+            None => write!(f, "{}", self.errno),
+        }
+    }
+}
+
+impl std::error::Error for Refused {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_filters_answer_is_called_forbidden() {
+        let told = |errno| Refused::new(Errno(errno), "signalfd4").to_string();
+        assert!(told(libc::EPERM).contains("forbids signalfd4; allow that"), "{}", told(libc::EPERM));
+        assert!(told(libc::ENOSYS).contains("forbids signalfd4"), "{}", told(libc::ENOSYS));
+        assert_eq!(told(libc::EMFILE), "Too many open files");
+    }
+}
