@@ -4,6 +4,7 @@ use super::broken::{tell, times};
 use super::{BROKEN, NOTHING_PROMISED, accounts};
 use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
+use fathom_sys::{block_device, page_cache};
 use fathom_verify::ledger::{Account, After, CheckError, FileToCheck, Outcome, ReadError, check};
 use lexopt::Arg::{Long, Value};
 use serde_json::json;
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -21,19 +23,21 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
     let options = Options::parse(words)?;
     let accounts = accounts(&options.ledgers)?;
     let files = files_to_check(&accounts, &options.moved)?;
-    let mut opened: Vec<Option<File>> = files.iter().map(|_| None).collect();
+    let mut opened: Vec<Option<Opened>> = files.iter().map(|_| None).collect();
     let read = |index: usize, offset: u64, buffer: &mut [u8]| {
-        let file = match &mut opened[index] {
-            Some(file) => file,
+        let opened = match &mut opened[index] {
+            Some(opened) => opened,
             none => none.insert(open(&files[index].name)?),
         };
-        read_at(file, offset, buffer)
+        read_at(&opened.file, offset, buffer)
     };
     let outcome = check(&accounts, &files, options.after, options.until, read)
         .map_err(|error| Failure::new(explained(&error, &options.ledgers)))?;
+    let in_memory =
+        opened.iter().flatten().try_fold(0u64, |sum, own| Some(sum.saturating_add(own.in_memory?)));
     match options.format {
-        Format::Json => write_json(&options, &accounts, &outcome, streams)?,
-        Format::Text | Format::Csv => write_text(&options, &accounts, &outcome, streams)?,
+        Format::Json => write_json(&options, &accounts, (&outcome, in_memory), streams)?,
+        Format::Text | Format::Csv => write_text(&options, &accounts, (&outcome, in_memory), streams)?,
     }
     Ok(match Promises::of(&outcome) {
         Promises::Kept => 0,
@@ -144,13 +148,40 @@ fn actual_name<'a>(moved: &'a str, recorded: &str) -> Option<&'a str> {
     moved.strip_prefix(recorded)?.strip_prefix('=')
 }
 
-fn open(name: &str) -> Result<File, ReadError> {
-    File::open(name).map_err(|error| {
+/// A file under test.
+struct Opened {
+    file: File,
+    /// Bytes of it that the page cache still held when it was to be read from its medium; `None` where the kernel does not say.
+    in_memory: Option<u64>,
+}
+
+/// Opens a file, and has the page cache forget it: what is read then comes from the storage, whose promises are checked.
+fn open(name: &str) -> Result<Opened, ReadError> {
+    let file = File::open(name).map_err(|error| {
         ReadError::Unusable(format!(
             "{name}: {error}; mount its file system, or give its current place with --file={name}=ACTUAL. If it is gone for good, \
              so is all that was promised for it"
         ))
-    })
+    })?;
+    let descriptor = file.as_raw_fd();
+    let length = file.metadata().map_or(0, |metadata| metadata.len());
+    let size = block_device::size(descriptor).unwrap_or(length);
+    let in_memory = page_cache::forget(descriptor, &(0..size), true);
+    Ok(Opened { file, in_memory })
+}
+
+/// What the page cache kept, in a line.
+fn note_of_memory(in_memory: Option<u64>) -> Option<String> {
+    match in_memory {
+        Some(0) => None,
+        Some(bytes) => Some(format!(
+            "Up to {bytes} bytes of the files were in memory when they were read, and were not checked on the storage: another \
+             process has them mapped or locked."
+        )),
+        None => Some(
+            "The system does not say whether the files were read from the storage or from memory.".to_owned(),
+        ),
+    }
 }
 
 /// Reads as much as there is.
@@ -211,7 +242,7 @@ fn figures(path: &Path, account: &Account, promised: u64, until: Option<u64>) ->
 fn write_json(
     options: &Options,
     accounts: &[Account],
-    outcome: &Outcome,
+    (outcome, in_memory): (&Outcome, Option<u64>),
     streams: &mut Streams<'_>,
 ) -> Result<(), Failure> {
     let ledgers: Vec<_> = all_figures(options, accounts, outcome);
@@ -223,6 +254,7 @@ fn write_json(
             promises => (promises == Promises::Kept).into(),
         },
         "ledgers": ledgers,
+        "from_memory_bytes": in_memory,
         "outcome": outcome,
     });
     writeln!(streams.out, "{document:#}")?;
@@ -237,7 +269,7 @@ fn all_figures(options: &Options, accounts: &[Account], outcome: &Outcome) -> Ve
 fn write_text(
     options: &Options,
     accounts: &[Account],
-    outcome: &Outcome,
+    (outcome, in_memory): (&Outcome, Option<u64>),
     streams: &mut Streams<'_>,
 ) -> Result<(), Failure> {
     let out = &mut *streams.out;
@@ -265,6 +297,9 @@ fn write_text(
     }
     if outcome.broken_count > MOST_TOLD as u64 {
         writeln!(out, "... and {} more; --format=json lists them", outcome.broken_count - MOST_TOLD as u64)?;
+    }
+    if let Some(line) = note_of_memory(in_memory) {
+        writeln!(out, "{line}")?;
     }
     let Outcome { bytes_checked, places_checked, bytes_not_promised, .. } = outcome;
     writeln!(
