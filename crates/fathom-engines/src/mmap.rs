@@ -69,7 +69,7 @@ impl Engine for Mmap {
 
     fn let_go(&mut self, file: u32) {
         let mapping = &self.files[file as usize].mapping;
-        // Pages that stay are counted by whoever wants them gone.
+        // Pages that stay in memory are counted by the caller.
         let _ = mapping.drop_pages(0, mapping.len());
     }
 }

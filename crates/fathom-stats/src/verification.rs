@@ -28,7 +28,7 @@ pub struct VerificationReport {
     /// The job does not let the cache be dropped (`invalidate=0`).
     #[serde(default)]
     pub keeps_cache: bool,
-    /// Other workers may have written the same blocks: each only had to be whole, whoever wrote it.
+    /// Other workers may have written the same blocks: each block only had to be whole, whichever worker wrote it.
     #[serde(default)]
     pub shares_blocks: bool,
     /// Nothing told it which run wrote the data: of two runs that write the same, either is taken for right.

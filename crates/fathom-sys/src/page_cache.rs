@@ -178,7 +178,7 @@ mod tests {
     use std::io::{Read, Write};
     use std::os::fd::AsRawFd;
 
-    /// A file of 16 pages on a file system with a page cache of its own: /tmp may be in memory, the build directory is not.
+    /// A file of 16 pages on a file system with a page cache: /tmp may be in memory, the build directory is not.
     fn written() -> std::fs::File {
         let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).expect("a file");
         file.write_all(&vec![7; 16 * page_size()]).expect("written");

@@ -32,7 +32,7 @@ enum When {
     InTheRun,
     /// The same, a few writes after each block.
     Backlog,
-    /// In a run of its own.
+    /// In a separate run.
     Later,
 }
 

@@ -52,7 +52,7 @@ fn a_device_that_another_process_holds_open_is_read() {
     let held = File::options().read(true).write(true).open(device.path()).expect("opens");
     let mut first = [0; 4096];
     for engine in ["psync", "mmap", "libaio", "io_uring"] {
-        // What is cached and dirty of it is no business of the job, and goes to the device before it reads.
+        // Dirty pages that another process left go to the device before the job reads.
         held.write_all_at(&[1; 4096], 8192).expect("written");
         held.read_exact_at(&mut first, 0).expect("read");
         for rest in ["", "--verify_backlog=16", "--verify_only", "--verify_only --verify_state_load=1"] {
@@ -154,7 +154,7 @@ fn the_file_of_a_loop_device_does_not_answer_for_the_disk() {
 fn a_cache_that_is_to_stay_is_counted() {
     fathom_only!();
     let device = require!(LoopDevice::new(SIZE));
-    // As long as somebody has it open, its cache stays.
+    // While a process has it open, its cache stays.
     let _held = File::open(device.path()).expect("opens");
     let directory = scratch();
     let words = "--rw=write --ioengine=psync --invalidate=0";

@@ -14,8 +14,8 @@ pub struct VerifyPlan {
     pub writes: bool,
     /// Writes are passed over, and what an earlier run wrote is checked.
     pub only_checks: bool,
-    /// Where a write went depends on the state that its zone had then, so that nobody knows it later: each block that is there only has to be
-    /// right in itself.
+    /// Where a write went depends on the state of its zone at that time, which a later run does not know: each block that is there only has
+    /// to be right in itself.
     pub checks_in_place: bool,
     /// The whole sequence is gone through first, to know which write was the last of each place.
     pub rehearses: bool,
@@ -32,7 +32,7 @@ pub struct VerifyPlan {
     /// A write may go where another one still is: it waits for it. Of two at a time nobody knows which is the latest, and on some
     /// devices neither is whole.
     pub serializes_writes: bool,
-    /// Other workers may write the same blocks meanwhile, with the same content: whose write was the last, nobody knows.
+    /// Other workers may write the same blocks at the same time, so which write of a block was the last is not known.
     pub shares_blocks: bool,
     /// Writes are not remembered but worked out again.
     pub regenerates: bool,

@@ -25,8 +25,8 @@ pub(super) enum Reach {
 }
 
 impl<E: Engine> Worker<'_, E> {
-    /// From now on, blocks are read from the medium. That is no wish of the job, so its run time does not pass meanwhile: data that was
-    /// written is checked, however slow the device.
+    /// From now on, blocks are read from the medium. The job did not ask for the time that this takes, so its run time stops meanwhile: data
+    /// that was written is checked, however slow the device.
     pub(super) fn turn_to_medium(&mut self, reach: Reach) {
         if self.features.verifier.is_none() {
             return;
