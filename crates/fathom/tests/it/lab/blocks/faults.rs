@@ -75,12 +75,20 @@ fn what_a_device_loses_or_changes_is_found() {
     {
         let up = if feature.is_empty() { "600 0" } else { "0 600" };
         load(&target, &format!("0 {sectors} flakey {under} 0 {up} {feature}"));
-        let engines = ["psync", "io_uring --iodepth=8", "libaio --iodepth=8 --thread"];
+        let engines = [
+            "psync --direct=1",
+            "io_uring --iodepth=8 --direct=1",
+            "libaio --iodepth=8 --thread --direct=1",
+            // Through the page cache, which has what was written all the same.
+            "psync",
+            "io_uring --iodepth=8",
+            "mmap",
+        ];
         for (index, engine) in engines.into_iter().enumerate() {
             // Other data each time, so that nothing that was there before is taken for what was lost.
             let seed = 10 * number + index;
             let words = format!(
-                "--ioengine={engine} --randseed={seed} --direct=1 --rw=randwrite --bs=4k --size=256k --verify=crc32c"
+                "--ioengine={engine} --randseed={seed} --rw=randwrite --bs=4k --size=256k --verify=crc32c"
             );
             let finished = run(&target, &words);
             assert_eq!(finished.code() != 0, is_wrong, "{feature} {engine}: {}", finished.stderr);
