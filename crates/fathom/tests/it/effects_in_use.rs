@@ -54,6 +54,8 @@ fn all_devices_of_a_btrfs_are_protected() {
     let two = require!(LoopDevice::with_holes(images.path(), 128 * MIB));
     require!(run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", one.text(), two.text()]));
     let mount = require!(MountPoint::new(&["-t", "btrfs", one.text()]));
+    // What the mount has begun is written now, and not while the devices are compared.
+    require!(run("sync", &["-f", text(mount.path())]));
     let place = format!("mounted at {} (btrfs)", text(mount.path()));
     expect_refused(one.text(), &format!("it is {place}"));
     expect_refused(two.text(), &format!("it is one of the devices of the file system {place}"));

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::path::Path;
 
 /// Runs of a situation before it counts as wrongly judged: what else the machine does may come between.
-const TRIES: usize = 4;
+pub(crate) const TRIES: usize = 4;
 /// Long enough for most of what is looked for.
 const TIME: &str = "--time_based --runtime=400ms";
 

@@ -133,8 +133,8 @@ pub(super) fn lay_out(
         }
         None => tolerate(preallocate(&plan.layout, &file, present, missing)).and_then(|()| {
             // Writes through a mapping make no file longer.
-            let is_set = plan.are_mapped && plan.layout.reservation != Fallocate::None;
-            let set = if is_set { file::truncate(file.as_raw_fd(), present + missing) } else { Ok(()) };
+            let set =
+                if plan.are_mapped { file::truncate(file.as_raw_fd(), present + missing) } else { Ok(()) };
             set.map_err(|errno| ("ftruncate", errno))
         }),
     };
