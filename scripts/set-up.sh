@@ -19,6 +19,8 @@ needed_packages=(
     fish:fish
     nbdkit:nbdkit
     libnfs-utils:nfs-ls
+    librdmacm1:/usr/lib/*/librdmacm.so.1
+    ibverbs-providers:/usr/lib/*/libibverbs/librxe-*.so
     nfs-ganesha-vfs:ganesha.nfsd
     rpcbind:rpcbind
     iproute2:ip

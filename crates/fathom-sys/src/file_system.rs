@@ -5,6 +5,7 @@ use crate::errno::check;
 use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::ops::Range;
 use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
@@ -55,6 +56,21 @@ pub fn is_in_memory(file: RawFd) -> Result<bool, Errno> {
 /// True for a file of overlayfs, whose data is the page cache's under another inode.
 pub fn is_overlay(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::OVERLAYFS_SUPER_MAGIC))
+}
+
+/// True for a file whose pages are those of persistent memory (DAX) and never the page cache's.
+pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
+    // From linux/stat.h: struct statx has 256 bytes, its attributes from byte 8 on, and this bit of them is STATX_ATTR_DAX.
+    const ATTRIBUTES: Range<usize> = 8..16;
+    const DAX: u64 = 0x0020_0000;
+    let mut answer = [0u8; 256];
+    // SAFETY: the path is an empty C string, and the answer has the size of the structure.
+    let result = unsafe {
+        libc::syscall(libc::SYS_statx, file, c"".as_ptr(), libc::AT_EMPTY_PATH, 0, answer.as_mut_ptr())
+    };
+    check(result)?;
+    let attributes = answer[ATTRIBUTES].try_into().map(u64::from_ne_bytes);
+    attributes.map(|bits| bits & DAX != 0).map_err(|_| Errno(libc::EIO))
 }
 
 /// The number of the kind of file system. C libraries differ in its type, and in that of the constants.

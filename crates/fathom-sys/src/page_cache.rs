@@ -45,6 +45,10 @@ struct Cachestat {
 /// caller may neither write to nor owns.
 pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     let pages = whole_pages(range);
+    // Nothing of such a file is in the page cache, and kernels crash when they are asked about its entries there.
+    if file_system::is_direct_access(fd)? {
+        return Ok(Cached::default());
+    }
     let asked = CachestatRange { offset: pages.start, length: pages.end - pages.start };
     if asked.length == 0 {
         return Ok(Cached::default());

@@ -9,10 +9,12 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+/// Where distributions have their libraries.
+const PLACES: [&str; 3] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+
 /// The libraries of this machine, in place of those that a fio brings, which may come without the driver for soft RoCE.
 fn libraries() -> String {
-    let places = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
-    let place = places.into_iter().find(|place| Path::new(place).join("libibverbs.so.1").exists());
+    let place = PLACES.into_iter().find(|place| Path::new(place).join("libibverbs.so.1").exists());
     let place = place.unwrap_or("/usr/lib");
     format!("{place}/libibverbs.so.1:{place}/librdmacm.so.1")
 }
@@ -29,9 +31,16 @@ fn port() -> u32 {
     NEXT.fetch_add(4, Ordering::Relaxed)
 }
 
-/// The address of the RDMA device.
+/// The address of the RDMA device, which needs its driver in user space.
 fn address() -> Result<String, String> {
-    device("rdma_address")
+    let drivers = PLACES.iter().filter_map(|place| Path::new(place).join("libibverbs").read_dir().ok());
+    let mut names = drivers.flatten().flatten().map(|entry| entry.file_name());
+    match names.any(|name| name.to_string_lossy().starts_with("librxe")) {
+        true => device("rdma_address"),
+        false => {
+            Err("there is no driver for soft RoCE in user space (Debian's package ibverbs-providers)".into())
+        }
+    }
 }
 
 fn fathom(words: &str) -> Launch {

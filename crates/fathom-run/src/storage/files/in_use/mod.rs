@@ -276,10 +276,13 @@ impl<'a> Search<'a> {
 
     /// The device file of the device that a directory of sysfs is about.
     fn node(&self, directory: &Path) -> PathBuf {
-        if self.is_target() {
-            return self.path.to_owned();
+        let named = self.machine.root.join("dev").join(tables::node_name(directory));
+        let device = tables::number(directory).map(Thing::Device);
+        // The target may have no name there. A character device before a disk is no place to ask who has claimed the disk.
+        match self.is_target() && (self.machine.identify)(&named) != device {
+            true => self.path.to_owned(),
+            false => named,
         }
-        self.machine.root.join("dev").join(tables::node_name(directory))
     }
 
     fn visit_partitions(&mut self, directory: &Path, range: &Range<u64>) -> Option<Use> {
