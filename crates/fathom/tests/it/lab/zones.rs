@@ -225,9 +225,8 @@ fn verify_only_checks_what_is_there_and_writes_nothing() {
     let device = require!(device("zoned_null"));
     for rw in ["write", "randwrite", "rw", "randrw"] {
         for more in ["", "--loops=2", "--time_based --runtime=300ms", "--ioengine=io_uring --iodepth=4"] {
-            let words = format!(
-                "--name=job --rw={rw} --bs=64k --size=16m --verify=crc32c {more} --zonemode=zbd --direct=1"
-            );
+            let words =
+                format!("--rw={rw} --bs=64k --size=16m --verify=crc32c {more} --zonemode=zbd --direct=1");
             let directory = scratch();
             let run = |rest: &str| {
                 let finished = with(Launch::fathom(directory.path()), &device, &format!("{words} {rest}"));
