@@ -1,6 +1,7 @@
 //! Makes the next reads of a file or device come from its medium: what this machine has cached of it is written back and dropped, and
 //! what stays in memory all the same is counted.
 
+use super::in_use::device_number;
 use crate::files::{FileEntry, FileKind};
 use crate::mounts::{mount_of, mounts};
 use crate::storage::ReadBack;
@@ -117,16 +118,11 @@ fn device_of(path: &Path) -> Option<u64> {
 fn look_below(device: u64, devices: &mut Vec<u64>, files: &mut Vec<PathBuf>) {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     let Ok(directory) = fs::canonicalize(link) else { return };
-    let number = |directory: &Path| {
-        let text = fs::read_to_string(directory.join("dev")).ok()?;
-        let (major, minor) = text.trim().split_once(':')?;
-        Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
-    };
     if directory.join("partition").exists() {
-        devices.extend(directory.parent().and_then(number));
+        devices.extend(directory.parent().and_then(device_number));
     }
     let members = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
-    devices.extend(members.filter_map(|member| number(&fs::canonicalize(member.path()).ok()?)));
+    devices.extend(members.filter_map(|member| device_number(&fs::canonicalize(member.path()).ok()?)));
     let Ok(path) = fs::read_to_string(directory.join("loop/backing_file")) else { return };
     let path = PathBuf::from(path.trim_end_matches('\n'));
     devices.extend(device_of(&path));

@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-pub(super) use tables::Tables;
+pub(super) use tables::{Tables, number as device_number};
 
 /// Something that can be written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -198,7 +198,7 @@ pub(super) fn node_name(directory: &Path) -> String {
 }
 
 /// Its number.
-pub(super) fn number(directory: &Path) -> Option<u64> {
+pub(in crate::storage::files) fn number(directory: &Path) -> Option<u64> {
     let text = fs::read_to_string(directory.join("dev")).ok()?;
     let (major, minor) = text.trim().split_once(':')?;
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
