@@ -107,7 +107,7 @@ pub trait Audience: Observer {
 }
 
 /// Runs jobs on hosts. The lines that come before a run are messages, too.
-pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) -> Result<Outcome, Refused> {
+pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
     let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
     let members = seats.into_iter().map(Member::new).collect();
@@ -137,14 +137,14 @@ pub fn run<O: Audience>(seats: Vec<Seat>, settings: Settings, observer: &mut O) 
     Ok(controller.outcome())
 }
 
-struct Controller<'a, O> {
+struct Controller<'a> {
     settings: Settings,
     /// What it watches for, until it has fired.
     trigger: Option<TriggerSignal<'a>>,
     has_fired: bool,
     hosts: Vec<String>,
     members: Vec<Member>,
-    observer: &'a mut O,
+    observer: &'a mut dyn Audience,
     signals: SignalQueue,
     logs: LogSink,
     /// The agreed instant, monotonic ns.
@@ -162,7 +162,7 @@ struct Controller<'a, O> {
     is_opened: bool,
 }
 
-impl<O: Audience> Controller<'_, O> {
+impl Controller<'_> {
     fn run_all(&mut self) {
         loop {
             self.receive();

@@ -1,7 +1,7 @@
 //! What a full-screen view shows beside the status line: figures of every job and device since the previous tick, as exact
 //! differences of the workers' samples. Nobody pays for it who has not asked.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::Histogram;
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles};
@@ -63,7 +63,7 @@ impl Figures {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Everything since the previous call; `None` unless the observer has a live view.
     pub(super) fn live_details(&mut self, now_ns: u64) -> Option<LiveDetails> {
         let mut watch = self.details.take()?;

@@ -3,8 +3,8 @@
 //! The kernel reports new names in the directory, so the supervisor touches the file system only when somebody has just put
 //! the file there: a directory on a device that hangs does it no harm.
 
+use super::Supervisor;
 use super::gather::Occasion;
-use super::{Observer, Supervisor};
 use fathom_sys::directory_watch::DirectoryWatch;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub(super) struct DumpWatch {
     looked_ns: u64,
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Prints a report when the file has appeared, and removes the file.
     pub(super) fn look_for_dump_requests(&mut self, now: u64) {
         if now < self.dump_watch.looked_ns.max(self.started_ns) + LOOK_NS {

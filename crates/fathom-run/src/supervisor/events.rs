@@ -2,7 +2,7 @@
 
 use super::gather::Occasion;
 use super::schedule::NEAR;
-use super::{Observer, Supervisor, terminal};
+use super::{Supervisor, terminal};
 use crate::cause::Cause;
 use crate::crew::{Event, Lost};
 use crate::message::{Envelope, Message};
@@ -26,7 +26,7 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(250);
 /// The same while something is about to end, so that a hang is seen in time.
 pub(super) const SHORT_WAIT: Duration = Duration::from_millis(50);
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Sleeps until something happens or the next look is due.
     pub(super) fn wait_for_events(&mut self) {
         let now = monotonic_ns();

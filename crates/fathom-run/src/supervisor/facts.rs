@@ -1,6 +1,6 @@
 //! When to look at what surrounds the run. The crew does it, where its workers are; the workers do nothing for it.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use std::time::Duration;
 
 /// Time between two looks.
@@ -17,7 +17,7 @@ impl FactTimer {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// The jobs start now.
     pub(super) fn begin_facts(&mut self, now_ns: u64) -> FactTimer {
         self.crew.begin_facts();

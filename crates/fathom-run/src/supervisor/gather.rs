@@ -1,6 +1,6 @@
 //! From the workers' samples to the result of the run.
 
-use super::{Idleness, Observer, Standing, Supervisor};
+use super::{Idleness, Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{DirectionFigures, Figures, WorkerState};
 use crate::plan::WorkerPlan;
@@ -29,7 +29,7 @@ pub(super) enum Occasion {
     Snapshot,
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// The result when all is over.
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();

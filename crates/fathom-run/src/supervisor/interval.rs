@@ -3,8 +3,8 @@
 //! Only what counts in the final report is in an interval. So a clone in its ramp adds nothing, its first interval
 //! begins where its ramp ends, and the intervals of a run add up to its total.
 
+use super::Supervisor;
 use super::gather::Occasion;
-use super::{Observer, Supervisor};
 use fathom_stats::interval::{IntervalJob, IntervalReport};
 use fathom_stats::report::JobReport;
 use fathom_sys::clock::wall_clock_ms;
@@ -81,7 +81,7 @@ impl IntervalWatch {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Makes the report that `--status-interval` asks for, if it is due.
     pub(super) fn report_if_due(&mut self, now_ns: u64) {
         let due = self.intervals.as_ref().is_some_and(|watch| now_ns >= watch.next_ns());

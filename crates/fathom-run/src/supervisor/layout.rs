@@ -1,7 +1,7 @@
 //! Files are laid out before the first worker starts, and while that goes on signals are taken and the screen is drawn.
 
 use super::events::{LONGEST_WAIT, SHORT_WAIT};
-use super::{Observer, Standing, Supervisor};
+use super::{Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::Event;
 use crate::message::Message;
@@ -15,7 +15,7 @@ use std::time::Duration;
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
 const LAYOUT_END: Duration = Duration::from_millis(300);
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Has the files of all jobs looked at and laid out. Returns when that is done, or when a signal ended the run.
     pub(super) fn prepare_files(&mut self) {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())

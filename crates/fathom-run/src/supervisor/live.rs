@@ -1,6 +1,6 @@
 //! The status line's view of a run.
 
-use super::{Observer, Standing, Supervisor};
+use super::{Standing, Supervisor};
 use crate::crew::{Stage, WorkerState};
 use crate::plan::model::targets::DirectionPlan;
 use fathom_stats::PerDirection;
@@ -25,7 +25,7 @@ impl LiveView {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     pub(super) fn tick_if_due(&mut self, now: u64) {
         let Some(interval) = self.options.tick else { return };
         if self.live.last_ns == 0 {

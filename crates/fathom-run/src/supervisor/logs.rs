@@ -1,6 +1,6 @@
 //! The logs of a run: opened before any worker starts, completed after the last has ended.
 
-use super::{Observer, StartError, Supervisor};
+use super::{StartError, Supervisor};
 use crate::crew::{LogError, LogLosses, LogState};
 use crate::message::Message;
 use fathom_sys::clock::monotonic_ns;
@@ -13,7 +13,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Opens all log files; from then on they are written.
     pub(super) fn open_logs(&mut self) -> Result<(), StartError> {
         let mut is_said = false;

@@ -238,11 +238,11 @@ struct Tracked {
     series: Series,
 }
 
-struct Supervisor<'a, O> {
+struct Supervisor<'a> {
     plan: &'a Plan,
     crew: &'a mut dyn Crew,
     options: Options,
-    observer: &'a mut O,
+    observer: &'a mut dyn Observer,
     signals: SignalQueue,
     tracked: Vec<Tracked>,
     live: live::LiveView,
@@ -274,23 +274,23 @@ struct Supervisor<'a, O> {
 
 /// Runs a plan with workers on this machine. `engines` has the engine of each job of the plan. The
 /// calling process must have one thread.
-pub fn run<O: Observer>(
+pub fn run(
     plan: &Plan,
     engines: Vec<EngineEntry>,
     clock: Clock,
     options: Options,
-    observer: &mut O,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, StartError> {
     let mut crew = LocalCrew::new(plan, engines, clock, events::signals(true))?;
     supervise(plan, &mut crew, options, observer)
 }
 
 /// Runs a plan with the workers of a crew, none of which has been started.
-pub fn supervise<O: Observer>(
+pub fn supervise(
     plan: &Plan,
     crew: &mut dyn Crew,
     options: Options,
-    observer: &mut O,
+    observer: &mut dyn Observer,
 ) -> Result<Outcome, StartError> {
     let signals = SignalQueue::new(&events::signals(options.live_view))?;
     let tracked = plan.workers.iter().map(|worker| Tracked::new(&worker.report)).collect();
@@ -339,7 +339,7 @@ pub fn supervise<O: Observer>(
     Ok(supervisor.outcome())
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Starts what may start and handles what happens, until nothing is left.
     fn run_all(&mut self) {
         loop {

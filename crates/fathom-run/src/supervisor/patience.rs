@@ -1,6 +1,6 @@
 //! How long the supervisor waits for a worker that should have ended.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::{Stage, WorkerState};
 
 /// I/O that makes no progress for so long after the end of its job is given up.
@@ -16,7 +16,7 @@ const SLOWEST_RATE: u64 = 1 << 20;
 /// But not longer than this for that reason.
 const LONGEST_FOR_QUEUE_NS: u64 = 3_600_000_000_000;
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Since when a worker should have ended, monotonic ns: its run time is over, or it was told to stop.
     pub(super) fn overdue_since(&mut self, index: usize, state: &WorkerState, now: u64) -> Option<u64> {
         let deadline = state.deadline_ns;

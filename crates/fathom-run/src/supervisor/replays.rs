@@ -1,10 +1,10 @@
 //! What the report says of replayed logs.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::Figures;
 use fathom_stats::report::ReplayReport;
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// How logs were replayed, per job.
     pub(super) fn replays(&self, figures: &[Figures]) -> Vec<ReplayReport> {
         let mut reports: Vec<(usize, ReplayReport)> = Vec::new();

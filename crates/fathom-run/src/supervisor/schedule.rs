@@ -1,6 +1,6 @@
 //! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
 
-use super::{Gate, Observer, Standing, Supervisor};
+use super::{Gate, Standing, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{Order, Stage, Start, job_start_ms};
 use crate::message::Message;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// An instant that is nearer than this is slept for, so that workers begin at it and not at the next look.
 pub(super) const NEAR: Duration = Duration::from_millis(20);
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Starts every worker whose time has come, as one batch.
     pub(super) fn start_runnable(&mut self) {
         if self.stopping_since.is_some() {

@@ -1,7 +1,7 @@
 //! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences of the
 //! workers' samples; the workers do nothing for it.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::{Crew, LatencyKind};
 use crate::plan::Plan;
 use fathom_stats::Direction;
@@ -70,7 +70,7 @@ impl SliceWatch {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Closes the slice that has ended, if one has.
     pub(super) fn watch_slices(&mut self, now_ns: u64) {
         let Some(watch) = &mut self.slices else { return };

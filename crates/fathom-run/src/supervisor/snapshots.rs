@@ -1,11 +1,11 @@
 //! Reports for whoever watches from outside, at regular times: what was counted so far, and where the jobs stand.
 
+use super::Supervisor;
 use super::gather::Occasion;
-use super::{Observer, Supervisor};
 use crate::crew::WorkerState;
 use fathom_stats::moment::JobMoment;
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     pub(super) fn take_snapshot_if_due(&mut self, now_ns: u64) {
         if self.snapshots.is_due(now_ns) {
             let report = self.report(Occasion::Snapshot);

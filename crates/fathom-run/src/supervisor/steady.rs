@@ -1,6 +1,6 @@
 //! `steadystate`: samples what jobs do, and ends them when their figures have settled. The workers do nothing for it.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::{Crew, Order};
 use crate::plan::Plan;
 use crate::plan::model::report::SteadyPlan;
@@ -167,7 +167,7 @@ impl Step {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Samples the jobs that wait for a steady state, and ends those that have reached it.
     pub(super) fn watch_steady_states(&mut self, now_ns: u64) {
         let mut settled = Vec::new();

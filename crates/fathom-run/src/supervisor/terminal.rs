@@ -1,7 +1,7 @@
 //! A run that is shown on a whole terminal: what the user types, and the signals that a terminal sends.
 
 use super::gather::Occasion;
-use super::{Observer, Request, Supervisor, TerminalEvent};
+use super::{Request, Supervisor, TerminalEvent};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
 
@@ -9,7 +9,7 @@ use fathom_sys::signal;
 pub(super) const SIGNALS: &[i32] =
     &[libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT, libc::SIGQUIT, libc::SIGHUP];
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Does what the user has asked for.
     pub(super) fn take_requests(&mut self) {
         while let Some(request) = self.observer.take_input() {

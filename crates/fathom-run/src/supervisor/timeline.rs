@@ -1,6 +1,6 @@
 //! The course of a run, for the report: differences of the workers' samples. The workers do nothing for it.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
 use fathom_stats::{Direction, PerDirection};
@@ -34,7 +34,7 @@ impl TimelineWatch {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// The watch of a run whose jobs start now.
     pub(super) fn begin_timeline(&self, now_ns: u64) -> TimelineWatch {
         let workers = &self.plan.workers;

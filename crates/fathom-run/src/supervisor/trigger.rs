@@ -5,7 +5,7 @@
 //! does not end. As with other requests by file, the kernel reports new names in the directory, and a directory that hangs does the
 //! supervisor no harm.
 
-use super::{Observer, Supervisor};
+use super::Supervisor;
 use crate::crew::Order;
 use crate::message::Message;
 use fathom_spec::Trigger;
@@ -103,7 +103,7 @@ impl<'a> TriggerSignal<'a> {
     }
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Ends the jobs when it is time, and runs the command when they have ended.
     pub(super) fn watch_trigger(&mut self, now: u64) {
         let Some(trigger) = &mut self.trigger else { return };

@@ -1,8 +1,8 @@
 //! Workers that should have ended: what is waited for is said, and what does not move is given up. The report names the I/Os
 //! that are stuck, and for how long, and the run goes on without them.
 
+use super::Supervisor;
 use super::progress::Look;
-use super::{Observer, Supervisor};
 use crate::cause::Cause;
 use crate::crew::{InFlight, Stage};
 use crate::message::Message;
@@ -36,7 +36,7 @@ pub(super) struct WaitingLines {
     next_ns: u64,
 }
 
-impl<O: Observer> Supervisor<'_, O> {
+impl Supervisor<'_> {
     /// Takes interval samples, feeds the status line, and gives up on what is stuck.
     pub(super) fn watch_workers(&mut self) {
         let now = monotonic_ns();

@@ -210,13 +210,13 @@ pub(crate) fn read_for(
 }
 
 /// Runs jobs of a command on its hosts.
-pub(crate) fn run_command<O: Audience>(
+pub(crate) fn run_command(
     asked: &AskedHosts,
     invocation: &Invocation,
     spec: &RunSpec,
     source: &dyn Source,
     view: View,
-    observer: &mut O,
+    observer: &mut dyn Audience,
 ) -> Result<Outcome, String> {
     let hosts = Hosts { list: read(asked)?, invocation: invocation.clone() };
     hosts.check(spec)?;
@@ -245,12 +245,12 @@ impl Hosts {
     }
 
     /// Runs the jobs on the hosts. The error is a line for the user.
-    pub(crate) fn run<O: Audience>(
+    pub(crate) fn run(
         &self,
         spec: &RunSpec,
         source: &dyn Source,
         view: View,
-        observer: &mut O,
+        observer: &mut dyn Audience,
     ) -> Result<Outcome, String> {
         let seats = ways::seats(&self.list, &spec.program, observer)?;
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
@@ -259,14 +259,14 @@ impl Hosts {
     }
 
     /// Runs what is to be read at the seats.
-    fn control<O: Audience>(
+    fn control(
         &self,
         seats: Vec<Seat>,
         program: &ProgramOptions,
         source: &dyn Source,
         view: View,
         are_servers: bool,
-        observer: &mut O,
+        observer: &mut dyn Audience,
     ) -> Result<Outcome, String> {
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
         let invocation = |index: usize| seats[index].invocation.as_ref().unwrap_or(&self.invocation);

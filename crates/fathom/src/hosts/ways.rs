@@ -25,10 +25,10 @@ const AT_A_TIME: usize = 64;
 const JOIN_PATIENCE: Duration = Duration::from_secs(600);
 
 /// A way to each host. The error is a line for the user.
-pub(super) fn seats<O: Observer>(
+pub(super) fn seats(
     list: &HostList,
     program: &ProgramOptions,
-    observer: &mut O,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Seat>, String> {
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
     let keys = keys_of(program)?;
@@ -129,10 +129,10 @@ fn connect(address: &Address, keys: Option<&Keys>) -> Result<Connection, String>
 }
 
 /// Agents that join.
-fn joined<O: Observer>(
+fn joined(
     program: &ProgramOptions,
     keys: Option<Keys>,
-    observer: &mut O,
+    observer: &mut dyn Observer,
 ) -> Result<Vec<Seat>, String> {
     let wanted = program.wait_for_hosts as usize;
     let keys = keys.ok_or(
