@@ -1,7 +1,7 @@
 //! `cpuio`: keeps a processor busy beside jobs that do I/O. Each "I/O" is one stretch of work of `cpuchunks`; the pause
 //! between two of them, which makes the load, is the job's think time.
 
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::cpuio::CpuMode;
 use fathom_spec::engines::{self, EngineDef};
 use std::hint::{black_box, spin_loop};
@@ -19,7 +19,7 @@ pub(crate) struct Cpuio {
     numbers: Vec<u32>,
 }
 
-impl Engine for Cpuio {
+impl EngineType for Cpuio {
     const DEFINITION: &'static EngineDef = &engines::cpuio::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Cpuio, SetupError> {
@@ -28,7 +28,9 @@ impl Engine for Cpuio {
         let stretch = Duration::from_micros(u64::from(options.cpuchunks));
         Ok(Cpuio { stretch, numbers: vec![0; count] })
     }
+}
 
+impl Engine for Cpuio {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let start = Instant::now();
         while start.elapsed() < self.stretch {

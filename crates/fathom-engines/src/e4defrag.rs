@@ -1,7 +1,7 @@
 //! `e4defrag`: gives ranges of files the blocks of a donor, with `EXT4_IOC_MOVE_EXT`. The files keep their data, and stay in use.
 
 use crate::shared::Immediate;
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::e4defrag::E4defragOptions;
@@ -23,7 +23,7 @@ pub(crate) struct E4defrag {
     why: Option<String>,
 }
 
-impl Engine for E4defrag {
+impl EngineType for E4defrag {
     const DEFINITION: &'static EngineDef = &engines::e4defrag::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<E4defrag, SetupError> {
@@ -52,7 +52,9 @@ impl Engine for E4defrag {
         }
         Ok(E4defrag { immediate: Immediate::new(setup), donor, in_place, block: found.blksize(), why: None })
     }
+}
 
+impl Engine for E4defrag {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         if io.operation != Operation::Write {
             return Queued::Done(self.immediate.perform(io));

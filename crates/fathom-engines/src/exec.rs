@@ -1,6 +1,6 @@
 //! `exec`: runs a program beside the jobs that do I/O. Each "I/O" is a wait of some milliseconds for its end, which is the end of the job.
 
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::companion::Companion;
@@ -62,9 +62,8 @@ impl Printed {
     }
 }
 
-impl Engine for Exec {
+impl EngineType for Exec {
     const DEFINITION: &'static EngineDef = &engines::exec::DEFINITION;
-    const MAY_BE_OVER: bool = true;
 
     fn new(setup: &Setup<'_>) -> Result<Exec, SetupError> {
         let options = &setup.job.private.exec;
@@ -76,6 +75,12 @@ impl Engine for Exec {
         let output = options.std_redirect.then(|| [format!("{base}.stdout"), format!("{base}.stderr")]);
         let grace = Duration::from_secs(u64::from(options.grace_time));
         Ok(Exec { job, words, output, grace, program: None, ended: None, is_killed: false, printed: None })
+    }
+}
+
+impl Engine for Exec {
+    fn may_be_over(&self) -> bool {
+        true
     }
 
     fn meet(&mut self, _stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {

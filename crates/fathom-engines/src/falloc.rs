@@ -1,7 +1,7 @@
 //! `falloc`: reads reserve space, writes take it and make the file longer, trims free it. No data is moved.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 
@@ -9,13 +9,15 @@ pub(crate) struct Falloc {
     immediate: Immediate,
 }
 
-impl Engine for Falloc {
+impl EngineType for Falloc {
     const DEFINITION: &'static EngineDef = &engines::plain::FALLOC;
 
     fn new(setup: &Setup<'_>) -> Result<Falloc, SetupError> {
         Ok(Falloc { immediate: Immediate::new(setup) })
     }
+}
 
+impl Engine for Falloc {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let mode = match io.operation {

@@ -1,7 +1,7 @@
 //! `ftruncate`: each write gives the file the length of its offset.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 
@@ -9,13 +9,15 @@ pub(crate) struct Ftruncate {
     immediate: Immediate,
 }
 
-impl Engine for Ftruncate {
+impl EngineType for Ftruncate {
     const DEFINITION: &'static EngineDef = &engines::plain::FTRUNCATE;
 
     fn new(setup: &Setup<'_>) -> Result<Ftruncate, SetupError> {
         Ok(Ftruncate { immediate: Immediate::new(setup) })
     }
+}
 
+impl Engine for Ftruncate {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         if io.operation != Operation::Write {

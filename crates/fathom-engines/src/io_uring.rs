@@ -6,7 +6,7 @@
 use crate::integrity::Integrity;
 use crate::ring::{ARENA, EveryNth, Ring};
 use crate::shared::{Immediate, Said, rwf};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
@@ -35,7 +35,7 @@ struct Options {
     write_flags: i32,
 }
 
-impl Engine for IoUring {
+impl EngineType for IoUring {
     const DEFINITION: &'static EngineDef = &engines::io_uring::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
@@ -69,7 +69,9 @@ impl Engine for IoUring {
         engine.features = features;
         Ok(engine)
     }
+}
 
+impl Engine for IoUring {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let entry = match io.operation {

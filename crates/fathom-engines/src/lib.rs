@@ -16,6 +16,7 @@ mod integrity;
 mod io_uring;
 mod io_uring_cmd;
 mod libaio;
+#[cfg(feature = "libhdfs")]
 mod libhdfs;
 mod libiscsi;
 mod media;
@@ -47,7 +48,7 @@ pub use client_files::client_files;
 pub use external::load;
 
 use fathom_run::EngineEntry;
-use fathom_run::engine::{AnyEngine, Engine, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Setup, SetupError};
 use fathom_run::worker;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
@@ -55,49 +56,50 @@ use fathom_spec::options::depth::IoSubmitMode;
 
 /// All engines, in the order of the documentation.
 pub static ENGINES: &[EngineEntry] = &[
-    EngineEntry::of::<sync::Sync>(),
-    EngineEntry::of::<psync::Psync>(),
-    EngineEntry::of::<vsync::Vsync>(),
-    EngineEntry::of::<pvsync::Pvsync>(),
-    EngineEntry::of::<pvsync2::Pvsync2>(),
-    EngineEntry::of::<mmap::Mmap>(),
-    EngineEntry::of::<libaio::Libaio>(),
-    EngineEntry::of::<io_uring::IoUring>(),
-    EngineEntry::of::<posixaio::Posixaio>(),
-    EngineEntry::of::<null::Null>(),
-    EngineEntry::of::<io_uring_cmd::IoUringCmd>(),
-    EngineEntry::of::<splice::Splice>(),
-    EngineEntry::of::<sg::Sg>(),
-    EngineEntry::of::<sg::Libzbc>(),
-    EngineEntry::of::<persistent::libpmem::Libpmem>(),
-    EngineEntry::of::<persistent::dev_dax::DevDax>(),
-    EngineEntry::of::<sockets::Net>(),
-    EngineEntry::of::<sockets::NetSplice>(),
-    EngineEntry::of::<sockets::NetUring>(),
-    EngineEntry::of::<rdma::Rdma>(),
-    EngineEntry::of::<cpuio::Cpuio>(),
-    EngineEntry::of::<exec::Exec>(),
-    EngineEntry::of::<e4defrag::E4defrag>(),
-    EngineEntry::of::<mtd::Mtd>(),
-    EngineEntry::of::<page_fault::PageFault>(),
-    EngineEntry::of::<falloc::Falloc>(),
-    EngineEntry::of::<ftruncate::Ftruncate>(),
-    EngineEntry::of::<metadata::Filecreate>(),
-    EngineEntry::of::<metadata::Filestat>(),
-    EngineEntry::of::<metadata::Filedelete>(),
-    EngineEntry::of::<metadata::Dircreate>(),
-    EngineEntry::of::<metadata::Dirstat>(),
-    EngineEntry::of::<metadata::Dirdelete>(),
-    EngineEntry::of::<ceph::rbd::Rbd>(),
-    EngineEntry::of::<ceph::rados::Rados>(),
-    EngineEntry::of::<gluster::gfapi::Gfapi>(),
-    EngineEntry::of::<gluster::gfapi_async::GfapiAsync>(),
-    EngineEntry::of::<libhdfs::Libhdfs>(),
-    EngineEntry::of::<http::Http>(),
-    EngineEntry::of::<nbd::Nbd>(),
-    EngineEntry::of::<nfs::Nfs>(),
-    EngineEntry::of::<libiscsi::Libiscsi>(),
-    EngineEntry::of::<external::External>(),
+    EngineEntry::direct::<sync::Sync>(),
+    EngineEntry::direct::<psync::Psync>(),
+    EngineEntry::direct::<vsync::Vsync>(),
+    EngineEntry::direct::<pvsync::Pvsync>(),
+    EngineEntry::direct::<pvsync2::Pvsync2>(),
+    EngineEntry::direct::<mmap::Mmap>(),
+    EngineEntry::direct::<libaio::Libaio>(),
+    EngineEntry::direct::<io_uring::IoUring>(),
+    EngineEntry::direct::<posixaio::Posixaio>(),
+    EngineEntry::direct::<null::Null>(),
+    EngineEntry::direct::<io_uring_cmd::IoUringCmd>(),
+    EngineEntry::indirect::<splice::Splice>(),
+    EngineEntry::indirect::<sg::Sg>(),
+    EngineEntry::indirect::<sg::Libzbc>(),
+    EngineEntry::indirect::<persistent::libpmem::Libpmem>(),
+    EngineEntry::indirect::<persistent::dev_dax::DevDax>(),
+    EngineEntry::indirect::<sockets::Net>(),
+    EngineEntry::indirect::<sockets::NetSplice>(),
+    EngineEntry::indirect::<sockets::NetUring>(),
+    EngineEntry::indirect::<rdma::Rdma>(),
+    EngineEntry::indirect::<cpuio::Cpuio>(),
+    EngineEntry::indirect::<exec::Exec>(),
+    EngineEntry::indirect::<e4defrag::E4defrag>(),
+    EngineEntry::indirect::<mtd::Mtd>(),
+    EngineEntry::indirect::<page_fault::PageFault>(),
+    EngineEntry::indirect::<falloc::Falloc>(),
+    EngineEntry::indirect::<ftruncate::Ftruncate>(),
+    EngineEntry::indirect::<metadata::Filecreate>(),
+    EngineEntry::indirect::<metadata::Filestat>(),
+    EngineEntry::indirect::<metadata::Filedelete>(),
+    EngineEntry::indirect::<metadata::Dircreate>(),
+    EngineEntry::indirect::<metadata::Dirstat>(),
+    EngineEntry::indirect::<metadata::Dirdelete>(),
+    EngineEntry::indirect::<ceph::rbd::Rbd>(),
+    EngineEntry::indirect::<ceph::rados::Rados>(),
+    EngineEntry::indirect::<gluster::gfapi::Gfapi>(),
+    EngineEntry::indirect::<gluster::gfapi_async::GfapiAsync>(),
+    #[cfg(feature = "libhdfs")]
+    EngineEntry::indirect::<libhdfs::Libhdfs>(),
+    EngineEntry::indirect::<http::Http>(),
+    EngineEntry::indirect::<nbd::Nbd>(),
+    EngineEntry::indirect::<nfs::Nfs>(),
+    EngineEntry::indirect::<libiscsi::Libiscsi>(),
+    EngineEntry::indirect::<external::External>(),
 ];
 
 /// The engine that goes by this name.
@@ -117,12 +119,12 @@ pub fn definition_of(name: &str) -> Option<EngineDef> {
 pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
     match job.depth.io_submit_mode {
         IoSubmitMode::Inline => *engine,
-        IoSubmitMode::Offload => EngineEntry { run: worker::run::<offload::Offload>, ..*engine },
+        IoSubmitMode::Offload => EngineEntry { run: worker::run_indirectly::<offload::Offload>, ..*engine },
     }
 }
 
 /// The engine of a set-up, as a worker of its job would set it up.
-pub fn open(setup: &Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError> {
+pub fn open(setup: &Setup<'_>) -> Result<Box<dyn Engine>, SetupError> {
     match setup.job.depth.io_submit_mode {
         IoSubmitMode::Inline => (setup.engine.open)(setup),
         IoSubmitMode::Offload => Ok(Box::new(offload::Offload::new(setup)?)),

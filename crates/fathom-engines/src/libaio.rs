@@ -2,7 +2,7 @@
 //! `io_destroy`.
 
 use crate::shared::{Immediate, rwf};
-use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, REAP_BATCH, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
@@ -84,7 +84,7 @@ pub(crate) struct Libaio {
     syncs_by_kernel: bool,
 }
 
-impl Engine for Libaio {
+impl EngineType for Libaio {
     const DEFINITION: &'static EngineDef = &engines::libaio::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Libaio, SetupError> {
@@ -105,7 +105,9 @@ impl Engine for Libaio {
             syncs_by_kernel: syncs_by_kernel(context, setup),
         })
     }
+}
 
+impl Engine for Libaio {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let (opcode, rw_flags) = match io.operation {

@@ -1,7 +1,7 @@
 //! `mmap`: the file is mapped, reads and writes are copies, fsync is `msync`.
 
 use crate::shared::Immediate;
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{self, EngineDef};
@@ -23,7 +23,7 @@ pub(crate) struct Mmap {
     direct: bool,
 }
 
-impl Engine for Mmap {
+impl EngineType for Mmap {
     const DEFINITION: &'static EngineDef = &engines::mmap::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Mmap, SetupError> {
@@ -34,7 +34,9 @@ impl Engine for Mmap {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Mmap { files, immediate: Immediate::new(setup), direct: setup.job.io_type.direct })
     }
+}
 
+impl Engine for Mmap {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let file = &self.files[io.file as usize];

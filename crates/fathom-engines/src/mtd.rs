@@ -2,7 +2,7 @@
 
 use crate::media::Media;
 use crate::shared::outcome;
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::storage::Storage;
 use fathom_run::unit::Operation;
@@ -30,7 +30,7 @@ struct Device {
     skipped: u64,
 }
 
-impl Engine for Mtd {
+impl EngineType for Mtd {
     const DEFINITION: &'static EngineDef = &engines::mtd::DEFINITION;
 
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
@@ -41,7 +41,9 @@ impl Engine for Mtd {
         let devices = setup.files.iter().map(|file| Device::of(setup, file)).collect::<Result<_, _>>()?;
         Ok(Mtd { devices, refusal: None })
     }
+}
 
+impl Engine for Mtd {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let device = &mut self.devices[io.file as usize];

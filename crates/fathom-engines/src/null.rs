@@ -1,6 +1,6 @@
 //! `null`: does nothing, at once. What is left is the cost of the tester itself.
 
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 
@@ -12,14 +12,16 @@ pub(crate) struct Null {
     committed: usize,
 }
 
-impl Engine for Null {
+impl EngineType for Null {
     const DEFINITION: &'static EngineDef = &engines::plain::NULL;
 
     fn new(setup: &Setup<'_>) -> Result<Null, SetupError> {
         let deep = setup.depth > 1;
         Ok(Null { deep, in_flight: Vec::with_capacity(setup.depth as usize), committed: 0 })
     }
+}
 
+impl Engine for Null {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if !self.deep {
@@ -56,7 +58,7 @@ impl Engine for Null {
         self.deep
     }
 
-    fn ends_at_once(&self) -> bool {
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         !self.deep
     }
 }

@@ -1,7 +1,7 @@
 //! `io_submit_mode=offload`: a thread per unit in flight hands I/O to the kernel, each with the job's engine of its own. So
 //! synchronous engines reach a depth.
 
-use fathom_run::engine::{AnyEngine, Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::storage::{Handle, SyncKind};
 use fathom_run::unit::Operation;
@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Does one I/O from beginning to end: bytes moved, or `-errno`.
-fn perform(engine: &mut dyn AnyEngine, io: &Io) -> i64 {
+fn perform(engine: &mut dyn Engine, io: &Io) -> i64 {
     if let Queued::Done(result) = engine.queue(0, io) {
         return result;
     }
@@ -39,7 +39,7 @@ fn perform(engine: &mut dyn AnyEngine, io: &Io) -> i64 {
 
 /// What a thread takes along.
 struct Hand {
-    engine: Box<dyn AnyEngine>,
+    engine: Box<dyn Engine>,
     shared: Arc<Shared>,
 }
 
@@ -96,7 +96,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 const DEFINITION: EngineDef =
     EngineDef { queues_from: u32::MAX, ..EngineDef::new("offload", "threads that each have an engine") };
 
-impl Engine for Offload {
+impl EngineType for Offload {
     const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
@@ -133,7 +133,9 @@ impl Engine for Offload {
         }
         Ok(offload)
     }
+}
 
+impl Engine for Offload {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         self.queued.push(Errand { slot, io: *io });
         Queued::Pending
@@ -190,6 +192,11 @@ impl Engine for Offload {
             }
             done = self.shared.ended.wait(done).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Whatever the engine behind it does.
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
+        false
     }
 
     fn remarks(&mut self) -> Vec<String> {

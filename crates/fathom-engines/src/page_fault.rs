@@ -1,7 +1,7 @@
 //! `page_fault`: copies to and from memory that is mapped once, as long as the file would be, and whose pages come with the first
 //! touch.
 
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
@@ -19,14 +19,16 @@ pub(crate) struct PageFault {
     memories: Vec<Memory>,
 }
 
-impl Engine for PageFault {
+impl EngineType for PageFault {
     const DEFINITION: &'static EngineDef = &engines::plain::PAGE_FAULT;
 
     fn new(setup: &Setup<'_>) -> Result<PageFault, SetupError> {
         let memories = setup.files.iter().map(map).collect::<Result<_, _>>()?;
         Ok(PageFault { memories })
     }
+}
 
+impl Engine for PageFault {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let memory = &self.memories[io.file as usize];

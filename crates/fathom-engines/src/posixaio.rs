@@ -1,7 +1,7 @@
 //! `posixaio`: the C library's `aio_read`, `aio_write`, `aio_fsync` and `aio_suspend`.
 
 use crate::shared::Immediate;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
@@ -50,7 +50,7 @@ pub(crate) struct Posixaio {
     immediate: Immediate,
 }
 
-impl Engine for Posixaio {
+impl EngineType for Posixaio {
     const DEFINITION: &'static EngineDef = &engines::plain::POSIXAIO;
 
     fn new(setup: &Setup<'_>) -> Result<Posixaio, SetupError> {
@@ -64,7 +64,9 @@ impl Engine for Posixaio {
             immediate: Immediate::new(setup),
         })
     }
+}
 
+impl Engine for Posixaio {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if matches!(io.operation, Operation::Trim | Operation::RangeSync) {

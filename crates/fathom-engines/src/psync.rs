@@ -1,7 +1,7 @@
 //! `psync`: `pread` and `pwrite`.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 
@@ -9,13 +9,15 @@ pub(crate) struct Psync {
     immediate: Immediate,
 }
 
-impl Engine for Psync {
+impl EngineType for Psync {
     const DEFINITION: &'static EngineDef = &engines::plain::PSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Psync, SetupError> {
         Ok(Psync { immediate: Immediate::new(setup) })
     }
+}
 
+impl Engine for Psync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let (buffer, length, offset) = (io.buffer.cast(), io.length as usize, io.offset as libc::off_t);

@@ -1,7 +1,7 @@
 //! `pvsync`: `preadv` and `pwritev` with one vector.
 
 use crate::shared::{Immediate, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 
@@ -9,13 +9,15 @@ pub(crate) struct Pvsync {
     immediate: Immediate,
 }
 
-impl Engine for Pvsync {
+impl EngineType for Pvsync {
     const DEFINITION: &'static EngineDef = &engines::plain::PVSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync, SetupError> {
         Ok(Pvsync { immediate: Immediate::new(setup) })
     }
+}
 
+impl Engine for Pvsync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };

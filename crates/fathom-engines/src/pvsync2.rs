@@ -1,7 +1,7 @@
 //! `pvsync2`: `preadv2` and `pwritev2`, which take flags for each call.
 
 use crate::shared::{Immediate, outcome, rwf};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
@@ -15,7 +15,7 @@ pub(crate) struct Pvsync2 {
     generator: Taus88,
 }
 
-impl Engine for Pvsync2 {
+impl EngineType for Pvsync2 {
     const DEFINITION: &'static EngineDef = &engines::pvsync2::DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Pvsync2, SetupError> {
@@ -35,7 +35,9 @@ impl Engine for Pvsync2 {
             generator: Taus88::new(setup.job.io_type.randseed),
         })
     }
+}
 
+impl Engine for Pvsync2 {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };

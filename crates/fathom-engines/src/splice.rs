@@ -2,7 +2,7 @@
 //! buffer; what is written is copied once, by the file system, and not at all with `direct=1`.
 
 use crate::shared::Immediate;
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::{Errno, pipe};
@@ -25,7 +25,7 @@ pub(crate) struct Splice {
     why: Option<&'static str>,
 }
 
-impl Engine for Splice {
+impl EngineType for Splice {
     const DEFINITION: &'static EngineDef = &engines::plain::SPLICE;
 
     fn new(setup: &Setup<'_>) -> Result<Splice, SetupError> {
@@ -35,7 +35,9 @@ impl Engine for Splice {
         let immediate = Immediate::new(setup);
         Ok(Splice { immediate, reader, writer, room, copies: None, has_told: false, why: None })
     }
+}
 
+impl Engine for Splice {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let transfer = match io.operation {
             Operation::Read => Splice::read_part,

@@ -1,7 +1,7 @@
 //! `sync`: `lseek` where the position differs, then `read` or `write`.
 
 use crate::shared::{Immediate, Positions, outcome};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 
@@ -10,13 +10,15 @@ pub(crate) struct Sync {
     positions: Positions,
 }
 
-impl Engine for Sync {
+impl EngineType for Sync {
     const DEFINITION: &'static EngineDef = &engines::plain::SYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Sync, SetupError> {
         Ok(Sync { immediate: Immediate::new(setup), positions: Positions::new(setup) })
     }
+}
 
+impl Engine for Sync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         if !matches!(io.operation, Operation::Read | Operation::Write) {

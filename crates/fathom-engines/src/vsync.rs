@@ -3,7 +3,7 @@
 //! With a depth above 1, I/Os handed over together (`iodepth_batch`) that lie one after the other go into one call.
 
 use crate::shared::{Immediate, Positions, outcome};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
@@ -22,7 +22,7 @@ pub(crate) struct Vsync {
     ended: VecDeque<(u32, i64)>,
 }
 
-impl Engine for Vsync {
+impl EngineType for Vsync {
     const DEFINITION: &'static EngineDef = &engines::plain::VSYNC;
 
     fn new(setup: &Setup<'_>) -> Result<Vsync, SetupError> {
@@ -36,7 +36,9 @@ impl Engine for Vsync {
             ended: VecDeque::with_capacity(depth),
         })
     }
+}
 
+impl Engine for Vsync {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if !matches!(io.operation, Operation::Read | Operation::Write) {
@@ -76,7 +78,7 @@ impl Engine for Vsync {
         Ok(())
     }
 
-    fn ends_at_once(&self) -> bool {
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         !self.deep
     }
 

@@ -1,6 +1,7 @@
 //! What an engine is: the one thing that differs between ways of doing I/O.
 //!
-//! The run loop is generic over [`Engine`] and instantiated once per engine, so nothing in it is an indirect call. An
+//! The run loop is generic over [`Engine`]. It is compiled for each engine whose I/Os can cost less than a microsecond, so that nothing in
+//! it is an indirect call, and once for all others, as `dyn Engine`. An
 //! engine never prints, never retries unless the job says so, and leaves the times of I/Os to the loop: it moves one unit, or a
 //! batch, and says what came out.
 
@@ -201,17 +202,10 @@ impl SetupError {
     }
 }
 
-/// A way of doing I/O.
-pub trait Engine: Sized {
+/// What an engine is called, what it can do, and how it is set up.
+pub trait EngineType: Engine + Sized {
     /// Its name, and what it can do.
     const DEFINITION: &'static EngineDef;
-
-    /// Its I/Os may have to wait for somebody else for any time, and end with `EAGAIN` now and then meanwhile: nothing has failed,
-    /// and the loop, which has looked at the time, asks for the same again.
-    const WAITS_FOR_PEERS: bool = false;
-
-    /// It runs something beside its I/Os, which may be over before the job is: the loop asks after each I/O.
-    const MAY_BE_OVER: bool = false;
 
     /// What the engine of this entry can do, where it is only known when the engine is there.
     fn definition(_entry: &EngineEntry) -> &'static EngineDef {
@@ -225,6 +219,20 @@ pub trait Engine: Sized {
 
     /// Sets the engine up; runs in the worker, before the clock starts.
     fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
+}
+
+/// A way of doing I/O, once it is set up.
+pub trait Engine {
+    /// Its I/Os may have to wait for a peer for any time, and end with `EAGAIN` now and then meanwhile: nothing has failed,
+    /// and the loop, which has looked at the time, asks for the same again.
+    fn waits_for_peers(&self) -> bool {
+        false
+    }
+
+    /// It runs something besides its I/Os, which may be over before the job is: the loop asks after each I/O.
+    fn may_be_over(&self) -> bool {
+        false
+    }
 
     /// Finds whoever is at the other end: after the start gate, before the job's clock runs, and again before each further loop of
     /// the job. May wait, but not after `stopped` says so. `say` is for lines that a user should read meanwhile.
@@ -295,9 +303,10 @@ pub trait Engine: Sized {
         true
     }
 
-    /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other.
-    fn ends_at_once(&self) -> bool {
-        Self::DEFINITION.synchronous
+    /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other. Asked once, after the set-up, with
+    /// what the engine is known to do.
+    fn ends_at_once(&self, definition: &EngineDef) -> bool {
+        definition.synchronous
     }
 
     /// What the protocol said of the unit in this slot, which has ended with an error: `HTTP 503 Slow Down`. The error number
@@ -307,7 +316,7 @@ pub trait Engine: Sized {
     }
 
     /// What a user should read of what the engine has done since it was asked last: a connection that was lost and is back. Asked
-    /// after the set-up and at the end, and after each I/O where there is something [that may be over](Engine::MAY_BE_OVER).
+    /// after the set-up and at the end, and after each I/O where there is something [that may be over](Engine::may_be_over).
     fn remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
@@ -320,72 +329,5 @@ pub trait Engine: Sized {
     /// Which kernel features the engine found and uses, for the report.
     fn features(&self) -> Vec<&'static str> {
         Vec::new()
-    }
-}
-
-/// Any engine behind a pointer, for those who choose it at run time and can afford an indirect call for each I/O. The methods are
-/// those of [`Engine`].
-pub trait AnyEngine {
-    /// See [`Engine::queue`].
-    fn queue(&mut self, slot: u32, io: &Io) -> Queued;
-    /// See [`Engine::commit`].
-    fn commit(&mut self) -> Result<u32, Errno>;
-    /// See [`Engine::reap`].
-    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno>;
-    /// See [`Engine::reap_within`].
-    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno>;
-    /// See [`Engine::sync_now`].
-    fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>>;
-    /// See [`Engine::remarks`].
-    fn remarks(&mut self) -> Vec<String>;
-    /// See [`Engine::figures`].
-    fn figures(&mut self) -> EngineFigures;
-    /// See [`Engine::protocol_status`].
-    fn protocol_status(&mut self, slot: u32) -> Option<String>;
-    /// See [`Engine::reopened`].
-    fn reopened(&mut self, index: usize);
-    /// See [`Engine::ends_at_once`].
-    fn ends_at_once(&self) -> bool;
-}
-
-impl<E: Engine> AnyEngine for E {
-    fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        Engine::queue(self, slot, io)
-    }
-
-    fn commit(&mut self) -> Result<u32, Errno> {
-        Engine::commit(self)
-    }
-
-    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        Engine::reap(self, min, out)
-    }
-
-    fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        Engine::reap_within(self, span, out)
-    }
-
-    fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
-        Engine::sync_now(self, handle, kind)
-    }
-
-    fn remarks(&mut self) -> Vec<String> {
-        Engine::remarks(self)
-    }
-
-    fn figures(&mut self) -> EngineFigures {
-        Engine::figures(self)
-    }
-
-    fn protocol_status(&mut self, slot: u32) -> Option<String> {
-        Engine::protocol_status(self, slot)
-    }
-
-    fn reopened(&mut self, index: usize) {
-        Engine::reopened(self, index);
-    }
-
-    fn ends_at_once(&self) -> bool {
-        Engine::ends_at_once(self)
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::words::spec;
 use fathom_run::EngineEntry;
-use fathom_run::engine::{AnyEngine, Completions, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::storage::Handle;
 use fathom_run::unit::Operation;
+use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::fs::{File, OpenOptions};
 use std::os::fd::{IntoRawFd, RawFd};
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Sets an engine up.
-pub type Open = fn(&Setup<'_>) -> Result<Box<dyn AnyEngine>, SetupError>;
+pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
 /// An engine, and how a job asks for it.
 pub struct Subject {
@@ -76,7 +77,8 @@ struct Bench {
     files: Vec<OpenFile>,
     /// One buffer for each slot, [`STRIDE`] apart.
     arena: Vec<u8>,
-    engine: Box<dyn AnyEngine>,
+    engine: Box<dyn Engine>,
+    definition: &'static EngineDef,
     depth: usize,
     /// Descriptors that are to be closed at the end.
     has_descriptors: bool,
@@ -150,6 +152,7 @@ impl Bench {
             files,
             arena,
             engine,
+            definition: subject.engine.definition,
             depth,
             has_descriptors,
         })
@@ -318,7 +321,7 @@ fn each_io_ends_once(subject: &Subject) {
 
 fn a_reap_lists_no_more_than_it_may(subject: &Subject) {
     let mut bench = Bench::new(subject);
-    if bench.engine.ends_at_once() {
+    if bench.engine.ends_at_once(bench.definition) {
         return;
     }
     let ios = bench.blocks(Operation::Read, (0..bench.depth).map(|block| (0, block)));
@@ -351,7 +354,7 @@ fn a_wait_has_an_end(subject: &Subject) {
         bench.take(&completions, &mut results);
     }
     assert_eq!(results, [Some(BLOCK as i64)], "{}", bench.name);
-    if !bench.engine.ends_at_once() {
+    if !bench.engine.ends_at_once(bench.definition) {
         completions.begin(1);
         let waited = bench.engine.reap_within(Duration::from_millis(1), &mut completions);
         assert!(waited.is_ok() && completions.is_empty(), "{}: with nothing in flight", bench.name);

@@ -2,7 +2,7 @@
 
 use crate::behaviour::{Behaviour, Service};
 use crate::store::Store;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
@@ -276,7 +276,7 @@ static QUEUED: EngineDef =
     EngineDef::new("simulated", "a device in virtual time").built().without_files().queues_from(2);
 static AT_ONCE: EngineDef = QUEUED.synchronous();
 
-impl Engine for Device {
+impl EngineType for Device {
     const DEFINITION: &'static EngineDef = &QUEUED;
 
     fn new(setup: &Setup<'_>) -> Result<Device, SetupError> {
@@ -296,7 +296,9 @@ impl Engine for Device {
             record: start.record,
         })
     }
+}
 
+impl Engine for Device {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let queued_ns = self.time.ns();
         let flight = Flight { slot, io: *io, queued_ns, taken_ns: 0, number: 0, ends_ns: None };
@@ -351,7 +353,7 @@ impl Engine for Device {
         Ok(())
     }
 
-    fn ends_at_once(&self) -> bool {
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         self.behaviour.ends_at_once
     }
 }

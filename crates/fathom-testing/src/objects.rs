@@ -1,7 +1,7 @@
 //! A server of objects, in memory: an engine that brings the storage it works on, as one that talks to a server does. There is
 //! one server per thread.
 
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
@@ -135,7 +135,7 @@ pub static DEFINITION: EngineDef = EngineDef::new("objects", "a server of object
 const BUCKET: OptionDef =
     OptionDef::of_engine("objects", "bucket", Kind::Text, "Begins the names of all objects");
 
-impl Engine for Objects {
+impl EngineType for Objects {
     const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -146,7 +146,9 @@ impl Engine for Objects {
     fn new(_: &Setup<'_>) -> Result<Objects, SetupError> {
         Ok(Objects)
     }
+}
 
+impl Engine for Objects {
     fn queue(&mut self, _: u32, io: &Io) -> Queued {
         Queued::Done(with_server(|server| server.perform(io)))
     }

@@ -5,7 +5,7 @@ use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
 use crate::words::spec;
 use fathom_run::EngineEntry;
-use fathom_run::engine::Engine;
+use fathom_run::engine::EngineType;
 use fathom_run::message::{self, Message};
 use fathom_run::plan::Plan;
 use fathom_run::region::{Order, Region, Stage, WorkerBlock};
@@ -93,7 +93,11 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
 ///
 /// # Panics
 /// When the words are no job, or the worker panics.
-pub fn run_on<E: Engine + 'static>(words: &str, definition: &'static EngineDef, clock: Clock) -> Simulated {
+pub fn run_on<E: EngineType + 'static>(
+    words: &str,
+    definition: &'static EngineDef,
+    clock: Clock,
+) -> Simulated {
     // For what the worker leaves behind, such as its list of miscompares.
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated", beside.path().display());
@@ -109,7 +113,7 @@ pub fn run_on<E: Engine + 'static>(words: &str, definition: &'static EngineDef, 
         index: 0,
         region: &region,
         clock,
-        engine: EngineEntry::of::<E>(),
+        engine: EngineEntry::direct::<E>(),
         messages: &sender,
     };
     let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));

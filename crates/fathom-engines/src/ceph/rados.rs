@@ -5,7 +5,7 @@ use super::objects::Objects;
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
 use crate::net::threads::{Flights, Slot};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -31,7 +31,7 @@ pub(crate) struct Rados {
     names: Vec<CString>,
 }
 
-impl Engine for Rados {
+impl EngineType for Rados {
     const DEFINITION: &'static EngineDef = &engines::rados::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -52,7 +52,9 @@ impl Engine for Rados {
         flights.spins = options.busy_poll;
         Ok(Rados { flights, cluster, names: names.map_err(failed)? })
     }
+}
 
+impl Engine for Rados {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         // Only reads say how much was moved.
         let counted = if io.operation == Operation::Read { 0 } else { io.length };

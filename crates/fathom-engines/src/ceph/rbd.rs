@@ -6,7 +6,7 @@ use super::volume::Volume;
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
 use crate::net::threads::{Flights, Slot};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -32,7 +32,7 @@ pub(crate) struct Rbd {
     remarks: Vec<String>,
 }
 
-impl Engine for Rbd {
+impl EngineType for Rbd {
     const DEFINITION: &'static EngineDef = &engines::rbd::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -63,7 +63,9 @@ impl Engine for Rbd {
         }
         Ok(Rbd { flights, image, remarks })
     }
+}
 
+impl Engine for Rbd {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         // Only reads say how much was moved.
         let counted = if io.operation == Operation::Read { 0 } else { io.length };

@@ -57,7 +57,7 @@ pub fn load(path: &Path) -> Result<&'static EngineDef, String> {
     let functions = open(path).map_err(told)?;
     let definition = definition(name, functions).map_err(told)?;
     loaded::keep(definition).map_err(told)?;
-    let entry = EngineEntry { definition, ..EngineEntry::of::<External>() };
+    let entry = EngineEntry { definition, ..EngineEntry::indirect::<External>() };
     let loaded = Box::leak(Box::new(Loaded { entry, functions }));
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(loaded);
     Ok(definition)

@@ -10,7 +10,7 @@ pub(crate) use library::{PREFIX, entry};
 
 use crate::shared::Immediate;
 use fathom_run::EngineEntry;
-use fathom_run::engine::{Completions, Engine, Io, Queued, REAP_BATCH, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, REAP_BATCH, Setup, SetupError};
 use fathom_run::storage::files::Files;
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
@@ -46,7 +46,7 @@ pub(crate) struct External {
 // SAFETY: the header says that functions of one state are called from one thread at a time, whichever it is.
 unsafe impl Send for External {}
 
-impl Engine for External {
+impl EngineType for External {
     const DEFINITION: &'static EngineDef = &engines::EXTERNAL;
 
     fn definition(entry: &EngineEntry) -> &'static EngineDef {
@@ -82,7 +82,9 @@ impl Engine for External {
             given_up: None,
         })
     }
+}
 
+impl Engine for External {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if let Some(errno) = self.given_up {
@@ -155,7 +157,7 @@ impl Engine for External {
         Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
     }
 
-    fn ends_at_once(&self) -> bool {
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         !self.can(ASYNCHRONOUS)
     }
 

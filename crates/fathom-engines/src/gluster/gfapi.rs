@@ -4,7 +4,7 @@ use super::storage;
 use super::volume::{self, Files, NO_STAT};
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -16,7 +16,7 @@ pub(crate) struct Gfapi {
     files: Files,
 }
 
-impl Engine for Gfapi {
+impl EngineType for Gfapi {
     const DEFINITION: &'static EngineDef = &engines::gfapi::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -29,7 +29,9 @@ impl Engine for Gfapi {
             .map(|files| Gfapi { files })
             .map_err(|Refusal { errno, sentence }| refused(errno, "glfs_open", sentence))
     }
+}
 
+impl Engine for Gfapi {
     fn queue(&mut self, _: u32, io: &Io) -> Queued {
         let Some(file) = self.files.handle(io.file) else { return Queued::Done(-i64::from(libc::EBADF)) };
         let functions = self.files.functions();

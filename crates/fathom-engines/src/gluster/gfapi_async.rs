@@ -5,7 +5,7 @@ use super::volume::{self, Files};
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
 use crate::net::threads::{Flights, Slot};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -21,7 +21,7 @@ pub(crate) struct GfapiAsync {
     files: Files,
 }
 
-impl Engine for GfapiAsync {
+impl EngineType for GfapiAsync {
     const DEFINITION: &'static EngineDef = &engines::gfapi::ASYNCHRONOUS;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -34,7 +34,9 @@ impl Engine for GfapiAsync {
             .map(|files| GfapiAsync { flights: Flights::new(setup.depth, ()), files })
             .map_err(|Refusal { errno, sentence }| refused(errno, "glfs_open", sentence))
     }
+}
 
+impl Engine for GfapiAsync {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let Some(file) = self.files.handle(io.file) else { return Queued::Done(-i64::from(libc::EBADF)) };
         // Reads and writes say how much was moved.

@@ -21,7 +21,7 @@ use crate::net::refusal::Refusal;
 use crate::net::tasks::{Driver, Tasks};
 use client::Client;
 use endpoint::Failure;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::http::{HttpMode, HttpObjectMode};
@@ -45,7 +45,7 @@ pub(crate) struct Http {
     acknowledges_at_once: bool,
 }
 
-impl Engine for Http {
+impl EngineType for Http {
     const DEFINITION: &'static EngineDef = &engines::http::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -75,7 +75,9 @@ impl Engine for Http {
         let acknowledges_at_once = options.http_quickack;
         Ok(Http { tasks, objects: Rc::new(objects), remarks, job, acknowledges_at_once })
     }
+}
 
+impl Engine for Http {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation.is_sync() {
             // An object is kept once its upload is answered.

@@ -11,7 +11,7 @@ mod zones;
 use crate::media::Media;
 use crate::ring::{ARENA, EveryNth, Ring};
 use crate::shared::Said;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::io_uring::CommandType;
@@ -51,7 +51,7 @@ enum Commands {
     Scsi(bsg::Commands),
 }
 
-impl Engine for IoUringCmd {
+impl EngineType for IoUringCmd {
     const DEFINITION: &'static EngineDef = &engines::io_uring_cmd::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -98,7 +98,9 @@ impl Engine for IoUringCmd {
             said: Said::default(),
         })
     }
+}
 
+impl Engine for IoUringCmd {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let expects = std::mem::take(&mut self.expecting[slot as usize]);

@@ -11,7 +11,7 @@ use crate::net::library::refused;
 use crate::net::refusal::Refusal;
 use crate::net::tasks::{Driver, Tasks};
 use chunks::{Chunks, Rules};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -33,7 +33,7 @@ pub(crate) struct Libhdfs {
     job: String,
 }
 
-impl Engine for Libhdfs {
+impl EngineType for Libhdfs {
     const DEFINITION: &'static EngineDef = &engines::libhdfs::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -43,7 +43,9 @@ impl Engine for Libhdfs {
     fn new(setup: &Setup<'_>) -> Result<Libhdfs, SetupError> {
         Libhdfs::open(setup).map_err(|Refusal { errno, sentence }| refused(errno, "connect", sentence))
     }
+}
 
+impl Engine for Libhdfs {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let (file, io) = (Rc::clone(&self.files[io.file as usize]), *io);
         self.tasks.begin(slot, async move {

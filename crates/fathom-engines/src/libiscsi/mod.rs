@@ -9,7 +9,7 @@ mod url;
 
 use crate::net::callbacks::{Ends, Polled};
 use crate::net::library::refused;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -61,7 +61,7 @@ pub(crate) struct Libiscsi {
     write_mode: WriteMode,
 }
 
-impl Engine for Libiscsi {
+impl EngineType for Libiscsi {
     const DEFINITION: &'static EngineDef = &engines::libiscsi::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -102,7 +102,9 @@ impl Engine for Libiscsi {
             write_mode: options.write_mode,
         })
     }
+}
 
+impl Engine for Libiscsi {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let chosen = self.sessions.choose(io.file as usize * self.sessions_of_file, self.sessions_of_file);
         let Some(session) = chosen.and_then(|index| self.sessions.clients[index].as_ref()) else {

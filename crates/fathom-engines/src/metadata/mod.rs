@@ -4,7 +4,7 @@
 mod operation;
 mod requests;
 
-use fathom_run::engine::{Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::storage::Storage;
 use fathom_run::storage::files::{Namespace, Place};
 use fathom_spec::JobSpec;
@@ -63,7 +63,7 @@ pub(crate) struct Names<K> {
     kind: PhantomData<K>,
 }
 
-impl<K: Kind> Engine for Names<K> {
+impl<K: Kind> EngineType for Names<K> {
     const DEFINITION: &'static EngineDef = K::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -89,7 +89,9 @@ impl<K: Kind> Engine for Names<K> {
             kind: PhantomData,
         })
     }
+}
 
+impl<K: Kind> Engine for Names<K> {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         self.last[slot as usize] = io.file;
@@ -116,7 +118,7 @@ impl<K: Kind> Engine for Names<K> {
         self.requests.as_mut().map_or(Ok(()), |requests| requests.reap_within(span, out))
     }
 
-    fn ends_at_once(&self) -> bool {
+    fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         self.requests.is_none()
     }
 

@@ -13,7 +13,7 @@ mod wire;
 
 use crate::net::socket::Address;
 use connection::{Broken, Connection, HANDSHAKE_LIMIT, InFlight, Listener, slot_of};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -79,7 +79,7 @@ pub(crate) struct Nbd {
     remarks: Vec<String>,
 }
 
-impl Engine for Nbd {
+impl EngineType for Nbd {
     const DEFINITION: &'static EngineDef = &engines::nbd::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -131,7 +131,9 @@ impl Engine for Nbd {
             remarks: first_remarks(setup),
         })
     }
+}
 
+impl Engine for Nbd {
     #[inline]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let (command, flags, length) = match io.operation {

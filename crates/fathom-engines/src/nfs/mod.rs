@@ -9,7 +9,7 @@ mod storage;
 use crate::net::callbacks::{Client, Ends, Polled};
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
@@ -93,7 +93,7 @@ pub(crate) struct Nfs {
     queued: u32,
 }
 
-impl Engine for Nfs {
+impl EngineType for Nfs {
     const DEFINITION: &'static EngineDef = &engines::nfs::DEFINITION;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
@@ -124,7 +124,9 @@ impl Engine for Nfs {
         };
         Ok(Nfs { slots: (0..count as u32).map(slot).collect(), connections, paths, flags, queued: 0 })
     }
+}
 
+impl Engine for Nfs {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation == Operation::Trim {
             return self.refuse(slot, libc::EOPNOTSUPP, "NFS 3 has no trims");

@@ -2,7 +2,7 @@
 
 use super::Memory;
 use crate::media::Media;
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct DevDax(Memory);
 
-impl Engine for DevDax {
+impl EngineType for DevDax {
     const DEFINITION: &'static EngineDef = &engines::persistent::DEV_DAX;
 
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
@@ -25,7 +25,9 @@ impl Engine for DevDax {
             |path: &str| number(Path::new(path), "align").map_err(|errno| SetupError::new(errno, "stat"));
         Memory::map(setup, |file| unit(&file.name).map(|unit| unit.max(1))).map(DevDax)
     }
+}
 
+impl Engine for DevDax {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         Queued::Done(self.0.perform(io))

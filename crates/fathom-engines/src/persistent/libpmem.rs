@@ -2,7 +2,7 @@
 //! processor's own.
 
 use super::Memory;
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, SyncKind};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
@@ -10,7 +10,7 @@ use fathom_sys::memory::page_size;
 
 pub(crate) struct Libpmem(Memory);
 
-impl Engine for Libpmem {
+impl EngineType for Libpmem {
     const DEFINITION: &'static EngineDef = &engines::persistent::LIBPMEM;
 
     fn new(setup: &Setup<'_>) -> Result<Libpmem, SetupError> {
@@ -22,7 +22,9 @@ impl Engine for Libpmem {
         }
         Memory::map(setup, |_| Ok(page_size() as u64)).map(Libpmem)
     }
+}
 
+impl Engine for Libpmem {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         Queued::Done(self.0.perform(io))

@@ -11,7 +11,7 @@ mod wire;
 
 use connection::{Connection, LONGEST_WAIT, MESSAGE_RECEIVED, MESSAGE_SENT, Waited};
 use course::{Course, Role};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_run::storage::Storage;
@@ -109,9 +109,8 @@ pub(crate) struct Rdma {
     looks: u32,
 }
 
-impl Engine for Rdma {
+impl EngineType for Rdma {
     const DEFINITION: &'static EngineDef = &engines::rdma::DEFINITION;
-    const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
         let job = job.clone();
@@ -146,6 +145,12 @@ impl Engine for Rdma {
             is_left: false,
             looks: 0,
         })
+    }
+}
+
+impl Engine for Rdma {
+    fn waits_for_peers(&self) -> bool {
+        true
     }
 
     /// All loops go over one connection: blocks of the next one may be on their way while the last ones of this one are.

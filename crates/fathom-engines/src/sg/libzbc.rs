@@ -3,7 +3,7 @@
 
 use super::{Options, Sg, look_at_disk, zoned};
 use crate::media::Media;
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::{FileEntry, FileError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// The engine.
 pub(crate) struct Libzbc(Sg);
 
-impl Engine for Libzbc {
+impl EngineType for Libzbc {
     const DEFINITION: &'static EngineDef = &engines::libzbc::DEFINITION;
 
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
@@ -29,7 +29,9 @@ impl Engine for Libzbc {
         let options = Options { mode, read_flags: 0, write_flags: 0, flags: 0, is_far: true };
         Sg::open(setup, options, None).map(Libzbc)
     }
+}
 
+impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation == Operation::Trim {

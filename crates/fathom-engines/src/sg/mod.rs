@@ -10,7 +10,7 @@ pub(crate) use libzbc::Libzbc;
 
 use crate::media::Media;
 use commands::{Command, UNMAP_LIST};
-use fathom_run::engine::{Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
@@ -63,7 +63,7 @@ struct Stream {
     opened: Option<OwnedFd>,
 }
 
-impl Engine for Sg {
+impl EngineType for Sg {
     const DEFINITION: &'static EngineDef = &engines::sg::DEFINITION;
 
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
@@ -83,7 +83,9 @@ impl Engine for Sg {
         };
         Sg::open(setup, chosen, streams.then_some(options.stream_id))
     }
+}
 
+impl Engine for Sg {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         Queued::Done(match io.operation {

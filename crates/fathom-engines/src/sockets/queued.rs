@@ -6,7 +6,7 @@
 
 use super::endpoint::{LONGEST_WAIT, Opened, peers};
 use super::transfer::{Side, without_data};
-use fathom_run::engine::{Completions, Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::storage::Storage;
 use fathom_run::unit::Operation;
@@ -114,9 +114,8 @@ pub(crate) struct NetUring {
     queued: u32,
 }
 
-impl Engine for NetUring {
+impl EngineType for NetUring {
     const DEFINITION: &'static EngineDef = &engines::net::QUEUED;
-    const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
         peers(job)
@@ -146,6 +145,12 @@ impl Engine for NetUring {
             ended: VecDeque::with_capacity(depth),
             queued: 0,
         })
+    }
+}
+
+impl Engine for NetUring {
+    fn waits_for_peers(&self) -> bool {
+        true
     }
 
     /// All loops go over the same connections: blocks of the next one may be on their way while the last ones of this one are.

@@ -2,7 +2,7 @@
 
 use super::endpoint::peers;
 use super::transfer::{Side, without_data};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::storage::Storage;
 use fathom_run::unit::Operation;
@@ -42,9 +42,8 @@ struct Progress {
     held: usize,
 }
 
-impl Engine for NetSplice {
+impl EngineType for NetSplice {
     const DEFINITION: &'static EngineDef = &engines::net::SPLICED;
-    const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
         peers(job)
@@ -65,6 +64,12 @@ impl Engine for NetSplice {
             pingpong,
             progress: Progress::default(),
         })
+    }
+}
+
+impl Engine for NetSplice {
+    fn waits_for_peers(&self) -> bool {
+        true
     }
 
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {

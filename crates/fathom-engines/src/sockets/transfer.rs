@@ -2,7 +2,7 @@
 
 use super::endpoint::{Opened, peers};
 use super::wire::{GOODBYE, HELLO};
-use fathom_run::engine::{Engine, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::storage::Storage;
 use fathom_run::storage::nowhere::Nowhere;
@@ -201,9 +201,8 @@ pub(crate) struct Net {
     exchange: Exchange,
 }
 
-impl Engine for Net {
+impl EngineType for Net {
     const DEFINITION: &'static EngineDef = &engines::net::DEFINITION;
-    const WAITS_FOR_PEERS: bool = true;
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {
         peers(job)
@@ -215,6 +214,12 @@ impl Engine for Net {
         let flags = if course.datagrams { libc::MSG_TRUNC } else { libc::MSG_WAITALL };
         let pingpong = course.options.pingpong;
         Ok(Net { flags, pingpong, exchange: Exchange::default(), side })
+    }
+}
+
+impl Engine for Net {
+    fn waits_for_peers(&self) -> bool {
+        true
     }
 
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {

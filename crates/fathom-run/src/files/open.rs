@@ -122,9 +122,9 @@ impl OpenFiles {
     }
 
     /// Makes what was written to an open file durable, by its engine or its storage; nothing to do for one that is closed.
-    pub(crate) fn sync<E: Engine>(
+    pub(crate) fn sync(
         &mut self,
-        engine: &mut E,
+        engine: &mut dyn Engine,
         index: usize,
         kind: SyncKind,
     ) -> Result<(), Errno> {

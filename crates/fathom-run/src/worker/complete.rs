@@ -1,8 +1,7 @@
 //! What became of an I/O: counted, gone on with, tolerated, or the end of the job.
 
-use super::Worker;
+use super::{Loop, Worker};
 use crate::cause::{self, Cause};
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
 use crate::zones::geometry;
@@ -22,7 +21,7 @@ pub(super) enum After {
     GoOn,
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Takes a result. `now` is the tick of the reap.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
@@ -35,7 +34,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.record(slot, unit, direction, now);
                 After::Free
             }
-            _ => self.complete_unusual(slot, result, now),
+            _ => self.any().complete_unusual(slot, result, now),
         }
     }
 
@@ -60,7 +59,7 @@ impl<E: Engine> Worker<'_, E> {
         } else if lat < self.short_latency_ns[direction] {
             self.record_chosen(samples, slat, clat, lat);
         } else {
-            self.record_unusual(slot, unit, direction, now);
+            self.any().record_unusual(slot, unit, direction, now);
         }
     }
 
@@ -82,7 +81,9 @@ impl<E: Engine> Worker<'_, E> {
             self.samples.record_distribution(clat);
         }
     }
+}
 
+impl Worker<'_> {
     /// Long latencies, and jobs that follow the ends of their I/Os.
     #[inline(never)]
     fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
@@ -152,7 +153,7 @@ impl<E: Engine> Worker<'_, E> {
     #[inline(never)]
     fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
         let unit = &self.units[slot as usize];
-        if E::WAITS_FOR_PEERS && result == -i64::from(libc::ECANCELED) {
+        if result == -i64::from(libc::ECANCELED) && self.engine.waits_for_peers() {
             self.give_up_waiting(slot, now);
             return After::Free;
         }
@@ -411,6 +412,7 @@ impl<E: Engine> Worker<'_, E> {
     #[cold]
     pub(super) fn engine_failed(&mut self, call: &str, errno: Errno) {
         self.stopping = true;
-        self.context.fail_in_words(errno, &cause::line_of_engine(E::DEFINITION.name, call, errno));
+        self.context
+            .fail_in_words(errno, &cause::line_of_engine(self.context.engine.definition.name, call, errno));
     }
 }

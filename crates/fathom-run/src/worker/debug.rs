@@ -1,7 +1,6 @@
 //! `--debug`: a line for each event of a class, for whoever looks into a run. Runs without it pay nothing.
 
 use super::{Worker, WorkerContext};
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::region::Stage;
 use crate::unit::Unit;
@@ -29,7 +28,7 @@ impl WorkerContext<'_> {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// `--debug=io`: an I/O was aimed, is described to the engine, and handed over.
     pub(super) fn tell_of_begin(&self, unit: &Unit) {
         if self.tells_of_ios {

@@ -1,10 +1,10 @@
 //! What the worker issues next.
 
-use super::Worker;
 use super::budget::AfterPass;
 use super::gates::Gate;
 use super::sources::verifier::Begun;
-use crate::engine::{Engine, Io};
+use super::{Loop, Worker};
+use crate::engine::Io;
 use crate::storage::Handle;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
@@ -28,7 +28,7 @@ pub(super) enum Next {
     End,
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
     /// The next I/O where nothing but the pass over the files decides on it; `None` asks
     /// [`next`](Worker::next).
     #[inline(always)]
@@ -41,6 +41,40 @@ impl<E: Engine> Worker<'_, E> {
         Some(target)
     }
 
+    /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
+    #[inline(always)]
+    pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
+        unit.aim(target, start);
+        let priority = if self.prepares_more { self.any().prepare_more(slot, target) } else { 0 };
+        Io {
+            operation: target.direction.into(),
+            file: target.file,
+            handle: self.handles.get(target.file as usize).copied().unwrap_or(Handle::NONE),
+            buffer: self.buffer(slot),
+            length: target.length,
+            offset: target.offset,
+            priority,
+        }
+    }
+
+    /// The buffer of a slot.
+    #[inline(always)]
+    pub(super) fn buffer(&self, slot: u32) -> *mut u8 {
+        // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
+        unsafe { self.arena.address().add(slot as usize * self.buffer_stride) }
+    }
+
+    /// Counts a unit that is being handed over, at the depth reached with it.
+    #[inline(always)]
+    pub(super) fn count_issue(&self, unit: &Unit, depth: u32) {
+        bump(&self.samples.depth_map[depth_bucket(depth)], 1);
+        if let Some(direction) = unit.direction() {
+            bump(&self.samples.directions[direction].issued, 1);
+        }
+    }
+}
+
+impl Worker<'_> {
     /// Decides on the next I/O. `now` is a recent tick.
     #[inline(never)]
     pub(super) fn next(&mut self, now: u64) -> Next {
@@ -69,7 +103,7 @@ impl<E: Engine> Worker<'_, E> {
             log.end_pass(&self.files);
         }
         // Each loop has connections of its own.
-        if E::WAITS_FOR_PEERS && after == AfterPass::NextLoop && !self.meet() {
+        if after == AfterPass::NextLoop && self.engine.waits_for_peers() && !self.meet() {
             self.stopping = true;
             return false;
         }
@@ -267,22 +301,6 @@ impl<E: Engine> Worker<'_, E> {
         next
     }
 
-    /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
-    #[inline(always)]
-    pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        unit.aim(target, start);
-        let priority = if self.prepares_more { self.prepare_more(slot, target) } else { 0 };
-        Io {
-            operation: target.direction.into(),
-            file: target.file,
-            handle: self.handles.get(target.file as usize).copied().unwrap_or(Handle::NONE),
-            buffer: self.buffer(slot),
-            length: target.length,
-            offset: target.offset,
-            priority,
-        }
-    }
-
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
@@ -369,22 +387,6 @@ impl<E: Engine> Worker<'_, E> {
             length: unit.length() - done,
             offset: unit.offset() + u64::from(done),
             priority: self.features.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit)),
-        }
-    }
-
-    /// The buffer of a slot.
-    #[inline(always)]
-    pub(super) fn buffer(&self, slot: u32) -> *mut u8 {
-        // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
-        unsafe { self.arena.address().add(slot as usize * self.buffer_stride) }
-    }
-
-    /// Counts a unit that is being handed over, at the depth reached with it.
-    #[inline(always)]
-    pub(super) fn count_issue(&self, unit: &Unit, depth: u32) {
-        bump(&self.samples.depth_map[depth_bucket(depth)], 1);
-        if let Some(direction) = unit.direction() {
-            bump(&self.samples.directions[direction].issued, 1);
         }
     }
 }

@@ -21,7 +21,7 @@ mod setup;
 mod sources;
 
 use crate::cause::Cause;
-use crate::engine::{Completions, Engine};
+use crate::engine::{Completions, Engine, EngineType};
 use crate::entry::EngineEntry;
 use crate::exhausted;
 use crate::files::FileError;
@@ -128,27 +128,45 @@ impl<'a> WorkerContext<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GivenUp;
 
-/// Runs a worker from beginning to end with one engine.
-pub fn run<E: Engine>(context: &WorkerContext<'_>) {
+/// Runs a worker from beginning to end, by a loop that is compiled for this engine.
+pub fn run<E: EngineType + 'static>(context: &WorkerContext<'_>) {
+    enter(context);
+    if let Ok(worker) = setup::set_up::<E>(context) {
+        conduct(context, worker);
+    }
+    context.set_stage(Stage::Ended);
+}
+
+/// The same by the one loop that calls any engine through a pointer.
+pub fn run_indirectly<E: EngineType + 'static>(context: &WorkerContext<'_>) {
+    enter(context);
+    if let Ok(worker) = setup::set_up::<E>(context) {
+        conduct::<dyn Engine>(context, worker);
+    }
+    context.set_stage(Stage::Ended);
+}
+
+fn enter(context: &WorkerContext<'_>) {
     let block = context.block();
     block.pid.store(fathom_sys::process::own_pid(), Relaxed);
     block.thread_id.store(fathom_sys::process::own_thread_id(), Relaxed);
     context.set_stage(Stage::SettingUp);
+}
+
+/// From the start gate to the end.
+fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_, E>>) {
     // Descriptors and buffers are given back only when nothing is in flight. Clones that are threads share one table of
     // descriptors and one address space: what a panic left in flight would reach the file, or the memory, of whoever
     // gets the same number or address next.
-    if let Ok(worker) = setup::set_up::<E>(context) {
-        let mut worker = ManuallyDrop::new(worker);
-        context.set_stage(Stage::Ready);
-        if wait_for_start(context) && worker.targets_are_free() && worker.meet() {
-            worker.run();
-        }
-        worker.close();
-        if worker.in_flight == 0 {
-            drop(ManuallyDrop::into_inner(worker));
-        }
+    let mut worker = ManuallyDrop::new(worker);
+    context.set_stage(Stage::Ready);
+    if wait_for_start(context) && worker.any().targets_are_free() && worker.any().meet() {
+        worker.run();
     }
-    context.set_stage(Stage::Ended);
+    worker.any().close();
+    if worker.in_flight == 0 {
+        drop(ManuallyDrop::into_inner(worker));
+    }
 }
 
 /// A look at the targets that is no older than this counts at the start.
@@ -198,15 +216,15 @@ impl Recording {
     }
 }
 
-/// The state of a running worker.
-struct Worker<'a, E> {
+/// The state of a running worker. What is done for every I/O is compiled for each engine, as a method of `Worker<'_, E>`; all else is
+/// compiled once, as one of `Worker<'_>`, which [`any`](Worker::any) gives.
+struct Worker<'a, E: ?Sized = dyn Engine> {
     context: WorkerContext<'a>,
     plan: &'a WorkerPlan,
     block: &'a WorkerBlock,
     samples: &'a WorkerSamples,
     units: &'a [Unit],
     clock: Clock,
-    engine: E,
     files: OpenFiles,
     arena: Arena,
     /// Memory that nobody else can have meanwhile (`lockmem`).
@@ -248,13 +266,41 @@ struct Worker<'a, E> {
     /// It has said that others have not done their part.
     has_given_up_waiting: bool,
     completions: Option<Box<Completions>>,
+    /// Last, so that a worker with any engine is also one with a `dyn Engine`.
+    engine: E,
 }
 
-impl<E: Engine> Worker<'_, E> {
+/// What the loop is compiled for: an engine, or any of them behind a pointer.
+trait Loop: Engine {
+    /// The same worker, whatever its engine.
+    fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a>;
+}
+
+impl<E: Engine + 'static> Loop for E {
+    fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a> {
+        worker
+    }
+}
+
+impl Loop for dyn Engine {
+    fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a> {
+        worker
+    }
+}
+
+impl<'a, E: Loop + ?Sized> Worker<'a, E> {
+    /// For what is not done for every I/O.
+    #[inline(always)]
+    fn any(&mut self) -> &mut Worker<'a> {
+        E::erase(self)
+    }
+}
+
+impl<E: Loop + ?Sized> Worker<'_, E> {
     fn run(&mut self) {
         let surroundings = Surroundings::look(self.plan.subjob == 0);
         let usage_before = Usage::of_thread();
-        self.begin();
+        self.any().begin();
         let is_synced = match self.features.verifier.is_some() {
             true => self.run_passes(),
             false => {
@@ -262,15 +308,15 @@ impl<E: Engine> Worker<'_, E> {
                 false
             }
         };
-        self.close_arrivals();
-        self.save_triggered_state();
-        self.leave_zones();
+        self.any().close_arrivals();
+        self.any().save_triggered_state();
+        self.any().leave_zones();
         // Data that is not yet safe is not yet written: the final sync belongs to the run time.
         if !is_synced {
-            self.final_sync();
+            self.any().final_sync();
         }
-        self.close_ledger();
-        self.look_at_unwritten();
+        self.any().close_ledger();
+        self.any().look_at_unwritten();
         let end_ns = self.clock.monotonic_ns();
         self.block.end_ns.store(end_ns, Relaxed);
         if let Some(log) = &self.features.log {
@@ -279,10 +325,21 @@ impl<E: Engine> Worker<'_, E> {
         if let Some(log) = &mut self.features.issue_log {
             log.end(&self.files);
         }
-        self.store_usage(Usage::of_thread().since(usage_before));
+        self.any().store_usage(Usage::of_thread().since(usage_before));
         surroundings.store(&self.block.surroundings);
     }
 
+    /// Runs until there is nothing more to issue, and everything issued has ended.
+    fn run_engine(&mut self) {
+        if !self.recording.submission {
+            self.run_synchronous();
+        } else {
+            self.run_queued();
+        }
+    }
+}
+
+impl Worker<'_> {
     /// After a wait the targets are looked at again: one of them may be in use by now.
     fn targets_are_free(&mut self) -> bool {
         if self.files.since_check() < CHECKED_LATELY {
@@ -304,15 +361,6 @@ impl<E: Engine> Worker<'_, E> {
                 files::report(&context, &error);
                 false
             }
-        }
-    }
-
-    /// Runs until there is nothing more to issue, and everything issued has ended.
-    fn run_engine(&mut self) {
-        if self.engine.ends_at_once() {
-            self.run_synchronous();
-        } else {
-            self.run_queued();
         }
     }
 
@@ -462,7 +510,7 @@ impl<E: Engine> Worker<'_, E> {
     }
 
     fn close(&mut self) {
-        if E::MAY_BE_OVER {
+        if self.engine.may_be_over() {
             self.context.set_stage(Stage::PostRun);
             self.engine.end();
         }

@@ -17,7 +17,7 @@ use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
 use super::{GivenUp, Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
-use crate::engine::{Engine, OpenFile, Setup};
+use crate::engine::{Engine, EngineType, OpenFile, Setup, SetupError};
 use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
@@ -29,66 +29,38 @@ use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
 use crate::targets::{Region as TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
+use fathom_spec::engines::EngineDef;
 use fathom_spec::options::time::ClockSource;
 use fathom_stats::samples::SHORT_NS;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
+use fathom_sys::memory::Mapping;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate.
-pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worker<'a, E>, GivenUp> {
+/// Brings a worker to the start gate. Compiled for each engine, so that what need not know it is elsewhere.
+pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<Box<Worker<'a, E>>, GivenUp> {
     let plan = context.worker_plan();
     let definition = E::definition(&context.engine);
-    placement::apply(context)?;
-    commands::before(context)?;
-    let locked_memory = arena::lock_memory(context)?;
-    let seeds = plan.seeds.clone();
-    let files = files_of::<E>(context)?;
-    let clock = chosen_clock(plan, context.clock);
-    let arena = Arena::of(context, definition.moves_data())?;
-    let mut payload = content(context, &seeds, &files)?;
-    if definition.moves_data() && plan.writes_data() {
-        fill_buffers(&mut payload, &arena, plan.depth as usize);
-    }
-    let mut engine: E = engine(context, &setup_of(context, &files, &arena))?;
-    pass_on_remarks(context, &mut engine);
-    let regions = regions(plan, &files);
-    let targets = Targets::new(plan.target_plan.clone(), &regions, seeds.clone());
-    tell_of_set_up(context, &files, &arena, &regions);
-    let verifier = Verifier::of(context, &seeds, &targets, &files)?;
-    let budget = budget(context, &files, &regions)?;
-    context.block().set_features(&engine.features());
-    let recording = recording(plan, &engine);
-    let latency_limit_ns = plan.latency.limits_ns;
-    let features = Features {
-        timed: Timed::of(context, clock)?.map(Box::new),
-        issue_log: IssueLog::of(context, clock).map(Box::new),
-        pace: Pace::of(plan, clock).map(Box::new),
-        syncs: SyncRules::of(&plan.syncs).map(Box::new),
-        ranges: Ranges::of(plan).map(Box::new),
-        verifier: verifier.map(Box::new),
-        command_priority: CommandPriority::of(context, &seeds).map(Box::new),
-        flow: Flow::of(context, clock).map(Box::new),
-        admission: Admission::of(context, files.list.len()).map(Box::new),
-        log: Recorder::of(context, clock).map(Box::new),
-        latency_search: plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth))),
-        zones: ZonedWork::of(context, &files)?,
-    };
+    let Ground { locked_memory, files, clock, arena, payload } = prepare_ground(context, definition)?;
+    let mut engine: E = E::new(&setup_of(context, &files, &arena))
+        .map_err(|error| engine_refused(context, definition, &error))?;
+    let recording = take_in(context, &mut engine, definition);
+    let Work { targets, budget, features } = prepare_work(context, &files, &arena, clock)?;
     let needs = features.needs();
     let refreshes_payload = definition.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
     let has_followers = needs.ends || tells_of_ios;
+    let latency_limit_ns = plan.latency.limits_ns;
     let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
-    Ok(Worker {
+    Ok(Box::new(Worker {
         context: *context,
         plan,
         block: context.block(),
         samples: &context.block().samples,
         units: context.region.units(context.index),
         clock,
-        engine,
         buffer_stride: arena.stride,
         arena,
         _locked_memory: locked_memory,
@@ -114,7 +86,68 @@ pub(super) fn set_up<'a, E: Engine>(context: &WorkerContext<'a>) -> Result<Worke
         has_given_up_waiting: false,
         completions: Some(Box::default()),
         files,
-    })
+        engine,
+    }))
+}
+
+/// What a worker has before its engine: memory, files, and what they hold.
+struct Ground {
+    locked_memory: Option<Mapping>,
+    files: OpenFiles,
+    clock: Clock,
+    arena: Arena,
+    payload: Payload,
+}
+
+fn prepare_ground(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<Ground, GivenUp> {
+    let plan = context.worker_plan();
+    placement::apply(context)?;
+    commands::before(context)?;
+    let locked_memory = arena::lock_memory(context)?;
+    let files = files_of(context, definition)?;
+    let clock = chosen_clock(plan, context.clock);
+    let arena = Arena::of(context, definition.moves_data())?;
+    let mut payload = content(context, &plan.seeds, &files)?;
+    if definition.moves_data() && plan.writes_data() {
+        fill_buffers(&mut payload, &arena, plan.depth as usize);
+    }
+    Ok(Ground { locked_memory, files, clock, arena, payload })
+}
+
+/// What a worker is to do, once its engine is there.
+struct Work<'a> {
+    targets: Targets,
+    budget: Budget,
+    features: Features<'a>,
+}
+
+fn prepare_work<'a>(
+    context: &WorkerContext<'a>,
+    files: &OpenFiles,
+    arena: &Arena,
+    clock: Clock,
+) -> Result<Work<'a>, GivenUp> {
+    let plan = context.worker_plan();
+    let regions = regions(plan, files);
+    let targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
+    tell_of_set_up(context, files, arena, &regions);
+    let verifier = Verifier::of(context, &plan.seeds, &targets, files)?;
+    let budget = budget(context, files, &regions)?;
+    let features = Features {
+        timed: Timed::of(context, clock)?.map(Box::new),
+        issue_log: IssueLog::of(context, clock).map(Box::new),
+        pace: Pace::of(plan, clock).map(Box::new),
+        syncs: SyncRules::of(&plan.syncs).map(Box::new),
+        ranges: Ranges::of(plan).map(Box::new),
+        verifier: verifier.map(Box::new),
+        command_priority: CommandPriority::of(context, &plan.seeds).map(Box::new),
+        flow: Flow::of(context, clock).map(Box::new),
+        admission: Admission::of(context, files.list.len()).map(Box::new),
+        log: Recorder::of(context, clock).map(Box::new),
+        latency_search: plan.latency.search.map(|wanted| Box::new(LatencySearch::new(wanted, plan.depth))),
+        zones: ZonedWork::of(context, files)?,
+    };
+    Ok(Work { targets, budget, features })
 }
 
 /// What the engine may know.
@@ -156,21 +189,21 @@ fn budget(
 }
 
 /// The files, and a word on the depth: when they are there, but before a job lays them out itself.
-fn files_of<E: Engine>(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
+fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
-        tell_of_depth::<E>(context);
+        tell_of_depth(context, definition);
     }
     let files = files::open(context)?;
     if !lays_out {
-        tell_of_depth::<E>(context);
+        tell_of_depth(context, definition);
     }
     Ok(files)
 }
 
 /// A depth that the engine cannot have.
-fn tell_of_depth<E: Engine>(context: &WorkerContext<'_>) {
-    let is_capped = context.worker_plan().queue.is_deep && E::definition(&context.engine).synchronous;
+fn tell_of_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
+    let is_capped = context.worker_plan().queue.is_deep && definition.synchronous;
     if is_capped {
         context.messages.send(&Message::Output(
             "note: both iodepth >= 1 and synchronous I/O engine are selected, queue depth will be capped at 1".to_owned(),
@@ -191,23 +224,25 @@ fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
     files.list.iter().zip(files.entries()).map(region).collect()
 }
 
-/// The engine; why there is none is reported and stored.
-fn engine<E: Engine>(context: &WorkerContext<'_>, setup: &Setup<'_>) -> Result<E, GivenUp> {
-    match E::new(setup) {
-        Ok(engine) => Ok(engine),
-        Err(error) => {
-            if !error.advice.is_empty() {
-                let name = &context.worker_plan().name;
-                context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
-            }
-            let line = cause::line_of_engine(E::definition(&context.engine).name, error.call, error.errno);
-            Err(context.fail_in_words(error.errno, &line))
-        }
+/// There is no engine: why is reported and stored.
+fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &SetupError) -> GivenUp {
+    if !error.advice.is_empty() {
+        let name = &context.worker_plan().name;
+        context.messages.send(&Message::Error(format!("fathom: job {name}: {}", error.advice)));
     }
+    let line = cause::line_of_engine(definition.name, error.call, error.errno);
+    context.fail_in_words(error.errno, &line)
+}
+
+/// What the engine has to say of itself, and what can be recorded of its I/Os.
+fn take_in(context: &WorkerContext<'_>, engine: &mut dyn Engine, definition: &EngineDef) -> Recording {
+    pass_on_remarks(context, engine);
+    context.block().set_features(&engine.features());
+    recording(context.worker_plan(), engine, definition)
 }
 
 /// What the engine has to say.
-pub(super) fn pass_on_remarks<E: Engine>(context: &WorkerContext<'_>, engine: &mut E) {
+pub(super) fn pass_on_remarks(context: &WorkerContext<'_>, engine: &mut dyn Engine) {
     engine.remarks().into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
 }
 
@@ -299,16 +334,17 @@ fn fill_buffers(payload: &mut Payload, arena: &Arena, count: usize) {
     }
 }
 
-fn recording<E: Engine>(plan: &WorkerPlan, engine: &E) -> Recording {
+fn recording(plan: &WorkerPlan, engine: &dyn Engine, definition: &EngineDef) -> Recording {
+    let submission = !engine.ends_at_once(definition);
     let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
     Recording {
-        slat: slat.at_all && !engine.ends_at_once(),
+        slat: slat.at_all && submission,
         clat: clat.at_all,
         lat: lat.at_all,
         slat_bins: slat.bins,
         clat_bins: clat.bins,
         lat_bins: lat.bins,
         batches: engine.counts_batches(),
-        submission: !engine.ends_at_once(),
+        submission,
     }
 }

@@ -4,7 +4,6 @@
 //! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
 //! waited for, so that a window is judged by I/Os of its own depth only.
 
-use crate::engine::Engine;
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
 use crate::worker::Worker;
@@ -184,7 +183,7 @@ impl LatencySearch {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Goes on with the search, if there is one: when it has to be looked at again, monotonic ns.
     pub(in crate::worker) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.features.latency_search.take()?;

@@ -1,7 +1,6 @@
 //! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
 //! barrier.
 
-use crate::engine::Engine;
 use crate::logs::Event;
 use crate::storage::Handle;
 use crate::storage::files::locks::{Attempt, FileLocks};
@@ -93,7 +92,7 @@ impl<'a> Admission<'a> {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Lets an I/O through, or holds it back and says until when to wait.
     pub(in crate::worker) fn admit(&mut self, next: Next, now: u64) -> Next {
         let Next::Io(target) = next else { return next };

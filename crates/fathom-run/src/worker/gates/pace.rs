@@ -1,7 +1,6 @@
 //! Rates, minimum rates and think times: what holds I/O back.
 
 use crate::cause::Cause;
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
 use crate::plan::model::pace::{MinimumRates, RateRule, ThinkTimePlan};
@@ -230,7 +229,7 @@ impl Minimum {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Sleeps until a tick, an order of the supervisor, or the next event; returns the tick after it.
     #[cold]
     pub(in crate::worker) fn wait_until(&mut self, until: u64) -> u64 {

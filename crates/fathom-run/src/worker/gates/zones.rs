@@ -1,7 +1,6 @@
 //! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
 
 use crate::cause::{self, Cause};
-use crate::engine::Engine;
 use crate::files::open::OpenFiles;
 use crate::files::{FileEntry, FileKind};
 use crate::message::Message;
@@ -132,7 +131,7 @@ fn target_of(unit: &Unit) -> Option<Target> {
     Some(Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction })
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Takes the I/O whose zone was not ready.
     pub(in crate::worker) fn take_held_by_zone(&mut self) -> Option<Target> {
         self.features.zones.as_mut().and_then(|zones| zones.held.take())

@@ -1,12 +1,12 @@
 //! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
 
-use crate::engine::{Engine, Io, Queued};
+use crate::engine::Queued;
 use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
-use crate::worker::Worker;
 use crate::worker::complete::After;
 use crate::worker::issue::Next;
+use crate::worker::{Loop, Worker};
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_sys::Errno;
 use std::time::Duration;
@@ -42,18 +42,18 @@ struct Batching {
     tops_up: bool,
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
     pub(in crate::worker) fn run_queued(&mut self) {
-        let mut batching = self.batching();
+        let mut batching = self.any().batching();
         let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize) };
         let alone = batching.submit == 1;
         let mut now = self.clock.ticks();
         let mut ended = false;
         while !ended {
             if now >= self.next_event {
-                self.handle_event(now);
-                batching.limit = self.issue_limit();
+                self.any().handle_event(now);
+                batching.limit = self.any().issue_limit();
             }
             if self.stopping || self.block.should_stop() {
                 break;
@@ -65,11 +65,11 @@ impl<E: Engine> Worker<'_, E> {
             for _ in 0..room {
                 match self.next_in_pass() {
                     Some(target) => now = self.queue_io(target, &mut pending, now, alone),
-                    None => match self.next(now) {
+                    None => match self.any().next(now) {
                         Next::Io(target) => now = self.queue_io(target, &mut pending, now, alone),
-                        Next::ZoneReset(target) => now = self.queue_zone_reset(target, &mut pending),
+                        Next::ZoneReset(target) => now = self.any().queue_zone_reset(target, &mut pending),
                         Next::Sync(operation, file) => {
-                            now = self.queue_sync(operation, file, &mut pending, now)
+                            now = self.any().queue_sync(operation, file, &mut pending, now)
                         }
                         next @ (Next::Wait(_) | Next::WaitForEnd) => {
                             wait = Some(next);
@@ -96,30 +96,12 @@ impl<E: Engine> Worker<'_, E> {
                 continue;
             }
             now = match wait {
-                Some(Next::Wait(until)) => self.reap_or_wait(until, &batching, &mut pending),
-                Some(_) => self.reap_one(&batching, &mut pending),
+                Some(Next::Wait(until)) => self.any().reap_or_wait(until, &batching, &mut pending),
+                Some(_) => self.any().reap_one(&batching, &mut pending),
                 None => self.reap_down(&batching, &mut pending, now),
             };
         }
-        self.drain(&batching, &mut pending);
-    }
-
-    /// How many I/Os may be in flight: the depth, or what the search for one says.
-    fn issue_limit(&self) -> u32 {
-        match &self.features.latency_search {
-            None => self.plan.depth,
-            // The search begins after the ramp, at a depth of one.
-            Some(_) if self.ramp.is_some() => 1,
-            Some(search) => search.issue_limit(),
-        }
-    }
-
-    fn batching(&self) -> Batching {
-        let QueuePlan { submit, complete_min, complete_max, low, tops_up, .. } = self.plan.queue;
-        let depth = self.plan.depth;
-        // While a depth is searched for, its limit is looked at before each I/O.
-        let tops_up = tops_up && self.features.latency_search.is_none();
-        Batching { depth, limit: depth, submit, complete_min, complete_max, low, tops_up }
+        self.any().drain(&batching, &mut pending);
     }
 
     #[inline(always)]
@@ -128,38 +110,13 @@ impl<E: Engine> Worker<'_, E> {
         let slot = self.free.pop().unwrap_or(0);
         let unit = &self.units[slot as usize];
         let io = self.prepare_io(slot, unit, target, now);
-        if !alone || !pending.slots.is_empty() {
-            return self.queue_prepared(slot, &io, pending, now);
-        }
         match self.engine.queue(slot, &io) {
-            Queued::Pending => self.commit_one(slot, unit, pending),
-            Queued::Done(result) => self.ended_at_once(slot, result, pending),
-        }
-    }
-
-    fn queue_sync(&mut self, operation: Operation, file: u32, pending: &mut Pending, now: u64) -> u64 {
-        let slot = self.free.pop().unwrap_or(0);
-        let io = self.prepare_sync(slot, operation, file, now);
-        self.queue_prepared(slot, &io, pending, now)
-    }
-
-    /// Resets a zone at once, in place of a trim.
-    fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
-        let slot = self.free.pop().unwrap_or(0);
-        let start = self.clock.ticks();
-        self.prepare_io(slot, &self.units[slot as usize], target, start);
-        let result = self.reset_zone(target);
-        self.ended_at_once(slot, result, pending)
-    }
-
-    #[inline(never)]
-    fn queue_prepared(&mut self, slot: u32, io: &Io, pending: &mut Pending, now: u64) -> u64 {
-        match self.engine.queue(slot, io) {
+            Queued::Pending if alone && pending.slots.is_empty() => self.commit_one(slot, unit, pending),
             Queued::Pending => {
                 pending.slots.push(slot);
                 now
             }
-            Queued::Done(result) => self.ended_at_once(slot, result, pending),
+            Queued::Done(result) => self.any().ended_at_once(slot, result, pending),
         }
     }
 
@@ -184,20 +141,6 @@ impl<E: Engine> Worker<'_, E> {
         }
     }
 
-    /// Operations that an asynchronous engine does inside the call (trims, some syncs).
-    #[inline(never)]
-    fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
-        let now = self.clock.ticks();
-        let unit = &self.units[slot as usize];
-        unit.issued_at(unit.start());
-        self.count_issue(unit, self.in_flight + 1);
-        if self.follows_issue {
-            self.note_handed_over(unit);
-        }
-        self.settle(slot, result, now, pending);
-        now
-    }
-
     /// Hands over what is queued. All units of one call share its time of issue.
     #[inline(always)]
     fn commit(&mut self, pending: &mut Pending, now: u64) -> u64 {
@@ -211,8 +154,173 @@ impl<E: Engine> Worker<'_, E> {
                 pending.slots.clear();
                 now
             }
-            result => self.commit_in_parts(result, pending),
+            result => self.any().commit_in_parts(result, pending),
         }
+    }
+
+    #[inline(always)]
+    fn mark_issued(&mut self, unit: &Unit, now: u64) {
+        self.in_flight += 1;
+        unit.issued_at(now);
+        self.count_issue(unit, self.in_flight);
+        if self.follows_issue {
+            self.any().note_handed_over(unit);
+        }
+    }
+
+    fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
+        for &slot in slots {
+            self.mark_issued(&self.units[slot as usize], now);
+        }
+        if self.recording.batches {
+            bump(&self.samples.submit_map[batch_bucket(slots.len() as u32)], 1);
+        }
+    }
+
+    /// Reaps until there is room again, or down to `iodepth_low`.
+    #[inline(always)]
+    fn reap_down(&mut self, batching: &Batching, pending: &mut Pending, mut now: u64) -> u64 {
+        if self.in_flight == 0 {
+            return now;
+        }
+        loop {
+            let before = self.in_flight;
+            let min = batching.complete_min.min(self.in_flight);
+            now = self.reap(Wait::For(min), batching.complete_max, batching.tops_up, pending);
+            let enough = batching.low == batching.depth || self.in_flight <= batching.low;
+            let nothing = self.in_flight == before;
+            if batching.tops_up || enough || nothing || self.stopping || self.in_flight == 0 {
+                return now;
+            }
+        }
+    }
+
+    /// Lists what has ended and settles it. All units of one reap share its time.
+    #[inline(always)]
+    fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+        // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
+        let mut completions = self.completions.take().unwrap_or_default();
+        completions.begin(max);
+        let result = match wait {
+            Wait::For(min) => self.engine.reap(min, &mut completions),
+            Wait::Within(span) => self.engine.reap_within(span, &mut completions),
+        };
+        let now = self.clock.ticks();
+        // A wait for a time that came first has fetched no batch.
+        let is_batch = matches!(wait, Wait::For(_)) || !completions.is_empty();
+        if self.recording.batches && is_batch {
+            bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
+        }
+        let mut last = now;
+        for completion in completions.list() {
+            self.in_flight -= 1;
+            let is_free = self.settle(completion.slot, completion.result, now, pending);
+            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
+            if tops_up && is_free && last < self.next_event && !self.stopping {
+                last = self.top_up(pending, last);
+            }
+        }
+        self.completions = Some(completions);
+        if let Err(errno) = result
+            && errno != Errno(libc::EINTR)
+        {
+            self.any().engine_failed("getevents", errno);
+        }
+        last
+    }
+
+    /// Issues one I/O in place of one that has ended, if one may be issued now.
+    #[inline(always)]
+    fn top_up(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        match self.next_in_pass() {
+            Some(target) => self.queue_io(target, pending, now, true),
+            None if self.has_rules => self.top_up_with_rules(pending, now),
+            None => now,
+        }
+    }
+
+    #[inline(never)]
+    fn top_up_with_rules(&mut self, pending: &mut Pending, now: u64) -> u64 {
+        match self.any().next(now) {
+            Next::Io(target) => self.queue_io(target, pending, now, true),
+            Next::ZoneReset(target) => self.any().queue_zone_reset(target, pending),
+            Next::Sync(operation, file) => {
+                let now = self.any().queue_sync(operation, file, pending, now);
+                self.any().commit_what_is_taken(pending, now)
+            }
+            // All of these come again when the loop asks the next time.
+            Next::Wait(_) | Next::WaitForEnd | Next::End => now,
+        }
+    }
+
+    /// Takes a result; true when the slot is free.
+    #[inline(always)]
+    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) -> bool {
+        match self.complete(slot, result, now) {
+            After::Free => {
+                self.free.push(slot);
+                true
+            }
+            After::GoOn => {
+                self.any().queue_rest(slot, pending);
+                false
+            }
+        }
+    }
+}
+
+impl Worker<'_> {
+    /// How many I/Os may be in flight: the depth, or what the search for one says.
+    fn issue_limit(&self) -> u32 {
+        match &self.features.latency_search {
+            None => self.plan.depth,
+            // The search begins after the ramp, at a depth of one.
+            Some(_) if self.ramp.is_some() => 1,
+            Some(search) => search.issue_limit(),
+        }
+    }
+
+    fn batching(&self) -> Batching {
+        let QueuePlan { submit, complete_min, complete_max, low, tops_up, .. } = self.plan.queue;
+        let depth = self.plan.depth;
+        // While a depth is searched for, its limit is looked at before each I/O.
+        let tops_up = tops_up && self.features.latency_search.is_none();
+        Batching { depth, limit: depth, submit, complete_min, complete_max, low, tops_up }
+    }
+
+    fn queue_sync(&mut self, operation: Operation, file: u32, pending: &mut Pending, now: u64) -> u64 {
+        let slot = self.free.pop().unwrap_or(0);
+        let io = self.prepare_sync(slot, operation, file, now);
+        match self.engine.queue(slot, &io) {
+            Queued::Pending => {
+                pending.slots.push(slot);
+                now
+            }
+            Queued::Done(result) => self.ended_at_once(slot, result, pending),
+        }
+    }
+
+    /// Resets a zone at once, in place of a trim.
+    fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
+        let slot = self.free.pop().unwrap_or(0);
+        let start = self.clock.ticks();
+        self.prepare_io(slot, &self.units[slot as usize], target, start);
+        let result = self.reset_zone(target);
+        self.ended_at_once(slot, result, pending)
+    }
+
+    /// Operations that an asynchronous engine does inside the call (trims, some syncs).
+    #[inline(never)]
+    fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
+        let now = self.clock.ticks();
+        let unit = &self.units[slot as usize];
+        unit.issued_at(unit.start());
+        self.count_issue(unit, self.in_flight + 1);
+        if self.follows_issue {
+            self.note_handed_over(unit);
+        }
+        self.settle(slot, result, now, pending);
+        now
     }
 
     /// Hands over what the kernel takes now, and leaves the rest to the next commit of the loop, which meets an error again: in the
@@ -232,25 +340,6 @@ impl<E: Engine> Worker<'_, E> {
         let taken = (taken as usize).min(pending.slots.len());
         self.mark_batch_issued(&pending.slots[..taken], now);
         pending.slots.drain(..taken);
-    }
-
-    #[inline(always)]
-    fn mark_issued(&mut self, unit: &Unit, now: u64) {
-        self.in_flight += 1;
-        unit.issued_at(now);
-        self.count_issue(unit, self.in_flight);
-        if self.follows_issue {
-            self.note_handed_over(unit);
-        }
-    }
-
-    fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
-        for &slot in slots {
-            self.mark_issued(&self.units[slot as usize], now);
-        }
-        if self.recording.batches {
-            bump(&self.samples.submit_map[batch_bucket(slots.len() as u32)], 1);
-        }
     }
 
     /// The kernel took less than everything: let some I/O end, then offer the rest again.
@@ -303,24 +392,6 @@ impl<E: Engine> Worker<'_, E> {
         self.free.append(&mut pending.slots);
     }
 
-    /// Reaps until there is room again, or down to `iodepth_low`.
-    #[inline(always)]
-    fn reap_down(&mut self, batching: &Batching, pending: &mut Pending, mut now: u64) -> u64 {
-        if self.in_flight == 0 {
-            return now;
-        }
-        loop {
-            let before = self.in_flight;
-            let min = batching.complete_min.min(self.in_flight);
-            now = self.reap(Wait::For(min), batching.complete_max, batching.tops_up, pending);
-            let enough = batching.low == batching.depth || self.in_flight <= batching.low;
-            let nothing = self.in_flight == before;
-            if batching.tops_up || enough || nothing || self.stopping || self.in_flight == 0 {
-                return now;
-            }
-        }
-    }
-
     /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps. However long the I/O in flight takes, what is due
     /// then is not late.
     #[cold]
@@ -338,79 +409,6 @@ impl<E: Engine> Worker<'_, E> {
         match self.in_flight {
             0 => self.clock.ticks(),
             _ => self.reap(Wait::For(1), batching.complete_max, false, pending),
-        }
-    }
-
-    /// Lists what has ended and settles it. All units of one reap share its time.
-    #[inline(always)]
-    fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
-        // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
-        let mut completions = self.completions.take().unwrap_or_default();
-        completions.begin(max);
-        let result = match wait {
-            Wait::For(min) => self.engine.reap(min, &mut completions),
-            Wait::Within(span) => self.engine.reap_within(span, &mut completions),
-        };
-        let now = self.clock.ticks();
-        // A wait for a time that came first has fetched no batch.
-        let is_batch = matches!(wait, Wait::For(_)) || !completions.is_empty();
-        if self.recording.batches && is_batch {
-            bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
-        }
-        let mut last = now;
-        for completion in completions.list() {
-            self.in_flight -= 1;
-            let is_free = self.settle(completion.slot, completion.result, now, pending);
-            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
-            if tops_up && is_free && last < self.next_event && !self.stopping {
-                last = self.top_up(pending, last);
-            }
-        }
-        self.completions = Some(completions);
-        if let Err(errno) = result
-            && errno != Errno(libc::EINTR)
-        {
-            self.engine_failed("getevents", errno);
-        }
-        last
-    }
-
-    /// Issues one I/O in place of one that has ended, if one may be issued now.
-    #[inline(always)]
-    fn top_up(&mut self, pending: &mut Pending, now: u64) -> u64 {
-        match self.next_in_pass() {
-            Some(target) => self.queue_io(target, pending, now, true),
-            None if self.has_rules => self.top_up_with_rules(pending, now),
-            None => now,
-        }
-    }
-
-    #[inline(never)]
-    fn top_up_with_rules(&mut self, pending: &mut Pending, now: u64) -> u64 {
-        match self.next(now) {
-            Next::Io(target) => self.queue_io(target, pending, now, true),
-            Next::ZoneReset(target) => self.queue_zone_reset(target, pending),
-            Next::Sync(operation, file) => {
-                let now = self.queue_sync(operation, file, pending, now);
-                self.commit_what_is_taken(pending, now)
-            }
-            // All of these come again when the loop asks the next time.
-            Next::Wait(_) | Next::WaitForEnd | Next::End => now,
-        }
-    }
-
-    /// Takes a result; true when the slot is free.
-    #[inline(always)]
-    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) -> bool {
-        match self.complete(slot, result, now) {
-            After::Free => {
-                self.free.push(slot);
-                true
-            }
-            After::GoOn => {
-                self.queue_rest(slot, pending);
-                false
-            }
         }
     }
 
@@ -438,7 +436,7 @@ impl<E: Engine> Worker<'_, E> {
                 self.reap(Wait::For(1), batching.depth, false, pending);
             }
             let now = self.clock.ticks();
-            if E::WAITS_FOR_PEERS && self.in_flight == before {
+            if self.in_flight == before && self.engine.waits_for_peers() {
                 self.look_at_peers(now);
             }
             self.commit(pending, now);

@@ -1,64 +1,42 @@
 //! The loop for engines that end every I/O inside the call: one unit, one after the other.
 
-use crate::engine::{Engine, Io, Queued};
+use crate::engine::{Io, Queued};
 use crate::targets::Target;
 use crate::worker::complete::After;
 use crate::worker::issue::Next;
-use crate::worker::{Worker, files, setup};
+use crate::worker::{Loop, Worker, files, setup};
 use fathom_stats::samples::{batch_bucket, bump};
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it.
     pub(in crate::worker) fn run_synchronous(&mut self) {
         let mut now = self.clock.ticks();
         loop {
             if now >= self.next_event {
-                self.handle_event(now);
+                self.any().handle_event(now);
             }
-            if self.stopping || self.block.should_stop() || self.engine_is_over() {
+            if self.stopping
+                || self.block.should_stop()
+                || self.engine.may_be_over() && self.any().engine_is_over()
+            {
                 return;
             }
             if let Some(target) = self.next_in_pass() {
                 now = self.run_one(target);
                 continue;
             }
-            match self.next(now) {
+            match self.any().next(now) {
                 Next::Io(target) => now = self.run_one(target),
-                Next::ZoneReset(target) => now = self.run_zone_reset(target),
+                Next::ZoneReset(target) => now = self.any().run_zone_reset(target),
                 Next::Sync(operation, file) => {
-                    let io = self.prepare_sync(0, operation, file, now);
+                    let io = self.any().prepare_sync(0, operation, file, now);
                     now = self.issue_and_wait(&io);
                 }
-                Next::Wait(until) => now = self.wait_until(until),
+                Next::Wait(until) => now = self.any().wait_until(until),
                 Next::WaitForEnd => now = self.clock.ticks(),
                 Next::End => return,
             }
         }
-    }
-
-    /// True when what the engine runs beside its I/Os has ended, and the job with it.
-    #[inline(always)]
-    fn engine_is_over(&mut self) -> bool {
-        if !E::MAY_BE_OVER {
-            return false;
-        }
-        setup::pass_on_remarks(&self.context, &mut self.engine);
-        let Some(end) = self.engine.is_over() else { return false };
-        if let Err(error) = end {
-            files::report(&self.context, &error);
-        }
-        true
-    }
-
-    fn run_zone_reset(&mut self, target: Target) -> u64 {
-        self.prepare_io(0, &self.units[0], target, 0);
-        self.count_issue(&self.units[0], 1);
-        let start = self.clock.ticks();
-        self.units[0].started_at(start);
-        let result = self.reset_zone(target);
-        let now = self.clock.ticks();
-        self.complete(0, result, now);
-        now
     }
 
     #[inline(always)]
@@ -87,10 +65,11 @@ impl<E: Engine> Worker<'_, E> {
             };
             let now = self.clock.ticks();
             if self.follows_issue {
-                self.note_handed_over(&self.units[0]);
+                let unit = &self.units[0];
+                self.any().note_handed_over(unit);
             }
-            if E::WAITS_FOR_PEERS && result == -i64::from(libc::EAGAIN) {
-                match self.waits_on(0, now) {
+            if result == -i64::from(libc::EAGAIN) && self.engine.waits_for_peers() {
+                match self.any().waits_on(0, now) {
                     true => continue,
                     false => return now,
                 }
@@ -98,10 +77,33 @@ impl<E: Engine> Worker<'_, E> {
             match self.complete(0, result, now) {
                 After::Free => return now,
                 After::GoOn => {
-                    rest = self.rest_of(0);
+                    rest = self.any().rest_of(0);
                     io = &rest;
                 }
             }
         }
+    }
+}
+
+impl Worker<'_> {
+    /// True when what the engine runs beside its I/Os has ended, and the job with it.
+    fn engine_is_over(&mut self) -> bool {
+        setup::pass_on_remarks(&self.context, &mut self.engine);
+        let Some(end) = self.engine.is_over() else { return false };
+        if let Err(error) = end {
+            files::report(&self.context, &error);
+        }
+        true
+    }
+
+    fn run_zone_reset(&mut self, target: Target) -> u64 {
+        self.prepare_io(0, &self.units[0], target, 0);
+        self.count_issue(&self.units[0], 1);
+        let start = self.clock.ticks();
+        self.units[0].started_at(start);
+        let result = self.reset_zone(target);
+        let now = self.clock.ticks();
+        self.complete(0, result, now);
+        now
     }
 }

@@ -1,6 +1,5 @@
 //! `num_range`: trims of several ranges with one command. The command is one I/O, with the bytes of all its ranges.
 
-use crate::engine::Engine;
 use crate::plan::WorkerPlan;
 use crate::targets::Target;
 use crate::worker::Worker;
@@ -40,7 +39,7 @@ impl Ranges {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Counts a drawn target against what there is to do; a trim of several ranges draws the others.
     #[inline(always)]
     pub(in crate::worker) fn take(&mut self, target: Target) -> Target {

@@ -4,7 +4,6 @@
 //! Times are those of the log, counted from the first look of the loop: an entry that comes late makes no other late.
 
 use crate::cause::Cause;
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
 use crate::plan::model::replay::ReplayPlan;
@@ -189,7 +188,7 @@ impl<'a> Replay<'a> {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// The next entry of the log, once its time has come and nothing has to end first.
     #[inline(never)]
     pub(in crate::worker) fn next_to_replay(&mut self, recent: u64) -> Next {

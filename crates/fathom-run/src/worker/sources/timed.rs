@@ -1,6 +1,5 @@
 //! I/Os that are due at a time: the entries of a log, and the arrivals of an open loop.
 
-use crate::engine::Engine;
 use crate::targets::Target;
 use crate::unit::Unit;
 use crate::worker::features::{Feature, Needs};
@@ -91,7 +90,7 @@ impl<'a> Timed<'a> {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// The next I/O that is due.
     #[inline(never)]
     pub(in crate::worker) fn next_when_due(&mut self, now: u64) -> Next {
@@ -155,7 +154,7 @@ impl<E: Engine> Worker<'_, E> {
         direction: Option<Direction>,
         now: u64,
     ) -> Option<u64> {
-        let none_was_free = self.free.is_empty() || self.engine.ends_at_once();
+        let none_was_free = self.free.is_empty() || !self.recording.submission;
         let timed = self.features.timed.as_mut()?;
         timed.ended(slot, &self.units[slot as usize], direction, now, none_was_free)
     }

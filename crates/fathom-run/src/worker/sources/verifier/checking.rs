@@ -2,7 +2,6 @@
 
 use super::threads::{Checked, Checkers, Task};
 use super::{Known, Verifier, Worker};
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::plan::model::verify::VerifyPlan;
 use crate::unit::Unit;
@@ -10,7 +9,7 @@ use crate::verify::history::State;
 use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
 use fathom_verify::stamp::Write;
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     pub(super) fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, known: Known) {
         let length = unit.length() as usize;
         // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.

@@ -3,7 +3,7 @@
 use super::threads::Task;
 use super::{StartOfPass, Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
-use crate::engine::{Engine, OpenFile};
+use crate::engine::OpenFile;
 use crate::message::Message;
 use crate::plan::model::verify::VerifyPlan;
 use crate::region::WorkerBlock;
@@ -92,7 +92,7 @@ impl verdict::History for Memory<'_> {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Data is not what it should be.
     #[cold]
     pub(super) fn report_miscompare(

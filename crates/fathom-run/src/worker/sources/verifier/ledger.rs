@@ -4,7 +4,6 @@
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
-use crate::engine::Engine;
 use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
@@ -239,7 +238,7 @@ fn boot_id() -> Result<String, String> {
     Ok(text.trim().to_owned())
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Syncs a file outside the loop, and records that.
     pub(in crate::worker) fn sync_recorded(&mut self, kind: SyncKind, file: u32) -> Result<(), Errno> {
         let mut sync = || self.files.sync(&mut self.engine, file as usize, kind);

@@ -13,7 +13,6 @@ mod saved;
 mod threads;
 
 use self::backlog::Backlog;
-use crate::engine::Engine;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
 use crate::plan::model::verify::{CountedReads, VerifyPlan};
@@ -24,7 +23,7 @@ use crate::unit::{Operation, Unit};
 use crate::verify::history::{History, Record, State};
 use crate::worker::features::{Feature, Needs};
 use crate::worker::issue::Next;
-use crate::worker::{GivenUp, Worker, WorkerContext};
+use crate::worker::{GivenUp, Loop, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
 use fathom_verify::stamp::stamp;
@@ -605,7 +604,63 @@ fn target_of(record: &Record, direction: Direction) -> Target {
     Target { offset: record.offset, length: record.length, file: record.file, direction }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
+    /// Runs the job, and after each pass whatever verification has to do after it. True when everything written is synced as
+    /// the job asks for.
+    pub(in crate::worker) fn run_passes(&mut self) -> bool {
+        let mut is_synced;
+        if self.any().only_reads_back() {
+            self.any().turn_to_medium(Reach::Durable);
+        }
+        if self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
+            self.check_by_rehearsal();
+            self.any().account_for_checks();
+            return false;
+        }
+        loop {
+            self.run_engine();
+            is_synced = self.any().has_work_after_pass();
+            if !is_synced {
+                break;
+            }
+            // What is read back should come from the device, not from the memory it was written to.
+            self.any().final_sync();
+            self.any().turn_to_medium(Reach::Durable);
+            if let Some(log) = &mut self.features.issue_log {
+                log.end_pass(&self.files);
+            }
+            self.context.set_stage(Stage::Verifying);
+            self.block.verification.set_reading_back(true, self.clock.monotonic_ns());
+            for phase in [Phase::Trimming, Phase::ReadingBack] {
+                let Some(verifier) = &mut self.features.verifier else { continue };
+                verifier.phase = phase;
+                if phase == Phase::ReadingBack && !verifier.plan.reads_back {
+                    verifier.history.clear();
+                    continue;
+                }
+                if phase == Phase::ReadingBack {
+                    verifier.forget_unsynced();
+                }
+                if !self.any().is_over() {
+                    self.run_engine();
+                }
+            }
+            self.any().finish_checks();
+            self.any().turn_to_cache();
+            self.block.verification.set_reading_back(false, self.clock.monotonic_ns());
+            if self.any().is_over() || !self.any().begin_another_pass() {
+                break;
+            }
+            self.context.set_stage(Stage::Running);
+        }
+        self.any().finish_checks();
+        self.any().account_for_checks();
+        self.any().save_verify_state();
+        is_synced
+    }
+}
+
+impl Worker<'_> {
     /// An I/O that verification asks for.
     #[inline(never)]
     pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
@@ -627,60 +682,6 @@ impl<E: Engine> Worker<'_, E> {
             self.turn_to_medium(Reach::WrittenBack);
         }
         next
-    }
-
-    /// Runs the job, and after each pass whatever verification has to do after it. True when everything written is synced as
-    /// the job asks for.
-    pub(in crate::worker) fn run_passes(&mut self) -> bool {
-        let mut is_synced;
-        if self.only_reads_back() {
-            self.turn_to_medium(Reach::Durable);
-        }
-        if self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses) {
-            self.check_by_rehearsal();
-            self.account_for_checks();
-            return false;
-        }
-        loop {
-            self.run_engine();
-            is_synced = self.has_work_after_pass();
-            if !is_synced {
-                break;
-            }
-            // What is read back should come from the device, not from the memory it was written to.
-            self.final_sync();
-            self.turn_to_medium(Reach::Durable);
-            if let Some(log) = &mut self.features.issue_log {
-                log.end_pass(&self.files);
-            }
-            self.context.set_stage(Stage::Verifying);
-            self.block.verification.set_reading_back(true, self.clock.monotonic_ns());
-            for phase in [Phase::Trimming, Phase::ReadingBack] {
-                let Some(verifier) = &mut self.features.verifier else { continue };
-                verifier.phase = phase;
-                if phase == Phase::ReadingBack && !verifier.plan.reads_back {
-                    verifier.history.clear();
-                    continue;
-                }
-                if phase == Phase::ReadingBack {
-                    verifier.forget_unsynced();
-                }
-                if !self.is_over() {
-                    self.run_engine();
-                }
-            }
-            self.finish_checks();
-            self.turn_to_cache();
-            self.block.verification.set_reading_back(false, self.clock.monotonic_ns());
-            if self.is_over() || !self.begin_another_pass() {
-                break;
-            }
-            self.context.set_stage(Stage::Running);
-        }
-        self.finish_checks();
-        self.account_for_checks();
-        self.save_verify_state();
-        is_synced
     }
 
     /// True for a job that writes nothing and checks what it reads, which is what an earlier run wrote.

@@ -2,7 +2,6 @@
 //! has cached of it is dropped. What stays in memory all the same is counted, so that the report says how much was checked there.
 
 use super::{Verifier, Worker};
-use crate::engine::Engine;
 use crate::files::FileKind;
 use crate::region::Stage;
 use crate::unit::Operation;
@@ -24,7 +23,7 @@ pub(super) enum Reach {
     WrittenBack,
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// From now on, blocks are read from the medium. The job did not ask for the time that this takes, so its run time stops meanwhile: data
     /// that was written is checked, however slow the device.
     pub(super) fn turn_to_medium(&mut self, reach: Reach) {

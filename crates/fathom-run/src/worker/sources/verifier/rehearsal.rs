@@ -4,8 +4,7 @@
 //! A sequence that covers more places than are kept in memory is gone through once per window of the files.
 
 use super::backlog::Backlog;
-use super::{Phase, Verifier, Worker, gone, is_to_trim, new_record};
-use crate::engine::Engine;
+use super::{Loop, Phase, Verifier, Worker, gone, is_to_trim, new_record};
 use crate::message::Message;
 use crate::random::Taus88;
 use crate::targets::{Target, Targets};
@@ -29,35 +28,37 @@ struct Beginning {
     trim_generator: Taus88,
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Goes through the sequence and reads back what it left.
     pub(super) fn check_by_rehearsal(&mut self) {
-        let windows = windows(self.space(), self.plan.target_plan.smallest_length(), MOST_PLACES);
-        let mut beginning = (windows.len() > 1).then(|| self.beginning()).flatten();
+        let windows = windows(self.any().space(), self.plan.target_plan.smallest_length(), MOST_PLACES);
+        let mut beginning = (windows.len() > 1).then(|| self.any().beginning()).flatten();
         for (index, window) in windows.iter().enumerate() {
             if let Some(beginning) = beginning.as_ref().filter(|_| index > 0) {
-                self.begin_again(beginning.clone());
+                self.any().begin_again(beginning.clone());
             }
             if index + 1 == windows.len() {
                 beginning = None;
             }
-            self.rehearse((windows.len() > 1).then_some(window), index == 0);
+            self.any().rehearse((windows.len() > 1).then_some(window), index == 0);
             let smallest = self.plan.target_plan.smallest_length();
             let later = windows.last().filter(|_| index + 1 < windows.len());
             let Some(verifier) = &mut self.features.verifier else { return };
             verifier.blocks_of_later_windows =
                 later.map_or(0, |last| (last.start - window.end) / smallest + 1);
             verifier.phase = Phase::ReadingBack;
-            if !self.is_over() {
+            if !self.any().is_over() {
                 self.run_engine();
             }
-            self.finish_checks();
-            if self.is_over() {
+            self.any().finish_checks();
+            if self.any().is_over() {
                 return;
             }
         }
     }
+}
 
+impl Worker<'_> {
     /// Bytes of all files, one after the other.
     fn space(&self) -> u64 {
         self.files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size))

@@ -1,7 +1,6 @@
 //! State files: saved when a job ends, and the limit that a loaded one sets.
 
 use super::{Verifier, Worker, WorkerContext};
-use crate::engine::Engine;
 use crate::message::Message;
 use crate::worker::GivenUp;
 use fathom_stats::Direction;
@@ -85,7 +84,7 @@ impl Limit {
     }
 }
 
-impl<E: Engine> Worker<'_, E> {
+impl Worker<'_> {
     /// Leaves behind what a later run has to know.
     pub(super) fn save_verify_state(&mut self) {
         let wanted =
