@@ -38,8 +38,8 @@ get_build_tools() {
 build() {
     local registry=${CARGO_HOME:-$HOME/.cargo}
     RUSTFLAGS="--remap-path-prefix=$PWD=/fathom --remap-path-prefix=$registry=/cargo" \
-        CARGO_PROFILE_RELEASE_STRIP=symbols CARGO_PROFILE_RELEASE_DEBUG=0 CARGO_TARGET_DIR=$2 FATHOM_VERSION=$version \
-        cargo zigbuild -q --release --locked -p fathom-io --target "$1"
+        CARGO_PROFILE_DIST_STRIP=symbols CARGO_PROFILE_DIST_DEBUG=0 CARGO_TARGET_DIR=$2 FATHOM_VERSION=$version \
+        cargo zigbuild -q --profile dist --locked -p fathom-io --features libhdfs --target "$1"
 }
 
 # tree DIRECTORY PROGRAM TRIPLE: the files of the package, below DIRECTORY.

@@ -6,16 +6,16 @@ make_all() {
     work=$(mktemp -d "$scratch/work.XXXXXX")
     # The texts in the packages come from a program that runs here.
     build "$(uname -m)-unknown-linux-musl" "$builds"
-    native=$builds/$(uname -m)-unknown-linux-musl/release/fathom
+    native=$builds/$(uname -m)-unknown-linux-musl/dist/fathom
     links "$work/links"
     for architecture in "${architectures[@]}"; do
         echo "== $architecture: programs"
         build "$architecture-unknown-linux-musl" "$builds"
         build "$architecture-unknown-linux-gnu.$oldest_glibc" "$builds"
         triple=$architecture-unknown-linux-gnu
-        tree "$work/$architecture" "$builds/$triple/release/fathom" "$triple"
+        tree "$work/$architecture" "$builds/$triple/dist/fathom" "$triple"
         triple=$architecture-unknown-linux-musl
-        tree "$work/$architecture-static" "$builds/$triple/release/fathom" "$triple"
+        tree "$work/$architecture-static" "$builds/$triple/dist/fathom" "$triple"
         echo "== $architecture: packages"
         deb fathom "$work/$architecture" "$(debian_name "$architecture")" "$output"
         rpm_packages "$work/$architecture" "$work/links" "$architecture" "$output"
@@ -108,7 +108,7 @@ wheels() {
 
 # components OUTPUT: all packages inside the program, as CycloneDX; the serial number is that of the commit.
 components() {
-    cargo cyclonedx -q --format json --manifest-path crates/fathom/Cargo.toml --override-filename fathom.cdx
+    cargo cyclonedx -q --features libhdfs --format json --manifest-path crates/fathom/Cargo.toml --override-filename fathom.cdx
     # It names the crates by where they lie, which is elsewhere on every machine.
     sed "s|file://$PWD/|file:///fathom/|g" crates/fathom/fathom.cdx.json >"$1/fathom-$version.cdx.json"
     find crates xtask -name 'fathom.cdx.json' -delete

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds the release and compares it with the installed fio. Arguments go to `xtask bench`.
+# Builds what packages hold and compares it with the installed fio. Arguments go to `xtask bench`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/lab/tests.sh
-cargo build --release --locked -p fathom-io -p xtask
+cargo build --profile dist --locked -p fathom-io --features libhdfs
+cargo build --release --locked -p xtask
 exec "$target_directory/release/xtask" bench "$@"

@@ -3,7 +3,7 @@
 #
 #   wheel.sh OUTPUT [PROGRAM [COPYRIGHT]]
 #
-# PROGRAM is one that runs where the wheel is to run; without one, the release is built for this machine. COPYRIGHT has the licences of
+# PROGRAM is one that runs where the wheel is to run; without one, it is built for this machine. COPYRIGHT has the licences of
 # what is inside. FATHOM_VERSION and SOURCE_DATE_EPOCH are those of the commit unless they are set. The same program gives the same bytes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,8 +12,8 @@ output=$(realpath -m "$1")
 copyright=${3:-}
 if [ $# -lt 2 ]; then
     . scripts/rust.sh
-    cargo build --release --locked -p fathom-io
-    program=$target_directory/release/fathom
+    cargo build --profile dist --locked -p fathom-io --features libhdfs
+    program=$target_directory/dist/fathom
 else
     program=$2
 fi

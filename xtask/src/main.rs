@@ -23,7 +23,7 @@ Usage: cargo run -p xtask -- tidy
        cargo run -p xtask -- notices PLATFORM [jar]
 
 tidy    check the house rules of the repository
-bench   compare target/release/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
+bench   compare target/dist/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
         --instructions, what an I/O costs in the whole machine, in a virtual one
         --write     store the table in docs/performance.md
         --rounds=N  runs of each program per case (default 5)

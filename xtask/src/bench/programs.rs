@@ -12,7 +12,7 @@ use tempfile::TempDir;
 pub(crate) enum Program {
     /// The installed fio.
     Fio,
-    /// The release build beside this one.
+    /// What packages hold: the build of the profile `dist`, next to this one's.
     Fathom,
 }
 
@@ -37,11 +37,11 @@ impl Programs {
     /// Finds both, or says which is missing.
     pub(crate) fn find(interrupt: Interrupt) -> Result<Programs, String> {
         let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
-        let fathom = own.parent().unwrap_or(Path::new(".")).join("fathom");
+        let fathom = own.parent().unwrap_or(Path::new(".")).join("../dist/fathom");
         if !fathom.is_file() {
             let wanted = fathom.display();
             return Err(format!(
-                "{wanted} is missing: `make bench` builds it, or cargo build --release -p fathom-io"
+                "{wanted} is missing: `make bench` builds it, or cargo build --profile dist -p fathom-io"
             ));
         }
         let scratch = tempfile::Builder::new()

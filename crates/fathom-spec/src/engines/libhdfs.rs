@@ -8,7 +8,7 @@ pub(crate) const ENGINE: &str = "libhdfs";
 
 /// `ioengine=libhdfs`
 pub const DEFINITION: EngineDef =
-    EngineDef::new(ENGINE, "Hadoop file system").built().on_server().with_options(TABLE);
+    EngineDef::new(ENGINE, "Hadoop file system").built().optional().on_server().with_options(TABLE);
 
 options! {
     /// Options of the `libhdfs` engine.

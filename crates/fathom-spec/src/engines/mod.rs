@@ -56,6 +56,8 @@ pub struct EngineDef {
     pub built: bool,
     /// What stands in the way of building it; empty where nothing does.
     pub obstacle: &'static str,
+    /// Not every build has it: whoever makes one asks for it, by the Cargo feature of its name.
+    pub optional: bool,
     /// Completes each I/O before the next begins: the depth is 1.
     pub synchronous: bool,
     /// Smallest depth at which fio's engine of that name hands an I/O over and fetches its end later: what ends a pass over the
@@ -174,6 +176,7 @@ impl EngineDef {
             summary,
             built: false,
             obstacle: "",
+            optional: false,
             synchronous: false,
             queues_from: 1,
             storage: StorageKind::Files,
@@ -206,6 +209,11 @@ impl EngineDef {
     /// It does not, for want of this.
     pub const fn lacking(self, obstacle: &'static str) -> Self {
         EngineDef { obstacle, ..self }
+    }
+
+    /// A build has it only if that is asked for.
+    pub const fn optional(self) -> Self {
+        EngineDef { optional: true, ..self }
     }
 
     /// Completes each I/O before the next begins.

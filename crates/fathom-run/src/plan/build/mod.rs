@@ -29,7 +29,7 @@ use super::model::replay::ReplayPlan;
 use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
 use crate::random::Seeds;
-use fathom_spec::engines::EngineDef;
+use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::depth::IoSubmitMode;
 use fathom_spec::value::Rw;
 use fathom_spec::{JobSpec, RunSpec, Trigger};
@@ -99,7 +99,7 @@ impl Plan {
                 group_id += u32::from(job.threads.stonewall || job.measurement.new_group);
             }
             let name = job.engine.ioengine.name.as_str();
-            let engine = engine(name).ok_or_else(|| format!("fio: engine {name} not loadable"))?;
+            let engine = engine(name).ok_or_else(|| not_there(name))?;
             refuse_changes(spec, job, &engine)?;
             let waits_for = waitee(spec, index, job)?;
             if !runs_here(spec, job)? {
@@ -120,6 +120,18 @@ impl Plan {
         verify::number_ledgers(&mut plan.workers);
         verify::mark_shared_blocks(&mut plan);
         Ok(plan)
+    }
+}
+
+/// Why there is no engine of this name.
+fn not_there(name: &str) -> String {
+    let line = format!("fio: engine {name} not loadable");
+    match engines::ALL.iter().any(|engine| engine.name == name && engine.optional) {
+        true => format!(
+            "{line}\nfathom: this build has no ioengine={name}: install a package of fathom, or build it with \
+             cargo install --locked --path crates/fathom --features {name}"
+        ),
+        false => line,
     }
 }
 
