@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -10,8 +10,14 @@ help: ## List the entry points
 run: ## Build the release, measure this disk for half a minute, and make a page of it: target/quick.html
 	@scripts/run.sh
 
-test: ## Formatting, lints, documentation, house rules and all tests, with one summary
+check: ## What to run before each commit: formatting, lints, house rules, unit and simulated tests, and a few runs
+	@scripts/test.sh --quick
+
+test: ## All tests, formatting and house rules, with one summary
 	@scripts/test.sh
+
+test-fresh: ## `make test` of the last commit in a new Debian that has only what the README asks for (as root: makes one with debootstrap)
+	@scripts/test-fresh.sh
 
 test-lab: ## The tests on real kernel devices, in virtual machines; GROUPS="zones blocks" are some of them
 	@scripts/test.sh --lab $(GROUPS)
@@ -46,8 +52,8 @@ install-jvm: ## Build the JVM binding and install it for Maven (~/.m2): dev.fath
 test-jvm: ## Build and test the JVM binding (as root also on a loop device); JAVA_HOME names another JDK
 	@scripts/test-jvm.sh
 
-lint: ## The checks of `make test` without the tests
-	@scripts/test.sh --checks-only
+lint: ## Formatting, lints, documentation, other platforms and house rules, with one summary
+	@scripts/test.sh --checks
 
 accuracy: ## Compare what is reported with what is known to be true (as root on an idle machine); ACCURACY=--write updates docs/accuracy.md
 	@scripts/accuracy.sh $(ACCURACY)

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/set-up.sh
-use_reference_fio "$target_directory/tools/reference-fio"
+use_reference_fio
 if [ -n "${1:-}" ]; then
     export COMPARE_SECONDS=$1 COMPARE_SEED=$RANDOM$RANDOM
 fi

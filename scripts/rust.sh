@@ -26,3 +26,6 @@ fi
 
 # Where cargo puts what it builds.
 target_directory=${CARGO_TARGET_DIR:-target}
+
+# Programs for tests that no package has, or only in another version: fetched or built once for all clones of the repository.
+tools_cache=${FATHOM_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/fathom}

@@ -55,20 +55,28 @@ missing_packages() {
 announce() {
     local missing
     missing=$(missing_packages | tr '\n' ' ')
-    echo "$1 of fathom: a first build takes about 7 minutes on 2 processors."
     case $1 in
-    tests) echo "The tests take about 15 minutes more; as root they use loop devices, mounts and control groups of their own." ;;
-    lab) echo "The tests take about 5 minutes more, in virtual machines with devices of their own." ;;
-    servers) echo "The tests take about 10 minutes more; as root they install the servers that they start (Ceph, Gluster, Hadoop and others)." ;;
+    tests)
+        echo "Tests of fathom: about 5 minutes to build them on 2 processors, and about 12 minutes to run them."
+        echo "As root they use loop devices, mounts and control groups of their own."
+        ;;
+    quick) echo "A quick check of fathom: about 3 minutes on 2 processors, and twice that when everything has to be built." ;;
+    checks) echo "The checks of fathom: about 5 minutes on 2 processors, less when little has changed." ;;
+    lab) echo "Tests of fathom on real kernel devices: about 5 minutes to build them, and as long in virtual machines." ;;
+    servers)
+        echo "Tests of fathom on servers: about 5 minutes to build them, and about 10 minutes to run them."
+        echo "As root they install the servers that they start (Ceph, Gluster, Hadoop and others)."
+        ;;
     esac
+    case $1 in checks | quick) return ;; esac
     if [ -n "$missing" ] && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
         echo "Installed now with apt-get: $missing"
     elif [ -n "$missing" ]; then
         echo "Not installed, and left so without root and apt-get: $missing"
     fi
     [ "$1" != tests ] || echo "For this run alone, into a temporary directory: fio-plot, numpy and scipy (pip), fio-examples (apt-get)."
-    [ "$1" = checks ] || echo "Into the target directory: the fio to compare with (140 MB, Debian's unstable suite), and s3s-fs (crates.io)."
-    [ "$1" != tests ] && [ "$1" != lab ] || echo "There, too: a kernel and QEMU for the tests on real devices (330 MB, Debian's unstable suite)."
+    echo "Kept in $tools_cache for the next run: the fio to compare with (140 MB, Debian's unstable suite), s3s-fs (crates.io),"
+    echo "and a kernel and QEMU for the tests on real devices (330 MB, Debian's unstable suite)."
 }
 
 install_missing_packages() {
@@ -147,31 +155,28 @@ fetch_fio_examples() {
     fi
 }
 
-# A server of objects that is in no package. It is built once, without optimisation, which takes a minute or two.
+# A server of objects. It is built once, without optimisation, which takes a minute or two.
 s3_server_version=0.14.1
 
 install_s3_server() {
-    local tools
-    tools=$(realpath -m "$1")
-    export PATH="$PATH:$tools/bin"
+    local place=$tools_cache/s3s-fs-$s3_server_version log
+    export PATH="$PATH:$place/bin"
     command -v s3s-fs >/dev/null && return 0
     echo "building s3s-fs $s3_server_version, an S3 server"
-    local log
     log=$(mktemp "${TMPDIR:-/tmp}/fathom-s3.XXXXXX")
     # Nobody debugs it.
-    CARGO_PROFILE_DEV_DEBUG=0 timeout 900 cargo install --quiet --locked --debug --root "$tools" --target-dir "$tools/s3s-fs" --features binary \
+    CARGO_PROFILE_DEV_DEBUG=0 timeout 900 cargo install --quiet --locked --debug --root "$place" --target-dir "$log.build" --features binary \
         --version "$s3_server_version" s3s-fs >"$log" 2>&1 </dev/null ||
         { echo "note: that failed; the tests that need it will be skipped"; tail -3 "$log"; }
-    rm -rf "$log" "$tools/s3s-fs"
+    rm -rf "$log" "$log.build"
 }
 
-# The fio that the tests compare with, kept in the target directory. Tests find it by FATHOM_TEST_FIO, and take the installed one
-# where it cannot be had.
+# The fio that the tests compare with. Tests find it by FATHOM_TEST_FIO, and take the installed one where it cannot be had.
 use_reference_fio() {
     [ -z "${FATHOM_TEST_FIO:-}" ] || return 0
-    local directory=$1 log
+    local log
     log=$(mktemp "${TMPDIR:-/tmp}/fathom-fio.XXXXXX")
-    if timeout 600 scripts/reference-fio.sh "$directory" >"$log" 2>&1 </dev/null; then
+    if timeout 600 scripts/reference-fio.sh "$tools_cache/reference-fio" >"$log" 2>&1 </dev/null; then
         FATHOM_TEST_FIO=$(tail -n 1 "$log")
         export FATHOM_TEST_FIO
     else

@@ -1,13 +1,18 @@
 #!/usr/bin/env bash
-# Every check and every test, one after the other even when one fails, and a summary at the end. The last line is
-# `N passed, N failed, N skipped`, of tests, or of checks with --checks-only; the exit status is 0 when nothing failed. With --servers:
-# the tests of engines that talk to servers, and of mounts, on all servers there are, also those that are large or start slowly. With
-# --lab [GROUP...]: those on real kernel devices alone.
+# Runs the tests, or the checks, one step after the other even when one fails, and ends with a summary. The last line is
+# `N passed, N failed, N skipped`, and the exit status is 0 when nothing failed.
+#
+#   test.sh                     every test
+#   test.sh --quick             what to run before each commit: formatting, lints, house rules, unit and simulated tests, a few runs
+#   test.sh --checks            formatting, lints, documentation, other platforms, house rules; counts checks instead of tests
+#   test.sh --servers           the tests of engines that talk to servers, and of mounts, also on servers that are large or start slowly
+#   test.sh --lab [GROUP...]    the tests on real kernel devices
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/steps.sh
+. scripts/programs.sh
 . scripts/lab/tests.sh
 begin_steps fathom-test
 
@@ -29,19 +34,63 @@ check_other_platform() {
         echo "SKIP other platforms: no standard library for $platform through rustup" | tee -a "$FATHOM_SKIP_LOG"
         return
     fi
-    CC_aarch64_unknown_linux_musl=cc cargo check --package fathom-io --locked --target "$platform"
+    CC_aarch64_unknown_linux_musl=cc cargo check --package fathom-io --locked --all-features --target "$platform"
 }
 
+# The unit tests and those on simulated devices compute, so one program at a time has all processors.
+run_unit_tests() {
+    local status=0 program
+    while read -r program; do
+        run_program "$program" --test-threads="$(nproc)" || status=1
+    done < <(programs_of_tests | grep -v '/it-')
+    return $status
+}
+
+# Those of the whole program wait for devices and for time more than they compute, so more of them run than there are processors. Those on
+# real kernel devices run inside machines that have them.
+run_program_tests() {
+    run_program "$(programs_of_tests | grep '/it-')" --skip lab:: --test-threads=$(($(nproc) + 3)) "$@"
+}
+
+# The tests on real kernel devices wait for their machines, so they run next to all others. What they say comes at the end.
 run_tests() {
-    # Those on real kernel devices run inside a machine that has them. The others wait for devices and for time more than they compute, so
-    # there are more of them at a time than processors.
-    cargo test --workspace --no-fail-fast --locked -- --skip lab:: --test-threads=$(($(nproc) + 3)) 2>&1 | tee "$scratch/tests"
+    local status=0 lab
+    build_tests || return 1
+    with_tools
+    mkdir "$scratch/lab"
+    : >"$scratch/lab/skipped"
+    FATHOM_SKIP_LOG=$scratch/lab/skipped lab_tests "$scratch/lab" $((($(nproc) + 1) / 2)) >"$scratch/lab/said" 2>&1 &
+    lab=$!
+    run_unit_tests || status=1
+    run_program_tests || status=1
+    wait "$lab" || status=1
+    cat "$scratch/lab/said"
+    cat "$scratch/lab/tests" >>"$scratch/tests"
+    cat "$scratch/lab/skipped" >>"$FATHOM_SKIP_LOG"
+    return $status
+}
+
+run_lab_tests() {
+    build_tests || return 1
+    lab_tests "$scratch" "$(nproc)" "$@"
+}
+
+# Fewer cases of each property, and runs of the most used engines, reports and commands.
+run_quick_tests() {
+    local status=0
+    build_tests || return 1
+    export PROPTEST_CASES=${PROPTEST_CASES:-16}
+    run_unit_tests || status=1
+    run_program_tests effects_calls:: effects_content:: invariants:: judged:: parse_only:: printed:: show:: same_reports:: || status=1
+    return $status
 }
 
 # Servers share ports and memory, so few at a time.
 run_server_tests() {
-    cargo test --package fathom-io --test it --no-fail-fast --locked -- --test-threads=2 \
-        ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers:: 2>&1 | tee "$scratch/tests"
+    build_tests || return 1
+    with_tools
+    run_program "$(programs_of_tests | grep '/it-')" --test-threads=2 \
+        ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers::
 }
 
 # A test that skips itself ends well as far as cargo can see, and counts as passed in its line `test result:`.
@@ -74,46 +123,69 @@ summary() {
     [ "$failed" -eq 0 ]
 }
 
+# The house rules, by the program that the tests have built.
+tidy() {
+    cargo build --quiet --workspace --bins --locked "${all_engines[@]}" && "$target_directory/debug/xtask" tidy
+}
+
+# What compares and serves in tests is fetched while they are compiled.
+get_tools() {
+    install_s3_server
+    use_reference_fio
+    fetch_fio_examples "$scratch/examples"
+    if [ "$what" = tests ]; then
+        install_fio_plot "$scratch/fio-plot"
+        install_scipy "$scratch/scipy"
+        scripts/lab/lab --fetch || true
+    fi
+    export -p | grep -E '^declare -x (FATHOM_TEST_[A-Z_]*|PATH)=' >"$scratch/environment"
+}
+
+# with_tools: waits until they are there.
+with_tools() {
+    wait "$tools"
+    cat "$scratch/tools"
+    . "$scratch/environment"
+}
+
 case ${1:-} in
---checks-only) what=checks ;;
+--quick) what=quick ;;
+--checks) what=checks ;;
 --servers) what=servers ;;
 --lab) what=lab ;;
 *) what=tests ;;
 esac
 announce "$what"
-install_missing_packages "$scratch/packages"
+[ "$what" = quick ] || install_missing_packages "$scratch/packages"
 install_missing_components
-[ "$what" = checks ] || [ "$what" = lab ] || install_s3_server "$target_directory/tools"
-if [ "$what" = lab ]; then
-    use_reference_fio "$target_directory/tools/reference-fio"
-    step "tests on real devices" lab_tests "$scratch" "${@:2}"
-    summary
-    exit
-fi
-if [ "$what" = servers ]; then
-    # The scripts install what they need.
-    export FATHOM_TEST_SERVERS=all INSTALL=1
-    use_reference_fio "$target_directory/tools/reference-fio"
-    fetch_fio_examples "$scratch/examples"
-    step tests run_server_tests
-    summary
-    exit
-fi
-if [ "$what" = tests ]; then
-    install_fio_plot "$scratch/fio-plot"
-    install_scipy "$scratch/scipy"
-    fetch_fio_examples "$scratch/examples"
-    use_reference_fio "$target_directory/tools/reference-fio"
-fi
-step_with fmt formatting cargo fmt --all -- --check
-step_with clippy lints cargo clippy --workspace --all-targets --locked -- -D warnings
-# Its readers work on the code, so private items have their pages and may be linked to.
-step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
-    cargo doc --workspace --no-deps --document-private-items --locked
-step "other platforms" check_other_platform
-step "house rules" cargo run --quiet --locked -p xtask -- tidy
-if [ "$what" = tests ]; then
-    step tests run_tests
-    step "tests on real devices" lab_tests "$scratch"
-fi
+case $what in
+tests | servers)
+    # The scripts of servers install what they need.
+    [ "$what" = tests ] || export FATHOM_TEST_SERVERS=all INSTALL=1
+    get_tools >"$scratch/tools" 2>&1 &
+    tools=$!
+    ;;
+lab) use_reference_fio ;;
+esac
+case $what in
+checks | quick)
+    step_with fmt formatting cargo fmt --all -- --check
+    step_with clippy lints cargo clippy --workspace --all-targets --all-features --locked -- -D warnings
+    ;;
+tests) step_with fmt formatting cargo fmt --all -- --check ;;
+esac
+case $what in
+checks)
+    # Its readers work on the code, so private items have their pages and may be linked to.
+    step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
+        cargo doc --workspace --no-deps --document-private-items --all-features --locked
+    step "other platforms" check_other_platform
+    step "house rules" tidy
+    ;;
+quick) step tests run_quick_tests ;;
+tests) step tests run_tests ;;
+servers) step tests run_server_tests ;;
+lab) step "tests on real devices" run_lab_tests "${@:2}" ;;
+esac
+case $what in quick | tests) step "house rules" tidy ;; esac
 summary
