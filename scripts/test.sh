@@ -59,7 +59,11 @@ run_tests() {
     with_tools
     mkdir "$scratch/lab"
     : >"$scratch/lab/skipped"
-    FATHOM_SKIP_LOG=$scratch/lab/skipped lab_tests "$scratch/lab" $((($(nproc) + 1) / 2)) >"$scratch/lab/said" 2>&1 &
+    (
+        export FATHOM_SKIP_LOG=$scratch/lab/skipped
+        trap 'kill $(jobs -p) 2>/dev/null; wait; exit 143' TERM
+        lab_tests "$scratch/lab" $((($(nproc) + 1) / 2))
+    ) >"$scratch/lab/said" 2>&1 &
     lab=$!
     run_unit_tests || status=1
     run_program_tests || status=1
@@ -75,13 +79,14 @@ run_lab_tests() {
     lab_tests "$scratch" "$(nproc)" "$@"
 }
 
-# Fewer cases of each property, and runs of the most used engines, reports and commands.
+# Fewer cases of each property, and those runs of the program that take no time.
 run_quick_tests() {
     local status=0
     build_tests || return 1
     export PROPTEST_CASES=${PROPTEST_CASES:-16}
     run_unit_tests || status=1
-    run_program_tests effects_calls:: effects_content:: invariants:: judged:: parse_only:: printed:: show:: same_reports:: || status=1
+    run_program_tests bad_input:: effects_calls:: effects_engine_options:: effects_files:: effects_in_use:: effects_offsets:: effects_sizes:: \
+        invariants:: killed:: parse_only:: printed:: published_scripts:: untouched:: || status=1
     return $status
 }
 
@@ -166,6 +171,8 @@ tests | servers)
     tools=$!
     ;;
 lab) use_reference_fio ;;
+# Not fetched for a quick look.
+quick) [ ! -x "$tools_cache/reference-fio/fio" ] || use_reference_fio ;;
 esac
 case $what in
 checks | quick)

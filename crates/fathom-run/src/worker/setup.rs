@@ -49,7 +49,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     let recording = take_in(context, &mut engine, definition);
     let Work { targets, budget, features } = prepare_work(context, &files, &arena, clock)?;
     let needs = features.needs();
-    let refreshes_payload = definition.moves_data() && !payload.is_static();
+    let refreshes_payload = plan.writes_data() && definition.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
     let has_followers = needs.ends || tells_of_ios;
     let latency_limit_ns = plan.latency.limits_ns;

@@ -294,6 +294,16 @@ mod tests {
     }
 
     #[test]
+    fn an_engine_that_the_build_leaves_out_says_where_it_is() {
+        let words = ["--name=a", "--ioengine=libhdfs", "--size=1m"].map(str::to_owned);
+        let outcome = parse("fathom", &words, &SystemSource::new(4096));
+        let Outcome::Run(spec) = outcome else { panic!("{outcome:?}") };
+        let problem = Plan::new(&spec, |_| None).expect_err("there is no engine");
+        assert!(problem.starts_with("fio: engine libhdfs not loadable\n"), "{problem}");
+        assert!(problem.contains("--features libhdfs"), "{problem}");
+    }
+
+    #[test]
     fn clones_groups_and_stages() {
         let plan = plan(
             "--ioengine=null --size=1m --name=a --numjobs=2 --name=b --new_group --name=c --stonewall --name=d",
