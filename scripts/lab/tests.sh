@@ -30,7 +30,7 @@ lab_group() {
         printf -- '-- lab: %s %s\n' "$name" "$devices" >"$directory.said"
         answer=0
         FATHOM_SKIP_LOG=$directory/skipped \
-            scripts/lab/lab --with "$devices" --dir "$directory" --time 900 -- \
+            scripts/lab/lab --with "$devices" --dir "$directory" --time 2700 -- \
             sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" "lab::${name}::" --test-threads=1 \
             >>"$directory.said" 2>&1 &
         vm=$!
