@@ -148,5 +148,5 @@ fn open_files() {
     check_told(&finished, "a process may have 100 files open (ulimit -n");
     // The soft limit alone is raised.
     let finished = under("-S -n 100", directory.path(), words);
-    assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""));
+    assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""));
 }
