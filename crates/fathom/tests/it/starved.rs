@@ -117,7 +117,8 @@ fn the_threads_that_measure_idleness() {
         "{}",
         finished.stdout
     );
-    assert!(finished.elapsed.as_secs() < 8, "it was waited for what cannot come");
+    // The threads are given ten seconds.
+    assert!(finished.elapsed.as_secs() < 10, "it was waited for what cannot come");
 }
 
 #[test]
