@@ -27,7 +27,7 @@ lab_machine() {
         printf -- '-- lab: %s, with %s\n' "$groups" "$devices" >"$directory.said"
         answer=0
         FATHOM_SKIP_LOG=$directory/skipped \
-            scripts/lab/lab --with "$devices" --dir "$directory" --time 1500 -- \
+            scripts/lab/lab --with "$devices" --dir "$directory" --time 2700 -- \
             sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" $(printf ' lab::%s::' ${groups//,/ }) --test-threads=1 \
             >>"$directory.said" 2>&1 &
         vm=$!

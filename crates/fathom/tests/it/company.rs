@@ -2,7 +2,6 @@
 
 use crate::support::program::Launch;
 use crate::support::{json, scratch};
-use std::time::Duration;
 
 #[test]
 fn a_job_burns_its_share_of_a_processor() {
@@ -17,7 +16,7 @@ fn a_job_burns_its_share_of_a_processor() {
         let job = &document["jobs"][0];
         // A busy machine gives less, never more.
         let used = job["usr_cpu"].as_f64().expect("a percentage");
-        assert!(used > 5.0 && used < f64::from(load) + 10.0, "{mode}: {used}");
+        assert!(used > 1.0 && used < f64::from(load) + 10.0, "{mode}: {used}");
         // Every stretch lasts as long as asked for at least, so there is a bound on how many fit.
         let stretches = json::integer(job, "read/total_ios");
         assert!(
@@ -34,8 +33,7 @@ fn company_ends_with_the_jobs_it_keeps() {
     let directory = scratch();
     let words = "--name=burn --ioengine=cpuio --cpuload=20 --exit_on_io_done=1 --numjobs=2 --name=io --ioengine=null \
                  --size=1m --bs=4k --rate=1m";
-    let finished =
-        Launch::fathom(directory.path()).words(words).timeout(Duration::from_secs(50)).run().expect_clean();
+    let finished = Launch::fathom(directory.path()).words(words).run().expect_clean();
     let line = "burn (noop): ioengine=cpuio, cpuload=20, cpucycle=50000\n";
     assert_eq!(finished.stdout.matches(line).count(), 2, "{}", finished.stdout);
     assert!(finished.stdout.contains("burn: (groupid=0, jobs=1): err= 0"), "{}", finished.stdout);

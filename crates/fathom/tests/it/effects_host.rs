@@ -1,7 +1,7 @@
 //! What a job changes around it: commands, users, memory.
 
 use crate::support::program::{self, Launch, Running};
-use crate::support::{PATIENCE, processes, scratch, skip};
+use crate::support::{PATIENCE, processes, scratch, skip, wait_until};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
@@ -113,13 +113,7 @@ fn a_command_that_hangs_ends_with_the_run() {
     };
     running.signal("INT");
     assert_eq!(running.finish().code(), 128);
-    for _ in 0..500 {
-        if !processes::runs(sleep) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the command still runs");
+    wait_until("the end of the command", || !processes::runs(sleep));
 }
 
 #[test]
@@ -147,13 +141,7 @@ fn a_killed_supervisor_takes_workers_of_other_users_along() {
     std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o777)).expect("permitted");
     let watched = Watched::start(directory.path(), "--uid=65534 --create_serialize=0");
     watched.running.signal("KILL");
-    for _ in 0..500 {
-        if !processes::runs(watched.worker) {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    panic!("the worker still runs");
+    wait_until("the end of the worker", || !processes::runs(watched.worker));
 }
 
 #[test]

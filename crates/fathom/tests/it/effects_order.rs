@@ -2,10 +2,10 @@
 
 use crate::support::program::Launch;
 use crate::support::recorded::{check_rate, ends_of_ios};
-use crate::support::{KIB, file_of, json, processes, scratch};
+use crate::support::{KIB, PATIENCE, file_of, json, processes, scratch};
 use serde_json::Value;
 use std::collections::HashSet;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A job without a device.
 const NULL: &str = "--output-format=json --ioengine=null --bs=4k --rw=read";
@@ -39,18 +39,18 @@ fn a_run_time_is_kept() {
     let (document, elapsed) = run("--name=job --size=64k --rate_iops=100 --time_based --runtime=1500ms");
     let runtime = json::integer(json::job(&document, "job"), "read/runtime");
     // Later only where the machine is busy; the whole file takes 160 ms.
-    assert!((1_490..5_000).contains(&runtime), "{runtime} ms");
-    assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
-    // 16 blocks are read round and round.
+    assert!((1_490..30_000).contains(&runtime), "{runtime} ms");
+    assert!(elapsed < PATIENCE / 2, "{elapsed:?}");
+    // 16 blocks are read round and round, never faster than the rate allows.
     let ios = json::integer(json::job(&document, "job"), "read/total_ios");
-    assert!((140..=505).contains(&ios), "{ios} I/Os");
+    assert!((17..=runtime / 10 + 1).contains(&ios), "{ios} I/Os in {runtime} ms");
 }
 
 #[test]
 fn without_time_based_the_size_is_the_end() {
-    let (document, elapsed) = run("--name=job --size=64k --runtime=20");
+    let (document, elapsed) = run("--name=job --size=64k --runtime=100");
     assert_eq!(json::integer(json::job(&document, "job"), "read/total_ios"), 16);
-    assert!(elapsed < Duration::from_secs(15), "{elapsed:?}");
+    assert!(elapsed < Duration::from_secs(90), "{elapsed:?}");
 }
 
 #[test]
@@ -73,9 +73,12 @@ fn a_start_delay_is_waited_for() {
 #[test]
 fn a_start_delay_shows_in_the_starts() {
     fathom_only!();
+    let before = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64;
     let (document, _) = run("--name=a --size=64k --name=b --size=64k --startdelay=1");
-    let gap = start_gap(&document, "a", "b");
-    assert!((900..1_800).contains(&gap), "{gap} ms");
+    let start = |name| json::integer(json::job(&document, name), "job_start");
+    // The first may come late on a busy machine, the other cannot come early.
+    assert!(start("a") >= before && start("b") >= before + 1_000, "{before}: {document}");
+    assert!(start_gap(&document, "a", "b") > 0, "{document}");
 }
 
 #[test]
@@ -89,7 +92,7 @@ fn stonewalled_jobs_come_one_after_the_other() {
     fathom_only!();
     for (first, second) in [("a", "b"), ("b", "c")] {
         let gap = start_gap(&document, first, second);
-        assert!((900..2_500).contains(&gap), "{second} started {gap} ms after {first}");
+        assert!((900..30_000).contains(&gap), "{second} started {gap} ms after {first}");
     }
 }
 
@@ -100,19 +103,20 @@ fn waiting_for_one_job() {
     assert!(elapsed >= Duration::from_millis(900), "{elapsed:?}");
     assert_eq!(json::total(&document, "read/total_ios"), 120);
     fathom_only!();
-    assert!(start_gap(&document, "a", "b") < 500, "b waits for nobody");
+    let all_of_a = json::integer(json::job(&document, "a"), "job_runtime") as i64;
+    assert!(start_gap(&document, "a", "b") < all_of_a, "b waits for nobody");
     assert!(start_gap(&document, "a", "c") >= 900, "c waits for a");
 }
 
 #[test]
 fn the_first_to_end_ends_all() {
     let words =
-        "--rate_iops=100 --name=short --size=200k --exitall --name=long --size=1G --time_based --runtime=30";
+        "--rate_iops=100 --name=short --size=200k --exitall --name=long --size=1G --time_based --runtime=100";
     let (document, elapsed) = run(words);
-    assert!(elapsed < Duration::from_secs(20), "{elapsed:?}");
+    assert!(elapsed < Duration::from_secs(90), "{elapsed:?}");
     assert_eq!(json::integer(json::job(&document, "short"), "read/total_ios"), 50);
     let ios = json::integer(json::job(&document, "long"), "read/total_ios");
-    assert!((30..1_500).contains(&ios), "{ios} I/Os");
+    assert!((1..9_000).contains(&ios), "{ios} I/Os");
 }
 
 #[test]
@@ -137,7 +141,7 @@ fn workers(words: &str) -> (usize, usize) {
     let directory = scratch();
     let running = Launch::fathom(directory.path())
         .words(NULL)
-        .words("--size=1G --rate_iops=100 --time_based --runtime=2")
+        .words("--size=1G --rate_iops=100 --time_based --runtime=60")
         .words(words)
         .start();
     running.wait_for_sleeps(60);
@@ -146,7 +150,8 @@ fn workers(words: &str) -> (usize, usize) {
         .chain(below.iter().copied())
         .map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count))
         .sum();
-    running.finish().expect_clean();
+    running.signal("INT");
+    assert_eq!(running.finish().code(), 128);
     (below.len(), threads)
 }
 

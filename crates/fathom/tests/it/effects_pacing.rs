@@ -20,7 +20,8 @@ fn part_of_a_pause_keeps_the_processor_busy() {
         document["jobs"][0]["usr_cpu"].as_f64().expect("a share")
     };
     let (spinning, sleeping) = (busy("--thinktime_spin=40ms"), busy(""));
-    assert!(spinning > 2.0 * sleeping + 5.0, "{spinning} and {sleeping}");
+    // Beside ten others that want the processor, even who spins gets a tenth of it.
+    assert!(spinning > 3.0 * sleeping + 1.0, "{spinning} and {sleeping}");
 }
 
 #[test]
@@ -48,11 +49,11 @@ fn pauses_follow_issues_or_completions() {
     for (kind, expected) in [("issue", 4..=4), ("complete", 8..=16)] {
         let directory = scratch();
         let words = format!(
-            "--name=a --ioengine=posixaio --filename=f --bs=4k --rw=read --iodepth=8 --size=64k --thinktime=50ms \
+            "--name=a --ioengine=posixaio --filename=f --bs=4k --rw=read --iodepth=8 --size=64k --thinktime=1s \
              --thinktime_blocks=4 --thinktime_blocks_type={kind}"
         );
         let ios = recorded::of(directory.path(), &words);
-        let pause = ios.windows(2).position(|pair| pair[1].issued_ns - pair[0].issued_ns >= 49_000_000);
+        let pause = ios.windows(2).position(|pair| pair[1].issued_ns - pair[0].issued_ns >= 990_000_000);
         let before = pause.map_or(0, |index| index + 1);
         assert!(ios.len() == 16 && expected.contains(&before), "{kind}: {before} before the pause: {ios:?}");
     }
@@ -62,7 +63,7 @@ fn pauses_follow_issues_or_completions() {
 fn pauses_are_made_up_for_unless_ignored() {
     let ios = |ignore: u8| {
         let words = format!(
-            "--size=1G --rate_iops=100 --time_based --runtime=1 --thinktime=100ms --thinktime_blocks=25 \
+            "--size=1G --rate_iops=100 --time_based --runtime=2 --thinktime=100ms --thinktime_blocks=25 \
              --rate_ignore_thinktime={ignore}"
         );
         json::integer(&run(&words)["jobs"][0], "read/total_ios")
@@ -86,11 +87,13 @@ fn an_io_that_takes_too_long_ends_the_job() {
 
 #[test]
 fn samples_are_as_long_as_asked_for() {
-    let words = "--size=1G --rate_iops=1000 --time_based --runtime=1 --bwavgtime=100 --iopsavgtime=250";
+    let words = "--size=1G --rate_iops=1000 --time_based --runtime=3 --bwavgtime=20 --iopsavgtime=50";
     let samples = |document: &Value, key: &str| json::integer(&document["jobs"][0]["read"], key);
     let document = run(words);
-    assert!((5..=10).contains(&samples(&document, "bw_samples")), "{document}");
-    assert!((2..=4).contains(&samples(&document, "iops_samples")), "{document}");
+    // None is shorter than asked for; a busy machine makes some longer. Without the options there are two in a second.
+    let runtime = samples(&document, "runtime");
+    assert!((runtime / 500 + 1..=runtime / 20).contains(&samples(&document, "bw_samples")), "{document}");
+    assert!((runtime / 500 + 1..=runtime / 50).contains(&samples(&document, "iops_samples")), "{document}");
     let document = run(&format!("{words} --disable_bw_measurement=1"));
     assert_eq!(samples(&document, "bw_samples"), 0);
 }
@@ -123,7 +126,7 @@ fn every_clock_gives_the_same_time() {
     for clock in ["gettimeofday", "clock_gettime", "cpu"] {
         let document = run(&format!("--size=80k --thinktime=20ms --clocksource={clock}"));
         let runtime = json::integer(&document["jobs"][0], "job_runtime");
-        assert!((370..5_000).contains(&runtime), "{clock}: {runtime}");
+        assert!((370..30_000).contains(&runtime), "{clock}: {runtime}");
     }
 }
 

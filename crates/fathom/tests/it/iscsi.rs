@@ -143,13 +143,13 @@ fn what_cannot_be_had_is_said() {
 #[test]
 fn a_target_that_goes_ends_the_job() {
     let server = require!(target(&[]));
-    let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=60";
+    let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=120";
     let running = launch(server.value("ISCSI_URL"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("tgtd"), "KILL");
     let finished = running.finish();
     assert_eq!(finished.code(), 1);
-    assert!(finished.elapsed < Duration::from_secs(30), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(100), "{:?}", finished.elapsed);
     assert!(finished.stderr.contains("Cannot send after transport endpoint shutdown"), "{}", finished.stderr);
 }
 
@@ -158,12 +158,12 @@ fn a_target_that_hangs_is_named() {
     let server = require!(target(&[]));
     let words = "--rw=randread --bs=4k --iodepth=4 --time_based --runtime=2 --patience=500ms";
     let running = launch(server.value("ISCSI_URL"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("tgtd"), "STOP");
     let finished = running.finish();
     processes::signal(server.pid("tgtd"), "CONT");
     assert_ne!(finished.code(), 0);
-    assert!(finished.elapsed < Duration::from_secs(15), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(50), "{:?}", finished.elapsed);
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");

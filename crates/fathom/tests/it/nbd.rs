@@ -262,13 +262,13 @@ fn errors_of_the_server_are_named() {
 #[test]
 fn a_server_that_goes_ends_the_job() {
     let server = require!(nbdkit(&[("SIZE", "1M")]));
-    let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=60";
+    let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=120";
     let running = launch(server.value("NBD_URI"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("tcp"), "KILL");
     let finished = running.finish();
     assert_eq!(finished.code(), 1);
-    assert!(finished.elapsed < Duration::from_secs(30), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(100), "{:?}", finished.elapsed);
     let line = "fio: io_u error on file a.0.0: Cannot send after transport endpoint shutdown (127.0.0.1:";
     assert!(finished.stderr.contains(line), "{}", finished.stderr);
     let document = json::document(&finished.stdout);
@@ -280,7 +280,7 @@ fn a_connection_that_comes_back_loses_no_io() {
     let (mut server, _) = require!(on_file(&[]));
     let words = "--rw=randwrite --bs=4k --size=4m --iodepth=8 --rate_iops=400 --verify=crc32c --reconnect=60";
     let running = launch(server.value("NBD_URI"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     server.stop();
     std::thread::sleep(Duration::from_millis(500));
     server.start_again().expect("the server starts again");
@@ -300,7 +300,7 @@ fn a_connection_that_comes_back_loses_no_io() {
     // One that does not come back ends the job when the time is up.
     let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=60 --reconnect=1";
     let running = launch(server.value("NBD_URI"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     server.stop();
     let finished = running.finish();
     assert_eq!(finished.code(), 1);
@@ -312,12 +312,12 @@ fn a_server_that_hangs_is_named() {
     let server = require!(nbdkit(&[("SIZE", "1M")]));
     let words = "--rw=randread --bs=4k --iodepth=4 --time_based --runtime=2 --patience=500ms";
     let running = launch(server.value("NBD_URI"), words).start();
-    std::thread::sleep(Duration::from_secs(1));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("tcp"), "STOP");
     let finished = running.finish();
     processes::signal(server.pid("tcp"), "CONT");
     assert_ne!(finished.code(), 0);
-    assert!(finished.elapsed < Duration::from_secs(15), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(50), "{:?}", finished.elapsed);
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");

@@ -188,13 +188,13 @@ fn what_cannot_be_had_is_said() {
 #[test]
 fn a_server_that_goes_ends_the_job() {
     let server = require!(server());
-    let words = "--rw=randread --bs=4k --size=1m --iodepth=8 --time_based --runtime=60";
+    let words = "--rw=randread --bs=4k --size=1m --iodepth=8 --time_based --runtime=120";
     let running = launch(server.value("NFS_URL"), words).start();
-    std::thread::sleep(Duration::from_secs(2));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("ganesha"), "KILL");
     let finished = running.finish();
     assert_eq!(finished.code(), 1, "{}{}", finished.stdout, finished.stderr);
-    assert!(finished.elapsed < Duration::from_secs(40), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(100), "{:?}", finished.elapsed);
     assert!(finished.stderr.contains("io_u error on file a.0.0"), "{}", finished.stderr);
     assert!(!finished.stderr.contains("Bad address"), "no address is wrong: {}", finished.stderr);
 }
@@ -224,12 +224,12 @@ fn a_server_that_hangs_is_named() {
     let server = require!(server());
     let words = "--rw=randread --bs=4k --size=1m --iodepth=4 --time_based --runtime=3 --patience=500ms";
     let running = launch(server.value("NFS_URL"), words).start();
-    std::thread::sleep(Duration::from_secs(2));
+    running.wait_for_sleeps(200);
     processes::signal(server.pid("ganesha"), "STOP");
     let finished = running.finish();
     processes::signal(server.pid("ganesha"), "CONT");
     assert_ne!(finished.code(), 0);
-    assert!(finished.elapsed < Duration::from_secs(20), "{:?}", finished.elapsed);
+    assert!(finished.elapsed < Duration::from_secs(50), "{:?}", finished.elapsed);
     let document = json::document(&finished.stdout);
     let notes = document["fathom notes"].as_array().expect("notes");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("offset"))), "{notes:?}");

@@ -180,7 +180,7 @@ fn information_and_errors_have_their_streams() {
             (finished, report)
         };
         let (finished, report) = run(job);
-        assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""), "{format}");
+        assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""), "{format}");
         let has_note = if in_file && format == "normal" { &report } else { &finished.stdout };
         assert!(has_note.contains(note), "{format}: {has_note}");
         if in_file && format == "json" {

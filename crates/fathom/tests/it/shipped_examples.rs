@@ -5,7 +5,6 @@ use crate::support::program::{Finished, Launch};
 use crate::support::{MIB, file_of, scratch};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::Duration;
 
 /// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
@@ -118,7 +117,7 @@ fn run_text_in(directory: &Path, text: &str, more: impl FnOnce(Launch) -> Launch
     let device = file_of(directory, "device", MIB);
     let place = Place { directory, device: &device, size: "1m" };
     std::fs::write(directory.join("job.fio"), reduced(text, &place)).expect("written");
-    more(Launch::fathom(directory).words("job.fio").timeout(Duration::from_secs(100))).run()
+    more(Launch::fathom(directory).words("job.fio")).run()
 }
 
 /// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none.
@@ -127,7 +126,7 @@ pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, 
     let directory = scratch();
     let place = Place { directory: device, device, size };
     std::fs::write(directory.path().join("job.fio"), reduced(&text, &place)).expect("written");
-    Ok(Launch::fathom(directory.path()).words("job.fio").timeout(Duration::from_secs(100)).run())
+    Ok(Launch::fathom(directory.path()).words("job.fio").run())
 }
 
 /// Runs the example of this name with some of its words put in place, where Debian's examples are.

@@ -37,13 +37,13 @@ fn wait_for_stage_line(running: &Running, condition: impl Fn() -> bool) {
     }
 }
 
-/// The sync in front of the checks takes 4 s of a run time of one, and is none of the job's.
+/// The sync in front of the checks takes 4 s of a run time of two, and is none of the job's.
 #[test]
 fn data_on_a_slow_device_is_verified() {
     fathom_only!();
     let slow = require!(slow());
     let finished = Launch::fathom(slow.mounted.path())
-        .words("--output-format=json --name=v --rw=write --size=1M --bs=64k --verify=crc32c --runtime=1 --ioengine=psync")
+        .words("--output-format=json --name=v --rw=write --size=1M --bs=64k --verify=crc32c --runtime=2 --ioengine=psync")
         .run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     check_healthy(&finished, "v", "");
@@ -74,7 +74,12 @@ fn an_interrupted_final_sync() {
     let running = Launch::fathom(slow.mounted.path())
         .words("--output-format=json --name=s --rw=write --size=1M --bs=64k --end_fsync=1 --ioengine=psync")
         .start();
-    wait_for_stage_line(&running, || std::fs::metadata(&file).is_ok_and(|found| found.len() == MIB));
+    wait_for_stage_line(&running, || {
+        // What waits for the device after the last write is the sync.
+        let is_written = std::fs::metadata(&file).is_ok_and(|found| found.len() == MIB);
+        let mut below = processes::descendants(running.pid()).into_iter();
+        is_written && below.any(|pid| processes::state(pid) == Some('D'))
+    });
     std::thread::sleep(Duration::from_millis(300));
     running.signal("INT");
     let finished = running.finish();
@@ -89,11 +94,11 @@ fn a_worker_that_does_not_run() {
     for more in ["--ioengine=io_uring --iodepth=4", "--ioengine=psync --thread"] {
         let directory = scratch();
         let running = Launch::fathom(directory.path())
-            .words("--output-format=json --patience=1s --name=u --rw=randwrite --size=1M --bs=4k --runtime=2 --time_based")
+            .words("--output-format=json --patience=1s --name=u --rw=randwrite --size=1M --bs=4k --runtime=4 --time_based")
             .words("--rate_iops=500")
             .words(more)
             .start();
-        running.wait_for_sleeps(200);
+        running.wait_for_sleeps(100);
         let workers = processes::descendants(running.pid());
         workers.iter().for_each(|&worker| processes::signal(worker, "STOP"));
         running.wait_for_message("waiting for its process, which a signal has stopped");
@@ -154,7 +159,7 @@ fn a_second_ctrl_c_ends_the_wait_for_a_hung_device() {
         .argument(format!("--filename={}", fs.file().display()))
         .start();
     wait_for_stage_line(&running, || !fs.hanging().is_empty());
-    running.signal("INT");
+    running.signal_and_see("INT");
     std::thread::sleep(Duration::from_millis(500));
     running.signal("INT");
     let finished = running.finish();

@@ -97,7 +97,7 @@ fn a_second_ctrl_c_gives_up_a_report_that_nobody_reads() {
     report.read_exact(&mut [0]).expect("the report begins");
     for _ in 0..2 {
         std::thread::sleep(Duration::from_millis(300));
-        processes::signal(child.id(), "INT");
+        processes::signal_and_see(child.id(), "INT");
     }
     wait_until("it ends", || child.id() > 0 && !processes::runs(child.id()));
     assert_ne!(child.wait().expect("it ends").code(), Some(0));

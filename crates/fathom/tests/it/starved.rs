@@ -117,7 +117,8 @@ fn the_threads_that_measure_idleness() {
         "{}",
         finished.stdout
     );
-    assert!(finished.elapsed.as_secs() < 8, "it was waited for what cannot come");
+    // The threads are given ten seconds.
+    assert!(finished.elapsed.as_secs() < 10, "it was waited for what cannot come");
 }
 
 #[test]
@@ -148,5 +149,5 @@ fn open_files() {
     check_told(&finished, "a process may have 100 files open (ulimit -n");
     // The soft limit alone is raised.
     let finished = under("-S -n 100", directory.path(), words);
-    assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""));
+    assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""));
 }

@@ -1,12 +1,11 @@
 //! Triggers: a file or a time ends the jobs, what they wrote can be checked later, and a command runs then.
 
 use crate::support::program::{self, Finished, Launch};
-use crate::support::{PATIENCE, json, scratch};
+use crate::support::{json, scratch, wait_until};
 use std::path::Path;
-use std::time::{Duration, Instant};
 
-/// A job that would write for a minute.
-const WRITES: &str = "--bs=4k --size=1m --filename=data --time_based --runtime=60 --rate_iops=500";
+/// A job that would write for ten minutes.
+const WRITES: &str = "--bs=4k --size=1m --filename=data --time_based --runtime=600 --rate_iops=500";
 
 #[track_caller]
 fn run(directory: &Path, words: &str, command: &str) -> Finished {
@@ -14,7 +13,6 @@ fn run(directory: &Path, words: &str, command: &str) -> Finished {
         .words("--output-format=json")
         .words(words)
         .argument(format!("--trigger={command}"))
-        .timeout(Duration::from_secs(50))
         .run();
     assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
     finished
@@ -34,7 +32,6 @@ fn after_a_time_states_are_saved_and_the_command_runs() {
     let job = format!("--name=a/b --rw=randwrite --verify=md5 {WRITES} --verify_state_save=0");
     let command = "test -s local-a.b-0-verify.state && echo saved > mark; pwd";
     let finished = run(directory.path(), &format!("{job} --trigger-timeout=1s"), command);
-    assert!(finished.elapsed < Duration::from_secs(30), "{:?}", finished.elapsed);
     let mark = std::fs::read_to_string(directory.path().join("mark")).expect("the command ran");
     assert_eq!(mark, "saved\n", "the state came first");
     let place = directory.path().canonicalize().expect("a path").display().to_string();
@@ -73,13 +70,9 @@ fn a_file_ends_the_jobs() {
     let directory = scratch();
     let data = directory.path().join("a.0.0");
     let words = "--output-format=json --trigger-file=now --name=a --rw=write --bs=4k --size=1m --fallocate=none --time_based \
-                 --runtime=60 --rate_iops=500 --numjobs=2 --thread --name=later --rw=write --size=64k --stonewall";
-    let running = Launch::fathom(directory.path()).words(words).timeout(Duration::from_secs(50)).start();
-    let start = Instant::now();
-    while !std::fs::metadata(&data).is_ok_and(|metadata| metadata.len() > 0) {
-        assert!(start.elapsed() < PATIENCE, "the job does not begin");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+                 --runtime=600 --rate_iops=500 --numjobs=2 --thread --name=later --rw=write --size=64k --stonewall";
+    let running = Launch::fathom(directory.path()).words(words).start();
+    wait_until("the job begins", || std::fs::metadata(&data).is_ok_and(|metadata| metadata.len() > 0));
     std::fs::write(directory.path().join("now"), "").expect("a file can be written");
     let finished = running.finish();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);

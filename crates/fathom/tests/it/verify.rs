@@ -41,7 +41,7 @@ fn expect_clean(directory: &Path, words: &str) -> Value {
     } else {
         ""
     };
-    assert_eq!((finished.code(), finished.stderr.as_str()), (0, expected), "{words}");
+    assert_eq!((finished.code(), finished.complaints().as_str()), (0, expected), "{words}");
     assert_eq!(classes(&document), [], "{words}");
     document
 }
@@ -96,12 +96,20 @@ fn data_goes_both_ways_between_fathom_and_fio() {
             let written = fio(&reference, directory, &format!("--rw=randwrite {words}"));
             assert_eq!(written.code(), 0, "{words}: fio writes: {}", written.stderr);
             let read = fio(&program::path(), directory, &format!("--rw=read {words}"));
-            assert_eq!((read.code(), read.stderr.as_str()), (0, ""), "{words}: fathom reads what fio wrote");
+            assert_eq!(
+                (read.code(), read.complaints().as_str()),
+                (0, ""),
+                "{words}: fathom reads what fio wrote"
+            );
             let words_for_fio = format!("--rw=randwrite {words} {format}");
             let written = fio(&program::path(), directory, &words_for_fio);
-            assert_eq!((written.code(), written.stderr.as_str()), (0, ""), "{words}: fathom writes");
+            assert_eq!((written.code(), written.complaints().as_str()), (0, ""), "{words}: fathom writes");
             let read = fio(&reference, directory, &format!("--rw=read {words}"));
-            assert_eq!((read.code(), read.stderr.as_str()), (0, ""), "{words}: fio reads what fathom wrote");
+            assert_eq!(
+                (read.code(), read.complaints().as_str()),
+                (0, ""),
+                "{words}: fio reads what fathom wrote"
+            );
         }
     };
     std::thread::scope(|scope| {

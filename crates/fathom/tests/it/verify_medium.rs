@@ -316,5 +316,5 @@ fn more_files_than_fit_sixteen_bits_raise_no_alarm() {
         )
         .words("--file_service_type=sequential --unlink=1")
         .run();
-    assert_eq!((finished.code(), finished.stderr.as_str()), (0, ""));
+    assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""));
 }

@@ -228,7 +228,8 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
     );
     let first = join("own", "--name=n").variable("SLURM_PROCID", "1").start();
     running.wait_for_message("was not let in");
-    std::thread::sleep(Duration::from_millis(500));
+    // That the first has joined is said nowhere before the run begins.
+    std::thread::sleep(Duration::from_secs(3));
     let twin = join("own", "--name=n").variable("SLURM_PROCID", "1").run();
     assert_eq!(twin.code(), 1, "the same host twice: {}", twin.stderr);
     let second = join("own", "--name=n --group=g").variable("SLURM_PROCID", "0").start();

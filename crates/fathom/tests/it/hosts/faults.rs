@@ -24,7 +24,7 @@ fn what_a_host_had_counted_survives_it() {
     fathom_only!();
     let directory = scratch();
     let running =
-        over(directory.path(), "x,y").words(QUIET).words("--runtime=6 --output-format=json").start();
+        over(directory.path(), "x,y").words(QUIET).words("--runtime=12 --output-format=json").start();
     let agent = working_agent(&running, "x");
     processes::signal(agent, "KILL");
     let finished = running.finish();
@@ -34,8 +34,8 @@ fn what_a_host_had_counted_survives_it() {
     let (lost, whole) = (host(&document, "x"), host(&document, "y"));
     assert_eq!((lost["state"].as_str(), whole["state"].as_str()), (Some("lost"), Some("whole")), "{lost}");
     let ios = |host| json::integer(json::job(host, "quiet"), "read/total_ios");
-    assert!((100..3000).contains(&ios(lost)), "its last snapshot: {}", ios(lost));
-    assert!(ios(whole) > 2000, "the other went on: {}", ios(whole));
+    assert!((100..6000).contains(&ios(lost)), "its last snapshot: {}", ios(lost));
+    assert!(ios(whole) > 4000, "the other went on: {}", ios(whole));
     assert_eq!(json::integer(json::job(&document, "quiet"), "read/total_ios"), ios(lost) + ios(whole));
     let notes = document["fathom notes"].to_string();
     assert!(notes.contains("x"), "a note says what is missing: {notes}");
@@ -65,7 +65,7 @@ fn a_host_that_is_silent_is_given_up_and_stops_by_itself() {
     let running = over(directory.path(), "x,y")
         .words("--host-timeout=3")
         .words(QUIET)
-        .words("--runtime=4 --output-format=json")
+        .words("--runtime=10 --output-format=json")
         .start();
     let agent = working_agent(&running, "x");
     processes::signal(agent, "STOP");
@@ -95,7 +95,7 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
     std::fs::set_permissions(&script, mode).expect("executable");
     let finished = Launch::fathom(directory.path())
-        .words("--hosts=refuses,chats,other,lies,garbles,greets,plain --host-timeout=3")
+        .words("--hosts=refuses,chats,other,lies,garbles,greets,plain --host-timeout=10")
         .argument(format!("--remote-shell={}", script.display()))
         .argument(format!("--remote-program={}", crate::support::program::path().display()))
         .words("--name=a --ioengine=null --size=64k --rw=read --output-format=json")
@@ -226,7 +226,7 @@ fn a_clock_that_is_hours_ahead_is_known() {
     let seconds = (json::integer(overlap, "end_ms") - json::integer(overlap, "begin_ms")) as f64 / 1e3;
     assert!(seconds > 1.0, "{overlap}");
     let iops = overlap["read"]["iops"].as_f64().expect("a rate");
-    assert!((800.0..1200.0).contains(&iops), "two hosts at 500: {overlap}");
+    assert!((600.0..1500.0).contains(&iops), "two hosts at 500: {overlap}");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_second_interrupt_waits_for_nothing() {
     let agents = [working_agent(&running, "x"), working_agent(&running, "y")];
     // One that does nothing any more cannot stop either.
     processes::signal(agents[0], "STOP");
-    running.signal("INT");
+    running.signal_and_see("INT");
     std::thread::sleep(Duration::from_millis(1500));
     running.signal("INT");
     let finished = running.finish();

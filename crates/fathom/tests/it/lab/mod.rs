@@ -57,10 +57,14 @@ fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), 
     Ok(())
 }
 
-/// What the kernel traced of an event meanwhile.
+/// What the kernel traced of an event meanwhile, in the order of time.
 fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
     let tracing = Path::new("/sys/kernel/debug/tracing");
     let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
+    // The usual clock is one of each processor, and lets a job that moves from one to another go back in time. To choose it empties
+    // the trace, which has to hold everything.
+    write("trace_clock", "mono");
+    write("buffer_size_kb", "4096");
     write("trace", "");
     write(&format!("events/{event}/enable"), "1");
     act();

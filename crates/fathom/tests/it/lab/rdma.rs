@@ -206,6 +206,13 @@ fn workers(running: &Running) -> Vec<u32> {
     crate::support::processes::descendants(running.pid())
 }
 
+/// Waits until a writer with a rate has slept between its writes for a while.
+#[track_caller]
+fn wait_until_it_writes(writer: &Running) {
+    let is_at_work = |pid: u32| crate::support::processes::sleeps(pid) >= 100;
+    crate::support::wait_until("the writer writes", || workers(writer).into_iter().any(is_at_work));
+}
+
 #[test]
 fn who_is_killed_does_not_hold_the_other_side() {
     let address = require!(address());
@@ -219,7 +226,7 @@ fn who_is_killed_does_not_hold_the_other_side() {
             let writer =
                 fathom(&format!("{common} --rw=write --verb={verb} --hostname={address} --rate_iops=50"))
                     .start();
-            std::thread::sleep(Duration::from_secs(4));
+            wait_until_it_writes(&writer);
             let (gone, left) = if kill_reader { (reader, writer) } else { (writer, reader) };
             for pid in workers(&gone) {
                 crate::support::processes::signal(pid, "KILL");
@@ -247,11 +254,11 @@ fn a_silent_side_is_named() {
     let address = require!(address());
     let port = port();
     let common = format!("--name=a --bs=4k --size=1g --port={port} --iodepth=4");
-    let mut reader = fathom(&format!("{common} --rw=read --time_based --runtime=8")).start();
+    let mut reader = fathom(&format!("{common} --rw=read --time_based --runtime=12")).start();
     wait_until_it_listens(&mut reader);
     let writer =
         fathom(&format!("{common} --rw=write --verb=send --hostname={address} --rate_iops=50")).start();
-    std::thread::sleep(Duration::from_secs(3));
+    wait_until_it_writes(&writer);
     for pid in workers(&writer) {
         crate::support::processes::signal(pid, "STOP");
     }

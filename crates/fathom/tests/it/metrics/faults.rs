@@ -3,9 +3,8 @@
 use super::collector::Collector;
 use super::{QUIET, address_of};
 use crate::support::program::Launch;
-use crate::support::{json, processes, scratch};
+use crate::support::{json, processes, scratch, wait_until};
 use std::net::TcpListener;
-use std::time::Duration;
 
 #[test]
 fn a_port_that_is_taken_and_a_file_of_others_end_the_run_before_it_begins() {
@@ -46,7 +45,7 @@ fn a_run_outlives_its_exporter() {
     let directory = scratch();
     let running = Launch::fathom(directory.path())
         .words(QUIET)
-        .words("--runtime=3 --metrics=127.0.0.1:0 --output-format=json")
+        .words("--runtime=5 --metrics=127.0.0.1:0 --output-format=json")
         .start();
     address_of(&running);
     let is_exporter = |pid: &u32| {
@@ -72,11 +71,7 @@ fn an_exporter_does_not_outlive_its_run() {
     let below = processes::descendants(running.pid());
     running.signal("KILL");
     running.finish();
-    let end = std::time::Instant::now() + Duration::from_secs(30);
-    while below.iter().any(|&pid| processes::runs(pid)) {
-        assert!(std::time::Instant::now() < end, "some of {below:?} still run");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the end of all processes", || !below.iter().any(|&pid| processes::runs(pid)));
 }
 
 #[test]

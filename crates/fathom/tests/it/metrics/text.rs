@@ -67,7 +67,7 @@ fn the_file_has_the_figures_of_the_report() {
         other => panic!("{other:?} in {document}"),
     };
     assert_eq!(value(&text, "fathom_verdict"), verdict);
-    assert!(finished.stderr.is_empty(), "{}", finished.stderr);
+    assert_eq!(finished.complaints(), "");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn hosts_have_series_of_their_own() {
         .argument(format!("--remote-program={}", program::path().display()))
         .words("--name=a --ioengine=null --size=1m --rw=read --metrics=hosts.prom")
         .run();
-    assert_eq!((finished.code(), &*finished.stderr), (0, ""), "{}", finished.stdout);
+    assert_eq!((finished.code(), &*finished.complaints()), (0, ""), "{}", finished.stdout);
     let text = std::fs::read_to_string(directory.path().join("hosts.prom")).expect("the file");
     for host in ["x", "y"] {
         assert_eq!(value(&text, &format!("fathom_host_up{{host=\"{host}\"}}")), 1.0);

@@ -6,15 +6,13 @@ pub(crate) mod with_fio;
 
 use crate::support::program::{Finished, Launch, Running};
 use crate::support::trace::Trace;
-use crate::support::{json, scratch};
+use crate::support::{json, scratch, wait_until};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::sync::Mutex;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 use ways::ways;
 
 /// What the first datagram of a sender is.
@@ -61,17 +59,12 @@ fn wait_until_it_listens(running: &mut Running) {
 /// Waits until somebody has bound a port for datagrams.
 fn wait_until_bound(port: u16, table: &str) {
     let wanted = format!(":{port:04X} ");
-    let until = Instant::now() + Duration::from_secs(30);
-    while Instant::now() < until {
+    wait_until("a port is bound", || {
         let bound = std::fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
-        if bound.lines().any(|line| {
+        bound.lines().any(|line| {
             line.split_whitespace().nth(1).is_some_and(|own| format!("{own} ").ends_with(&wanted))
-        }) {
-            return;
-        }
-        sleep(Duration::from_millis(5));
-    }
-    panic!("nobody has bound port {port}");
+        })
+    });
 }
 
 /// The IPv6 loopback, unless this machine has none.

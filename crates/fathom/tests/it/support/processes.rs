@@ -8,6 +8,19 @@ pub(crate) fn signal(pid: u32, name: &str) {
     status.expect("kill(1) can be run");
 }
 
+/// Sends a signal and waits until the process has taken it: of two that wait to be taken, only one arrives.
+#[track_caller]
+pub(crate) fn signal_and_see(pid: u32, name: &str) {
+    signal(pid, name);
+    super::wait_until("the signal arrives", || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mut pending = status.lines().filter_map(|line| {
+            line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:")).map(str::trim)
+        });
+        pending.all(|mask| mask.bytes().all(|digit| digit == b'0'))
+    });
+}
+
 /// Kills a process and everything that it started.
 pub(crate) fn kill_tree(pid: u32) {
     // The list comes first: children of a dead process belong to somebody else.
