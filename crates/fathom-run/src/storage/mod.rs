@@ -1,7 +1,7 @@
 //! Where the data of a clone lives: what a name stands for there, and how it is made, opened and removed.
 //!
 //! A storage does what comes before the first I/O and after the last one. The I/Os themselves, trims and syncs among them,
-//! are the engine's, which says what storage it works on ([`Engine::storage`](crate::engine::Engine::storage)).
+//! are the engine's, which says what storage it works on ([`EngineType::storage`](crate::engine::EngineType::storage)).
 
 pub mod files;
 pub mod nowhere;
