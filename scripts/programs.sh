@@ -3,9 +3,9 @@
 # With every engine, as packages have them.
 all_engines=(--features fathom-io/libhdfs)
 
-# build_tests: everything that tests need, in one pass of the compiler.
+# build_tests: all programs and all tests, in one pass of the compiler: a second one would have other features of dependencies.
 build_tests() {
-    cargo test --workspace --no-run --locked "${all_engines[@]}" --message-format=json-render-diagnostics >"$scratch/built"
+    cargo build --workspace --all-targets --locked "${all_engines[@]}" --message-format=json-render-diagnostics >"$scratch/built"
 }
 
 # Each program of tests, after the directory that it runs in.

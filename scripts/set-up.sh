@@ -39,6 +39,8 @@ needed_packages=(
     cpio:cpio
     kmod:depmod
     xz-utils:xz
+    bc:bc
+    python3-six:/usr/lib/python3/dist-packages/six.py
 )
 
 missing_packages() {

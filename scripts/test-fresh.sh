@@ -20,6 +20,8 @@ install_missing_packages "$root/log"
 echo "making a Debian in $root"
 debootstrap --variant=minbase --include=ca-certificates,gcc,git,libc6-dev,make,procps,python3 \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$(debian_mirror)" >"$root/log" 2>&1 || { tail -3 "$root/log"; exit 1; }
+# Servers of the tests run as other users, who have to get in.
+chmod 755 "$root" "$root/root"
 git clone -q . "$root/root/fathom"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 # The toolchain and what cargo has downloaded are lent; the certificates are those that this machine trusts.

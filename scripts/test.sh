@@ -128,11 +128,6 @@ summary() {
     [ "$failed" -eq 0 ]
 }
 
-# The house rules, by the program that the tests have built.
-tidy() {
-    cargo build --quiet --workspace --bins --locked "${all_engines[@]}" && "$target_directory/debug/xtask" tidy
-}
-
 # What compares and serves in tests is fetched while they are compiled.
 get_tools() {
     install_s3_server
@@ -143,7 +138,8 @@ get_tools() {
         install_scipy "$scratch/scipy"
         scripts/lab/lab --fetch || true
     fi
-    export -p | grep -E '^declare -x (FATHOM_TEST_[A-Z_]*|PATH)=' >"$scratch/environment"
+    # As exports: a declaration in a function would end with it.
+    export -p | sed -nE 's/^declare -x ((FATHOM_TEST_[A-Z_]*|PATH)=)/export \1/p' >"$scratch/environment"
 }
 
 # with_tools: waits until they are there.
@@ -187,12 +183,13 @@ checks)
     step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items --all-features --locked
     step "other platforms" check_other_platform
-    step "house rules" tidy
+    step "house rules" cargo run --quiet --locked -p xtask -- tidy
     ;;
 quick) step tests run_quick_tests ;;
 tests) step tests run_tests ;;
 servers) step tests run_server_tests ;;
 lab) step "tests on real devices" run_lab_tests "${@:2}" ;;
 esac
-case $what in quick | tests) step "house rules" tidy ;; esac
+# By the program that has been built with the tests.
+case $what in quick | tests) step "house rules" "$target_directory/debug/xtask" tidy ;; esac
 summary
