@@ -20,14 +20,14 @@ install_missing_packages "$root/log"
 echo "making a Debian in $root"
 debootstrap --variant=minbase --include=ca-certificates,gcc,git,libc6-dev,make,procps,python3 \
     "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$(debian_mirror)" >"$root/log" 2>&1 || { tail -3 "$root/log"; exit 1; }
-# Servers of the tests run as other users, who have to get in.
+# The servers that tests start run as other users, who need access.
 chmod 755 "$root" "$root/root"
 git clone -q . "$root/root/fathom"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 # The toolchain and what cargo has downloaded are lent; the certificates are those that this machine trusts.
 lent=("${RUSTUP_HOME:-$HOME/.rustup}:/root/.rustup" "${CARGO_HOME:-$HOME/.cargo}:/root/.cargo" /etc/ssl:/etc/ssl)
 [ -z "${FATHOM_FRESH_TOOLS:-}" ] || lent+=("$tools_cache:/root/.cache/fathom")
-# Mounts of its own, which end with it.
+# In a mount namespace, whose mounts end with it.
 unshare --mount --propagation slave bash -s "$root" "${FATHOM_FRESH_COMMAND:-make test}" "${lent[@]}" <<'END'
 root=$1 command=$2
 shift 2

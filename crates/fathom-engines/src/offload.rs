@@ -194,7 +194,7 @@ impl Engine for Offload {
         }
     }
 
-    /// Whatever the engine behind it does.
+    /// Also for an engine that does, because a thread stands in between.
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         false
     }

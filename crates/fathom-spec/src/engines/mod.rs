@@ -56,7 +56,7 @@ pub struct EngineDef {
     pub built: bool,
     /// What stands in the way of building it; empty where nothing does.
     pub obstacle: &'static str,
-    /// Not every build has it: whoever makes one asks for it, by the Cargo feature of its name.
+    /// A build leaves it out unless the Cargo feature of its name is switched on.
     pub optional: bool,
     /// Completes each I/O before the next begins: the depth is 1.
     pub synchronous: bool,
@@ -211,7 +211,7 @@ impl EngineDef {
         EngineDef { obstacle, ..self }
     }
 
-    /// A build has it only if that is asked for.
+    /// A build leaves it out unless a feature asks for it.
     pub const fn optional(self) -> Self {
         EngineDef { optional: true, ..self }
     }
