@@ -1,4 +1,5 @@
-# Sourced by scripts/test.sh and test-lab.sh: the tests on real kernel devices, in virtual machines (docs/lab.md).
+# Sourced by scripts/test.sh, scripts/bench.sh and the Makefile, after scripts/rust.sh: the tests on real kernel devices, in virtual machines
+# (docs/lab.md).
 
 # The kernel and QEMU.
 export LAB_CACHE=${LAB_CACHE:-$tools_cache/lab}
@@ -50,7 +51,7 @@ lab_one_ended() {
 }
 
 # lab_tests DIRECTORY MOST [GROUP...]: runs the groups, all of them by default, in up to MOST machines at a time (four at most, as each takes up
-# to 3 GiB); what the tests say also goes to DIRECTORY/tests. Where there is no kernel to boot, that is one skip, with the reason.
+# to 3 GiB); what the tests say also goes to DIRECTORY/tests. Without a kernel to boot, all of it counts as one skip, with the reason.
 lab_tests() {
     local directory=$1 most=$2 program reason status=0 machine group groups
     local -A running=()

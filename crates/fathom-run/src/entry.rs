@@ -19,12 +19,12 @@ pub struct EngineEntry {
 }
 
 impl EngineEntry {
-    /// The entry of an engine with a loop of its own, in which nothing is an indirect call: for I/Os that can cost less than a microsecond.
+    /// The entry of an engine whose I/Os can take less than a microsecond: its run loop is compiled separately, without indirect calls.
     pub const fn direct<E: EngineType + 'static>() -> Self {
         EngineEntry { run: worker::run::<E>, ..Self::indirect::<E>() }
     }
 
-    /// The entry of an engine that is called through a pointer, by the one loop that all of these share.
+    /// The entry of any other engine: all of them share one run loop, which calls them through a pointer.
     pub const fn indirect<E: EngineType + 'static>() -> Self {
         EngineEntry {
             definition: E::DEFINITION,

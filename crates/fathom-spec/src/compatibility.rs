@@ -40,6 +40,9 @@ fn write_engines(text: &mut String) {
     text.push_str("\n## Engines\n\n| engine | description | state |\n|---|---|---|\n");
     for engine in engines::ALL {
         let state = match engine.obstacle {
+            "" if engine.optional => {
+                format!("built; in packages, elsewhere with `--features {}`", engine.name)
+            }
             "" => state(engine.built).to_owned(),
             obstacle => format!("not built: {obstacle}"),
         };

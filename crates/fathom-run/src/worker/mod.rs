@@ -130,27 +130,23 @@ pub(crate) struct GivenUp;
 
 /// Runs a worker from beginning to end, by a loop that is compiled for this engine.
 pub fn run<E: EngineType + 'static>(context: &WorkerContext<'_>) {
-    enter(context);
-    if let Ok(worker) = setup::set_up::<E>(context) {
-        conduct(context, worker);
-    }
-    context.set_stage(Stage::Ended);
+    run_with::<E>(context, |worker| conduct(context, worker));
 }
 
 /// The same by the one loop that calls any engine through a pointer.
 pub fn run_indirectly<E: EngineType + 'static>(context: &WorkerContext<'_>) {
-    enter(context);
-    if let Ok(worker) = setup::set_up::<E>(context) {
-        conduct::<dyn Engine>(context, worker);
-    }
-    context.set_stage(Stage::Ended);
+    run_with::<E>(context, |worker| conduct::<dyn Engine>(context, worker));
 }
 
-fn enter(context: &WorkerContext<'_>) {
+fn run_with<E: EngineType>(context: &WorkerContext<'_>, conduct: impl FnOnce(Box<Worker<'_, E>>)) {
     let block = context.block();
     block.pid.store(fathom_sys::process::own_pid(), Relaxed);
     block.thread_id.store(fathom_sys::process::own_thread_id(), Relaxed);
     context.set_stage(Stage::SettingUp);
+    if let Ok(worker) = setup::set_up::<E>(context) {
+        conduct(worker);
+    }
+    context.set_stage(Stage::Ended);
 }
 
 /// From the start gate to the end.

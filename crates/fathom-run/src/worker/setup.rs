@@ -224,7 +224,7 @@ fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
     files.list.iter().zip(files.entries()).map(region).collect()
 }
 
-/// There is no engine: why is reported and stored.
+/// Reports and stores why the engine could not be set up.
 fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &SetupError) -> GivenUp {
     if !error.advice.is_empty() {
         let name = &context.worker_plan().name;

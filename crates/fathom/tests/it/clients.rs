@@ -71,8 +71,8 @@ fn bench_fio_runs_on_a_server() {
     file_of(directory.path(), "data", MIB);
     // It looks for servers at their usual port alone.
     let server = Launch::fathom(directory.path()).words("--server=127.0.0.1,8765").start();
-    wait_until("somebody listens there", || std::net::TcpStream::connect("127.0.0.1:8765").is_ok());
-    // Who comes second says so a moment later.
+    wait_until("a server listens on the port", || std::net::TcpStream::connect("127.0.0.1:8765").is_ok());
+    // A server that finds the port taken says so a moment later.
     std::thread::sleep(std::time::Duration::from_millis(500));
     if let Some(line) = server.errors().lines().find(|line| line.contains("Address already in use")) {
         skip!("{line}");

@@ -104,7 +104,7 @@ fn waiting_for_one_job() {
     assert_eq!(json::total(&document, "read/total_ios"), 120);
     fathom_only!();
     let all_of_a = json::integer(json::job(&document, "a"), "job_runtime") as i64;
-    assert!(start_gap(&document, "a", "b") < all_of_a, "b waits for nobody");
+    assert!(start_gap(&document, "a", "b") < all_of_a, "b does not wait for a");
     assert!(start_gap(&document, "a", "c") >= 900, "c waits for a");
 }
 

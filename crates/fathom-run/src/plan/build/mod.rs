@@ -123,7 +123,7 @@ impl Plan {
     }
 }
 
-/// Why there is no engine of this name.
+/// The error for an engine that this build does not have.
 fn not_there(name: &str) -> String {
     let line = format!("fio: engine {name} not loadable");
     match engines::ALL.iter().any(|engine| engine.name == name && engine.optional) {

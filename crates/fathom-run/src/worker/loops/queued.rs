@@ -300,7 +300,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Resets a zone at once, in place of a trim.
+    /// Resets a zone immediately instead of trimming it.
     fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
         let slot = self.free.pop().unwrap_or(0);
         let start = self.clock.ticks();

@@ -38,7 +38,7 @@ fn address() -> Result<String, String> {
     match names.any(|name| name.to_string_lossy().starts_with("librxe")) {
         true => device("rdma_address"),
         false => {
-            Err("there is no driver for soft RoCE in user space (Debian's package ibverbs-providers)".into())
+            Err("the user-space driver for soft RoCE is missing (Debian's package ibverbs-providers)".into())
         }
     }
 }

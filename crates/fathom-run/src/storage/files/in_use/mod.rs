@@ -278,7 +278,7 @@ impl<'a> Search<'a> {
     fn node(&self, directory: &Path) -> PathBuf {
         let named = self.machine.root.join("dev").join(tables::node_name(directory));
         let device = tables::number(directory).map(Thing::Device);
-        // The target may have no name there. A character device before a disk is no place to ask who has claimed the disk.
+        // The target may have no name there. A disk's character device cannot be asked who has claimed the disk.
         match self.is_target() && (self.machine.identify)(&named) != device {
             true => self.path.to_owned(),
             false => named,
