@@ -1,11 +1,13 @@
 //! The process that serves a file system in user space, found by the connection to the kernel that it holds. Only `/proc` is
-//! read, and of it only what a process that hangs cannot delay.
+//! read, and of a process that hangs nothing for long.
 
 use super::Mount;
 use fathom_stats::host::DaemonReport;
 use fathom_stats::mounts::MovedBytes;
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+use std::{fs, thread};
 
 /// Options about caches and the sizes of requests, of all file systems: nothing else of a command line is repeated, because it may
 /// hold secrets.
@@ -51,6 +53,9 @@ const TOLD: [&str; 40] = [
     "writeback_cache",
     "writeback-cache",
 ];
+
+/// How long to wait for the command line of a process that may hang.
+const READ_LIMIT: Duration = Duration::from_secs(1);
 
 /// A process and its connection.
 #[derive(Clone, Debug)]
@@ -116,13 +121,19 @@ impl Daemon {
         Some(DaemonReport { process: self.process, name, options: options_in(&self.words()) })
     }
 
-    /// The words of its command line.
+    /// The words of its command line; none where they cannot be had within [`READ_LIMIT`].
     fn words(&self) -> Vec<String> {
-        // A thread that waits uninterruptibly may hold the lock of the memory that the command line is read from.
-        if waits_uninterruptibly(self.process) {
-            return Vec::new();
-        }
-        let line = fs::read(format!("/proc/{}/cmdline", self.process)).unwrap_or_default();
+        let path = format!("/proc/{}/cmdline", self.process);
+        // A thread that waits uninterruptibly may hold the lock of the memory that the command line is read from. Most do not, as
+        // they wait for a disk. A read that hangs ends with this process.
+        let line = if waits_uninterruptibly(self.process) {
+            let (sender, receiver) = mpsc::channel();
+            let reader = thread::Builder::new().spawn(move || sender.send(fs::read(path)));
+            reader.ok().and_then(|_| receiver.recv_timeout(READ_LIMIT).ok()?.ok())
+        } else {
+            fs::read(path).ok()
+        };
+        let line = line.unwrap_or_default();
         line.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
