@@ -30,34 +30,49 @@ fn client(bin: &Path, name: &str, directory: &Path, words: &str) -> Finished {
         .run()
 }
 
+/// The name of a file to measure. bench-fio leaves a job file in /tmp under this name, so that runs at the same time need different ones.
+struct Target(String);
+
+impl Target {
+    fn new(name: &str) -> Target {
+        Target(format!("fathom-{name}-{}", std::process::id()))
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(format!("/tmp/{}-tmpjobfile.fio", self.0));
+    }
+}
+
 #[test]
 fn bench_fio_runs_a_sweep_and_fio_plot_draws_it() {
     let bin = require!(fio_plot());
     let directory = scratch();
-    file_of(directory.path(), "data", 16 * MIB);
-    let words = "--target data --type file --size 16M --mode randread randrw --rwmixread 75 --output out --iodepth 1 4 \
+    let target = Target::new("swept");
+    file_of(directory.path(), &target.0, 16 * MIB);
+    let words = "--target NAME --type file --size 16M --mode randread randrw --rwmixread 75 --output out --iodepth 1 4 \
                  --numjobs 1 2 --runtime 2 --engine libaio --direct 0 --destructive --time-based --loginterval 200 --quiet";
-    let sweep = client(&bin, "bench-fio", directory.path(), words);
+    let sweep = client(&bin, "bench-fio", directory.path(), &words.replace("NAME", &target.0));
     assert_eq!(sweep.code(), 0, "{}{}", sweep.stdout, sweep.stderr);
-    let results = directory.path().join("out/data/4k");
+    let results = directory.path().join("out").join(&target.0).join("4k");
     for name in ["randread-4-2.json", "randread-iodepth-4-numjobs-2_lat.2.log"] {
         assert!(results.join(name).exists(), "{name}: {}{}", sweep.stdout, sweep.stderr);
     }
-    let mixed = "out/data/randrw75/4k";
     let charts = [
-        "-i out/data/4k -L -r randread -t iops",
-        "-i out/data/4k -l -r randread",
-        "-i out/data/4k -N -r randread -d 4",
-        "-i out/data/4k -H -r randread -d 4 -n 1",
-        "-i out/data/4k -g -r randread -t bw iops lat -d 1 4 -n 1 2",
-        "-i out/data/4k -g -r randread -t slat clat -d 4 -n 2",
-        "-i out/data/4k out/data/4k -C -r randread",
-        &format!("-i {mixed} -l -r randrw -f read"),
-        &format!("-i {mixed} -g -r randrw -t bw iops lat -d 4 -n 2 -f read write"),
+        "-i out/NAME/4k -L -r randread -t iops",
+        "-i out/NAME/4k -l -r randread",
+        "-i out/NAME/4k -N -r randread -d 4",
+        "-i out/NAME/4k -H -r randread -d 4 -n 1",
+        "-i out/NAME/4k -g -r randread -t bw iops lat -d 1 4 -n 1 2",
+        "-i out/NAME/4k -g -r randread -t slat clat -d 4 -n 2",
+        "-i out/NAME/4k out/NAME/4k -C -r randread",
+        "-i out/NAME/randrw75/4k -l -r randrw -f read",
+        "-i out/NAME/randrw75/4k -g -r randrw -t bw iops lat -d 4 -n 2 -f read write",
     ];
     for (number, words) in charts.iter().enumerate() {
-        let chart =
-            client(&bin, "fio-plot", directory.path(), &format!("{words} -T title -o chart{number}.png"));
+        let words = format!("{} -T title -o chart{number}.png", words.replace("NAME", &target.0));
+        let chart = client(&bin, "fio-plot", directory.path(), &words);
         let image = std::fs::read(directory.path().join(format!("chart{number}.png"))).unwrap_or_default();
         assert!(image.starts_with(b"\x89PNG"), "{words}: {}{}", chart.stdout, chart.stderr);
     }
@@ -68,7 +83,8 @@ fn bench_fio_runs_on_a_server() {
     let bin = require!(fio_plot());
     fathom_only!();
     let directory = scratch();
-    file_of(directory.path(), "data", MIB);
+    let target = Target::new("served");
+    file_of(directory.path(), &target.0, MIB);
     // It looks for servers at their usual port alone.
     let server = Launch::fathom(directory.path()).words("--server=127.0.0.1,8765").start();
     wait_until("a server listens on the port", || std::net::TcpStream::connect("127.0.0.1:8765").is_ok());
@@ -78,11 +94,10 @@ fn bench_fio_runs_on_a_server() {
         skip!("{line}");
     }
     std::fs::write(directory.path().join("host.list"), "127.0.0.1\n").expect("written");
-    let target = directory.path().join("data");
     let words = format!(
         "--target {} --type file --size 1M --mode randread --output out --iodepth 1 2 --numjobs 1 --runtime 1 --engine \
          psync --direct 0 --time-based --quiet --remote host.list --remote-checks",
-        target.display()
+        directory.path().join(&target.0).display()
     );
     let sweep = client(&bin, "bench-fio", directory.path(), &words);
     assert_eq!(sweep.code(), 0, "{}{}", sweep.stdout, sweep.stderr);
