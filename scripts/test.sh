@@ -105,6 +105,14 @@ skipped_tests() {
     done | wc -l
 }
 
+# The beginning of what each failed test said, without the calls that led there.
+failures() {
+    awk '/^---- .* stdout ----$/ { most = 12; calls = 0 }
+        /^(failures:|test result:)/ { most = 0 }
+        /^stack backtrace:/ { calls = 1 }
+        most > 0 && !calls && NF { print substr($0, 1, 400); most-- }' "$scratch/tests"
+}
+
 summary() {
     local passed failed skipped
     passed=$(($(sum_of passed) - $(skipped_tests)))
@@ -116,6 +124,7 @@ summary() {
     grep '^test result:' "$scratch/tests"
     grep -E '^test .* \.\.\. FAILED$' "$scratch/tests"
     [ "$skipped" -eq 0 ] || { echo "skipped:"; sed 's/^SKIP /  /' "$FATHOM_SKIP_LOG"; }
+    failures
     local title
     for title in "${failed_steps[@]}"; do
         echo "failed step: $title"
