@@ -46,7 +46,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-metrics", &["fathom-stats"]),
     ("fathom-random", &[]),
-    ("fathom-report", &["fathom-spec", "fathom-stats"]),
+    ("fathom-report", &["fathom-results", "fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),
     (
         "fathom-run",

@@ -87,8 +87,10 @@ pub enum HostEnd {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReport {
     /// Before the run; `None` when it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ClockOffset>,
     /// After it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<ClockOffset>,
     /// How far its wall clock was moved against its monotonic clock during the run, ns.
     pub wall_clock_jump_ns: i64,

@@ -345,11 +345,19 @@ impl ClientConsole {
         if self.forms.normal {
             last.extend(clients::normal_total(&clients));
         }
+        let mut is_unwritten = false;
         if self.forms.json {
-            last.push(clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins));
+            match clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins) {
+                Ok(text) => last.push(text),
+                Err(error) => {
+                    self.output
+                        .error_line(&format!("fathom: the JSON of the servers cannot be written: {error}"));
+                    is_unwritten = true;
+                }
+            }
         }
         last.iter().for_each(|text| self.output.bytes(text.as_bytes()));
-        let is_incomplete = self.output.tell_lost() || outcome.lost_logs;
+        let is_incomplete = self.output.tell_lost() || outcome.lost_logs || is_unwritten;
         match outcome.failed_jobs > 0 || is_incomplete {
             true => ExitCode::from(exit::SETUP_FAILED),
             // Also after a signal: whoever stops servers so has what he wanted.
