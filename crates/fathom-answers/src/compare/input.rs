@@ -45,7 +45,7 @@ impl Side {
         };
         for run in self.runs.iter_mut().map(|run| &mut run.result) {
             run.jobs.iter_mut().for_each(|job| change(&mut job.name));
-            run.choices.iter_mut().for_each(|choices| change(&mut choices.jobname));
+            run.choices.iter_mut().for_each(|choices| change(&mut choices.name));
             run.course
                 .iter_mut()
                 .flat_map(|course| &mut course.jobs)

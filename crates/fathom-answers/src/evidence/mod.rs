@@ -11,7 +11,7 @@ pub(crate) mod processors;
 pub(crate) mod server;
 pub(crate) mod trend;
 
-use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
+use fathom_results::model::{CourseEntry, DiskResult, JobChoices, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
 use fathom_spec::engines::EngineDef;
 use fathom_stats::Direction;
@@ -74,8 +74,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// How the job was run; only in results of fathom, and merged where several jobs share a name.
-    pub(crate) fn choices(&self) -> Option<&'a Choices> {
-        let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
+    pub(crate) fn choices(&self) -> Option<&'a JobChoices> {
+        let mut named = self.run.choices.iter().filter(|choices| choices.name == self.job.name);
         named.next().filter(|_| named.next().is_none())
     }
 

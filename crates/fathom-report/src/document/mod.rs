@@ -10,13 +10,11 @@ mod timeline;
 use crate::ctime::ctime;
 use fathom_results::figure;
 use fathom_results::model::{
-    Choices, DiskResult, LatenessResult, ReplayResult, RunFacts, RunResult, SliceResult, SlicesResult,
-    StageResult, VerdictResult, Verification,
+    DiskResult, LatenessResult, ReplayResult, RunFacts, RunResult, SliceResult, SlicesResult, StageResult,
+    VerdictResult, Verification,
 };
 use fathom_stats::LatencyStats;
-use fathom_stats::report::{
-    DiskReport, IdlenessReport, JobChoices, ReplayReport, RunReport, VerificationReport,
-};
+use fathom_stats::report::{DiskReport, IdlenessReport, ReplayReport, RunReport, VerificationReport};
 use fathom_stats::slices::{Slice, SliceReport};
 
 /// Percentiles that are shown of how late a replay was.
@@ -57,7 +55,7 @@ fn measured(report: &RunReport, with_bins: bool) -> RunResult {
         disk_util: devices(&report.disks),
         cpu_idleness: report.idleness.as_ref().map(idleness).unwrap_or_default(),
         slices: report.slices.as_ref().map(slices),
-        choices: report.choices.iter().map(choices).collect(),
+        choices: report.choices.clone(),
         verification: report.verification.iter().map(verification).collect(),
         replays: report.replays.iter().map(|entry| replay(entry, with_bins)).collect(),
         host: report.host.clone(),
@@ -133,18 +131,6 @@ fn slices(report: &SliceReport) -> SlicesResult {
         passed: report.passed(),
         interrupted: report.is_interrupted,
         slices: report.slices.iter().map(slice).collect(),
-    }
-}
-
-fn choices(job: &JobChoices) -> Choices {
-    Choices {
-        jobname: job.name.clone(),
-        random_offsets: job.random_offsets.clone(),
-        engine_features: job.engine_features.clone(),
-        processor_wait_ms: job.processor_wait_ms,
-        processors: job.processors,
-        limits: (&job.limits).into(),
-        unwritten_bytes: job.unwritten_bytes,
     }
 }
 

@@ -20,7 +20,7 @@ pub use job::{
 };
 pub use latency::LatencyResult;
 pub use machine::{
-    Choices, DiskResult, GroupLimits, IoLimit, MountReport, ProcessorLimit, ProcessorShares, StageResult,
+    DiskResult, GroupLimits, IoLimit, JobChoices, MountReport, ProcessorLimit, ProcessorShares, StageResult,
 };
 pub use quick::{QuickDoubt, QuickResult, QuickTest};
 
@@ -76,7 +76,7 @@ pub struct RunResult {
     pub slices: Option<SlicesResult>,
     /// How the jobs were run; empty in results of fio.
     #[serde(rename = "fathom jobs", skip_serializing_if = "Vec::is_empty")]
-    pub choices: Vec<Choices>,
+    pub choices: Vec<JobChoices>,
     /// What verification came to, per job that verifies.
     #[serde(rename = "fathom verify", skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<Verification>,
