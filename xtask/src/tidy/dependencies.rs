@@ -75,7 +75,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
         ],
     ),
     ("fathom-skip", &[]),
-    ("fathom-spec", &["fathom-stats"]),
+    ("fathom-spec", &["fathom-stats", "fathom-verify"]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
     ("fathom-testing", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
