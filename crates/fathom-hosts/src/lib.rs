@@ -18,6 +18,7 @@ pub mod keys;
 pub mod links;
 pub mod listening;
 pub mod output;
+mod pipe;
 pub mod planning;
 pub mod protocol;
 mod strangers;

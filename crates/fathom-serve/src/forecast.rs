@@ -1,7 +1,7 @@
 //! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
 
-use crate::allowed::{destroyed, is_device_node, name_of_device};
-use crate::changes::{self, Change, Uses};
+use crate::allowed::{destroyed, name_of_device};
+use crate::changes::{self, Change, Uses, is_device_node};
 use crate::made::{AllMade, Made};
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
