@@ -280,7 +280,7 @@ impl Folder {
         let process = self.process();
         let is_alive = process.as_ref().is_some_and(Process::is_alive);
         match (self.end(), process) {
-            (Some(end), _) if end.exit == fathom_hosts::exit::ENDED_BY_SIGNAL => State::Stopped,
+            (Some(end), _) if end.exit == fathom_local::exit::ENDED_BY_SIGNAL => State::Stopped,
             (Some(end), _) if end.exit != 0 => State::Failed,
             (Some(_), _) => State::Done,
             (None, Some(_)) if is_alive => State::Running,

@@ -10,7 +10,7 @@ use crate::reading::{self, GuardedRunner, TICK, TextSource};
 use fathom_answers::Runner;
 use fathom_command::printer::{Letters, Printer, Screen};
 use fathom_command::{Failure, Streams};
-use fathom_hosts::{exit, here};
+use fathom_local::{exit, here};
 use fathom_report::Chosen;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;

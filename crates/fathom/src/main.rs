@@ -14,7 +14,7 @@ mod runner;
 mod starter;
 mod tools;
 
-use fathom_hosts::{exit, here, output};
+use fathom_local::{exit, here, output};
 use fathom_spec::{Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;

@@ -4,7 +4,7 @@ use crate::hosts::{self, AskedHosts, View};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_hosts::controller::Audience;
-use fathom_hosts::here;
+use fathom_local::here;
 use fathom_run::files::names;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
