@@ -32,7 +32,7 @@ const MADE: &str = "made.json";
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum RunKind {
     /// The jobs of a job file.
     Job,
     /// `fathom quick`.
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RunKind,
     /// What it is called in lists.
     #[serde(default)]
     pub(crate) title: String,

@@ -8,7 +8,7 @@ pub mod tcp;
 pub mod tls;
 
 use crate::framed::{Framed, Taken};
-use crate::frames::{Frame, Kind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
+use crate::frames::{Frame, FrameKind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
 pub use crate::pipe::Pipe;
 use crate::protocol::{GREETING, PROTOCOL, ToAgent};
 use crate::texts;
@@ -81,7 +81,7 @@ impl Connection {
             return;
         }
         let before = self.way.queue.bytes.len();
-        if let Err(mistake) = self.way.queue.append(Kind::Word, word) {
+        if let Err(mistake) = self.way.queue.append(FrameKind::Word, word) {
             self.fail(format!("what it is to be told cannot be sent: {mistake}"));
         }
         let length = self.way.queue.bytes.len() - before;
@@ -149,7 +149,7 @@ impl Connection {
         }
         match self.way.splitter.next_frame() {
             Ok(Some(mut frame)) => {
-                texts::clean(&mut frame.body, frame.kind != Kind::Word);
+                texts::clean(&mut frame.body, frame.kind != FrameKind::Word);
                 Some(frame)
             }
             Ok(None) => None,
