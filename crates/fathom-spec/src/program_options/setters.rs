@@ -183,7 +183,7 @@ const OTHER_HASHES: [&str; 3] = ["murmur3", "jhash", "fnv"];
 fn checksum_functions() -> Vec<&'static str> {
     let checksums =
         Method::ALL.iter().filter(|method| method.function().is_some()).map(|method| method.word());
-    let (sha3, older): (Vec<_>, Vec<_>) = checksums.partition(|word| word.starts_with("sha3"));
+    let (sha3, older): (Vec<_>, Vec<_>) = checksums.partition(|word| word.starts_with("sha3-"));
     [older, OTHER_HASHES.to_vec(), sha3].concat()
 }
 
