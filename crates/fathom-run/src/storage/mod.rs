@@ -6,10 +6,9 @@
 pub mod files;
 pub mod nowhere;
 
-use crate::engine::OpenFile;
+use crate::files::entry::{FileEntry, FileError, FileKind};
 use crate::files::filling::Filling;
 use crate::files::names;
-use crate::files::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{NamesPlan, OpenPlan};
 use crate::zones::device::OwnZones;
@@ -55,6 +54,34 @@ impl Handle {
     #[inline(always)]
     pub const fn is_open(self) -> bool {
         self.0 >= 0
+    }
+}
+
+/// One opened file.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    /// Name as in messages.
+    pub name: String,
+    /// How the storage calls it while it is open.
+    pub handle: Handle,
+    /// True for block devices.
+    pub is_block_device: bool,
+    /// First byte of the part that the job uses.
+    pub start: u64,
+    /// Bytes of that part.
+    pub size: u64,
+}
+
+impl OpenFile {
+    /// A target that is not open yet.
+    pub fn closed(entry: &FileEntry) -> OpenFile {
+        OpenFile {
+            name: entry.name(),
+            handle: Handle::NONE,
+            is_block_device: entry.kind == FileKind::Block,
+            start: entry.start,
+            size: entry.size,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::engine::{Io, Queued};
 use crate::targets::Target;
 use crate::worker::complete::After;
-use crate::worker::issue::Next;
+use crate::worker::next::Next;
 use crate::worker::{Loop, Worker, files, setup};
 use fathom_stats::samples::{batch_bucket, bump};
 
