@@ -3,7 +3,8 @@
 use crate::model::RunResult;
 use crate::{lenient, stacks, written};
 use fathom_stats::hosts::ClockReport;
-use serde::{Deserialize, Serialize};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The hosts, and how they ran together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -69,7 +70,7 @@ pub struct HostResult {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub straggling: Vec<StragglingResult>,
     /// What a run on it alone would have given.
-    #[serde(flatten, serialize_with = "written::unless_blank")]
+    #[serde(flatten, serialize_with = "unless_blank")]
     pub result: RunResult,
 }
 
@@ -183,6 +184,14 @@ impl OverlapResult {
     /// Read, write and trim; those without any I/O are `None`.
     pub fn directions(&self) -> [Option<&HostFigures>; 3] {
         [&self.read, &self.write, &self.trim].map(Option::as_ref)
+    }
+}
+
+/// The results of a host, of which there may be none.
+fn unless_blank<S: Serializer>(result: &RunResult, output: S) -> Result<S::Ok, S::Error> {
+    match *result == RunResult::default() {
+        true => output.serialize_map(Some(0))?.end(),
+        false => result.serialize(output),
     }
 }
 

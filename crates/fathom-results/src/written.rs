@@ -1,6 +1,5 @@
 //! How a result is written where JSON has a form that its types do not: objects with keys from data, whole numbers, points on one line.
 
-use crate::model::RunResult;
 use serde::ser::{Error, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 use serde_json::value::to_raw_value;
@@ -45,14 +44,6 @@ pub(crate) fn lines<S: Serializer, T: Serialize>(items: &[T], output: S) -> Resu
 /// The same of a number that is there.
 pub(crate) fn some_whole<S: Serializer>(number: &Option<f64>, output: S) -> Result<S::Ok, S::Error> {
     number.map(|number| number as u64).serialize(output)
-}
-
-/// The results of a host, of which there may be none.
-pub(crate) fn unless_blank<S: Serializer>(result: &RunResult, output: S) -> Result<S::Ok, S::Error> {
-    match *result == RunResult::default() {
-        true => output.serialize_map(Some(0))?.end(),
-        false => result.serialize(output),
-    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
