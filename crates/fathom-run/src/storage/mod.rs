@@ -203,7 +203,7 @@ pub trait Storage: Any {
     /// Removes a target. It is no error if there is none any more: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
 
-    /// The zones of a device that the kernel does not report ([`FileKind::Medium`](crate::files::FileKind::Medium)); `None` for one
+    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one
     /// that has none. For changes if `writes`.
     fn own_zones(&self, entry: &FileEntry, _writes: bool) -> Result<Option<OwnZones>, FileError> {
         Err(FileError::without_line(format!(
