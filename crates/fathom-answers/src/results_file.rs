@@ -148,7 +148,7 @@ pub(crate) struct Opened<T> {
 }
 
 impl<T: Journal> Opened<T> {
-    /// Opens the file or makes it, locks it, and reads it. What somebody else wrote is refused.
+    /// Opens the file or makes it, locks it, and reads it. Refuses files that other programs wrote.
     pub(crate) fn new(path: &Path) -> Result<Opened<T>, Failure> {
         let (file, bytes) = LineFile::open(path, &T::FILES)?;
         let (found, whole) = parse(&bytes, path)?;

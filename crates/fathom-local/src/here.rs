@@ -1,4 +1,4 @@
-//! What a run on this machine needs, whoever asked for it: the engines of its jobs, the lines before it, and words for a run that
+//! What every run on this machine needs, from any command: the engines of its jobs, the lines before it, and words for a run that
 //! could not start.
 
 use fathom_report::header::{JobHeader, starting_line};

@@ -1,4 +1,4 @@
-//! What a run on this machine needs, whoever asked for it: its engines and the lines before it ([`here`]), where its text goes
+//! What every run on this machine needs, from any command: its engines and the lines before it ([`here`]), where its text goes
 //! ([`output`]), and how its process ends ([`exit`]).
 
 #![forbid(unsafe_code)]

@@ -32,7 +32,7 @@ pub(crate) fn whole<S: Serializer>(number: &f64, output: S) -> Result<S::Ok, S::
     output.serialize_u64(*number as u64)
 }
 
-/// Each item on a line of its own in every layout, because there are many.
+/// Each item on one line in every layout, because there are many.
 pub(crate) fn lines<S: Serializer, T: Serialize>(items: &[T], output: S) -> Result<S::Ok, S::Error> {
     let mut list = output.serialize_seq(Some(items.len()))?;
     for item in items {

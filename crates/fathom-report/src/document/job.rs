@@ -56,7 +56,7 @@ pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
     if job.never_ran { result } else { with_goal(result, &job.latency_goal) }
 }
 
-/// The result of a job that a server has run: as [`result`], but for what is told of a run that is here.
+/// The result of a job that a server ran: [`result`] without the times that only a local run reports.
 pub(crate) fn result_of_client(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     JobResult { eta_seconds: None, elapsed_seconds: None, ..result(job, groups, with_bins) }
 }

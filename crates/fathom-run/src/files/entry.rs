@@ -14,7 +14,7 @@ pub enum FileKind {
     Regular,
     /// A block device.
     Block,
-    /// A character device, pipe or socket: no size of its own.
+    /// A character device, pipe or socket, which has no size.
     Character,
     /// A character device in front of a medium, which has a size: SCSI generic, flash memory.
     Medium,

@@ -1,7 +1,7 @@
 //! A feature of a job, and what it needs of the run loop.
 //!
 //! The short path of the loop is for jobs without features. A feature says which parts of it an I/O of the job cannot take, and the
-//! flags of the loop follow from the sum: nobody keeps lists of features by hand.
+//! flags of the loop follow from the sum: no list of features is kept by hand.
 
 use std::ops::BitOr;
 

@@ -177,7 +177,7 @@ fn check_lengths(
             return Err(FileError::without_line(text));
         }
         let room = geometry.capacity;
-        // What is read either lies in a zone or does not care for them.
+        // A read stays inside a zone, or zones do not matter to it.
         if direction == Direction::Write && (longest > zone_size || shortest > room) {
             let text = format!(
                 "fathom: {name}: blocks of {longest} bytes do not fit zones of which {room} bytes can be used; use a smaller bs="

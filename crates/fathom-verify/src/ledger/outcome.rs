@@ -22,7 +22,7 @@ pub enum ReadError {
     Unreadable(String),
 }
 
-/// Why there is no outcome.
+/// Why the check has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.
