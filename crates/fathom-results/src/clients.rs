@@ -62,10 +62,14 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
         let is_own = |own: &&JobResult| own.name == job.name;
         jobs.iter().rev().skip_while(|own| !is_own(own)).take_while(is_own).count()
     };
-    let clones = |job: &JobResult| match is_merged(job) {
-        _ if has_others => in_a_row(job),
-        true => 1,
-        false => asked(job).unwrap_or(1).max(1),
+    let clones = |job: &JobResult| {
+        if has_others {
+            in_a_row(job)
+        } else if is_merged(job) {
+            1
+        } else {
+            asked(job).unwrap_or(1).max(1)
+        }
     };
     let mut names = BTreeSet::new();
     let named = jobs.iter().filter(|job| names.insert(job.name.clone()));
