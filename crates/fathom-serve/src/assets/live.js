@@ -9,6 +9,7 @@ import { links, stateInWords } from "./runs.js";
 const MOST_MESSAGES = 1000;
 const DIRECTIONS = ["read", "write", "trim"];
 
+const isUnderWay = (run) => run.state === "running" || run.state === "starting";
 const further = (number) => (number > 0 ? ` (${number} more are not listed)` : "");
 
 export class Live {
@@ -45,6 +46,7 @@ export class Live {
   close() {
     this.source?.close();
     this.id = null;
+    this.run = null;
   }
 
   reset() {
@@ -67,16 +69,18 @@ export class Live {
   }
 
   show(run) {
+    const goesOn = isUnderWay(run);
+    // An answer from before the end may arrive after the event that tells of it.
+    if (goesOn && this.run && !isUnderWay(this.run)) return;
     this.run = run;
     byId("run-title").textContent = run.title;
     const words = run.end?.problem ?? run.last_words;
     const problem = words ? `: ${words}` : "";
     byId("run-state").textContent = `${run.id}, ${stateInWords(run)}${problem}`;
-    const isUnderWay = run.state === "running" || run.state === "starting";
-    byId("stop").hidden = !isUnderWay;
+    byId("stop").hidden = !goesOn;
     byId("stop").textContent = run.is_stopping ? "Stop at once" : "Stop";
-    byId("run-links").replaceChildren(...(isUnderWay ? [] : links(run)));
-    if (!isUnderWay) {
+    byId("run-links").replaceChildren(...(goesOn ? [] : links(run)));
+    if (!goesOn) {
       byId("progress").value = run.state === "done" ? 100 : byId("progress").value;
       byId("to-go").textContent = "";
     }

@@ -17,7 +17,7 @@ pub(crate) struct Browser {
     last_id: u64,
     /// Events that came while answers were waited for.
     pub(crate) events: Vec<Value>,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Browser {
@@ -28,23 +28,27 @@ impl Browser {
         let (commands, answers) = (directory.path().join("commands"), directory.path().join("answers"));
         let made = Command::new("mkfifo").arg(&commands).arg(&answers).status().expect("mkfifo runs");
         assert!(made.success());
+        let complaints = File::create(directory.path().join("complaints")).expect("a file is made");
+        // It ends by itself when nobody holds the other ends of its pipes.
         let child = Command::new("sh")
             .arg("-c")
-            .arg("exec timeout -k 5 180 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
-                  --user-data-dir=\"$3\" --remote-debugging-pipe about:blank 3<\"$1\" 4>\"$2\"")
+            .arg(
+                "exec chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage \
+                  --user-data-dir=\"$3\" --remote-debugging-pipe about:blank 3<\"$1\" 4>\"$2\"",
+            )
             .arg("sh")
             .args([&commands, &answers, &directory.path().join("profile")])
             .env("HOME", directory.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(complaints)
             .spawn()
             .expect("sh runs");
         // In the order in which the shell opens them.
         let to = OpenOptions::new().write(true).open(&commands).expect("the pipe opens");
         let from = BufReader::new(File::open(&answers).expect("the pipe opens"));
         let (session, events) = (String::new(), Vec::new());
-        let mut browser = Browser { child, to, from, session, last_id: 0, events, _directory: directory };
+        let mut browser = Browser { child, to, from, session, last_id: 0, events, directory };
         let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
         let attached =
             browser.call("Target.attachToTarget", json!({ "targetId": target["targetId"], "flatten": true }));
@@ -80,7 +84,10 @@ impl Browser {
     fn next_message(&mut self) -> Value {
         let mut bytes = Vec::new();
         self.from.read_until(0, &mut bytes).expect("the browser answers");
-        bytes.pop();
+        if bytes.pop() != Some(0) {
+            let complaints = std::fs::read_to_string(self.directory.path().join("complaints"));
+            panic!("the browser is gone, {:?}: {complaints:?}", self.child.try_wait());
+        }
         serde_json::from_slice(&bytes)
             .unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&bytes)))
     }
