@@ -10,6 +10,8 @@ mod entry;
 pub mod exhausted;
 pub mod files;
 pub mod idleness;
+pub mod invariant;
+mod io;
 mod limits;
 pub mod logs;
 pub mod message;

@@ -151,7 +151,7 @@ impl Unit {
 
     /// Adds to [`done`](Unit::done).
     pub fn add_done(&self, bytes: u32) {
-        self.done.store(self.done() + bytes, Relaxed);
+        self.done.store(self.done().saturating_add(bytes), Relaxed);
     }
 
     /// Index of the file.
