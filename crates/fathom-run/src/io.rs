@@ -122,21 +122,25 @@ impl Buffers {
     }
 
     /// First byte of the first buffer.
+    #[inline(always)]
     pub fn first(self) -> *mut u8 {
         self.first
     }
 
     /// Bytes from one buffer to the next.
+    #[inline(always)]
     pub fn stride(self) -> usize {
         self.stride
     }
 
     /// Bytes that a buffer holds.
+    #[inline(always)]
     pub fn length(self) -> usize {
         self.length
     }
 
     /// How many there are.
+    #[inline(always)]
     pub fn count(self) -> u32 {
         self.count
     }

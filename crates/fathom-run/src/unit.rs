@@ -127,6 +127,7 @@ impl Unit {
     }
 
     /// See [`set_in_flight`](Unit::set_in_flight).
+    #[inline(always)]
     pub fn is_in_flight(&self) -> bool {
         self.in_flight.load(Relaxed) != 0
     }
