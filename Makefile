@@ -52,7 +52,7 @@ install-jvm: ## Build the JVM binding and install it for Maven (~/.m2): dev.fath
 test-jvm: ## Build and test the JVM binding (as root also on a loop device); JAVA_HOME names another JDK
 	@scripts/test-jvm.sh
 
-lint: ## Formatting, lints, documentation, other platforms and house rules, with one summary
+lint: ## Formatting, lints, documentation, other platforms, house rules and scripts, with one summary
 	@scripts/test.sh --checks
 
 accuracy: ## Compare what is reported with what is known to be true (as root on an idle machine); ACCURACY=--write updates docs/accuracy.md

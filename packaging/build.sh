@@ -18,6 +18,7 @@ get_build_tools() {
     }
     # One program is for this machine, whatever the packages are for: their texts come from it.
     rustup -q target add "$(uname -m)-unknown-linux-musl"
+    # shellcheck disable=SC2154 # packages.sh says for which
     for architecture in "${architectures[@]}"; do
         rustup -q target add "$architecture-unknown-linux-musl" "$architecture-unknown-linux-gnu"
     done
@@ -44,6 +45,7 @@ build() {
 
 # tree DIRECTORY PROGRAM TRIPLE: the files of the package, below DIRECTORY.
 tree() {
+    # shellcheck disable=SC2154 # formats.sh has built it
     local root=$1 runs=$native
     install -D -m 755 "$2" "$root/usr/bin/fathom"
     mkdir -p "$root"/usr/share/{man/man1,doc/fathom,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}

@@ -1,6 +1,7 @@
 # Sourced by what makes packages and wheels: the version of what they hold.
 
 # What makes wheels; hatchling gives the same bytes for the same files.
+# shellcheck disable=SC2034 # for those that make wheels
 wheel_tools=(hatchling==1.27.0 pyelftools==0.32)
 
 # 0.1.0 for the tag v0.1.0; between tags also the number of commits since and the commit. `+` sorts after the release.

@@ -7,6 +7,12 @@ debian_mirror() {
         grep -v security | sort | uniq -c | sort -rn | awk 'NR == 1 { print $2 }'
 }
 
+# The release of Debian that this machine has. To be called in a subshell: it sets variables.
+debian_release() {
+    # shellcheck source=/dev/null
+    . /etc/os-release && echo "$VERSION_CODENAME"
+}
+
 # begin_apt_beside STATE SUITE: makes the state in a directory and fetches the list of packages. With apt_architecture set, here and below, it is
 # that of another architecture. Returns 1 where it cannot be had.
 begin_apt_beside() {

@@ -25,7 +25,9 @@ if ! command -v cc >/dev/null; then
 fi
 
 # Where cargo puts what it builds.
+# shellcheck disable=SC2034 # for the other scripts
 target_directory=${CARGO_TARGET_DIR:-target}
 
 # Programs for tests that no package has, or only in another version: fetched or built once for all clones of the repository.
+# shellcheck disable=SC2034 # for the other scripts
 tools_cache=${FATHOM_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/fathom}

@@ -15,6 +15,7 @@ needed_packages=(
     fuse3:fusermount3
     chromium:chromium
     mandoc:mandoc
+    shellcheck:shellcheck
     zsh:zsh
     fish:fish
     nbdkit:nbdkit

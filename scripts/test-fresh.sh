@@ -19,7 +19,7 @@ trap 'exit 143' TERM
 install_missing_packages "$root/log"
 echo "making a Debian in $root"
 debootstrap --variant=minbase --include=ca-certificates,gcc,git,libc6-dev,make,procps,python3 \
-    "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$(debian_mirror)" >"$root/log" 2>&1 || { tail -3 "$root/log"; exit 1; }
+    "$(debian_release)" "$root" "$(debian_mirror)" >"$root/log" 2>&1 || { tail -3 "$root/log"; exit 1; }
 # The servers that tests start run as other users, who need access.
 chmod 755 "$root" "$root/root"
 git clone -q . "$root/root/fathom"

@@ -2,7 +2,7 @@
 # Builds the JVM binding and tests it: the native library with cargo, the jar with Maven, as root also on a file system of its own on a
 # loop device. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
 . scripts/jvm.sh
 . scripts/steps.sh

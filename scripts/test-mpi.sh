@@ -2,7 +2,7 @@
 # Builds fathom-mpi with each MPI there is (Open MPI and MPICH; or the one whose compiler MPICC names) and runs its tests under that MPI's
 # launcher, and under Slurm. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/steps.sh

@@ -4,7 +4,7 @@
 # with pip. As root. Builds the
 # packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/apt-beside.sh
@@ -81,7 +81,7 @@ files_of() {
 debian() {
     local root=$scratch/debian mirror
     mirror=$(debian_mirror)
-    if ! debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" "$root" "$mirror" >"$scratch/log" 2>&1; then
+    if ! debootstrap --variant=minbase "$(debian_release)" "$root" "$mirror" >"$scratch/log" 2>&1; then
         skip "the Debian packages in a new Debian" "debootstrap: $(tail -1 "$scratch/log")"
         return
     fi

@@ -4,7 +4,7 @@
 # FATHOM_WHEEL_PROGRAM names, else that of the debug build; PYTHONS names other interpreters. The last line is
 # `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/steps.sh
 . packaging/version.sh
 begin_steps fathom-test-python

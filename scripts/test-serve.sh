@@ -2,7 +2,7 @@
 # The tests of `fathom serve`: its server asked and attacked byte by byte, and the page in a browser, from end to end, with connections
 # that are cut and servers that are killed. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/steps.sh

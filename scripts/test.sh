@@ -8,7 +8,7 @@
 #   test.sh --servers           the tests of engines that talk to servers, and of mounts, also on servers that are large or start slowly
 #   test.sh --lab [GROUP...]    the tests on real kernel devices
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
 . scripts/set-up.sh
 . scripts/steps.sh
@@ -24,6 +24,19 @@ step_with() {
     else
         echo "SKIP $title: cargo $tool is not installed" | tee -a "$FATHOM_SKIP_LOG"
     fi
+}
+
+# Each script with all that it sources.
+check_scripts() {
+    local scripts file
+    if ! command -v shellcheck >/dev/null; then
+        echo "SKIP scripts: shellcheck is not installed" | tee -a "$FATHOM_SKIP_LOG"
+        return
+    fi
+    mapfile -t scripts < <(git ls-files | while read -r file; do
+        [[ $(head -c 64 "$file" 2>/dev/null | tr -d '\0' | head -n 1) =~ ^#!.*sh$ ]] && echo "$file"
+    done)
+    shellcheck --external-sources --check-sourced --severity=warning --source-path=SCRIPTDIR --source-path=. "${scripts[@]}"
 }
 
 # Packages are for two C libraries and two architectures, which differ in types. This builds no program: the C in dependencies only has to
@@ -155,6 +168,7 @@ get_tools() {
 with_tools() {
     wait "$tools"
     cat "$scratch/tools"
+    # shellcheck source=/dev/null
     . "$scratch/environment"
 }
 
@@ -193,6 +207,7 @@ checks)
         cargo doc --workspace --no-deps --document-private-items --all-features --locked
     step "other platforms" check_other_platform
     step "house rules" cargo run --quiet --locked -p xtask -- tidy
+    step scripts check_scripts
     ;;
 quick) step tests run_quick_tests ;;
 tests) step tests run_tests ;;

@@ -1,6 +1,6 @@
 //! Writes the first inputs of each target, from what the tests use, into the directory named: `seeds DIRECTORY`.
 
-use fathom_hosts::frames::{Kind, Outgoing};
+use fathom_hosts::frames::{FrameKind, Outgoing};
 use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::Direction;
 use fathom_stats::report::{JobReport, RunReport};
@@ -65,9 +65,9 @@ fn frames_of_a_host() -> std::io::Result<Vec<u8>> {
     let report = RunReport { jobs: vec![job], ..RunReport::default() };
     let hello = FromAgent::Hello(Hello { host_name: "a".to_owned(), ..Hello::default() });
     let told = frames
-        .append(Kind::Word, &hello)
-        .and_then(|()| frames.append(Kind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
-        .and_then(|()| frames.append(Kind::Snapshot, &report));
+        .append(FrameKind::Word, &hello)
+        .and_then(|()| frames.append(FrameKind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
+        .and_then(|()| frames.append(FrameKind::Snapshot, &report));
     told.map(|()| [vec![7], frames.bytes].concat()).map_err(|mistake| std::io::Error::other(mistake.to_string()))
 }
 

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use fathom_hosts::exit;
-use fathom_hosts::output::Output;
+use fathom_local::exit;
+use fathom_local::output::Output;
 use fathom_mpi::communicator::Ranks;
 use fathom_mpi::run::{self, Typed};
 use fathom_mpi::{own_options, remains};

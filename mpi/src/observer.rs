@@ -5,7 +5,7 @@ use crate::rounds::{Rounds, Stand};
 use crate::snapshots::{EVERY_NS, Snapshots};
 use fathom_hosts::controller::clocks::{here, set_times};
 use fathom_hosts::controller::of_host;
-use fathom_hosts::output::Output;
+use fathom_local::output::Output;
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::supervisor::{Gate, Observer, Request};

@@ -5,7 +5,8 @@
 
 use crate::communicator::Ranks;
 use crate::orders::{broadcast, written};
-use fathom_hosts::{frames, here};
+use fathom_hosts::frames;
+use fathom_local::here;
 use fathom_run::supervisor::Outcome;
 use fathom_stats::hosts::{HostEnd, HostResult, Merged, Window};
 use serde::{Deserialize, Serialize};

@@ -8,7 +8,7 @@ fetch_kernel() {
     local place=$1 state image package apt_architecture=arm64
     [ ! -e "$place/kernel/boot" ] || return 0
     state=$(mktemp -d "$scratch/apt.XXXXXX")
-    begin_apt_beside "$state" "$(. /etc/os-release && echo "$VERSION_CODENAME")" || return
+    begin_apt_beside "$state" "$(debian_release)" || return
     image=$(apt_beside "$state" apt-cache depends linux-image-cloud-arm64 | awk '$2 ~ /^linux-image-[0-9]/ { print $2; exit }')
     mkdir "$state/packages"
     (cd "$state/packages" && apt_beside "$state" apt-get -qq download "$image" busybox-static) || return

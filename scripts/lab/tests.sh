@@ -18,18 +18,20 @@ lab_machines=(
 # lab_machine DIRECTORY PROGRAM GROUPS DEVICES: runs groups in one machine; what their tests say goes to DIRECTORY.said, and which were skipped
 # to DIRECTORY/skipped.
 lab_machine() {
-    local directory=$1 program=$2 groups=$3 devices=$4 tries answer vm=''
+    local directory=$1 program=$2 groups=$3 devices=$4 answer vm='' filters
+    IFS=, read -ra filters <<<"$groups"
+    filters=("${filters[@]/#/lab::}")
     # Whoever ends this ends the machine.
     trap '[ -z "$vm" ] || kill "$vm" 2>/dev/null; wait; exit 143' TERM
     # What the machine writes for us goes through the one directory that it shares.
     mkdir -p "$directory"
-    for tries in 1 2; do
+    for _ in 1 2; do
         : >"$directory/skipped"
         printf -- '-- lab: %s, with %s\n' "$groups" "$devices" >"$directory.said"
         answer=0
         FATHOM_SKIP_LOG=$directory/skipped \
             scripts/lab/lab --with "$devices" --dir "$directory" --time 2700 -- \
-            sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" $(printf ' lab::%s::' ${groups//,/ }) --test-threads=1 \
+            sh -c 'cd "$1" && shift && exec "$@"' sh "$PWD/crates/fathom" "$program" "${filters[@]/%/::}" --test-threads=1 \
             >>"$directory.said" 2>&1 &
         vm=$!
         wait "$vm" || answer=$?

@@ -11,6 +11,7 @@ say() { printf '%s\n' "$*" | tee -a "$DIR/env"; }      # KEY=VALUE on stdout and
 port_free() { ! (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
 # A port that nothing listens on; asks for the same one again after a restart.
+# shellcheck disable=SC2120 # scripts with several ports name the others
 pick_port() {
     local keep="$DIR/port.${1:-main}" p
     if [ -s "$keep" ] && port_free "$(cat "$keep")"; then cat "$keep"; return; fi

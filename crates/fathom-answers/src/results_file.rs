@@ -12,51 +12,101 @@ use std::time::{Duration, Instant};
 /// How long the end of a command that was killed is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whose file it is.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Owner {
-    /// What every file of it begins with.
-    pub(crate) mark: &'static str,
-    /// In a sentence: `sweep`.
-    pub(crate) name: &'static str,
-    /// Its word on the command line.
-    pub(crate) command: &'static str,
-    /// [`name`](Owner::name) where it is known which one: `the {subject} ended`.
-    pub(crate) subject: &'static str,
+/// What is in a results file: its first line is a plan, each further one a finished step.
+pub(crate) trait Journal: Sized {
+    /// What is said of the files.
+    const FILES: Files;
+
+    /// Reads the plan.
+    fn begin(line: &[u8], path: &Path) -> Result<Self, Mistake>;
+
+    /// Takes another line.
+    fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake>;
 }
 
-impl Owner {
-    /// True for a file that it wrote.
-    pub(crate) fn wrote(&self, path: &Path) -> bool {
-        let mut start = vec![0; self.mark.len()];
-        // A pipe would lose what is looked at.
-        path.is_file()
-            && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
-            && start == self.mark.as_bytes()
-    }
+/// What is said of files of one kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Files {
+    /// What every file begins with.
+    pub(crate) mark: &'static str,
+    /// Word on the command line of the command that writes them.
+    pub(crate) command: &'static str,
+    /// What the command does, in a sentence: `another {name} is writing`.
+    pub(crate) name: &'static str,
+    /// The same where it is known which one: `the {subject} ended`.
+    pub(crate) subject: &'static str,
+    /// `not a line of {line_of}`.
+    pub(crate) line_of: &'static str,
+    /// What to do about such a line.
+    pub(crate) repair: &'static str,
+}
 
-    /// The content of a file that it wrote, as `parse` reads it.
-    pub(crate) fn read<T>(
-        &self,
-        path: &Path,
-        parse: impl FnOnce(&[u8], &Path) -> Result<(Option<T>, usize), Failure>,
-    ) -> Result<T, Failure> {
-        let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-        if !bytes.starts_with(self.mark.as_bytes()) {
-            return Err(Failure::new(format!(
-                "{}: not a results file of fathom {}",
-                path.display(),
-                self.command
-            )));
-        }
-        parse(&bytes, path)?.0.ok_or_else(|| {
-            Failure::new(format!(
-                "{}: the {} ended before it wrote its first line; run it again",
-                path.display(),
-                self.subject
-            ))
-        })
+/// Why a line cannot be taken.
+pub(crate) enum Mistake {
+    /// What is wrong with the line.
+    Line(String),
+    /// The whole file cannot be used.
+    File(Failure),
+}
+
+impl From<serde_json::Error> for Mistake {
+    /// A line of JSON is always line 1 of itself.
+    fn from(error: serde_json::Error) -> Mistake {
+        Mistake::Line(error.to_string().replace(" at line 1 column ", " in column "))
     }
+}
+
+impl From<Failure> for Mistake {
+    fn from(failure: Failure) -> Mistake {
+        Mistake::File(failure)
+    }
+}
+
+/// True for a file of this kind.
+pub(crate) fn is_results<T: Journal>(path: &Path) -> bool {
+    let mut start = vec![0; T::FILES.mark.len()];
+    // A pipe would lose what is looked at.
+    path.is_file()
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && start == T::FILES.mark.as_bytes()
+}
+
+/// Reads a file of this kind.
+pub(crate) fn read<T: Journal>(path: &Path) -> Result<T, Failure> {
+    let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
+    let Files { mark, command, subject, .. } = T::FILES;
+    if !bytes.starts_with(mark.as_bytes()) {
+        return Err(Failure::new(format!("{}: not a results file of fathom {command}", path.display())));
+    }
+    parse(&bytes, path)?.0.ok_or_else(|| {
+        Failure::new(format!(
+            "{}: the {subject} ended before it wrote its first line; run it again",
+            path.display()
+        ))
+    })
+}
+
+/// What the whole lines say, and how many bytes they have.
+pub(crate) fn parse<T: Journal>(bytes: &[u8], path: &Path) -> Result<(Option<T>, usize), Failure> {
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut recorded: Option<T> = None;
+    for (number, line) in (1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')) {
+        let taken = match &mut recorded {
+            None => T::begin(line, path).map(|begun| recorded = Some(begun)),
+            Some(recorded) => recorded.take(line, path),
+        };
+        taken.map_err(|mistake| match mistake {
+            Mistake::File(failure) => failure,
+            Mistake::Line(what) => {
+                let Files { line_of, repair, .. } = T::FILES;
+                Failure::new(format!(
+                    "{}, line {number}: not a line of {line_of}: {what}; {repair}",
+                    path.display()
+                ))
+            }
+        })?;
+    }
+    Ok((recorded, whole))
 }
 
 /// A file of another form than this program writes is refused.
@@ -68,11 +118,6 @@ pub(crate) fn check_form(path: &Path, found: u32, own: u32) -> Result<(), Failur
             path.display()
         ))),
     }
-}
-
-/// What is wrong with a line; one of JSON is always line 1 of itself.
-pub(crate) fn told_of_line(error: &serde_json::Error) -> String {
-    error.to_string().replace(" at line 1 column ", " in column ")
 }
 
 /// A value as a line of JSON.
@@ -88,16 +133,80 @@ pub(crate) fn line_of_report(report: &RunReport) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// A file that grows.
-pub(crate) struct ResultsFile {
+/// A results file that grows, and what is in it.
+pub(crate) struct ResultsFile<T> {
+    file: LineFile,
+    recorded: T,
+}
+
+/// A results file that was opened and locked.
+pub(crate) struct Opened<T> {
+    file: LineFile,
+    whole: u64,
+    /// What is in it already.
+    pub(crate) found: Option<T>,
+}
+
+impl<T: Journal> Opened<T> {
+    /// Opens the file or makes it, locks it, and reads it. What somebody else wrote is refused.
+    pub(crate) fn new(path: &Path) -> Result<Opened<T>, Failure> {
+        let (file, bytes) = LineFile::open(path, &T::FILES)?;
+        let (found, whole) = parse(&bytes, path)?;
+        Ok(Opened { file, whole: whole as u64, found })
+    }
+
+    /// Begins with this plan.
+    pub(crate) fn begin(mut self, plan: String) -> Result<ResultsFile<T>, Failure> {
+        let path = self.file.path.clone();
+        let recorded = T::begin(plan.as_bytes(), &path).map_err(unusable)?;
+        self.file.begin(plan)?;
+        Ok(ResultsFile { file: self.file, recorded })
+    }
+
+    /// Goes on after the last whole line.
+    pub(crate) fn resume(mut self, recorded: T) -> Result<ResultsFile<T>, Failure> {
+        self.file.keep(self.whole)?;
+        Ok(ResultsFile { file: self.file, recorded })
+    }
+}
+
+impl<T: Journal> ResultsFile<T> {
+    pub(crate) fn recorded(&self) -> &T {
+        &self.recorded
+    }
+
+    pub(crate) fn into_recorded(self) -> T {
+        self.recorded
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// Adds a line; when this returns, it is on the disk, and what is recorded is what was written.
+    pub(crate) fn add(&mut self, line: String) -> Result<(), Failure> {
+        self.file.append(&line)?;
+        self.recorded.take(line.as_bytes(), &self.file.path).map_err(unusable)
+    }
+}
+
+/// This program does not understand what it has written itself.
+fn unusable(mistake: Mistake) -> Failure {
+    match mistake {
+        Mistake::Line(what) => Failure::new(what),
+        Mistake::File(failure) => failure,
+    }
+}
+
+/// A file of lines.
+struct LineFile {
     file: File,
     path: PathBuf,
     length: u64,
 }
 
-impl ResultsFile {
-    /// Opens the file or makes it, locks it, and gives its content. What somebody else wrote is refused.
-    pub(crate) fn open(path: &Path, owner: Owner) -> Result<(ResultsFile, Vec<u8>), Failure> {
+impl LineFile {
+    fn open(path: &Path, files: &Files) -> Result<(LineFile, Vec<u8>), Failure> {
         let fail = |error: std::io::Error| Failure::file(path, &error);
         let mut file = OpenOptions::new()
             .read(true)
@@ -112,30 +221,30 @@ impl ResultsFile {
                 path.display()
             )));
         }
-        lock(&file, path, owner.name)?;
+        lock(&file, path, files.name)?;
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(fail)?;
-        let mark = owner.mark.as_bytes();
+        let mark = files.mark.as_bytes();
         if !bytes.starts_with(mark) && !mark.starts_with(&bytes) {
             return Err(Failure::new(format!(
                 "{}: this file exists and is not from a {}; name another one with --output",
                 path.display(),
-                owner.name
+                files.name
             )));
         }
-        Ok((ResultsFile { file, path: path.to_owned(), length: 0 }, bytes))
+        Ok((LineFile { file, path: path.to_owned(), length: 0 }, bytes))
     }
 
     /// Keeps so many bytes of whole lines; what comes after them goes.
-    pub(crate) fn keep(&mut self, length: u64) -> Result<(), Failure> {
+    fn keep(&mut self, length: u64) -> Result<(), Failure> {
         self.length = length;
         self.cut()
     }
 
     /// Writes the first line. A new file is only safe once its name is.
-    pub(crate) fn begin(&mut self, line: String) -> Result<(), Failure> {
+    fn begin(&mut self, line: String) -> Result<(), Failure> {
         self.keep(0)?;
-        self.append(line)?;
+        self.append(&line)?;
         let directory =
             self.path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         File::open(directory)
@@ -144,8 +253,8 @@ impl ResultsFile {
     }
 
     /// Adds a line; when this returns, it is on the disk.
-    pub(crate) fn append(&mut self, line: String) -> Result<(), Failure> {
-        let bytes = (line + "\n").into_bytes();
+    fn append(&mut self, line: &str) -> Result<(), Failure> {
+        let bytes = format!("{line}\n").into_bytes();
         let written = self
             .file
             .seek(SeekFrom::Start(self.length))
@@ -163,20 +272,10 @@ impl ResultsFile {
         Ok(())
     }
 
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Removes everything after the last complete line.
     fn cut(&mut self) -> Result<(), Failure> {
         self.file.set_len(self.length).map_err(|error| Failure::file(&self.path, &error))
     }
-}
-
-/// The whole lines of a file with their numbers, from 1, and how many bytes they have.
-pub(crate) fn whole_lines(bytes: &[u8]) -> (impl Iterator<Item = (usize, &[u8])>, usize) {
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-    ((1..).zip(bytes[..whole].split_inclusive(|byte| *byte == b'\n')), whole)
 }
 
 /// A string of JSON on one line.

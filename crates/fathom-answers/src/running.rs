@@ -81,8 +81,8 @@ pub(crate) fn why_in_short(line: &str) -> String {
 
 /// The result as commands read it.
 pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
-    let document = fathom_report::readable(report, fathom_results::single_line);
-    fathom_results::of_document(document, "the result").map_err(|error| Failure::new(error.to_string()))
+    let made = fathom_report::result(report);
+    fathom_results::at_hand(made, "the result").map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Engines, best first; the last one can be used everywhere.

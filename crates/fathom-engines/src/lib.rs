@@ -126,7 +126,7 @@ pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
 /// The engine of a set-up, as a worker of its job would set it up.
 pub fn open(setup: &Setup<'_>) -> Result<Box<dyn Engine>, SetupError> {
     match setup.job.depth.io_submit_mode {
-        IoSubmitMode::Inline => (setup.engine.open)(setup),
+        IoSubmitMode::Inline => (setup.open)(setup),
         IoSubmitMode::Offload => Ok(Box::new(offload::Offload::new(setup)?)),
     }
 }

@@ -102,7 +102,7 @@ impl EngineType for Offload {
     const DEFINITION: &'static EngineDef = &DEFINITION;
 
     fn new(setup: &Setup<'_>) -> Result<Offload, SetupError> {
-        let uses_position = setup.engine.definition.keeps_position;
+        let uses_position = setup.definition.keeps_position;
         let shared = Arc::new(Shared {
             todo: Mutex::default(),
             wanted: Condvar::new(),
@@ -116,11 +116,11 @@ impl EngineType for Offload {
             threads: Vec::new(),
             queued: Vec::new(),
             remarks: Vec::new(),
-            engine_syncs: setup.engine.definition.is_remote(),
+            engine_syncs: setup.definition.is_remote(),
         };
         for _ in 0..setup.depth {
             let mut hand = Hand {
-                engine: (setup.engine.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
+                engine: (setup.open)(&Setup { depth: 1, shares_descriptors: true, ..*setup })?,
                 shared: Arc::clone(&offload.shared),
             };
             offload.remarks.extend(hand.engine.remarks());

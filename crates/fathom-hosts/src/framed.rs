@@ -1,7 +1,7 @@
 //! A way with what is still to be written to it, and what has come of the next frame: what both of its ends have in common.
 
 use crate::frames::{Outgoing, Splitter};
-use crate::links::Pipe;
+use crate::pipe::Pipe;
 use std::io;
 
 /// Bytes that are read at once.

@@ -20,7 +20,7 @@ const HEADER: usize = 13;
 
 /// What the body of a frame is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FrameKind {
     /// One of [`crate::protocol`]'s enums.
     Word = 0,
     /// A report of the run so far.
@@ -33,7 +33,7 @@ pub enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FrameKind,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -67,12 +67,12 @@ impl fmt::Display for Mistake {
     }
 }
 
-impl Kind {
-    fn of(number: u8) -> Result<Kind, Mistake> {
+impl FrameKind {
+    fn of(number: u8) -> Result<FrameKind, Mistake> {
         match number {
-            0 => Ok(Kind::Word),
-            1 => Ok(Kind::Snapshot),
-            2 => Ok(Kind::Result),
+            0 => Ok(FrameKind::Word),
+            1 => Ok(FrameKind::Snapshot),
+            2 => Ok(FrameKind::Result),
             _ => Err(Mistake::UnknownKind(number)),
         }
     }
@@ -107,7 +107,7 @@ impl Outgoing {
     }
 
     /// Appends a frame.
-    pub fn append<T: Serialize>(&mut self, kind: Kind, value: &T) -> Result<(), Mistake> {
+    pub fn append<T: Serialize>(&mut self, kind: FrameKind, value: &T) -> Result<(), Mistake> {
         let queue = &mut self.bytes;
         let start = queue.len();
         queue.extend_from_slice(&[0; HEADER]);
@@ -178,7 +178,7 @@ impl Splitter {
         let Some(&[a, b, c, d, kind]) = rest.first_chunk() else { return Ok(None) };
         let length = u32::from_le_bytes([a, b, c, d]);
         within(length as usize, self.most)?;
-        let known = Kind::of(kind)?;
+        let known = FrameKind::of(kind)?;
         let Some((head, rest)) = rest.split_first_chunk::<HEADER>() else { return Ok(None) };
         let [.., e, f, g, h] = *head;
         let sum = u32::from_le_bytes([e, f, g, h]);
@@ -222,15 +222,15 @@ mod tests {
         });
         let report = RunReport { jobs: vec![job], ..RunReport::default() };
         let mut outgoing = Outgoing::default();
-        outgoing.append(Kind::Result, &report).expect("can be written");
+        outgoing.append(FrameKind::Result, &report).expect("can be written");
         let mut splitter = Splitter::default();
         splitter.add(&outgoing.bytes);
         let frame = splitter.next_frame().expect("a frame").expect("whole");
-        assert_eq!(frame.kind, Kind::Result);
+        assert_eq!(frame.kind, FrameKind::Result);
         assert_eq!(read::<RunReport>(&frame.body).expect("a report"), report);
         let log = FromAgent::Log { name: "a".to_owned(), bytes: Bytes(vec![200; 1000]) };
         let mut outgoing = Outgoing::default();
-        outgoing.append(Kind::Word, &log).expect("can be written");
+        outgoing.append(FrameKind::Word, &log).expect("can be written");
         assert!(outgoing.bytes.len() < 1100, "bytes are sent as bytes: {}", outgoing.bytes.len());
         assert_eq!(read::<FromAgent>(&outgoing.bytes[HEADER..]).expect("a word"), log);
     }
@@ -253,7 +253,7 @@ mod tests {
             (0..=stage).for_each(|at_ns| {
                 outgoing.bytes.clear();
                 outgoing
-                    .append(Kind::Word, &ToAgent::Go { stage, at_ns: at_ns.into() })
+                    .append(FrameKind::Word, &ToAgent::Go { stage, at_ns: at_ns.into() })
                     .expect("can be written");
             });
             outgoing.bytes
@@ -285,7 +285,7 @@ mod tests {
             let mut outgoing = Outgoing::default();
             for name in &names {
                 let hello = FromAgent::Hello(Hello { host_name: name.clone(), ..Hello::default() });
-                outgoing.append(Kind::Word, &hello).expect("can be written");
+                outgoing.append(FrameKind::Word, &hello).expect("can be written");
             }
             let (mut splitter, mut arrived, mut rest) =
                 (Splitter::default(), Vec::new(), &outgoing.bytes[..]);
@@ -308,7 +308,7 @@ mod tests {
         #[test]
         fn a_changed_byte_is_noticed(at in any::<prop::sample::Index>(), bits in 1u8..=255) {
             let mut outgoing = Outgoing::default();
-            (0..3).for_each(|_| outgoing.append(Kind::Word, &ToAgent::Stop).expect("can be written"));
+            (0..3).for_each(|_| outgoing.append(FrameKind::Word, &ToAgent::Stop).expect("can be written"));
             let mut bytes = outgoing.bytes;
             bytes.push(0);
             let at = at.index(bytes.len() - 1);

@@ -3,7 +3,7 @@
 //! So it is where a launcher starts the agents: steps of Slurm, indexed jobs of Kubernetes. An agent proves by its key that it
 //! belongs to the run, and by the token that it belongs to this one.
 
-use crate::frames::{self, Kind};
+use crate::frames::{self, FrameKind};
 use crate::keys::Keys;
 use crate::links::Connection;
 use crate::links::tcp::Listener;
@@ -128,7 +128,7 @@ fn introduce(
 
 fn hello_of(frame: &frames::Frame) -> Result<Hello, String> {
     match frame.kind {
-        Kind::Word => match frames::read::<FromAgent>(&frame.body) {
+        FrameKind::Word => match frames::read::<FromAgent>(&frame.body) {
             Ok(FromAgent::Hello(hello)) => Ok(hello),
             Ok(_) => Err("it did not say who it is".to_owned()),
             Err(mistake) => Err(mistake.to_string()),

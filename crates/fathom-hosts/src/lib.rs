@@ -9,15 +9,13 @@
 
 pub mod agent;
 pub mod controller;
-pub mod exit;
 mod framed;
 pub mod frames;
-pub mod here;
 pub mod joining;
 pub mod keys;
 pub mod links;
 pub mod listening;
-pub mod output;
+mod pipe;
 pub mod planning;
 pub mod protocol;
 mod strangers;

@@ -36,7 +36,7 @@ pub enum ToAgent {
         /// When.
         at_ns: u64,
     },
-    /// All that was counted so far, please. Answered by a frame of [`Kind::Snapshot`](crate::frames::Kind::Snapshot).
+    /// All that was counted so far, please. Answered by a frame of [`FrameKind::Snapshot`](crate::frames::FrameKind::Snapshot).
     Snapshot,
     /// Stop, as Ctrl-C does; once more, and nothing is waited for.
     Stop,
@@ -96,7 +96,7 @@ pub enum FromAgent {
         /// The next bytes.
         bytes: Bytes,
     },
-    /// The run is over; its report comes as a frame of [`Kind::Result`](crate::frames::Kind::Result) before this.
+    /// The run is over; its report comes as a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) before this.
     Done(Done),
 }
 

@@ -2,7 +2,7 @@
 //! it misses, and what liars do to it.
 
 use fathom_hosts::controller::{self, Audience, Seat, Settings};
-use fathom_hosts::frames::{self, Frame, Kind, Outgoing, Splitter};
+use fathom_hosts::frames::{self, Frame, FrameKind, Outgoing, Splitter};
 use fathom_hosts::links::Connection;
 use fathom_hosts::links::tcp::{PlainPipe, Socket};
 use fathom_hosts::protocol::{Done, FromAgent, Hello, Pong, ToAgent, greeting};
@@ -49,7 +49,7 @@ impl Agent {
         monotonic_ns() + if self.behaviour == Behaviour::IsAhead { AHEAD_NS } else { 0 }
     }
 
-    fn send<T: serde::Serialize>(&mut self, kind: Kind, value: &T) -> Option<()> {
+    fn send<T: serde::Serialize>(&mut self, kind: FrameKind, value: &T) -> Option<()> {
         self.outgoing.append(kind, value).expect("can be written");
         let bytes = std::mem::take(&mut self.outgoing.bytes);
         self.socket.write_all(&bytes).ok()
@@ -86,17 +86,17 @@ impl Agent {
     fn serve(mut self) -> Option<()> {
         self.socket.write_all(format!("Welcome\n{}", greeting()).as_bytes()).ok()?;
         let hello = Hello { host_name: "h".into(), version: "0".into(), ..Hello::default() };
-        self.send(Kind::Word, &FromAgent::Hello(hello))?;
+        self.send(FrameKind::Word, &FromAgent::Hello(hello))?;
         loop {
             match self.next()? {
                 ToAgent::Prepare(_) => {
-                    self.send(Kind::Word, &FromAgent::Prepared { opening: Vec::new() })?;
-                    self.send(Kind::Word, &FromAgent::Ready { stage: 0 })?;
+                    self.send(FrameKind::Word, &FromAgent::Prepared { opening: Vec::new() })?;
+                    self.send(FrameKind::Word, &FromAgent::Ready { stage: 0 })?;
                 }
                 ToAgent::Ping(sent_ns) => {
                     let received_ns = self.now_ns();
                     let pong = Pong { sent_ns, received_ns, answered_ns: self.now_ns(), wall_ns: 0 };
-                    self.send(Kind::Word, &FromAgent::Pong(pong))?;
+                    self.send(FrameKind::Word, &FromAgent::Pong(pong))?;
                 }
                 ToAgent::Go { at_ns, .. } => {
                     self.begun_ns = at_ns;
@@ -106,15 +106,15 @@ impl Agent {
                 }
                 ToAgent::Snapshot => {
                     let report = self.report();
-                    self.send(Kind::Snapshot, &report)?;
+                    self.send(FrameKind::Snapshot, &report)?;
                     if self.behaviour == Behaviour::Dies {
                         return Some(());
                     }
                     match self.behaviour {
-                        Behaviour::Mumbles => self.send(Kind::Result, &"no report")?,
-                        _ => self.send(Kind::Result, &report)?,
+                        Behaviour::Mumbles => self.send(FrameKind::Result, &"no report")?,
+                        _ => self.send(FrameKind::Result, &report)?,
                     }
-                    self.send(Kind::Word, &FromAgent::Done(Done::default()))?;
+                    self.send(FrameKind::Word, &FromAgent::Done(Done::default()))?;
                 }
                 ToAgent::Stop | ToAgent::Trigger | ToAgent::End => return Some(()),
             }

@@ -1,8 +1,8 @@
 //! The page that Prometheus reads.
 
-use crate::exporter::Shared;
 use crate::figures::{families, families_of_nothing};
 use crate::prometheus::{self, CONTENT_TYPE};
+use crate::shared::Shared;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::body::Incoming;

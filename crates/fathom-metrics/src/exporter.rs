@@ -6,10 +6,11 @@
 use crate::figures::families;
 use crate::otlp::Otlp;
 use crate::settings::Settings;
+use crate::shared::{Shared, State};
 use crate::{Snapshot, endpoint, prometheus, textfile};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,40 +20,6 @@ const FILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Hears of what goes wrong: one sentence.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// What the threads share.
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-    version: String,
-}
-
-#[derive(Default)]
-struct State {
-    snapshot: Option<Arc<Snapshot>>,
-    /// How many snapshots there were.
-    number: u64,
-    /// How often the last figures of the run have been read at an endpoint.
-    read_at_end: bool,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked left nothing half done: the state is replaced whole.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The newest snapshot for a reader from outside.
-    pub(crate) fn for_reader(&self) -> (Option<Arc<Snapshot>>, &str) {
-        let mut state = self.state();
-        let snapshot = state.snapshot.clone();
-        if snapshot.as_ref().is_some_and(|snapshot| snapshot.is_last) {
-            state.read_at_end = true;
-            self.changed.notify_all();
-        }
-        (snapshot, &self.version)
-    }
-}
 
 /// Threads that bring snapshots to where they are wanted.
 pub struct Exporter {

@@ -17,6 +17,7 @@ pub mod figures;
 pub mod otlp;
 pub mod prometheus;
 pub mod settings;
+mod shared;
 pub mod textfile;
 
 use fathom_stats::report::RunReport;

@@ -1,6 +1,6 @@
 //! Families in Prometheus' text format (0.0.4), which Prometheus and node_exporter read.
 
-use crate::figures::{Family, Kind, Labels, Metric, Unit, Values};
+use crate::figures::{Family, Labels, Metric, MetricKind, Unit, Values};
 use fathom_stats::LatencyStats;
 use fathom_stats::histogram::bounds_of;
 use prometheus::proto::{
@@ -59,15 +59,15 @@ pub fn name(metric: &Metric, is_counter: bool) -> String {
 }
 
 fn family(family: &Family) -> MetricFamily {
-    let is_counter = matches!(family.values, Values::Numbers(Kind::Counter, _));
+    let is_counter = matches!(family.values, Values::Numbers(MetricKind::Counter, _));
     let mut text = MetricFamily::default();
     text.set_name(name(&family.metric, is_counter));
     text.set_help(family.metric.meaning.to_owned());
     match &family.values {
         Values::Numbers(kind, series) => {
             text.set_field_type(match kind {
-                Kind::Counter => MetricType::COUNTER,
-                Kind::Gauge => MetricType::GAUGE,
+                MetricKind::Counter => MetricType::COUNTER,
+                MetricKind::Gauge => MetricType::GAUGE,
             });
             text.set_metric(series.iter().map(|(labels, value)| number(*kind, labels, *value)).collect());
         }
@@ -91,15 +91,15 @@ fn series(labels: &Labels) -> Series {
     series
 }
 
-fn number(kind: Kind, labels: &Labels, value: f64) -> Series {
+fn number(kind: MetricKind, labels: &Labels, value: f64) -> Series {
     let mut series = series(labels);
     match kind {
-        Kind::Counter => {
+        MetricKind::Counter => {
             let mut counter = Counter::default();
             counter.set_value(value);
             series.set_counter(counter);
         }
-        Kind::Gauge => {
+        MetricKind::Gauge => {
             let mut gauge = Gauge::default();
             gauge.set_value(value);
             series.set_gauge(gauge);
@@ -154,7 +154,7 @@ mod tests {
             Family {
                 metric: Metric { name: "fathom.job.io", unit: Unit::Bytes, meaning: "Bytes" },
                 values: Values::Numbers(
-                    Kind::Counter,
+                    MetricKind::Counter,
                     vec![(vec![("job", "a \"b\"\n\\".to_owned())], 4096.0)],
                 ),
             },

@@ -1,7 +1,7 @@
 //! What the dashboard and the documentation name is there, and what is there is documented.
 
 use fathom_metrics::Snapshot;
-use fathom_metrics::figures::{Kind, Values, families};
+use fathom_metrics::figures::{MetricKind, Values, families};
 use fathom_metrics::prometheus::name;
 use fathom_stats::Direction;
 use fathom_stats::arrivals::ArrivalsReport;
@@ -36,7 +36,7 @@ fn all_names() -> BTreeSet<String> {
     let families = families(&Snapshot { report, ..Snapshot::default() });
     let names = families
         .iter()
-        .map(|family| name(&family.metric, matches!(family.values, Values::Numbers(Kind::Counter, _))));
+        .map(|family| name(&family.metric, matches!(family.values, Values::Numbers(MetricKind::Counter, _))));
     names.collect()
 }
 

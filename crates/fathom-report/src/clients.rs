@@ -3,10 +3,12 @@
 //! Scripts read these, so they follow fio's to the letter; what fio leaves out or says wrongly is right here (see
 //! docs/compatibility.md): an error of any job is one of all clients together.
 
-use crate::document::layout::{Object, list, object, options};
-use crate::document::{clients as documents, devices};
+use crate::document::{devices, job, layout};
 use crate::{Format, normal, terse};
+use fathom_results::model::{DiskResult, JobResult};
 use fathom_stats::report::{JobReport, RunReport};
+use serde::{Serialize, Serializer};
+use std::io;
 
 /// A server and what it has done.
 #[derive(Clone, Copy, Debug)]
@@ -78,37 +80,87 @@ pub fn terse_total(clients: &[Client<'_>], version: u32) -> Option<String> {
 }
 
 /// The document for programs.
-pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> String {
-    let mut stats: Vec<Object> = Vec::new();
-    for client in clients {
-        stats.extend(documents::of_server(client, with_bins));
-    }
-    if let (Some(report), Some(last)) = (total(clients), clients.last()) {
-        stats.extend(report.jobs.iter().map(|job| documents::of_all(job, &report, last, with_bins)));
-    }
-    let disks = clients.iter().flat_map(|client| {
-        devices(&client.report.disks).into_iter().map(|device| documents::from(device, client))
-    });
-    let version = clients.first().map_or("", |client| client.report.version.as_str());
-    let mut document = object! {
-        "fio version": version,
-        "timestamp": timestamp_ms / 1000,
-        "time": crate::ctime::ctime(timestamp_ms),
-    };
-    match clients {
-        [] => document.append(object! { "global options": Object::default() }),
-        [client] => document
-            .append(object! { "global options": options(&client.report.global_options).unwrap_or_default() }),
-        _ => document.append(object! { "global options": list(clients, global_options) }),
-    }
-    document.append(object! { "client_stats": stats, "disk_util": disks.collect::<Vec<Object>>() });
-    format!("\n{}", document.document())
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(rename = "fio version")]
+    version: &'a str,
+    timestamp: u64,
+    time: String,
+    #[serde(rename = "global options")]
+    global_options: GlobalOptions<'a>,
+    client_stats: Vec<JobResult>,
+    disk_util: Vec<DiskResult>,
 }
 
-fn global_options(client: &Client<'_>) -> Object {
-    let mut object = object! { "hostname": client.host_name, "port": u64::from(client.port) };
-    object.append(options(&client.report.global_options).unwrap_or_default());
-    object
+/// Those of the only server, or those of each.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum GlobalOptions<'a> {
+    Same(Options<'a>),
+    OfEach(Vec<OptionsOfServer<'a>>),
+}
+
+/// As the members of an object.
+struct Options<'a>(&'a [(String, String)]);
+
+#[derive(Serialize)]
+struct OptionsOfServer<'a> {
+    hostname: &'a str,
+    port: u32,
+    #[serde(flatten)]
+    options: Options<'a>,
+}
+
+impl Serialize for Options<'_> {
+    fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
+        output.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+/// The document for programs.
+pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::Result<String> {
+    let jobs = |client: &Client<'_>| {
+        let result =
+            |entry| of_client(job::result_of_client(entry, &client.report.groups, with_bins), client);
+        client.report.jobs.iter().map(result).collect::<Vec<_>>()
+    };
+    let mut client_stats: Vec<JobResult> = clients.iter().flat_map(jobs).collect();
+    // The sum says that it is from the last of them.
+    if let (Some(report), Some(last)) = (total(clients), clients.last()) {
+        let sum = |entry| of_client(job::result_of_all_clients(entry, &report.groups, with_bins), last);
+        client_stats.extend(report.jobs.iter().map(sum));
+    }
+    let disks = clients.iter().flat_map(|client| {
+        let own = devices(&client.report.disks).into_iter();
+        own.map(|disk| DiskResult {
+            host: client.host_name.to_owned(),
+            port: Some(client.port.into()),
+            ..disk
+        })
+    });
+    let document = Document {
+        version: clients.first().map_or("", |client| client.report.version.as_str()),
+        timestamp: timestamp_ms / 1000,
+        time: crate::ctime::ctime(timestamp_ms),
+        global_options: match clients {
+            [] => GlobalOptions::Same(Options(&[])),
+            [client] => GlobalOptions::Same(Options(&client.report.global_options)),
+            _ => GlobalOptions::OfEach(clients.iter().map(global_options).collect()),
+        },
+        client_stats,
+        disk_util: disks.collect(),
+    };
+    let text = layout::document(&document)?;
+    Ok(format!("\n{}", String::from_utf8_lossy(&text)))
+}
+
+fn of_client(job: JobResult, client: &Client<'_>) -> JobResult {
+    JobResult { host: client.host_name.to_owned(), port: Some(client.port.into()), ..job }
+}
+
+fn global_options<'a>(client: &Client<'a>) -> OptionsOfServer<'a> {
+    let options = Options(&client.report.global_options);
+    OptionsOfServer { hostname: client.host_name, port: client.port, options }
 }
 
 #[cfg(test)]
@@ -139,6 +191,10 @@ mod tests {
         }
     }
 
+    fn text_of(clients: &[Client<'_>]) -> String {
+        json(clients, 0, false).expect("memory takes everything")
+    }
+
     #[test]
     fn all_clients_are_their_sum() {
         let (mut one, two) = (report(&["a", "b"], 8192), report(&["a"], 4096));
@@ -153,7 +209,7 @@ mod tests {
         assert!(text.contains("|  99th=[") && text.contains(", 100th=["), "{text}");
         assert!(!text.contains("latency   :"), "{text}");
         assert!(normal_total(&clients[1..]).is_none(), "one job is no sum");
-        let document: serde_json::Value = serde_json::from_str(&json(&clients, 0, false)).expect("JSON");
+        let document: serde_json::Value = serde_json::from_str(&text_of(&clients)).expect("JSON");
         let stats = document["client_stats"].as_array().expect("a list");
         let names: Vec<(&str, &str, u64)> = stats
             .iter()
@@ -175,7 +231,7 @@ mod tests {
 
     #[test]
     fn nothing_is_said_in_fios_words() {
-        assert!(json(&[], 0, false).contains("\"client_stats\" : [\n\n  ],\n"));
-        assert!(json(&[], 0, false).contains("\"global options\" : {\n\n  },\n"));
+        assert!(text_of(&[]).contains("\"client_stats\" : [\n\n  ],\n"));
+        assert!(text_of(&[]).contains("\"global options\" : {\n\n  },\n"));
     }
 }

@@ -1,7 +1,7 @@
 //! `json`: the report for programs.
 
 use crate::Format;
-use crate::document::document;
+use crate::document::{layout, result};
 use fathom_spec::FormatDeclaration;
 use fathom_stats::report::RunReport;
 use std::io;
@@ -15,6 +15,6 @@ impl Format for Json {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        out.write_all(document(report, false).document().as_bytes())
+        out.write_all(&layout::document(&result(report, false))?)
     }
 }

@@ -1,14 +1,28 @@
 //! `jsonl`: one line per report, with the figures of its interval and those of the whole run so far.
 
 use crate::Format;
-use crate::document::{document, document_with, interval, layout::Object};
+use crate::document::interval::Interval;
+use crate::document::{layout, result, result_with};
+use fathom_results::RunResult;
 use fathom_spec::FormatDeclaration;
 use fathom_stats::report::RunReport;
+use serde::Serialize;
 use std::io;
 use std::time::Duration;
 
 /// `--output-format=jsonl`.
 pub(crate) struct JsonLines;
+
+/// What was done since the line before, and in all.
+#[derive(Serialize)]
+struct Line {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval: Option<Interval>,
+    #[serde(rename = "final")]
+    is_last: bool,
+    #[serde(flatten)]
+    result: RunResult,
+}
 
 impl Format for JsonLines {
     fn declaration(&self) -> &'static FormatDeclaration {
@@ -24,18 +38,17 @@ impl Format for JsonLines {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut line = Object::default();
-        if let Some(interval) = &report.interval {
-            line.add("interval", interval::object(interval));
-        }
         // A report that stands alone is a last one.
         let is_last = report.interval.as_ref().is_none_or(|interval| interval.is_last);
-        line.add("final", is_last);
-        // All results of all hosts, time and again, would drown what the lines are for.
-        line.append(match is_last {
-            true => document(report, true),
-            false => document_with(report, true, |_| Object::default()),
-        });
-        out.write_all(line.line().as_bytes())
+        let line = Line {
+            interval: report.interval.as_ref().map(Interval::from),
+            is_last,
+            // All results of all hosts, time and again, would drown what the lines are for.
+            result: match is_last {
+                true => result(report, true),
+                false => result_with(report, true, |_| RunResult::default()),
+            },
+        };
+        out.write_all(&layout::line(&line)?)
     }
 }

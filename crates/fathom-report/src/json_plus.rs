@@ -1,7 +1,7 @@
 //! `json+`: the report for programs, with all histograms.
 
 use crate::Format;
-use crate::document::document;
+use crate::document::{layout, result};
 use fathom_spec::FormatDeclaration;
 use fathom_stats::report::RunReport;
 use std::io;
@@ -23,6 +23,6 @@ impl Format for JsonPlus {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        out.write_all(document(report, true).document().as_bytes())
+        out.write_all(&layout::document(&result(report, true))?)
     }
 }

@@ -23,10 +23,9 @@ mod terse;
 
 pub use chosen::Chosen;
 
-use document::layout;
+use fathom_results::RunResult;
 use fathom_spec::FormatDeclaration;
 use fathom_stats::report::{IdlenessReport, RunReport};
-use serde::Deserializer;
 use std::io;
 
 /// One way to write a report.
@@ -57,12 +56,9 @@ pub fn declarations() -> Vec<&'static FormatDeclaration> {
     FORMATS.iter().map(|format| format.declaration()).collect()
 }
 
-/// All that `json+` says of a run, as a value that types can be read from, with its strings as `change` makes them.
-pub fn readable(
-    report: &RunReport,
-    change: impl Fn(&str) -> String,
-) -> impl Deserializer<'static, Error: std::fmt::Display> {
-    layout::Value::from(document::document(report, true).map_texts(&change))
+/// All that `json+` says of a run.
+pub fn result(report: &RunReport) -> RunResult {
+    document::result(report, true)
 }
 
 /// The format of that name.

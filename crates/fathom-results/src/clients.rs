@@ -4,6 +4,7 @@
 //! sum, unless there is but one. With `--status-interval` the list has several rounds, and the last is the whole run.
 
 use crate::model::{JobResult, RunResult, server_name};
+use fathom_stats::Direction;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -46,13 +47,26 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
     // fio does not always report group_reporting, but the run times of merged clones are added up; those of writing and of checking
     // are as well.
     let is_merged = |job: &JobResult| {
-        let longest =
-            [&job.read, &job.write, &job.trim].map(|direction| direction.runtime_ms).into_iter().max();
+        let longest = Direction::ALL
+            .into_iter()
+            .filter_map(|which| job.reported(which))
+            .map(|own| own.runtime_ms)
+            .max();
         let is_added_up = 2 * job.runtime_ms > 3 * longest.unwrap_or(0).max(1);
         result.is_set(job, "group_reporting") || (is_added_up && result.option(job, "verify").is_none())
     };
     let asked = |job: &JobResult| result.option(job, "numjobs").and_then(|text| text.trim().parse().ok());
-    let clones = |job: &JobResult| if is_merged(job) { 1 } else { asked(job).unwrap_or(1usize).max(1) };
+    // Where other jobs stand between the rounds, the entries of a job in the last of them can be counted.
+    let has_others = jobs.iter().any(|job| job.name != jobs[0].name);
+    let in_a_row = |job: &JobResult| {
+        let is_own = |own: &&JobResult| own.name == job.name;
+        jobs.iter().rev().skip_while(|own| !is_own(own)).take_while(is_own).count()
+    };
+    let clones = |job: &JobResult| match is_merged(job) {
+        _ if has_others => in_a_row(job),
+        true => 1,
+        false => asked(job).unwrap_or(1).max(1),
+    };
     let mut names = BTreeSet::new();
     let named = jobs.iter().filter(|job| names.insert(job.name.clone()));
     let in_a_round = named.map(clones).fold(0, usize::saturating_add);
@@ -63,7 +77,7 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
 /// appended to their own: that of another server is a different job or device.
 pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
     let entries = jobs_of(entries)?;
-    let mut servers: Vec<(String, u64)> = Vec::new();
+    let mut servers: Vec<(String, Option<u64>)> = Vec::new();
     for job in entries.iter().flatten() {
         if !servers.iter().any(|(host, port)| (host, *port) == (&job.host, job.port)) {
             servers.push((job.host.clone(), job.port));
@@ -73,7 +87,7 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
         0 | 1 => last_round(entries),
         _ => {
             let all: Vec<JobResult> = entries.into_iter().flatten().collect();
-            let of_server = |(host, port): &(String, u64)| {
+            let of_server = |(host, port): &(String, Option<u64>)| {
                 let own = all.iter().filter(|job| (&job.host, job.port) == (host, *port));
                 last_round_of(result, own.cloned().collect())
             };
@@ -81,7 +95,8 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
         }
     };
     if servers.len() > 1 {
-        let all: Vec<(&str, u64)> = servers.iter().map(|(host, port)| (host.as_str(), *port)).collect();
+        let all: Vec<(&str, Option<u64>)> =
+            servers.iter().map(|(host, port)| (host.as_str(), *port)).collect();
         let named = |name: &str, host: &str, port| format!("{name} on {}", server_name(&all, host, port));
         for job in &mut result.jobs {
             job.name = named(&job.name, &job.host, job.port);
@@ -98,6 +113,7 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
 
 #[cfg(test)]
 mod tests {
+    use super::Direction;
     use crate::parse;
 
     fn entry(name: &str, port: u64, bytes: u64) -> String {
@@ -115,7 +131,7 @@ mod tests {
         );
         let run = parse(&text, "text").expect("reads");
         assert!(run.jobs.iter().all(|job| run.option(job, "bs") == Some("8k") && job.host == "h"));
-        run.jobs.into_iter().map(|job| (job.name, job.read.io_bytes)).collect()
+        run.jobs.iter().map(|job| (job.name.clone(), job.io_bytes(Direction::Read))).collect()
     }
 
     const SUM: &str = r#"{"jobname":"All clients","read":{"io_bytes":99},"hostname":"h","port":1}"#;
@@ -156,6 +172,14 @@ mod tests {
         ];
         let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
         assert_eq!(found, [40, 41, 42, 30, 31, 32]);
+        // Whether the clones of one of several jobs are merged, its entries tell, whatever the times say.
+        let slow = |port: u64, bytes: u64| {
+            round(port, bytes)
+                .map(|entry| entry.replace(r#""read":{"#, r#""job_runtime":1600,"read":{"runtime":1000,"#))
+        };
+        let entries = [&slow(1, 10)[..], &slow(2, 20), &slow(1, 30), &slow(2, 40)];
+        let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
+        assert_eq!(found, [30, 31, 32, 40, 41, 42]);
         // Merged clones are one entry a round.
         let merged = |port: u64, bytes: u64| {
             clone("a", port, bytes).replace(r#""read":{"#, r#""job_runtime":2000,"read":{"runtime":1000,"#)

@@ -1,67 +1,85 @@
 //! The hosts of a run over several: each with its figures and its own result.
 
 use crate::model::RunResult;
-use crate::{lenient, stacks};
-use serde::Deserialize;
+use crate::{lenient, stacks, written};
+use fathom_stats::hosts::ClockReport;
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The hosts, and how they ran together.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostsResult {
     /// In the order of the command line.
     pub hosts: Vec<HostResult>,
     /// How far they started from the agreed instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub skew: Option<SkewResult>,
     /// The time in which all were running, if there was any.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapResult>,
 }
 
 /// One host.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostResult {
     /// As the user wrote it.
     pub name: String,
     /// What it calls itself.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub host_name: String,
     /// Groups of hosts that it belongs to.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
     /// The way to it.
     pub transport: String,
     /// `whole`, `lost` or `never began`.
     pub state: String,
     /// Why it was lost or never began.
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// When the figures of a lost host end, ms after the agreed instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_ms: Option<u64>,
+    /// Its clock beside that of the controller.
+    #[serde(deserialize_with = "lenient::part")]
+    pub clock: Option<ClockReport>,
     /// When its jobs started, ns after the agreed instant.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub start_skew_ns: Option<i64>,
     /// When the first of its jobs was done, ms after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub first_done_ms: Option<u64>,
     /// When the last one was.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub last_done_ms: Option<u64>,
     /// Errors: those that were tolerated, and one per job that failed.
     #[serde(deserialize_with = "lenient::whole")]
     pub errors: u64,
     /// Reads of all its jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<HostFigures>,
     /// Writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<HostFigures>,
     /// Trims.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<HostFigures>,
     /// In what it was slower than the others.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub straggling: Vec<StragglingResult>,
     /// What a run on it alone would have given.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "unless_blank")]
     pub result: RunResult,
 }
 
 /// One direction of a host.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostFigures {
     /// I/Os.
-    #[serde(deserialize_with = "lenient::whole")]
+    #[serde(deserialize_with = "lenient::whole", skip_serializing_if = "written::is_zero")]
     pub total_ios: u64,
     /// Bytes per second.
     #[serde(rename = "bw_bytes", deserialize_with = "lenient::number")]
@@ -70,17 +88,21 @@ pub struct HostFigures {
     #[serde(deserialize_with = "lenient::number")]
     pub iops: f64,
     /// Half of the completions took no longer, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<u64>,
     /// 99 of 100.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<u64>,
     /// 999 of 1000.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub p99_9_ns: Option<u64>,
     /// The slowest.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_ns: Option<u64>,
 }
 
 /// In what a host was slower than the others.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StragglingResult {
     /// `read`, `write` or `trim`.
@@ -98,7 +120,7 @@ pub struct StragglingResult {
 }
 
 /// How far hosts started from the agreed instant.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkewResult {
     /// Median of the distances, ns.
@@ -108,11 +130,12 @@ pub struct SkewResult {
     #[serde(deserialize_with = "lenient::whole")]
     pub largest_ns: u64,
     /// No clock is further off than is accounted for, ns.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_bound_ns: Option<u64>,
 }
 
 /// The time in which all hosts were running, ms after the agreed instant, and what they did in it.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverlapResult {
     /// Start.
@@ -122,10 +145,13 @@ pub struct OverlapResult {
     #[serde(deserialize_with = "lenient::whole")]
     pub end_ms: u64,
     /// Reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<HostFigures>,
     /// Writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub write: Option<HostFigures>,
     /// Trims.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<HostFigures>,
 }
 
@@ -161,6 +187,14 @@ impl OverlapResult {
     }
 }
 
+/// The results of a host, of which there may be none.
+fn unless_blank<S: Serializer>(result: &RunResult, output: S) -> Result<S::Ok, S::Error> {
+    match *result == RunResult::default() {
+        true => output.serialize_map(Some(0))?.end(),
+        false => result.serialize(output),
+    }
+}
+
 /// Gives the hosts' own results what stands in the document only once.
 pub(crate) fn complete(result: &mut RunResult) {
     let Some(hosts) = &mut result.hosts else { return };
@@ -168,7 +202,7 @@ pub(crate) fn complete(result: &mut RunResult) {
         let own = &mut host.result;
         own.source.clone_from(&host.name);
         own.version.clone_from(&result.version);
-        own.timestamp = result.timestamp;
+        (own.timestamp, own.timestamp_ms) = (result.timestamp, result.timestamp_ms);
         own.time.clone_from(&result.time);
         own.global_options.clone_from(&result.global_options);
         // A host runs its jobs itself.

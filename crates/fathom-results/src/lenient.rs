@@ -143,3 +143,27 @@ pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String,
     let list = pairs::<D, f64>(input)?;
     Ok(list.into_iter().map(|(key, share)| (key, believed(share))).collect())
 }
+
+/// A part that other versions and programs may write in another form, in which it is left out.
+pub(crate) fn part<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
+    input: D,
+) -> Result<Option<T>, D::Error> {
+    serde_json::Value::deserialize(input).map(|value| T::deserialize(value).ok())
+}
+
+/// The same of a list.
+pub(crate) fn parts<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
+    input: D,
+) -> Result<Vec<T>, D::Error> {
+    part(input).map(Option::unwrap_or_default)
+}
+
+/// A whole number that may be missing.
+pub(crate) fn some_whole<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
+    whole(input).map(Some)
+}
+
+/// A number that may be missing.
+pub(crate) fn some_number<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
+    number(input).map(Some)
+}

@@ -1,7 +1,7 @@
-//! Results of runs, read back from what was printed: JSON, JSON+ and lines of JSON, of fathom and of fio, those
-//! of `fio --client` among them.
+//! Results of runs, as JSON writes them, and read back from what was printed: JSON, JSON+ and lines of JSON, of fathom and of fio,
+//! those of `fio --client` among them.
 //!
-//! [`read()`] makes one [`RunResult`] of a file, [`of_document()`] one of what a run of this very program tells; [`model`]
+//! [`read()`] makes one [`RunResult`] of a file, [`at_hand()`] one of what a run of this very program has made; [`model`]
 //! says what is in it. What a program did not print is absent, never made up: fio keeps no course of a run and no histogram
 //! in plain JSON.
 
@@ -14,8 +14,10 @@ mod lenient;
 pub mod model;
 mod read;
 mod stacks;
+mod written;
 
 pub use clean::{single_line, single_lines};
 pub use hosts::{HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult};
 pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
-pub use read::{ReadError, of_document, parse, read};
+pub use read::{ReadError, at_hand, parse, read};
+pub use written::figure;

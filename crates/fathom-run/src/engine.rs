@@ -5,10 +5,10 @@
 //! engine never prints, never retries unless the job says so, and leaves the times of I/Os to the loop: it moves one unit, or a
 //! batch, and says what came out.
 
-use crate::entry::EngineEntry;
-use crate::files::{FileEntry, FileError, FileKind};
+use crate::files::entry::FileError;
 use crate::invariant::holds;
 pub use crate::io::{Buffers, Io};
+pub use crate::storage::OpenFile;
 use crate::storage::{self, Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
@@ -101,40 +101,14 @@ impl Completions {
     }
 }
 
-/// One opened file.
-#[derive(Clone, Debug)]
-pub struct OpenFile {
-    /// Name as in messages.
-    pub name: String,
-    /// How the storage calls it while it is open.
-    pub handle: Handle,
-    /// True for block devices.
-    pub is_block_device: bool,
-    /// First byte of the part that the job uses.
-    pub start: u64,
-    /// Bytes of that part.
-    pub size: u64,
-}
-
-impl OpenFile {
-    /// A target that is not open yet.
-    pub fn closed(entry: &FileEntry) -> OpenFile {
-        OpenFile {
-            name: entry.name(),
-            handle: Handle::NONE,
-            is_block_device: entry.kind == FileKind::Block,
-            start: entry.start,
-            size: entry.size,
-        }
-    }
-}
-
 /// What an engine may know when it is set up. Buffers and files are ready by then.
 pub struct Setup<'a> {
     /// The job.
     pub job: &'a JobSpec,
-    /// Its engine, for one that stands in for it.
-    pub engine: EngineEntry,
+    /// What its engine can do, for one that stands in for it.
+    pub definition: &'static EngineDef,
+    /// Sets that engine up, for the same one.
+    pub open: Open,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
     /// What holds them.
@@ -152,6 +126,9 @@ pub struct Setup<'a> {
     /// Other engines use the same descriptors meanwhile, so where one stands in its file is anybody's guess.
     pub shares_descriptors: bool,
 }
+
+/// Sets an engine up by itself.
+pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
 /// Why an engine cannot be set up.
 #[derive(Debug)]
@@ -182,8 +159,8 @@ pub trait EngineType: Engine + Sized {
     /// Its name, and what it can do.
     const DEFINITION: &'static EngineDef;
 
-    /// What the engine of this entry can do, where it is only known when the engine is there.
-    fn definition(_entry: &EngineEntry) -> &'static EngineDef {
+    /// What the engine can do. The list of engines has it as `_listed`, where it is only known when the engine is there.
+    fn definition(_listed: &'static EngineDef) -> &'static EngineDef {
         Self::DEFINITION
     }
 

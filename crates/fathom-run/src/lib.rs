@@ -6,7 +6,6 @@ mod cause;
 mod cgroup;
 pub mod crew;
 pub mod engine;
-mod entry;
 pub mod exhausted;
 pub mod files;
 pub mod idleness;
@@ -30,5 +29,5 @@ pub mod verify;
 pub mod worker;
 pub mod zones;
 
-pub use entry::EngineEntry;
 pub use fathom_random as random;
+pub use worker::EngineEntry;

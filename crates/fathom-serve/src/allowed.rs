@@ -1,6 +1,6 @@
 //! What jobs may touch: the targets that the server was started for, and nothing beside them.
 
-use crate::changes::{self, Uses};
+use crate::changes::{self, Uses, is_device_node};
 use fathom_engines::client_files;
 use fathom_hosts::agent::rules::{
     has_peers, is_device, leads_to, refusal_of_place, refusals, refusals_of_peers, runs_programs,
@@ -239,14 +239,6 @@ fn address_of(job: &JobSpec) -> Option<String> {
 /// A device by its own name: links to it come and go.
 pub(crate) fn name_of_device(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
-}
-
-/// True for block and character devices that hold data, wherever their node lies.
-pub(crate) fn is_device_node(path: &Path) -> bool {
-    std::fs::metadata(path).is_ok_and(|metadata| {
-        let kind = metadata.file_type();
-        kind.is_block_device() || kind.is_char_device()
-    })
 }
 
 #[cfg(test)]

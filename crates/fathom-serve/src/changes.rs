@@ -1,6 +1,5 @@
 //! What workers do to the files and devices of this machine, and who uses those.
 
-use crate::allowed::is_device_node;
 use fathom_run::files::{self, names};
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage;
@@ -8,6 +7,7 @@ use fathom_run::storage::files::uses_of;
 use fathom_spec::engines::StorageKind;
 use fathom_spec::engines::metadata::NameOperation;
 use std::collections::{HashMap, HashSet};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// What a worker does to one of its files or devices.
@@ -86,4 +86,12 @@ impl Uses {
     pub(crate) fn of(&self, path: &Path) -> Option<String> {
         self.0.get(path).cloned().flatten()
     }
+}
+
+/// True for block and character devices that hold data, wherever their node lies.
+pub(crate) fn is_device_node(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|metadata| {
+        let kind = metadata.file_type();
+        kind.is_block_device() || kind.is_char_device()
+    })
 }

@@ -1,7 +1,7 @@
 //! What is wrong with a request, and what it would do. Nothing is opened, made or run.
 
 use crate::allowed::Allowed;
-use crate::folder::{Accepted, Kind, Request, Results, now_ms};
+use crate::folder::{Accepted, Request, Results, RunKind, now_ms};
 use crate::forecast::{self, Forecast};
 use crate::made::Made;
 use crate::reading::{self, GuardedRunner, TextSource};
@@ -49,9 +49,9 @@ pub(crate) struct Checker<'r, 'a> {
 impl Checker<'_, '_> {
     pub(crate) fn check(&self, request: &Request) -> Found {
         match request.kind {
-            Kind::Job => self.job(request),
-            Kind::Quick => self.quick(request),
-            Kind::Sweep => self.sweep(request),
+            RunKind::Job => self.job(request),
+            RunKind::Quick => self.quick(request),
+            RunKind::Sweep => self.sweep(request),
         }
     }
 
@@ -152,7 +152,7 @@ impl Checker<'_, '_> {
                 return Found { mistakes: placed(lines), ..Found::default() };
             }
             // The jobs of quick work on a file without a name: they make none that stays.
-            Ok(_) if request.kind == Kind::Quick => Found::default(),
+            Ok(_) if request.kind == RunKind::Quick => Found::default(),
             Ok(_) => {
                 let made = self.results.made();
                 Found {
@@ -162,7 +162,7 @@ impl Checker<'_, '_> {
                 }
             }
         };
-        if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == Kind::Sweep) {
+        if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == RunKind::Sweep) {
             // Time and amounts are those of one of its runs, of which the text says how many there are.
             forecast.jobs.truncate(1);
         }

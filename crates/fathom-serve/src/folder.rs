@@ -32,7 +32,7 @@ const MADE: &str = "made.json";
 /// What is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum RunKind {
     /// The jobs of a job file.
     Job,
     /// `fathom quick`.
@@ -45,7 +45,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RunKind,
     /// What it is called in lists.
     #[serde(default)]
     pub(crate) title: String,
@@ -280,7 +280,7 @@ impl Folder {
         let process = self.process();
         let is_alive = process.as_ref().is_some_and(Process::is_alive);
         match (self.end(), process) {
-            (Some(end), _) if end.exit == fathom_hosts::exit::ENDED_BY_SIGNAL => State::Stopped,
+            (Some(end), _) if end.exit == fathom_local::exit::ENDED_BY_SIGNAL => State::Stopped,
             (Some(end), _) if end.exit != 0 => State::Failed,
             (Some(_), _) => State::Done,
             (None, Some(_)) if is_alive => State::Running,

@@ -1,7 +1,7 @@
 //! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
 
-use crate::allowed::{destroyed, is_device_node, name_of_device};
-use crate::changes::{self, Change, Uses};
+use crate::allowed::{destroyed, name_of_device};
+use crate::changes::{self, Change, Uses, is_device_node};
 use crate::made::{AllMade, Made};
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -19,7 +19,7 @@ const MOST_TARGETS: usize = 200;
 /// All of it.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Forecast {
-    pub(crate) targets: Vec<Target>,
+    pub(crate) targets: Vec<TargetForecast>,
     /// Targets beyond those.
     pub(crate) further_targets: usize,
     pub(crate) jobs: Vec<Job>,
@@ -36,7 +36,7 @@ pub(crate) struct Forecast {
 
 /// What is worked on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Target {
+pub(crate) struct TargetForecast {
     pub(crate) path: String,
     pub(crate) kind: &'static str,
     /// Bytes that there are.
@@ -79,7 +79,7 @@ fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
         seconds_at_most: Some(0.0),
         ..Forecast::default()
     };
-    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    let mut targets: BTreeMap<String, TargetForecast> = BTreeMap::new();
     let mut stages: BTreeMap<u32, Option<f64>> = BTreeMap::new();
     for (worker, changes) in plan.workers.iter().zip(&changes) {
         if worker.background.is_some() {
@@ -114,7 +114,7 @@ fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
 pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     let mut uses = Uses::default();
     let mut all = plans.first().map_or_else(Forecast::default, |plan| with_uses(plan, made, &mut uses));
-    let mut targets: BTreeMap<String, Target> = BTreeMap::new();
+    let mut targets: BTreeMap<String, TargetForecast> = BTreeMap::new();
     for plan in plans {
         let one = with_uses(plan, made, &mut uses);
         one.targets.into_iter().for_each(|target| add(&mut targets, target));
@@ -148,7 +148,7 @@ pub(crate) fn to_remake(plans: &[Plan], made: &AllMade) -> Vec<Made> {
     paths.iter().filter_map(|path| Made::of(path)).filter(|file| made.contains(file)).collect()
 }
 
-fn add(targets: &mut BTreeMap<String, Target>, target: Target) {
+fn add(targets: &mut BTreeMap<String, TargetForecast>, target: TargetForecast) {
     match targets.get_mut(&target.path) {
         Some(own) => {
             own.reads |= target.reads;
@@ -186,11 +186,11 @@ fn targets_of(
     changes: &[Change],
     made: &AllMade,
     uses: &Uses,
-) -> Vec<Target> {
+) -> Vec<TargetForecast> {
     let (reads, writes) = (worker.reads_data(), worker.changes_data());
     let jobs = vec![worker.name.clone()];
     let lost = destroyed(plan, worker);
-    let elsewhere = |path: String, kind| Target {
+    let elsewhere = |path: String, kind| TargetForecast {
         is_destroyed: lost.contains(&path),
         path,
         kind,
@@ -215,7 +215,7 @@ fn targets_of(
         }
         StorageKind::Server => {
             let is_removed = worker.files.are_removed || worker.files.are_renewed;
-            planned().map(|path| Target { is_removed, ..elsewhere(path, "on a server") }).collect()
+            planned().map(|path| TargetForecast { is_removed, ..elsewhere(path, "on a server") }).collect()
         }
         StorageKind::Files => {
             changes.iter().map(|change| of_path(change, reads, &jobs, made, uses)).collect()
@@ -223,9 +223,9 @@ fn targets_of(
     }
 }
 
-fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: &Uses) -> Target {
+fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: &Uses) -> TargetForecast {
     let path = &change.path;
-    let mut target = Target {
+    let mut target = TargetForecast {
         path: path.display().to_string(),
         kind: "new file",
         size: None,

@@ -2,7 +2,7 @@
 
 use crate::allowed::Allowed;
 use crate::check::Found;
-use crate::folder::{Accepted, End, Folder, Kind, Request, Results, State, now_ms};
+use crate::folder::{Accepted, End, Folder, Request, Results, RunKind, State, now_ms};
 use serde::Serialize;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
 #[derive(Debug, Serialize)]
 pub(crate) struct Described {
     id: String,
-    kind: Kind,
+    kind: RunKind,
     title: String,
     state: State,
     accepted_ms: u64,
@@ -178,8 +178,8 @@ fn title_of(request: &Request) -> String {
         .map(str::trim)
         .find_map(|line| line.strip_prefix('[')?.strip_suffix(']').filter(|name| *name != "global"));
     match request.kind {
-        Kind::Job => section.unwrap_or("job").to_owned(),
-        Kind::Quick => format!("quick {}", request.directory),
-        Kind::Sweep => format!("sweep {}", section.unwrap_or("job")),
+        RunKind::Job => section.unwrap_or("job").to_owned(),
+        RunKind::Quick => format!("quick {}", request.directory),
+        RunKind::Sweep => format!("sweep {}", section.unwrap_or("job")),
     }
 }

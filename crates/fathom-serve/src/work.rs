@@ -3,14 +3,14 @@
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
-use crate::folder::{Accepted, End, Folder, Kind, State, now_ms};
+use crate::folder::{Accepted, End, Folder, RunKind, State, now_ms};
 use crate::made::Made;
 use crate::process::Process;
 use crate::reading::{self, GuardedRunner, TICK, TextSource};
 use fathom_answers::Runner;
 use fathom_command::printer::{Letters, Printer, Screen};
 use fathom_command::{Failure, Streams};
-use fathom_hosts::{exit, here};
+use fathom_local::{exit, here};
 use fathom_report::Chosen;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
@@ -60,8 +60,8 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     };
     let done = match (obstacle, accepted.request.kind) {
         (Some(obstacle), _) => Err(Failure::new(obstacle)),
-        (None, Kind::Job) => jobs(&folder, &accepted, machine, &events),
-        (None, Kind::Quick | Kind::Sweep) => command(&folder, &accepted, machine, runner, &events),
+        (None, RunKind::Job) => jobs(&folder, &accepted, machine, &events),
+        (None, RunKind::Quick | RunKind::Sweep) => command(&folder, &accepted, machine, runner, &events),
     };
     if done.is_ok() {
         // What is not written down is asked for.
@@ -204,8 +204,8 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
     };
     let mut words = Vec::new();
     match request.kind {
-        Kind::Job => {}
-        Kind::Quick => {
+        RunKind::Job => {}
+        RunKind::Quick => {
             let given = [("--size", &request.size), ("--time", &request.time)];
             let given = given.iter().filter(|(_, value)| !value.is_empty());
             words.extend(given.map(|(option, value)| OsString::from(format!("{option}={value}"))));
@@ -215,7 +215,7 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
                 request.directory.clone().into(),
             ]);
         }
-        Kind::Sweep => {
+        RunKind::Sweep => {
             words.extend(request.vary.iter().map(|vary| OsString::from(format!("--vary={vary}"))));
             words.extend(request.repeats.map(|repeats| OsString::from(format!("--repeats={repeats}"))));
             words.extend([in_folder("--output=", "sweep.jsonl"), in_folder("", "job.fio")]);
@@ -225,11 +225,11 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
 }
 
 /// The word for a kind of command.
-pub(crate) fn name_of(kind: Kind) -> &'static str {
+pub(crate) fn name_of(kind: RunKind) -> &'static str {
     match kind {
-        Kind::Job => "",
-        Kind::Quick => "quick",
-        Kind::Sweep => "sweep",
+        RunKind::Job => "",
+        RunKind::Quick => "quick",
+        RunKind::Sweep => "sweep",
     }
 }
 
@@ -243,13 +243,13 @@ fn command(
 ) -> Result<u8, Failure> {
     let name = name_of(accepted.request.kind);
     let command = fathom_answers::by_name(name).ok_or_else(|| Failure::new("there is no such command"))?;
-    if accepted.request.kind == Kind::Quick
+    if accepted.request.kind == RunKind::Quick
         && let Some(reason) = accepted.allowed.refusal_of_path(Path::new(&accepted.request.directory))
     {
         return Err(Failure::new(reason));
     }
     let file = folder.file("job.fio");
-    let allowed = Allowed { unnamed: accepted.request.kind == Kind::Quick, ..accepted.allowed.clone() };
+    let allowed = Allowed { unnamed: accepted.request.kind == RunKind::Quick, ..accepted.allowed.clone() };
     let mut guarded = GuardedRunner {
         inner: runner,
         events: Some(events),

@@ -426,7 +426,7 @@ macro_rules! choices {
         impl $Enum {
             /// The words this value can be written as, with their meaning.
             pub const CHOICES: &'static [$crate::definition::Choice] = &[
-                $( $crate::definition::Choice { name: $word, help: concat!($($help),+) },
+                $( $crate::definition::Choice { name: $word, help: concat!($($help),+).trim_ascii() },
                    $( $crate::definition::Choice { name: $other, help: concat!("Same as ", $word) }, )* )+
             ];
 

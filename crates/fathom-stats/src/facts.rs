@@ -18,14 +18,17 @@ pub struct RunFacts {
     /// The clocks.
     pub clock: ClockFacts,
     /// How often processors slowed down because they were hot; `None` where the kernel does not tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed_by_heat: Option<u64>,
     /// The memory.
     pub memory: MemoryFacts,
     /// The devices below the files of the jobs, in the order of the report.
     pub devices: Vec<DeviceFacts>,
     /// Times at which the process of a job was stopped, by a signal or a debugger; at most [`MOST_STOPS`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopFacts>,
     /// Loop devices that jobs worked on, whose files have holes there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holes: Vec<HoleFacts>,
 }
 
@@ -97,10 +100,13 @@ pub struct DeviceFacts {
     /// The kernel counts its I/O: it is to (`queue/iostats`), and has counted some since the device is there.
     pub counts_io: bool,
     /// Flushes of its cache; `None` where the kernel does not count them (before 5.5).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
     /// Bytes that were trimmed; `None` where the kernel does not count them (before 4.18).
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub trimmed_bytes: Option<u64>,
     /// Of a loop device: what the disk that holds its file read meanwhile, for everybody; `None` where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub read_below_bytes: Option<u64>,
 }
 

@@ -42,6 +42,7 @@ pub struct DeviceReport {
     /// a loop device. Their counters count what it does once more.
     pub below: Vec<String>,
     /// The file of a loop device, and those of loop devices among the underlying ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loop_files: Vec<LoopFileReport>,
 }
 
@@ -71,8 +72,10 @@ pub struct FileSystemReport {
     pub options: String,
     /// What its client speaks to its server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system that is not known to
     /// have a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
     /// The process that serves it, of a file system in user space, where that can be seen.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<DaemonReport>,
 }
 

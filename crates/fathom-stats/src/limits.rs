@@ -30,9 +30,9 @@ pub struct ProcessorLimit {
     pub throttled_us: u64,
 }
 
-/// So many bytes and I/Os per second of a device.
+/// Bytes and I/Os per second of a device that a group may not exceed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(from = "IoLimitRow", into = "IoLimitRow")]
 pub struct IoLimit {
     /// The group that has the limit.
     pub group: String,
@@ -42,6 +42,69 @@ pub struct IoLimit {
     pub limits: [Option<u64>; 4],
     /// What the group and those in it did while the job ran: bytes read and written, reads and writes.
     pub used: [u64; 4],
+}
+
+/// An [`IoLimit`] with a name for each number, as it is stored.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
+struct IoLimitRow {
+    group: String,
+    device: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_bytes_per_second: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write_bytes_per_second: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_ios_per_second: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    write_ios_per_second: Option<u64>,
+    read_bytes: u64,
+    write_bytes: u64,
+    read_ios: u64,
+    write_ios: u64,
+}
+
+impl From<IoLimit> for IoLimitRow {
+    fn from(limit: IoLimit) -> IoLimitRow {
+        let [read_bytes_per_second, write_bytes_per_second, read_ios_per_second, write_ios_per_second] =
+            limit.limits;
+        let [read_bytes, write_bytes, read_ios, write_ios] = limit.used;
+        IoLimitRow {
+            group: limit.group,
+            device: limit.device,
+            read_bytes_per_second,
+            write_bytes_per_second,
+            read_ios_per_second,
+            write_ios_per_second,
+            read_bytes,
+            write_bytes,
+            read_ios,
+            write_ios,
+        }
+    }
+}
+
+impl From<IoLimitRow> for IoLimit {
+    fn from(row: IoLimitRow) -> IoLimit {
+        IoLimit {
+            group: row.group,
+            device: row.device,
+            limits: [
+                row.read_bytes_per_second,
+                row.write_bytes_per_second,
+                row.read_ios_per_second,
+                row.write_ios_per_second,
+            ],
+            used: [row.read_bytes, row.write_bytes, row.read_ios, row.write_ios],
+        }
+    }
+}
+
+impl IoLimit {
+    /// Limit per second and what was done, for bytes read, bytes written, reads, and writes.
+    pub fn parts(&self) -> [(Option<u64>, u64); 4] {
+        std::array::from_fn(|part| (self.limits[part], self.used[part]))
+    }
 }
 
 impl GroupLimits {

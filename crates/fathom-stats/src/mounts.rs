@@ -91,10 +91,13 @@ pub struct MountReport {
     /// Where it is mounted.
     pub directory: String,
     /// Bytes that the process that serves it read and wrote, requests of the kernel and answers to it included.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<MovedBytes>,
     /// Bytes that all network interfaces received and sent where that process lives, whoever they were for.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<MovedBytes>,
     /// Bytes that the kernel's client read from the server and wrote to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<MovedBytes>,
 }
 

@@ -150,23 +150,28 @@ pub struct RunSpan {
 
 /// Choices that fathom made for a job, so that a reader knows what was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct JobChoices {
     /// Name of the job.
+    #[serde(rename = "jobname")]
     pub name: String,
     /// What gave the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub random_offsets: Option<String>,
     /// Kernel features that the engine found and used.
     pub engine_features: Vec<String>,
     /// Total ms in which its clones were runnable but had no CPU; `None` where the kernel does not report it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_ms: Option<u64>,
     /// Where the time of the machine's processors went while the job ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorShares>,
     /// Limits that control groups set to the job.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "GroupLimits::is_empty")]
     pub limits: GroupLimits,
     /// What its files had in the page cache at its end that the storage did not have yet; `None` where that is not known, or the job
     /// wrote nothing through the page cache.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
 }
 

@@ -4,6 +4,7 @@
 //! Inside a worker all times are *ticks* of this clock; they become nanoseconds when a latency is recorded.
 
 use crate::futex;
+pub use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -305,12 +306,6 @@ pub fn spin_cycles(cycles: u64) {
 #[inline]
 pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
-}
-
-/// A span as the kernel takes it.
-pub fn timespec(span: Duration) -> libc::timespec {
-    let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
-    libc::timespec { tv_sec: seconds, tv_nsec: span.subsec_nanos().into() }
 }
 
 /// Sleeps until this moment of [`monotonic_ns`]; not at all if it is past.

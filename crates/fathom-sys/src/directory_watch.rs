@@ -1,9 +1,8 @@
 //! New names in a directory (inotify). Asking for them reads a queue in memory and never touches the file system.
 
-use crate::errno::{Errno, check};
-use std::ffi::CString;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use crate::errno::Errno;
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
 /// Bytes of `struct inotify_event` before its name: i32 watch, u32 mask, u32 cookie, u32 length of the name.
@@ -17,15 +16,8 @@ pub struct DirectoryWatch {
 impl DirectoryWatch {
     /// Watches for names that are created in a directory or moved there.
     pub fn new(directory: &Path) -> Result<DirectoryWatch, Errno> {
-        let path = CString::new(directory.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
-        // SAFETY: no memory is passed.
-        let fd = unsafe { libc::inotify_init1(libc::IN_NONBLOCK | libc::IN_CLOEXEC) };
-        check(i64::from(fd))?;
-        // SAFETY: a fresh descriptor that nobody else owns.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let wanted = libc::IN_CREATE | libc::IN_MOVED_TO | libc::IN_ONLYDIR;
-        // SAFETY: the path is a valid C string for the whole call.
-        check(i64::from(unsafe { libc::inotify_add_watch(fd.as_raw_fd(), path.as_ptr(), wanted) }))?;
+        let fd = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        inotify::add_watch(&fd, directory, WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::ONLYDIR)?;
         Ok(DirectoryWatch { fd })
     }
 
@@ -34,9 +26,9 @@ impl DirectoryWatch {
         let mut seen = false;
         let mut buffer = [0u8; 4096];
         loop {
-            // SAFETY: the buffer is as long as stated.
-            let read = unsafe { libc::read(self.fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
-            let Ok(read) = usize::try_from(read) else { return seen };
+            let Ok(read) = rustix::io::read(&self.fd, &mut buffer) else {
+                return seen;
+            };
             if read == 0 {
                 return seen;
             }

@@ -53,6 +53,12 @@ impl fmt::Display for Errno {
 
 impl std::error::Error for Errno {}
 
+impl From<rustix::io::Errno> for Errno {
+    fn from(error: rustix::io::Errno) -> Errno {
+        Errno(error.raw_os_error())
+    }
+}
+
 impl From<io::Error> for Errno {
     fn from(error: io::Error) -> Errno {
         Errno(error.raw_os_error().unwrap_or(libc::EIO))

@@ -1,29 +1,24 @@
 //! Files: advice, preallocation, range syncs and the flags that std does not offer.
 
 use crate::errno::{Errno, check};
-use std::ffi::CString;
-use std::os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
+use rustix::fs::{Mode, OFlags};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use std::os::fd::{IntoRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 /// Opens a file with exactly these flags (`O_*`; `O_CLOEXEC` is added) and creation mode.
 pub fn open(path: &Path, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
-    let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
-    // SAFETY: the path is a valid C string for the whole call.
-    let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
-    check(i64::from(fd))?;
-    // SAFETY: a fresh descriptor that nobody else owns.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    let flags = OFlags::from_bits_retain(flags as u32) | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::from_bits_retain(mode))?)
 }
 
 /// Raises the number of files that this process may have open to at least `wanted`, as far as the system lets it.
 pub fn raise_open_file_limit(wanted: u64) {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is valid for the whole call.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } == 0 && limit.rlim_cur < wanted {
-        limit.rlim_cur = wanted.min(limit.rlim_max);
-        // SAFETY: `limit` is valid for the whole call; a refusal shows when files are opened.
-        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current.is_some_and(|current| current < wanted) {
+        let current = Some(wanted.min(maximum.unwrap_or(u64::MAX)));
+        // A refusal shows when files are opened.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Waiting on a word of shared memory (the start gate, stop flags).
 
-use crate::clock::timespec;
+use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 

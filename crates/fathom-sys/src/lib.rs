@@ -37,6 +37,7 @@ pub mod scsi;
 pub mod shell;
 pub mod signal;
 pub mod socket;
+mod span;
 pub mod streams;
 pub mod task;
 pub mod terminal;

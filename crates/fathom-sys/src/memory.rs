@@ -197,9 +197,7 @@ pub fn physical_memory() -> u64 {
 
 /// Size of a page in bytes.
 pub fn page_size() -> usize {
-    // SAFETY: sysconf has no preconditions.
-    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
-    if size > 0 { size as usize } else { 4096 }
+    rustix::param::page_size()
 }
 
 #[cfg(test)]

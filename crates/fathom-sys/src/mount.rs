@@ -1,6 +1,7 @@
 //! Mounting file systems where nobody else sees it.
 
 use crate::errno::{Errno, check};
+use rustix::mount::UnmountFlags;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -22,8 +23,7 @@ const FLAGS: [(&str, libc::c_ulong); 11] = [
 
 /// True if the calling process may do what only root may.
 pub fn is_root() -> bool {
-    // SAFETY: no memory is passed, and it cannot fail.
-    unsafe { libc::geteuid() == 0 }
+    rustix::process::geteuid().is_root()
 }
 
 /// Gives the calling process, and all that it starts from now on, mounts of their own: what they mount is seen by nobody else, and
@@ -50,17 +50,12 @@ pub fn mount(device: &Path, directory: &Path, kind: &str, options: &str) -> Resu
 
 /// Unmounts what lies at a directory.
 pub fn unmount(directory: &Path) -> Result<(), Errno> {
-    let directory = path(directory)?;
-    // SAFETY: the path ends with a zero byte.
-    check(i64::from(unsafe { libc::umount2(directory.as_ptr(), libc::UMOUNT_NOFOLLOW) })).map(|_| ())
+    Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW)?)
 }
 
 /// The same even if somebody still uses it: it is out of the way at once, and gone when nobody does.
 pub fn detach(directory: &Path) -> Result<(), Errno> {
-    let directory = path(directory)?;
-    let flags = libc::UMOUNT_NOFOLLOW | libc::MNT_DETACH;
-    // SAFETY: the path ends with a zero byte.
-    check(i64::from(unsafe { libc::umount2(directory.as_ptr(), flags) })).map(|_| ())
+    Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?)
 }
 
 fn path(path: &Path) -> Result<CString, Errno> {

@@ -1,32 +1,22 @@
 //! Pipes, and what moves bytes between them and memory, files and sockets.
 
 use crate::errno::Errno;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use rustix::pipe::PipeFlags;
+use std::os::fd::{OwnedFd, RawFd};
 
 /// Takes no time where nothing fits (`SPLICE_F_NONBLOCK` of linux/splice.h).
 pub const NO_WAIT: u32 = libc::SPLICE_F_NONBLOCK;
 
 /// A pipe: its end for reading and its end for writing.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
-    let mut ends = [0; 2];
-    // SAFETY: the kernel stores two descriptors, which are new.
-    unsafe {
-        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) < 0 {
-            return Err(Errno::last());
-        }
-        Ok((OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])))
-    }
+    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
 }
 
 /// Makes a pipe hold at least so many bytes; how many it holds.
 pub fn widen(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
     // Where it fails, the pipe stays as it is: those of users without privileges have a limit.
-    // SAFETY: no memory is passed.
-    let held = unsafe {
-        libc::fcntl(end.as_raw_fd(), libc::F_SETPIPE_SZ, bytes);
-        libc::fcntl(end.as_raw_fd(), libc::F_GETPIPE_SZ)
-    };
-    if held < 0 { Err(Errno::last()) } else { Ok(held as usize) }
+    let _ = rustix::pipe::fcntl_setpipe_size(end, usize::try_from(bytes).unwrap_or(0));
+    Ok(rustix::pipe::fcntl_getpipe_size(end)?)
 }
 
 /// Moves bytes between a pipe and something else without a copy (`splice`).
@@ -111,6 +101,7 @@ fn moved(returned: isize) -> Result<usize, Errno> {
 mod tests {
     use super::*;
     use std::io::{Read, Seek, SeekFrom, Write};
+    use std::os::fd::AsRawFd;
 
     #[test]
     fn bytes_go_through_a_pipe() {

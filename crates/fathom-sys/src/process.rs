@@ -139,8 +139,8 @@ pub fn kill_group(leader: u32, signal: i32) {
 
 /// Makes the caller the leader of a new session, out of reach of the terminal's Ctrl-C.
 pub fn new_session() {
-    // SAFETY: no memory is passed; failure (already a leader) changes nothing.
-    unsafe { libc::setsid() };
+    // A failure (it is one already) changes nothing.
+    let _ = rustix::process::setsid();
 }
 
 /// Asks the kernel to kill this process when its parent ends, so that no worker outlives a killed supervisor.
@@ -203,6 +203,5 @@ pub fn own_pid() -> u32 {
 
 /// The id of the calling thread.
 pub fn own_thread_id() -> u32 {
-    // SAFETY: no memory is passed, and it cannot fail.
-    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
 }

@@ -1,8 +1,8 @@
 //! Signals as readable events, and waiting for several descriptors.
 
-use crate::clock::timespec;
 use crate::errno::{Errno, check};
 use crate::forbidden::Refused;
+use crate::span::timespec;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 

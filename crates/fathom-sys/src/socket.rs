@@ -1,7 +1,7 @@
 //! Sending and receiving on connected sockets from and into several pieces of memory, without a wait unless one is wanted.
 
 use crate::Errno;
-use crate::clock::timespec;
+use crate::span::timespec;
 use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::RawFd;
 use std::time::Duration;

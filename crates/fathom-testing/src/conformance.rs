@@ -133,7 +133,8 @@ impl Bench {
         let first = to_page(&arena);
         let setup = Setup {
             job: &job,
-            engine: subject.engine,
+            definition: subject.engine.definition,
+            open: subject.engine.open,
             files: &files,
             storage: &*storage,
             reads: true,

@@ -3,7 +3,7 @@
 //! Little endian. Two layouts are about: the current one of 48 bytes, which carries a version number, and the first one of 40
 //! bytes, which the programs of most distributions still write.
 
-use crate::stamp::Write;
+use crate::write::Write;
 use serde::{Deserialize, Serialize};
 
 /// First two bytes of a header.

@@ -16,4 +16,6 @@ pub mod method;
 pub mod rule;
 pub mod stamp;
 pub mod state;
+mod sum;
 pub mod verdict;
+mod write;

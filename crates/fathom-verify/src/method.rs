@@ -1,99 +1,108 @@
-//! The kinds of check.
+//! The kinds of check: the one list of them.
+//!
+//! All checksums come from libraries; what is said here is which variant of each is meant, and in which order its bytes stand.
+//! The values are those that fio is seen to write, except for what it stores for SHA-2, which is in `checksum/fio_fields.rs`.
 
+use crate::header::HeaderFormat;
+use crate::sum::Checksum;
+use crc_fast::CrcAlgorithm;
 use serde::{Deserialize, Serialize};
+use sha2::Digest;
 
-/// How a block is checked. The numbers are those of the type field in block headers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[repr(u8)]
-pub enum Method {
-    /// The fields of the header only.
-    Meta = 1,
-    /// MD5.
-    Md5 = 2,
-    /// CRC-64 with the polynomial of D. Jones.
-    Crc64 = 3,
-    /// CRC-32, not reflected, start value 0.
-    Crc32 = 4,
-    /// CRC-32C.
-    Crc32c = 5,
-    /// CRC-16 (ARC).
-    Crc16 = 7,
-    /// CRC-7 (MMC).
-    Crc7 = 8,
-    /// SHA-256.
-    Sha256 = 9,
-    /// SHA-512.
-    Sha512 = 10,
-    /// SHA3-224.
-    Sha3_224 = 11,
-    /// SHA3-256.
-    Sha3_256 = 12,
-    /// SHA3-384.
-    Sha3_384 = 13,
-    /// SHA3-512.
-    Sha3_512 = 14,
-    /// xxHash of 32 bits, seed 1.
-    Xxhash = 15,
-    /// SHA-1.
-    Sha1 = 16,
-    /// A pattern after a header.
-    PatternHeader = 17,
-    /// A pattern and nothing else.
-    Pattern = 18,
-    /// Nothing is checked.
-    Null = 19,
+/// Declares a method per line: its help, its name in the code, the number of the type field in block headers, the word in `verify=`,
+/// `--crctest=` and messages, the bytes that are kept for its checksum after the header, and, if it has one, the checksum.
+macro_rules! methods {
+    ($( #[doc = $about:literal] $Method:ident = $code:literal, $word:literal, $room:literal $(, $sum:expr)?; )+) => {
+        /// How a block is checked. The numbers are those of the type field in block headers.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[repr(u8)]
+        pub enum Method {
+            $( #[doc = $about] $Method = $code, )+
+        }
+
+        impl Method {
+            /// All kinds, in the order in which they are listed.
+            pub const ALL: &'static [Method] = &[$( Method::$Method ),+];
+
+            /// The word in `verify=` and in messages.
+            pub const fn word(self) -> &'static str {
+                match self { $( Method::$Method => $word, )+ }
+            }
+
+            /// What it is, in a few words.
+            pub const fn about(self) -> &'static str {
+                match self { $( Method::$Method => $about.trim_ascii(), )+ }
+            }
+
+            /// Bytes between the header and the data, kept for the checksum.
+            pub const fn checksum_room(self) -> usize {
+                match self { $( Method::$Method => $room, )+ }
+            }
+
+            /// What calculates its checksum, if it has one.
+            pub fn function(self) -> Option<fn(&[u8]) -> Checksum> {
+                match self { $( Method::$Method => methods!(@function $($sum)?), )+ }
+            }
+        }
+    };
+    (@function) => { None };
+    (@function $sum:expr) => { Some($sum) };
 }
 
+methods! {
+    /// MD5
+    Md5 = 2, "md5", 16, |data| Checksum::of_bytes(&fast_md5::digest(data));
+    /// 64-bit CRC
+    Crc64 = 3, "crc64", 8, |data| Checksum::of_bytes(&crc_fast::checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes());
+    // "cksum" without its last step: not reflected, start value 0.
+    /// 32-bit CRC
+    Crc32 = 4, "crc32", 4, |data| Checksum::of_bytes(&(!(crc_fast::checksum(CrcAlgorithm::Crc32Cksum, data) as u32)).to_le_bytes());
+    // The usual CRC-32C without its last step.
+    /// CRC32C
+    Crc32c = 5, "crc32c", 4, |data| Checksum::of_bytes(&(!crc32c::crc32c(data)).to_le_bytes());
+    /// 16-bit CRC
+    Crc16 = 7, "crc16", 2, |data| Checksum::of_bytes(&(crc_fast::checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes());
+    /// 7-bit CRC
+    Crc7 = 8, "crc7", 1, |data| Checksum::of_bytes(&[CRC7.checksum(data)]);
+    /// SHA-1
+    Sha1 = 16, "sha1", 20, |data| Checksum::of_bytes(&sha1::Sha1::digest(data)).with_turned_words(4);
+    // More room than the digest takes: `checksum/fio_fields.rs`.
+    /// SHA-256
+    Sha256 = 9, "sha256", 64, |data| Checksum::of_bytes(&sha2::Sha256::digest(data));
+    /// SHA-512
+    Sha512 = 10, "sha512", 128, |data| Checksum::of_bytes(&sha2::Sha512::digest(data));
+    /// SHA3-224
+    Sha3_224 = 11, "sha3-224", 28, |data| Checksum::of_bytes(&sha3::Sha3_224::digest(data));
+    /// SHA3-256
+    Sha3_256 = 12, "sha3-256", 32, |data| Checksum::of_bytes(&sha3::Sha3_256::digest(data));
+    /// SHA3-384
+    Sha3_384 = 13, "sha3-384", 48, |data| Checksum::of_bytes(&sha3::Sha3_384::digest(data));
+    /// SHA3-512
+    Sha3_512 = 14, "sha3-512", 64, |data| Checksum::of_bytes(&sha3::Sha3_512::digest(data));
+    // Of 32 bits, with seed 1.
+    /// xxHash
+    Xxhash = 15, "xxhash", 4, |data| Checksum::of_bytes(&twox_hash::XxHash32::oneshot(1, data).to_le_bytes());
+    /// Header fields only
+    Meta = 1, "meta", 0;
+    /// Pattern without header
+    Pattern = 18, "pattern", 0;
+    /// Pattern with header
+    PatternHeader = 17, "pattern_hdr", 0;
+    /// Write headers, check nothing
+    Null = 19, "null", 0;
+}
+
+const CRC7: crc::Crc<u8, crc::Table<16>> = crc::Crc::<u8, crc::Table<16>>::new(&crc::CRC_7_MMC);
+
 impl Method {
-    /// All kinds.
-    pub const ALL: [Method; 18] = [
-        Method::Meta,
-        Method::Md5,
-        Method::Crc64,
-        Method::Crc32,
-        Method::Crc32c,
-        Method::Crc16,
-        Method::Crc7,
-        Method::Sha256,
-        Method::Sha512,
-        Method::Sha3_224,
-        Method::Sha3_256,
-        Method::Sha3_384,
-        Method::Sha3_512,
-        Method::Xxhash,
-        Method::Sha1,
-        Method::PatternHeader,
-        Method::Pattern,
-        Method::Null,
-    ];
-
-    /// The word in `verify=` and in messages.
-    pub fn word(self) -> &'static str {
-        match self {
-            Method::Meta => "meta",
-            Method::Md5 => "md5",
-            Method::Crc64 => "crc64",
-            Method::Crc32 => "crc32",
-            Method::Crc32c => "crc32c",
-            Method::Crc16 => "crc16",
-            Method::Crc7 => "crc7",
-            Method::Sha256 => "sha256",
-            Method::Sha512 => "sha512",
-            Method::Sha3_224 => "sha3-224",
-            Method::Sha3_256 => "sha3-256",
-            Method::Sha3_384 => "sha3-384",
-            Method::Sha3_512 => "sha3-512",
-            Method::Xxhash => "xxhash",
-            Method::Sha1 => "sha1",
-            Method::PatternHeader => "pattern_hdr",
-            Method::Pattern => "pattern",
-            Method::Null => "null",
-        }
-    }
-
     /// The method with this number in a header.
     pub fn of_code(code: u8) -> Option<Method> {
-        Method::ALL.into_iter().find(|method| *method as u8 == code)
+        Method::ALL.iter().copied().find(|method| *method as u8 == code)
+    }
+
+    /// The method with this word.
+    pub fn of_word(word: &str) -> Option<Method> {
+        Method::ALL.iter().copied().find(|method| method.word() == word)
     }
 
     /// True when blocks begin with a header.
@@ -101,22 +110,8 @@ impl Method {
         !matches!(self, Method::Pattern | Method::Null)
     }
 
-    /// Bytes between the header and the data, kept for the checksum.
-    pub fn checksum_room(self) -> usize {
-        match self {
-            Method::Md5 => 16,
-            Method::Crc64 => 8,
-            Method::Crc32 | Method::Crc32c | Method::Xxhash => 4,
-            Method::Crc16 => 2,
-            Method::Crc7 => 1,
-            Method::Sha256 => 64,
-            Method::Sha512 => 128,
-            Method::Sha3_224 => 28,
-            Method::Sha3_256 => 32,
-            Method::Sha3_384 => 48,
-            Method::Sha3_512 => 64,
-            Method::Sha1 => 20,
-            Method::Meta | Method::PatternHeader | Method::Pattern | Method::Null => 0,
-        }
+    /// Bytes of a header of this layout and the checksum together.
+    pub fn header_room(self, format: HeaderFormat) -> usize {
+        if self.has_header() { format.length() + self.checksum_room() } else { 0 }
     }
 }

@@ -37,7 +37,7 @@ impl Rule {
 
     /// Bytes of header and checksum together, in this format.
     pub fn header_room(&self, format: HeaderFormat) -> usize {
-        if self.method.has_header() { format.length() + self.method.checksum_room() } else { 0 }
+        self.method.header_room(format)
     }
 
     /// Fills a write at `offset` with its content, without headers.

@@ -4,28 +4,7 @@ use crate::checksum::store;
 use crate::header::{Header, MAGIC};
 use crate::rule::Rule;
 
-/// What is known of one write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Write {
-    /// Seed of its content.
-    pub seed: u64,
-    /// First byte in the file.
-    pub offset: u64,
-    /// How many writes the job had issued before.
-    pub number: u64,
-    /// Number of the clone, from 1.
-    pub thread: u16,
-    /// When it was issued, monotonic clock: seconds, and nanoseconds of the second.
-    pub time: (u32, u32),
-}
-
-/// The seconds of a time in ns, and the rest.
-pub fn split_time(time_ns: u64) -> (u32, u32) {
-    const SECOND: u64 = 1_000_000_000;
-    let seconds = u32::try_from(time_ns / SECOND);
-    assert!(seconds.is_ok(), "the seconds of a write's time, {time_ns} ns, do not fit its header");
-    (seconds.unwrap_or(u32::MAX), (time_ns % SECOND) as u32)
-}
+pub use crate::write::{Write, split_time};
 
 /// Makes the content of a write.
 pub fn stamp(rule: &Rule, buffer: &mut [u8], write: &Write) {

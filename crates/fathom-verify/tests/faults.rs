@@ -14,7 +14,7 @@ const SECTOR: usize = 512;
 
 /// Methods that cover every byte of a block.
 fn strong_methods() -> Vec<Method> {
-    Method::ALL.into_iter().filter(|method| method.checksum_room() >= 4).collect()
+    Method::ALL.iter().copied().filter(|method| method.checksum_room() >= 4).collect()
 }
 
 fn formats() -> impl Strategy<Value = HeaderFormat> {
@@ -383,7 +383,7 @@ fn ends_that_look_like_a_shorter_header_raise_no_alarm() {
 /// A block of known or unknown origin, and with every way to divide it and to place its header.
 fn layouts() -> Vec<Rule> {
     let mut rules = Vec::new();
-    for method in Method::ALL.into_iter().filter(|method| *method != Method::Null) {
+    for method in Method::ALL.iter().copied().filter(|method| *method != Method::Null) {
         for format in [HeaderFormat::Current, HeaderFormat::First] {
             for (interval, header_offset) in [(None, 0), (Some(512), 0), (None, 300), (Some(512), 200)] {
                 let needs = matches!(method, Method::Pattern | Method::PatternHeader);

@@ -28,7 +28,7 @@ pub(crate) fn run(names: &[String]) -> ExitCode {
 }
 
 fn mebibytes_per_second(name: &str, block: &[u8]) -> f64 {
-    let method = Method::ALL.into_iter().find(|method| method.word() == name);
+    let method = Method::of_word(name);
     let hash = |block: &[u8]| match (method, name) {
         (Some(method), _) => {
             black_box(checksum(method, black_box(block)));

@@ -14,7 +14,7 @@ mod runner;
 mod starter;
 mod tools;
 
-use fathom_hosts::{exit, here, output};
+use fathom_local::{exit, here, output};
 use fathom_run::invariant::Broken;
 use fathom_spec::{Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
@@ -55,7 +55,14 @@ fn start() -> ExitCode {
         return exit;
     }
     if let Some(asked) = hosts::asked(&words) {
-        return hosts::start(&asked, &program_name, &words, &source, calibration);
+        return match hosts::parse(&asked, &program_name, &words, &source) {
+            Ok((Outcome::Run(spec), hosts)) => run::run(&spec, run::Where::Hosts(&hosts, &source)),
+            Ok((other, _)) => without_run(other, &program_name, calibration),
+            Err(line) => {
+                Output::terminal().error_line(&line);
+                ExitCode::from(exit::SETUP_FAILED)
+            }
+        };
     }
     match fathom_spec::parse(&program_name, &words, &source) {
         Outcome::Run(spec) => match hosts::overlooked(&spec.program) {

@@ -1,7 +1,7 @@
 //! `--metrics` and `--otlp`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
 //! never waits for it before its own end.
 
-use fathom_hosts::frames::{self, Kind, Outgoing, Splitter};
+use fathom_hosts::frames::{self, FrameKind, Outgoing, Splitter};
 use fathom_metrics::Snapshot;
 use fathom_metrics::exporter::{Exporter, Tell};
 use fathom_metrics::otlp::environment::OtlpSettings;
@@ -93,7 +93,7 @@ impl Metrics {
             started_ns: wall_ns(),
             patience,
         };
-        metrics.append(Kind::Word, &settings);
+        metrics.append(FrameKind::Word, &settings);
         let mut said = Vec::new();
         while said.is_empty() && !metrics.is_gone {
             metrics.wait(&[]);
@@ -113,7 +113,7 @@ impl Metrics {
     /// Hands over a snapshot, unless the one before is still on its way.
     pub(crate) fn offer(&mut self, report: &RunReport) {
         if self.outgoing.bytes.is_empty() && !self.is_gone {
-            self.append(Kind::Snapshot, &self.snapshot(report, false));
+            self.append(FrameKind::Snapshot, &self.snapshot(report, false));
         }
     }
 
@@ -130,7 +130,7 @@ impl Metrics {
 
     /// Hands over the result and waits until it is where it belongs, or the user has enough; lines on what went wrong.
     pub(crate) fn finish(mut self, report: &RunReport, signals: &SignalQueue) -> Vec<String> {
-        self.append(Kind::Snapshot, &self.snapshot(report, true));
+        self.append(FrameKind::Snapshot, &self.snapshot(report, true));
         let begun = Instant::now();
         let mut problems = Vec::new();
         while !self.is_gone {
@@ -157,7 +157,7 @@ impl Metrics {
         }
     }
 
-    fn append<T: serde::Serialize>(&mut self, kind: Kind, value: &T) {
+    fn append<T: serde::Serialize>(&mut self, kind: FrameKind, value: &T) {
         // What is too long for a frame is not sent; nothing else can go wrong.
         let _ = self.outgoing.append(kind, value);
     }

@@ -4,7 +4,7 @@ use crate::hosts::{self, AskedHosts, View};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_hosts::controller::Audience;
-use fathom_hosts::here;
+use fathom_local::here;
 use fathom_run::files::names;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -152,14 +152,14 @@ impl Runner for Program {
 impl CommandHosts {
     fn parse(&self, words: &[String], source: &dyn Source) -> Result<Outcome, Failure> {
         let words: Vec<String> = self.words.iter().chain(words).cloned().collect();
-        let (outcome, invocation) =
-            hosts::read_for(&self.asked, "fathom", &words, source).map_err(Failure::new)?;
+        let (outcome, hosts_of_jobs) =
+            hosts::parse(&self.asked, "fathom", &words, source).map_err(Failure::new)?;
         let Outcome::Run(mut spec) = outcome else { return Ok(outcome) };
         // The hosts are an affair of this runner, and no option of the jobs.
         let program = hosts::take_from(&mut spec.program);
         let mut read = self.read.borrow_mut();
         read.retain(|read| read.spec != *spec);
-        read.push(ReadJobs { spec: (*spec).clone(), program, invocation });
+        read.push(ReadJobs { spec: (*spec).clone(), program, invocation: hosts_of_jobs.invocation });
         Ok(Outcome::Run(spec))
     }
 

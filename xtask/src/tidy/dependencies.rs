@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     (
         "fathom-io",
         &[
@@ -12,6 +12,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "fathom-engines",
             "fathom-hosts",
             "fathom-live",
+            "fathom-local",
             "fathom-logs",
             "fathom-metrics",
             "fathom-report",
@@ -35,6 +36,18 @@ const MAY_USE: [(&str, &[&str]); 22] = [
         &[
             "fathom-command",
             "fathom-engines",
+            "fathom-local",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+        ],
+    ),
+    (
+        "fathom-local",
+        &[
+            "fathom-command",
+            "fathom-engines",
             "fathom-report",
             "fathom-run",
             "fathom-spec",
@@ -46,7 +59,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-metrics", &["fathom-stats"]),
     ("fathom-random", &[]),
-    ("fathom-report", &["fathom-spec", "fathom-stats"]),
+    ("fathom-report", &["fathom-results", "fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),
     (
         "fathom-run",
@@ -67,6 +80,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
             "fathom-command",
             "fathom-engines",
             "fathom-hosts",
+            "fathom-local",
             "fathom-report",
             "fathom-run",
             "fathom-spec",
@@ -75,7 +89,7 @@ const MAY_USE: [(&str, &[&str]); 22] = [
         ],
     ),
     ("fathom-skip", &[]),
-    ("fathom-spec", &["fathom-stats"]),
+    ("fathom-spec", &["fathom-stats", "fathom-verify"]),
     ("fathom-stats", &[]),
     ("fathom-sys", &[]),
     ("fathom-testing", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),

@@ -1,5 +1,6 @@
 //! The house rules that no compiler checks. Each rule is a function from the tree to the list of what breaks it.
 
+mod circles;
 mod dependencies;
 mod licences;
 mod plans;
@@ -21,6 +22,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
     let rules = [
         ("licences", licences::check(&metadata)),
         ("dependency direction", dependencies::check(&metadata)),
+        ("import circles", circles::check(&tree)),
         ("unused dependencies", unused::check(&metadata, &tree)),
         ("file length", words::check_lengths(&tree)),
         ("unfinished work", words::check_unfinished(&tree)),

@@ -2,6 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
+use fathom_stats::Direction;
 
 /// Options that end in a flush of the device.
 const FLUSHING: [&str; 7] =
@@ -9,7 +10,7 @@ const FLUSHING: [&str; 7] =
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let (Some(host), false) = (&evidence.run.host, evidence.run.hosts.is_some()) else { return Vec::new() };
-    let writes: u64 = evidence.neighbours().map(|job| job.write.io_bytes).sum();
+    let writes: u64 = evidence.neighbours().map(|job| job.io_bytes(Direction::Write)).sum();
     let disks: Vec<&str> = evidence.disks().map(|disk| disk.name.as_str()).collect();
     let caching = host
         .devices

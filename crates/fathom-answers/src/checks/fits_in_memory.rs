@@ -3,10 +3,11 @@
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
+use fathom_stats::Direction;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let memory = evidence.run.host.as_ref().map_or(0, |host| host.memory_bytes);
-    let moves_data = evidence.job.read.io_bytes + evidence.job.write.io_bytes > 0;
+    let moves_data = evidence.job.io_bytes(Direction::Read) + evidence.job.io_bytes(Direction::Write) > 0;
     if evidence.is_direct() || !evidence.is_on_this_machine() || memory == 0 || !moves_data {
         return Vec::new();
     }

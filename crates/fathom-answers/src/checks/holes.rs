@@ -4,6 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::RunResult;
+use fathom_stats::Direction;
 
 /// A smaller share hardly changes the figures.
 const LEAST: f64 = 0.05;
@@ -14,7 +15,8 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let only_writes = |own: &Evidence<'_>| matches!(own.workload(), "write" | "randwrite" | "trimwrite");
     let all = Evidence::all(run);
     let reads = |job: &str| {
-        all.iter().any(|own| own.job.name == job && own.job.read.total_ios > 0 && !only_writes(own))
+        all.iter()
+            .any(|own| own.job.name == job && own.job.total_ios(Direction::Read) > 0 && !only_writes(own))
     };
     let of_part = |holes: &fathom_results::model::HoleFacts| {
         let share = holes.hole_bytes as f64 / holes.part_bytes.max(1) as f64;

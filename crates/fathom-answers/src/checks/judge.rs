@@ -30,8 +30,8 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
 
 /// Judges a report that a run of this program has made, and the reports of its hosts. The error says what is amiss with it.
 pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), String> {
-    let document = fathom_report::readable(report, fathom_results::single_line);
-    let result = fathom_results::of_document(document, "the result").map_err(|error| error.to_string())?;
+    let result = fathom_results::at_hand(fathom_report::result(report), "the result")
+        .map_err(|error| error.to_string())?;
     let of_hosts = result.hosts.iter().flat_map(|hosts| &hosts.hosts);
     for (host, own) in report.hosts.iter_mut().flat_map(|hosts| &mut hosts.hosts).zip(of_hosts) {
         if let Some(report) = host.report.as_mut().filter(|_| host.digest.is_none()) {

@@ -4,6 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::evidence::mounts::{Mount, Passage};
 use fathom_results::RunResult;
+use fathom_stats::Direction;
 
 /// Below this share of what the jobs moved, a part of it stayed on this machine.
 const PASSED_ON: f64 = 0.9;
@@ -24,7 +25,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let passages: Vec<(usize, Passage)> = [0, 1]
         .into_iter()
         .filter_map(|direction| {
-            let bytes = run.jobs.iter().map(|job| [&job.read, &job.write][direction].io_bytes);
+            let bytes = run.jobs.iter().map(|job| job.io_bytes(Direction::ALL[direction]));
             let passage = mount.passage(bytes.sum(), direction)?;
             passage.network_bytes.is_some().then_some((direction, passage))
         })

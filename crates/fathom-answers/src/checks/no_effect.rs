@@ -2,6 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
+use fathom_stats::Direction;
 
 /// Options on a queue, which engines that wait for each I/O do not have.
 const OF_QUEUES: [&str; 5] =
@@ -31,7 +32,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
             "use libaio or io_uring, or more clones",
         ));
     }
-    if evidence.workload().trim_start_matches("rand") == "read" && evidence.job.write.is_empty() {
+    if evidence.workload().trim_start_matches("rand") == "read" && evidence.job.is_idle(Direction::Write) {
         let names: Vec<&str> = OF_WRITES.into_iter().filter(is_asked).collect();
         found.extend(told(&names, Severity::Note, "the job writes nothing", ""));
     }

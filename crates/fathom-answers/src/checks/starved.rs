@@ -4,6 +4,7 @@ use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::model::CourseEntry;
+use fathom_stats::Direction;
 
 /// A mix may be off by so many points of percent.
 const OFF: f64 = 10.0;
@@ -28,7 +29,7 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     let names = ["rate", "rate_iops", "rate_min", "bssplit", "read_iolog", "flow"];
     // Rates of their own, blocks that do not fit, and logs decide for themselves.
     let has_own = names.iter().any(|name| evidence.run.option(evidence.job, name).is_some());
-    let (reads, writes) = (evidence.job.read.total_ios, evidence.job.write.total_ios);
+    let (reads, writes) = (evidence.job.total_ios(Direction::Read), evidence.job.total_ios(Direction::Write));
     if !is_mix || has_own || reads + writes < LEAST_IOS {
         return None;
     }

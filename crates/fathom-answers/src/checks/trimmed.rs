@@ -4,11 +4,12 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::{JobResult, RunResult};
+use fathom_stats::Direction;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
-    let trims: Vec<&JobResult> = run.jobs.iter().filter(|job| job.trim.io_bytes > 0).collect();
+    let trims: Vec<&JobResult> = run.jobs.iter().filter(|job| job.io_bytes(Direction::Trim) > 0).collect();
     let mut found = Vec::new();
-    for reader in run.jobs.iter().filter(|job| job.read.io_bytes > 0) {
+    for reader in run.jobs.iter().filter(|job| job.io_bytes(Direction::Read) > 0) {
         // Jobs are listed in the order in which they may have begun; what was written again is not empty any more.
         let before = trims.iter().find(|trim| {
             !writes_again(trim, run)
@@ -23,16 +24,16 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
                     "job {} read from what job {} trimmed ({}): a device answers that without reading",
                     reader.name,
                     before.name,
-                    figures::size(before.trim.io_bytes)
+                    figures::size(before.io_bytes(Direction::Trim))
                 ),
                 "write the blocks again before they are read",
             )
             .in_direction(0)
             .with(&[
-                ("trimmed_bytes", before.trim.io_bytes as f64),
-                ("read_bytes", reader.read.io_bytes as f64),
+                ("trimmed_bytes", before.io_bytes(Direction::Trim) as f64),
+                ("read_bytes", reader.io_bytes(Direction::Read) as f64),
             ])
-            .weighing(before.trim.io_bytes as f64),
+            .weighing(before.io_bytes(Direction::Trim) as f64),
         );
     }
     found
@@ -42,7 +43,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
 fn writes_again(job: &JobResult, run: &RunResult) -> bool {
     let index = run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(0);
     let evidence = Evidence::of(run, index);
-    job.write.io_bytes > 0 || !evidence.has_storage()
+    job.io_bytes(Direction::Write) > 0 || !evidence.has_storage()
 }
 
 /// The files of a job as it names them.

@@ -1,7 +1,8 @@
 //! The results of a side.
 
+use crate::results_file;
 use crate::sweep::plan::values;
-use crate::sweep::record;
+use crate::sweep::record::Recorded;
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_spec::registry::find_job_option;
@@ -44,7 +45,7 @@ impl Side {
         };
         for run in self.runs.iter_mut().map(|run| &mut run.result) {
             run.jobs.iter_mut().for_each(|job| change(&mut job.name));
-            run.choices.iter_mut().for_each(|choices| change(&mut choices.jobname));
+            run.choices.iter_mut().for_each(|choices| change(&mut choices.name));
             run.course
                 .iter_mut()
                 .flat_map(|course| &mut course.jobs)
@@ -76,14 +77,14 @@ pub(super) fn side(paths: &[PathBuf]) -> Result<Side, Failure> {
 }
 
 fn runs_of(path: &Path) -> Result<Vec<Run>, Failure> {
-    if record::is_results(path) {
+    if results_file::is_results::<Recorded>(path) {
         return cells_of(path, &[]);
     }
     if let Some((file, wanted)) =
         path.to_str().filter(|_| !path.exists()).and_then(|path| path.rsplit_once(':'))
     {
         let file = Path::new(file);
-        if record::is_results(file) {
+        if results_file::is_results::<Recorded>(file) {
             return cells_of(file, &wanted_values(wanted)?);
         }
     }
@@ -108,7 +109,7 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
 /// The runs of a sweep, all or those of the cells with these values. The selection no longer distinguishes cells, so
 /// it is not part of their names.
 fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failure> {
-    let recorded = record::read(path)?;
+    let recorded: Recorded = results_file::read(path)?;
     let plan = &recorded.plan;
     let mut runs = Vec::new();
     for cell in 0..plan.cells() {

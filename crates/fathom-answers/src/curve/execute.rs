@@ -3,8 +3,9 @@
 use super::load::Load;
 use super::next::next;
 use super::objective::{Figure, Objective};
-use super::record::{Recorder, Run};
+use super::record::{self, Recorded, Run};
 use crate::figures;
+use crate::results_file::ResultsFile;
 use crate::running::{Messages, signal_within, status_of_signal, why_in_short};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
@@ -16,7 +17,7 @@ const MOST_FAILURES: usize = 3;
 
 /// Makes all runs that are not recorded yet. The exit status if a signal ended it.
 pub(super) fn execute(
-    recorder: &mut Recorder,
+    recorder: &mut ResultsFile<Recorded>,
     objectives: &[Objective],
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
@@ -52,7 +53,7 @@ struct EndOfRun {
 }
 
 fn make(
-    recorder: &mut Recorder,
+    recorder: &mut ResultsFile<Recorded>,
     (curve, load): (usize, Load),
     signals: &SignalQueue,
     streams: &mut Streams<'_>,
@@ -78,7 +79,7 @@ fn make(
         let why = messages.0.last().map_or_else(|| "it failed".to_owned(), |line| why_in_short(line));
         (ended.failed_jobs, why)
     });
-    let run = recorder.add(curve, load, failure, &ended.report)?;
+    let run = record::add(recorder, curve, load, failure, &ended.report)?;
     let lead = if name.is_empty() { String::new() } else { format!("{name}: ") };
     let _ = writeln!(streams.err, "{lead}{}", in_short(run));
     let has_failed = run.failure.is_some();

@@ -14,6 +14,7 @@ mod words;
 use crate::bars::Ink;
 use crate::base_job::{self, BaseJob, JobSource};
 use crate::columns;
+use crate::results_file;
 use crate::running::chance;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner, job_text};
@@ -23,7 +24,7 @@ use load::Load;
 use objective::Objective;
 use output::Shown;
 use plan::{FORM, Plan};
-use record::{Recorded, Recorder};
+use record::Recorded;
 use std::ffi::OsString;
 use std::path::Path;
 use words::Options;
@@ -68,7 +69,7 @@ Output
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = words::read(words)?;
     if let JobSource::File(path) = &options.job
-        && record::is_results(path)
+        && results_file::is_results::<Recorded>(path)
     {
         return print_again(path, &options, streams);
     }
@@ -83,7 +84,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         let _ =
             writeln!(streams.err, "note: fewer than {} runs of a load give no interval", plan::LEAST_RUNS);
     }
-    let mut recorder = Recorder::open(&path, &plan, options.seed.is_some())?;
+    let mut recorder = record::open(&path, &plan, options.seed.is_some())?;
     let stopped = execute::execute(&mut recorder, &options.objectives, streams, runner)?;
     let recorded = recorder.into_recorded();
     let code = print(&options, &recorded, &options.objectives, streams)?;
@@ -167,7 +168,7 @@ fn print_again(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Res
             path.display()
         )));
     }
-    let recorded = record::read(path)?;
+    let recorded: Recorded = results_file::read(path)?;
     let objectives = objectives_of(&recorded, &options.objectives)?;
     print(options, &recorded, &objectives, streams)
 }

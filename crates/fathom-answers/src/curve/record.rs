@@ -4,16 +4,13 @@ use super::load::Load;
 use super::measure::{self, Measured};
 use super::plan::{FORM, Plan};
 use crate::results_file::{
-    Owner, ResultsFile, check_form, line_of, line_of_report, text_of, told_of_line, whole_lines,
+    Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, text_of,
 };
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use serde::Deserialize;
 use std::path::Path;
-
-/// Results files of curves.
-const OWNER: Owner = Owner { mark: "{\"fathom curve\":", name: "curve", command: "curve", subject: "curve" };
 
 /// A finished run as its line says.
 #[derive(Debug, Deserialize)]
@@ -84,44 +81,30 @@ impl Recorded {
     }
 }
 
-/// True for a file that a curve wrote.
-pub(crate) fn is_results(path: &Path) -> bool {
-    OWNER.wrote(path)
-}
+impl Journal for Recorded {
+    const FILES: Files = Files {
+        mark: "{\"fathom curve\":",
+        command: "curve",
+        name: "curve",
+        subject: "curve",
+        line_of: "a curve",
+        repair: "remove the line to run it again",
+    };
 
-/// Reads a results file.
-pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    OWNER.read(path, parse)
-}
-
-/// What the whole lines say, and how many bytes they have.
-fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
-    let (lines, whole) = whole_lines(bytes);
-    let mut recorded: Option<Recorded> = None;
-    for (number, line) in lines {
-        let wrong = |what: &str| {
-            Failure::new(format!(
-                "{}, line {number}: not a line of a curve: {what}; remove the line to run it again",
-                path.display()
-            ))
-        };
-        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
-        match &mut recorded {
-            None => {
-                let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
-                check_form(path, plan.form, FORM)?;
-                recorded = Some(Recorded { plan, runs: Vec::new() });
-            }
-            Some(recorded) => {
-                let run = run_of(line).map_err(broken)?;
-                if run.curve >= recorded.plan.curves() {
-                    return Err(wrong("the plan has no such curve"));
-                }
-                recorded.runs.push(run);
-            }
-        }
+    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
+        let plan: Plan = serde_json::from_slice(line)?;
+        check_form(path, plan.form, FORM)?;
+        Ok(Recorded { plan, runs: Vec::new() })
     }
-    Ok((recorded, whole))
+
+    fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
+        let run = run_of(line)?;
+        if run.curve >= self.plan.curves() {
+            return Err(Mistake::Line("the plan has no such curve".to_owned()));
+        }
+        self.runs.push(run);
+        Ok(())
+    }
 }
 
 fn run_of(line: &[u8]) -> Result<Run, serde_json::Error> {
@@ -137,66 +120,38 @@ fn run_of(line: &[u8]) -> Result<Run, serde_json::Error> {
     })
 }
 
-/// A results file that grows.
-pub(super) struct Recorder {
-    file: ResultsFile,
-    recorded: Recorded,
+/// Begins a results file, or resumes one of the same plan.
+pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<ResultsFile<Recorded>, Failure> {
+    let mut opened = Opened::<Recorded>::new(path)?;
+    let Some(recorded) = opened.found.take() else { return opened.begin(line_of(plan)?) };
+    let differences = plan.differences(&recorded.plan, is_seed_given);
+    if !differences.is_empty() {
+        return Err(Failure::new(format!(
+            "{}: the curve in this file is another one: {} differ; name another file with --output, or remove it",
+            path.display(),
+            differences.join(", ")
+        )));
+    }
+    opened.resume(recorded)
 }
 
-impl Recorder {
-    /// Begins a results file, or resumes one of the same plan.
-    pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<Recorder, Failure> {
-        let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
-        let (recorded, whole) = parse(&bytes, path)?;
-        let Some(recorded) = recorded else {
-            file.begin(line_of(plan)?)?;
-            return Ok(Recorder { file, recorded: Recorded { plan: plan.clone(), runs: Vec::new() } });
-        };
-        let differences = plan.differences(&recorded.plan, is_seed_given);
-        if !differences.is_empty() {
-            return Err(Failure::new(format!(
-                "{}: the curve in this file is another one: {} differ; name another file with --output, or remove it",
-                path.display(),
-                differences.join(", ")
-            )));
-        }
-        file.keep(whole as u64)?;
-        Ok(Recorder { file, recorded })
-    }
-
-    pub(super) fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    pub(super) fn into_recorded(self) -> Recorded {
-        self.recorded
-    }
-
-    /// Adds a run; when this returns, it is on the disk. What is counted is what was written.
-    pub(super) fn add(
-        &mut self,
-        curve: usize,
-        load: Load,
-        failure: Option<(u32, String)>,
-        report: &RunReport,
-    ) -> Result<&Run, Failure> {
-        let rate = match load {
-            Load::Closed => "null".to_owned(),
-            Load::Offered(rate) => rate.to_string(),
-        };
-        let (failed_jobs, why) = failure.unwrap_or_default();
-        let line = format!(
-            "{{\"curve\":{curve},\"rate\":{rate},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
-            text_of(&why)?,
-            line_of_report(report)?
-        );
-        let run = run_of(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
-        self.file.append(line)?;
-        self.recorded.runs.push(run);
-        self.recorded.runs.last().ok_or_else(|| Failure::new("the run is gone"))
-    }
+/// Adds a run; when this returns, it is on the disk. What is counted is what was written.
+pub(super) fn add<'a>(
+    file: &'a mut ResultsFile<Recorded>,
+    curve: usize,
+    load: Load,
+    failure: Option<(u32, String)>,
+    report: &RunReport,
+) -> Result<&'a Run, Failure> {
+    let rate = match load {
+        Load::Closed => "null".to_owned(),
+        Load::Offered(rate) => rate.to_string(),
+    };
+    let (failed_jobs, why) = failure.unwrap_or_default();
+    file.add(format!(
+        "{{\"curve\":{curve},\"rate\":{rate},\"failed_jobs\":{failed_jobs},\"failure\":{},\"report\":{}}}",
+        text_of(&why)?,
+        line_of_report(report)?
+    ))?;
+    file.recorded().runs.last().ok_or_else(|| Failure::new("the run is gone"))
 }

@@ -11,9 +11,10 @@ pub(crate) mod processors;
 pub(crate) mod server;
 pub(crate) mod trend;
 
-use fathom_results::model::{Choices, CourseEntry, DiskResult, JobResult, StageResult};
+use fathom_results::model::{CourseEntry, DiskResult, JobChoices, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
 use fathom_spec::engines::EngineDef;
+use fathom_stats::Direction;
 use std::collections::BTreeMap;
 use trend::Trend;
 
@@ -73,8 +74,8 @@ impl<'a> Evidence<'a> {
     }
 
     /// How the job was run; only in results of fathom, and merged where several jobs share a name.
-    pub(crate) fn choices(&self) -> Option<&'a Choices> {
-        let mut named = self.run.choices.iter().filter(|choices| choices.jobname == self.job.name);
+    pub(crate) fn choices(&self) -> Option<&'a JobChoices> {
+        let mut named = self.run.choices.iter().filter(|choices| choices.name == self.job.name);
         named.next().filter(|_| named.next().is_none())
     }
 
@@ -252,10 +253,10 @@ impl<'a> Evidence<'a> {
         let mut longest_ms = BTreeMap::<u64, u64>::new();
         for job in &self.run.jobs {
             let longest = longest_ms.entry(job.group_id).or_default();
-            let times = [&job.read, &job.write, &job.trim].map(|direction| direction.runtime_ms);
-            *longest = times.into_iter().fold(*longest, u64::max);
+            let directions = Direction::ALL.into_iter().filter_map(|which| job.reported(which));
+            *longest = directions.map(|direction| direction.runtime_ms).fold(*longest, u64::max);
         }
-        let elapsed_ms = 1000 * self.run.jobs.iter().map(|job| job.elapsed_seconds).max().unwrap_or(0);
+        let elapsed_ms = 1000 * self.run.jobs.iter().filter_map(|job| job.elapsed_seconds).max().unwrap_or(0);
         let (longest, sum) = (longest_ms.values().max().copied().unwrap_or(0), longest_ms.values().sum());
         // Whole seconds, rounded up.
         elapsed_ms > 0 && elapsed_ms <= longest + 1500 && elapsed_ms < sum
@@ -321,7 +322,7 @@ fn share<'a>(
     disks: impl Iterator<Item = &'a DiskResult>,
     direction: usize,
 ) -> Option<DeviceShare> {
-    let bytes = |job: &JobResult| [&job.read, &job.write][direction].io_bytes;
+    let bytes = |job: &JobResult| job.io_bytes(Direction::ALL[direction]);
     let sectors = |disk: &&DiskResult| [disk.read_sectors, disk.write_sectors][direction];
     // Some programs count no sectors, which shows where there are I/Os without any.
     let tells = |disk: &&DiskResult| {

@@ -4,6 +4,7 @@
 use super::Evidence;
 use crate::figures;
 use fathom_results::model::{FileSystemReport, HostReport, MountReport};
+use fathom_stats::Direction;
 use fathom_stats::mounts::is_in_user_space;
 
 /// Below this share of what the jobs moved, a layer did not take part in most of it.
@@ -55,7 +56,7 @@ impl<'a> Evidence<'a> {
 
     /// What passed through a mount in one direction; `None` if the jobs moved nothing there.
     pub(crate) fn passage(&self, mount: &Mount<'_>, direction: usize) -> Option<Passage> {
-        let bytes = self.neighbours().map(|job| [&job.read, &job.write][direction].io_bytes);
+        let bytes = self.neighbours().map(|job| job.io_bytes(Direction::ALL[direction]));
         mount.passage(bytes.sum(), direction)
     }
 }

@@ -3,6 +3,7 @@
 use super::{Evidence, own_sectors};
 use crate::figures;
 use fathom_results::model::DiskResult;
+use fathom_stats::Direction;
 
 /// What a device moves beyond this share of what the jobs moved is not theirs.
 const OWN: f64 = 1.1;
@@ -73,7 +74,7 @@ impl Evidence<'_> {
             let is_told = match direction {
                 _ if is_direct => true,
                 0 => false,
-                _ => jobs.iter().all(|job| job.write.is_empty() && job.trim.is_empty()),
+                _ => jobs.iter().all(|job| job.is_idle(Direction::Write) && job.is_idle(Direction::Trim)),
             };
             let lies_on_files = self.run.host.as_ref().is_none_or(|host| !host.file_systems.is_empty());
             let most = if direction == 1 && own > 0.0 && lies_on_files { OF_FILE_SYSTEM } else { OWN };

@@ -77,7 +77,7 @@ impl Evidence<'_> {
                 .iter()
                 .map(|(_, own)| own.clat.max_ns.max(own.lat.max_ns) / 1e6)
                 .collect(),
-            longest_sync_ms: self.job.sync.latency.max_ns / 1e6,
+            longest_sync_ms: self.job.sync_latency().max_ns / 1e6,
             ios_per_ms: ios as f64 / busy.max(1.0),
             median_ms: median_ms(&points),
             depth: self.depth_asked(),

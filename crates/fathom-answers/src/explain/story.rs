@@ -250,11 +250,11 @@ fn shape(latency: &LatencyResult, median: f64, p99: f64) -> Option<String> {
 fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     let job = evidence.job;
     let mut sentences = Vec::new();
-    if job.sync.count() > 0 {
+    if job.syncs() > 0 {
         sentences.push(format!(
             "Syncs: {}, {} each on average.",
-            figures::count(job.sync.count() as f64),
-            figures::duration(job.sync.latency.mean_ns)
+            figures::count(job.syncs() as f64),
+            figures::duration(job.sync_latency().mean_ns)
         ));
     }
     sentences.extend(evidence.told_by_engine());

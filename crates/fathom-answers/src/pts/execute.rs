@@ -6,12 +6,13 @@ use super::findings::rounds;
 use super::jobs;
 use super::plan::{Ends, Part, Plan};
 use super::purge::{Purged, purge};
-use super::record::{Measured, Outcome, Recorder};
+use super::record::{self, Measured, Outcome, Recorded};
 use super::steady_state::Window;
 use crate::Runner;
 use crate::device::Claim;
 use crate::figures;
 use crate::measures::Figure;
+use crate::results_file::ResultsFile;
 use crate::running::{Messages, Stop, result_of, status_of_signal, why_in_short};
 use fathom_command::Failure;
 use fathom_sys::signal::SignalQueue;
@@ -22,7 +23,7 @@ use std::time::Instant;
 
 /// Does all steps that are not recorded yet. The exit status if a signal ended it.
 pub(super) fn execute(
-    recorder: &mut Recorder,
+    recorder: &mut ResultsFile<Recorded>,
     claim: &Claim,
     signals: &SignalQueue,
     err: &mut dyn Write,
@@ -38,7 +39,7 @@ pub(super) fn execute(
 struct Execution<'a> {
     plan: Plan,
     parts: Vec<Part>,
-    recorder: &'a mut Recorder,
+    recorder: &'a mut ResultsFile<Recorded>,
     claim: &'a Claim,
     stop: Stop<'a>,
     err: &'a mut dyn Write,
@@ -64,7 +65,7 @@ impl Execution<'_> {
                 Made::Continue(outcome) => outcome,
             };
             let seconds = started.elapsed().as_secs_f64();
-            self.recorder.add(step, seconds, outcome)?;
+            record::add(self.recorder, step, seconds, outcome)?;
             self.tell(step, seconds);
         }
         Ok(None)

@@ -74,7 +74,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let options = words::read(words)?;
     let wishes = match options.what {
         What::Show(path) => {
-            print(&record::read(&path)?, options.format, streams)?;
+            print(&crate::results_file::read(&path)?, options.format, streams)?;
             return Ok(0);
         }
         What::Run(wishes) => wishes,

@@ -4,16 +4,13 @@ use super::course::{Course, Ending, Step};
 use super::plan::{FORM, Plan};
 use crate::measures::Figure;
 use crate::measures::workload::{Traffic, Workload, workloads};
-use crate::results_file::{Owner, ResultsFile, check_form, line_of, told_of_line, whole_lines};
+use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
-use fathom_results::RunResult;
+use fathom_results::{RunResult, single_lines};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Results files of these tests.
-pub(super) const OWNER: Owner =
-    Owner { mark: "{\"fathom pts\":", name: "PTS test", command: "pts", subject: "test" };
 /// What the line of a resumption begins with.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
 /// Percentiles that are kept of each point.
@@ -152,7 +149,7 @@ impl Recorded {
         })
     }
 
-    pub(super) fn take(&mut self, done: Done) -> bool {
+    fn take_step(&mut self, done: Done) -> bool {
         let is_next = self.course.take(&done);
         if is_next {
             self.steps.push(done);
@@ -161,112 +158,64 @@ impl Recorded {
     }
 }
 
-/// True for a file that these tests wrote.
-pub(crate) fn is_results(path: &Path) -> bool {
-    OWNER.wrote(path)
-}
+impl Journal for Recorded {
+    const FILES: Files = Files {
+        mark: "{\"fathom pts\":",
+        command: "pts",
+        name: "PTS test",
+        subject: "test",
+        line_of: "this test",
+        repair: "remove it and all lines after it to go on from there",
+    };
 
-/// Reads a results file.
-pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    OWNER.read(path, parse)
-}
-
-/// What the whole lines say, and how many bytes they have.
-fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
-    let (lines, whole) = whole_lines(bytes);
-    let mut recorded: Option<Recorded> = None;
-    for (number, line) in lines {
-        let wrong = |what: &str| {
-            Failure::new(format!(
-                "{}, line {number}: not a line of this test: {what}; remove it and all lines after it to go on from there",
-                path.display()
-            ))
-        };
-        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
-        let line_text = String::from_utf8_lossy(line);
-        let text = fathom_results::single_lines(&line_text);
-        match &mut recorded {
-            None => {
-                let plan: Plan = serde_json::from_str(&text).map_err(broken)?;
-                check_form(path, plan.form, FORM)?;
-                if let Some(mistake) = plan.mistake() {
-                    return Err(Failure::new(format!(
-                        "{}: not a plan of these tests: {mistake}",
-                        path.display()
-                    )));
-                }
-                recorded = Some(Recorded::new(plan));
-            }
-            Some(recorded) if line.starts_with(RESUMED_MARK) => {
-                recorded.resumed_after.push(recorded.steps.len())
-            }
-            Some(recorded) => {
-                if !recorded.take(serde_json::from_str(&text).map_err(broken)?) {
-                    return Err(wrong("it is not the step that follows the line before"));
-                }
+    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
+        let plan: Plan = serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?;
+        check_form(path, plan.form, FORM)?;
+        match plan.mistake() {
+            None => Ok(Recorded::new(plan)),
+            Some(mistake) => {
+                let told = format!("{}: not a plan of these tests: {mistake}", path.display());
+                Err(Failure::new(told).into())
             }
         }
     }
-    Ok((recorded, whole))
+
+    fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
+        if line.starts_with(RESUMED_MARK) {
+            self.resumed_after.push(self.steps.len());
+            return Ok(());
+        }
+        match self.take_step(serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?) {
+            true => Ok(()),
+            false => Err(Mistake::Line("it is not the step that follows the line before".to_owned())),
+        }
+    }
 }
 
-/// A results file that grows.
-pub(super) struct Recorder {
-    file: ResultsFile,
-    recorded: Recorded,
+/// Begins a test.
+pub(super) fn begin(opened: Opened<Recorded>, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
+    opened.begin(json(plan)?)
 }
 
-impl Recorder {
-    /// Opens the file; what it holds already.
-    pub(super) fn open(path: &Path) -> Result<(ResultsFile, Option<(Recorded, usize)>), Failure> {
-        let (file, bytes) = ResultsFile::open(path, OWNER)?;
-        let (recorded, whole) = parse(&bytes, path)?;
-        Ok((file, recorded.map(|recorded| (recorded, whole))))
-    }
+/// Goes on with one.
+pub(super) fn resume(opened: Opened<Recorded>, recorded: Recorded) -> Result<ResultsFile<Recorded>, Failure> {
+    let mut file = opened.resume(recorded)?;
+    file.add(format!("{{\"resumed\":{}}}", now()))?;
+    Ok(file)
+}
 
-    /// Begins a test.
-    pub(super) fn begin(mut file: ResultsFile, plan: Plan) -> Result<Recorder, Failure> {
-        file.begin(json(&plan)?)?;
-        Ok(Recorder { file, recorded: Recorded::new(plan) })
-    }
-
-    /// Goes on with one.
-    pub(super) fn resume(
-        mut file: ResultsFile,
-        mut recorded: Recorded,
-        whole: usize,
-    ) -> Result<Recorder, Failure> {
-        file.keep(whole as u64)?;
-        file.append(format!("{{\"resumed\":{}}}", now()))?;
-        recorded.resumed_after.push(recorded.steps.len());
-        Ok(Recorder { file, recorded })
-    }
-
-    pub(super) fn recorded(&self) -> &Recorded {
-        &self.recorded
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        self.file.path()
-    }
-
-    pub(super) fn into_recorded(self) -> Recorded {
-        self.recorded
-    }
-
-    /// Adds a finished step; when this returns, it is on the disk.
-    pub(super) fn add(&mut self, step: Step, seconds: f64, outcome: Outcome) -> Result<(), Failure> {
-        let line = json(&Done { step, ended: now(), seconds, outcome })?;
-        // What is shown is what was written.
-        let done: Done = serde_json::from_str(&line).map_err(|error| Failure::new(error.to_string()))?;
-        self.file.append(line)?;
-        self.recorded.take(done);
-        Ok(())
-    }
+/// Adds a finished step; when this returns, it is on the disk.
+pub(super) fn add(
+    file: &mut ResultsFile<Recorded>,
+    step: Step,
+    seconds: f64,
+    outcome: Outcome,
+) -> Result<(), Failure> {
+    file.add(json(&Done { step, ended: now(), seconds, outcome })?)
 }
 
 fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
-    Ok(fathom_results::single_lines(&line_of(value)?).into_owned())
+    Ok(single_lines(&line_of(value)?).into_owned())
 }
 
 /// Seconds since the epoch.
@@ -278,6 +227,7 @@ pub(super) fn now() -> u64 {
 mod tests {
     use super::super::plan::{Test, tests::plan};
     use super::*;
+    use crate::results_file::parse;
 
     fn lines(count: usize) -> String {
         let plan = plan(Test::Latency);
@@ -309,7 +259,7 @@ mod tests {
     fn a_torn_line_is_dropped_and_a_strange_one_told() {
         let text = lines(7);
         let path = Path::new("x");
-        let read = |text: &str| parse(text.as_bytes(), path);
+        let read = |text: &str| parse::<Recorded>(text.as_bytes(), path);
         let (recorded, whole) = read(&text).expect("reads");
         let recorded = recorded.expect("a plan");
         assert_eq!(

@@ -5,10 +5,11 @@ use super::estimate::Estimate;
 use super::execute;
 use super::jobs;
 use super::plan::{FORM, Kind, Plan, Target};
-use super::record::{self, Recorded, Recorder};
+use super::record::{self, Recorded};
 use super::safety::{self, Examined};
 use super::words::Wishes;
 use crate::device::{Claim, refused};
+use crate::results_file::{self, Opened, ResultsFile};
 use crate::running::{Messages, chance, usable_engine, why_in_short};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
@@ -28,7 +29,10 @@ pub(super) fn run(
     runner: &mut dyn Runner,
 ) -> Result<Option<(Recorded, Option<u8>)>, Failure> {
     let path = wishes.output.clone().unwrap_or_else(|| default_output(wishes));
-    let begun = if record::is_results(&path) { Some(record::read(&path)?) } else { None };
+    let begun = match results_file::is_results::<Recorded>(&path) {
+        true => Some(results_file::read::<Recorded>(&path)?),
+        false => None,
+    };
     let begun = match begun {
         Some(recorded) if !wishes.is_dry_run => match resumable(recorded, wishes, &path)? {
             Begun::Finished(recorded) => return Ok(Some((*recorded, None))),
@@ -182,21 +186,21 @@ fn claim(target: &Target) -> Result<Claim, Failure> {
     Claim::of(path, File::open(path).map_err(|error| Failure::file(path, &error))?)
 }
 
-fn begin(path: &Path, plan: &Plan) -> Result<Recorder, Failure> {
-    match Recorder::open(path)? {
-        (file, None) => Recorder::begin(file, plan.clone()),
-        (_, Some(_)) => Err(Failure::new(format!("{}: another test has begun this file", path.display()))),
+fn begin(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
+    let opened = Opened::new(path)?;
+    match opened.found {
+        None => record::begin(opened, plan),
+        Some(_) => Err(Failure::new(format!("{}: another test has begun this file", path.display()))),
     }
 }
 
-fn reopen(path: &Path, plan: &Plan) -> Result<Recorder, Failure> {
-    match Recorder::open(path)? {
-        (file, Some((recorded, whole))) => {
-            refuse_other_plan(path, plan, &recorded.plan)?;
-            Recorder::resume(file, recorded, whole)
-        }
-        (_, None) => Err(Failure::new(format!("{}: the file has lost its content", path.display()))),
-    }
+fn reopen(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
+    let mut opened = Opened::<Recorded>::new(path)?;
+    let Some(recorded) = opened.found.take() else {
+        return Err(Failure::new(format!("{}: the file has lost its content", path.display())));
+    };
+    refuse_other_plan(path, plan, &recorded.plan)?;
+    record::resume(opened, recorded)
 }
 
 /// Reads a block with each engine, to find the best one that works, and what the kernel says of the machine.

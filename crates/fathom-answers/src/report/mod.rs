@@ -18,8 +18,9 @@ pub(crate) use page::shell;
 use crate::Command;
 use crate::curve::record as curve_results;
 use crate::pts::record as pts_results;
+use crate::results_file;
 use crate::runner::Runner;
-use crate::sweep::record;
+use crate::sweep::record as sweep_results;
 use fathom_command::{Failure, Streams, arguments};
 use fathom_results::RunResult;
 use lexopt::Arg::{Long, Short, Value};
@@ -63,7 +64,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     }
     let files = arguments::some_files(files)?;
     let output = output.unwrap_or_else(|| default_output(&files));
-    if let Some(path) = files.iter().find(|path| record::is_results(path)) {
+    if let Some(path) = files.iter().find(|path| results_file::is_results::<sweep_results::Recorded>(path)) {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
@@ -73,7 +74,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         let title = title.unwrap_or_else(|| format!("Sweep: {}", one.display()));
         return put(&output, &sweep::page(one, &title)?, force, streams);
     }
-    if let Some(path) = files.iter().find(|path| pts_results::is_results(path)) {
+    if let Some(path) = files.iter().find(|path| results_file::is_results::<pts_results::Recorded>(path)) {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: a PTS test needs its own page; name it alone",
@@ -82,7 +83,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         };
         return put(&output, &pts::page(one, title.as_deref())?, force, streams);
     }
-    if let Some(path) = files.iter().find(|path| curve_results::is_results(path)) {
+    if let Some(path) = files.iter().find(|path| results_file::is_results::<curve_results::Recorded>(path)) {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: curves need their own page; name the file alone",

@@ -9,8 +9,9 @@ use crate::measures::Figure;
 use crate::pts::findings::{Findings, PartFindings, written_in};
 use crate::pts::output::{course_of, facts, heading, sentences, shown_figures, tables, title};
 use crate::pts::plan::{Ends, Test};
-use crate::pts::record;
+use crate::pts::record::Recorded;
 use crate::pts::steady_state::{ROUNDS, Window};
+use crate::results_file;
 use crate::table::{Align, Table, escape};
 use fathom_command::Failure;
 use std::fmt::Write as _;
@@ -21,7 +22,7 @@ const STYLES: usize = 8;
 
 /// The page of a results file.
 pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Failure> {
-    let recorded = record::read(path)?;
+    let recorded: Recorded = results_file::read(path)?;
     let findings = Findings::of(&recorded);
     let mut body = String::from("<section aria-labelledby=\"test\"><h2 id=\"test\">Test</h2>\n");
     let sentences: Vec<String> = sentences(&findings).iter().map(|line| escape(line)).collect();

@@ -14,6 +14,7 @@ mod words;
 use crate::bars::Ink;
 use crate::base_job::{BaseJob, JobSource};
 use crate::columns;
+use crate::results_file;
 use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams};
@@ -67,7 +68,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let options = words::read(words)?;
     let source = match &options.job {
         Job::Results(path) => return table_of(path, &options, streams),
-        Job::Given(JobSource::File(path)) if record::is_results(path) => {
+        Job::Given(JobSource::File(path)) if results_file::is_results::<Recorded>(path) => {
             return table_of(path, &options, streams);
         }
         Job::Given(source) => source,
@@ -79,7 +80,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let path = options.output.clone().unwrap_or_else(|| source.default_output(&plan.first_job, "sweep"));
     let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     if options.is_dry_run {
-        let begun = if record::is_results(&path) { record::begun(&path, &plan, given)? } else { None };
+        let begun = if results_file::is_results::<Recorded>(&path) {
+            record::begun(&path, &plan, given)?
+        } else {
+            None
+        };
         let done = begun.as_ref().map(Recorded::done);
         let plan = begun.map_or(plan, |recorded| recorded.plan);
         streams.out.write_all(grid::show(&plan, &path, done).as_bytes())?;
@@ -105,7 +110,7 @@ fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result
             path.display()
         )));
     }
-    print(options, &record::read(path)?, streams)
+    print(options, &results_file::read(path)?, streams)
 }
 
 /// Prints the table; 1 if a run failed.
@@ -136,7 +141,7 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
 
 /// What a results file holds, for a page.
 pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
-    let recorded = record::read(path)?;
+    let recorded: Recorded = results_file::read(path)?;
     let labels = recorded.plan.labels.clone();
     rows::Results::new(&recorded, &[], &labels)
 }

@@ -3,7 +3,7 @@
 
 use super::plan::{Change, FORM, Plan};
 use crate::results_file::{
-    Owner, ResultsFile, check_form, line_of, line_of_report, text_of, told_of_line, whole_lines,
+    Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, parse, text_of,
 };
 use fathom_command::Failure;
 use fathom_results::RunResult;
@@ -12,8 +12,6 @@ use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 
-/// Results files of sweeps.
-const OWNER: Owner = Owner { mark: "{\"fathom sweep\":", name: "sweep", command: "sweep", subject: "sweep" };
 /// What a line with another number of repeats begins with.
 const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 
@@ -105,20 +103,10 @@ impl Recorded {
     }
 }
 
-/// True for a file that a sweep wrote.
-pub(crate) fn is_results(path: &Path) -> bool {
-    OWNER.wrote(path)
-}
-
-/// Reads a results file.
-pub(crate) fn read(path: &Path) -> Result<Recorded, Failure> {
-    OWNER.read(path, parse)
-}
-
 /// The sweep that this plan would resume, with its resulting repeats; nothing is written.
 pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Recorded>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    let (Some(mut recorded), _) = parse(&bytes, path)? else { return Ok(None) };
+    let (Some(mut recorded), _) = parse::<Recorded>(&bytes, path)? else { return Ok(None) };
     refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
     if given.repeats {
         recorded.plan.apply(recorded.plan.change_to(plan.repeats));
@@ -126,45 +114,41 @@ pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Rec
     Ok(Some(recorded))
 }
 
-/// What the whole lines say, and how many bytes they have.
-fn parse(bytes: &[u8], path: &Path) -> Result<(Option<Recorded>, usize), Failure> {
-    let (lines, whole) = whole_lines(bytes);
-    let mut recorded: Option<Recorded> = None;
-    for (number, line) in lines {
-        let wrong = |what: &str| {
-            Failure::new(format!(
-                "{}, line {number}: not a line of a sweep: {what}; remove the line to run it again",
-                path.display()
-            ))
-        };
-        let broken = |error: serde_json::Error| wrong(&told_of_line(&error));
-        match &mut recorded {
-            None => {
-                let plan: Plan = serde_json::from_slice(line).map_err(broken)?;
-                check_form(path, plan.form, FORM)?;
-                recorded = Some(Recorded { plan, runs: Vec::new() });
-            }
-            Some(recorded) if line.starts_with(CHANGE_MARK) => {
-                let change: Change = serde_json::from_slice(line).map_err(broken)?;
-                recorded.plan.apply(change);
-            }
-            Some(recorded) => {
-                let mut run = RecordedRun::parse(line).map_err(broken)?;
-                if run.cell >= recorded.plan.cells() || run.round >= recorded.plan.rounds() {
-                    return Err(wrong("the plan has no such cell and round"));
-                }
-                run.report.source = path.display().to_string();
-                recorded.runs.push(run);
-            }
-        }
+impl Journal for Recorded {
+    const FILES: Files = Files {
+        mark: "{\"fathom sweep\":",
+        command: "sweep",
+        name: "sweep",
+        subject: "sweep",
+        line_of: "a sweep",
+        repair: "remove the line to run it again",
+    };
+
+    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
+        let plan: Plan = serde_json::from_slice(line)?;
+        check_form(path, plan.form, FORM)?;
+        Ok(Recorded { plan, runs: Vec::new() })
     }
-    Ok((recorded, whole))
+
+    fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake> {
+        if line.starts_with(CHANGE_MARK) {
+            let change: Change = serde_json::from_slice(line)?;
+            self.plan.apply(change);
+            return Ok(());
+        }
+        let mut run = RecordedRun::parse(line)?;
+        if run.cell >= self.plan.cells() || run.round >= self.plan.rounds() {
+            return Err(Mistake::Line("the plan has no such cell and round".to_owned()));
+        }
+        run.report.source = path.display().to_string();
+        self.runs.push(run);
+        Ok(())
+    }
 }
 
 /// A results file that grows.
 pub(super) struct Recorder {
-    file: ResultsFile,
-    recorded: Recorded,
+    file: ResultsFile<Recorded>,
     repeats_before: Option<u32>,
 }
 
@@ -178,16 +162,12 @@ pub(super) struct Given {
 impl Recorder {
     /// Begins a results file, or resumes one of the same plan. The number of repeats may differ.
     pub(super) fn open(path: &Path, plan: &Plan, given: Given) -> Result<Recorder, Failure> {
-        let (mut file, bytes) = ResultsFile::open(path, OWNER)?;
-        let (recorded, whole) = parse(&bytes, path)?;
-        let Some(recorded) = recorded else {
-            file.begin(line_of(plan)?)?;
-            let recorded = Recorded { plan: plan.clone(), runs: Vec::new() };
-            return Ok(Recorder { file, recorded, repeats_before: None });
+        let mut opened = Opened::<Recorded>::new(path)?;
+        let Some(recorded) = opened.found.take() else {
+            return Ok(Recorder { file: opened.begin(line_of(plan)?)?, repeats_before: None });
         };
         refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
-        file.keep(whole as u64)?;
-        let mut recorder = Recorder { file, recorded, repeats_before: None };
+        let mut recorder = Recorder { file: opened.resume(recorded)?, repeats_before: None };
         if given.repeats {
             recorder.change_repeats(plan.repeats)?;
         }
@@ -195,7 +175,7 @@ impl Recorder {
     }
 
     pub(super) fn recorded(&self) -> &Recorded {
-        &self.recorded
+        self.file.recorded()
     }
 
     /// The file's previous number of repeats, if a different one was requested.
@@ -204,13 +184,13 @@ impl Recorder {
     }
 
     fn change_repeats(&mut self, repeats: u32) -> Result<(), Failure> {
-        let before = self.recorded.plan.repeats;
+        let plan = &self.recorded().plan;
+        let before = plan.repeats;
         if before == repeats {
             return Ok(());
         }
-        let change = self.recorded.plan.change_to(repeats);
-        self.file.append(line_of(&change)?)?;
-        self.recorded.plan.apply(change);
+        let change = plan.change_to(repeats);
+        self.file.add(line_of(&change)?)?;
         self.repeats_before = Some(before);
         Ok(())
     }
@@ -220,7 +200,7 @@ impl Recorder {
     }
 
     pub(super) fn into_recorded(self) -> Recorded {
-        self.recorded
+        self.file.into_recorded()
     }
 
     /// Adds a run; when this returns, it is on the disk.
@@ -236,7 +216,7 @@ impl Recorder {
             Some(why) => format!("\"failure\":{},", text_of(&why)?),
             None => String::new(),
         };
-        self.add_line(format!(
+        self.file.add(format!(
             "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":{failed_jobs},{failure}\"report\":{}}}",
             line_of_report(report)?
         ))
@@ -245,18 +225,8 @@ impl Recorder {
     /// Adds a run that could not be started.
     pub(super) fn add_failure(&mut self, cell: usize, round: usize, why: &str) -> Result<(), Failure> {
         let failure = text_of(why)?;
-        self.add_line(format!(
-            "{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":1,\"failure\":{failure}}}"
-        ))
-    }
-
-    fn add_line(&mut self, line: String) -> Result<(), Failure> {
-        // What is shown is what was written.
-        let mut run = RecordedRun::parse(line.as_bytes()).map_err(|error| Failure::new(error.to_string()))?;
-        run.report.source = self.file.path().display().to_string();
-        self.file.append(line)?;
-        self.recorded.runs.push(run);
-        Ok(())
+        self.file
+            .add(format!("{{\"cell\":{cell},\"round\":{round},\"failed_jobs\":1,\"failure\":{failure}}}"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A Ceph cluster, through librados, which is loaded when a job wants it.
 
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use crate::net::refusal::Refusal;
 use std::ffi::{CString, c_char, c_int, c_long, c_void};
 
@@ -17,7 +17,7 @@ pub(super) type Changes = *mut c_void;
 
 functions! {
     /// The functions of librados that are used.
-    struct Functions {
+    struct Functions of ["librados.so.2"], package "librados2" {
         create = b"rados_create": fn(*mut Handle, *const c_char) -> c_int;
         create_named = b"rados_create2": fn(*mut Handle, *const c_char, *const c_char, u64) -> c_int;
         read_file = b"rados_conf_read_file": fn(Handle, *const c_char) -> c_int;
@@ -43,12 +43,6 @@ functions! {
         add_creation = b"rados_write_op_create": fn(Changes, c_int, *const c_char);
         change = b"rados_write_op_operate": fn(Changes, Pool, *const c_char, *mut c_long, c_int) -> c_int;
         change_async = b"rados_aio_write_op_operate": fn(Changes, Pool, Completion, *const c_char, *mut c_long, c_int) -> c_int;
-    }
-}
-
-impl Functions {
-    fn load() -> Result<Functions, String> {
-        library::open(&["librados.so.2"], "librados2").and_then(Functions::of)
     }
 }
 

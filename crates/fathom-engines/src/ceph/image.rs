@@ -1,7 +1,7 @@
 //! An image of a pool, through librbd.
 
 use super::cluster::{Callback, Cluster, Completion, Place, Pool, text};
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use crate::net::refusal::Refusal;
 use fathom_spec::engines::rbd::RbdOptions;
 use fathom_sys::Errno;
@@ -14,7 +14,7 @@ pub(super) type ImageHandle = *mut c_void;
 
 functions! {
     /// The functions of librbd that are used.
-    struct Functions {
+    struct Functions of ["librbd.so.1"], package "librbd1" {
         create = b"rbd_create": fn(Pool, *const c_char, u64, *mut c_int) -> c_int;
         remove = b"rbd_remove": fn(Pool, *const c_char) -> c_int;
         open = b"rbd_open": fn(Pool, *const c_char, *mut ImageHandle, *const c_char) -> c_int;
@@ -72,8 +72,7 @@ pub(super) struct Image {
 impl Image {
     /// Connects with the cluster of a job; its image is not open yet.
     pub(super) fn connect(options: &RbdOptions) -> Result<Image, Refusal> {
-        let library = library::open(&["librbd.so.1"], "librbd1").and_then(Functions::of);
-        let functions = library.map_err(Refusal::of_library)?;
+        let functions = Functions::load().map_err(Refusal::of_library)?;
         let Some(name) = &options.rbdname else {
             return Err(Refusal::new(libc::EINVAL, "rbdname= names no image"));
         };

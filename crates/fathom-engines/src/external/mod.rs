@@ -9,7 +9,6 @@ pub use library::load;
 pub(crate) use library::{PREFIX, entry};
 
 use crate::shared::Immediate;
-use fathom_run::EngineEntry;
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, REAP_BATCH, Setup, SetupError};
 use fathom_run::storage::files::Files;
 use fathom_run::storage::{Handle, Storage, SyncKind};
@@ -49,8 +48,8 @@ unsafe impl Send for External {}
 impl EngineType for External {
     const DEFINITION: &'static EngineDef = &engines::EXTERNAL;
 
-    fn definition(entry: &EngineEntry) -> &'static EngineDef {
-        entry.definition
+    fn definition(listed: &'static EngineDef) -> &'static EngineDef {
+        listed
     }
 
     fn storage(job: &JobSpec) -> Box<dyn Storage> {

@@ -1,6 +1,6 @@
 //! A volume of a Gluster cluster, through libgfapi, which is loaded when a job wants it, and files on it.
 
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use crate::net::refusal::Refusal;
 use fathom_run::engine::Setup;
 use fathom_spec::engines::gfapi::GfapiOptions;
@@ -23,7 +23,7 @@ pub(super) type Callback = unsafe extern "C" fn(FileHandle, isize, Stat, Stat, *
 
 functions! {
     /// The functions of libgfapi that are used, with their parameters of release 6 and later.
-    struct Functions {
+    struct Functions of ["libgfapi.so.0"], package "libgfapi0" {
         new = b"glfs_new": fn(*const c_char) -> Handle;
         set_server = b"glfs_set_volfile_server": fn(Handle, *const c_char, *const c_char, c_int) -> c_int;
         set_logging = b"glfs_set_logging": fn(Handle, *const c_char, c_int) -> c_int;
@@ -102,8 +102,7 @@ impl Volume {
     }
 
     fn connect(name: &str, server: &str) -> Result<Volume, Refusal> {
-        let library = library::open(&["libgfapi.so.0"], "libgfapi0").and_then(Functions::of);
-        let functions = library.map_err(Refusal::of_library)?;
+        let functions = Functions::load().map_err(Refusal::of_library)?;
         let text = |what: &str, value: &str| {
             CString::new(value)
                 .map_err(|_| Refusal::new(libc::EINVAL, format!("{what}: there is a zero byte in it")))

@@ -71,7 +71,7 @@ impl EngineType for Libiscsi {
     fn new(setup: &Setup<'_>) -> Result<Libiscsi, SetupError> {
         let options = &setup.job.private.libiscsi;
         let failed = |sentence| refused(Errno(libc::EIO), "iscsi_full_connect", sentence);
-        let functions = Functions::load().map_err(failed)?;
+        let functions = Functions::load().map(Arc::new).map_err(failed)?;
         let storage: &dyn Any = setup.storage;
         let held = storage.downcast_ref::<Units>();
         let mut sessions = Vec::new();

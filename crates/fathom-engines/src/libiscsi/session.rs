@@ -2,7 +2,7 @@
 
 use super::url::Unit;
 use crate::net::callbacks::Client;
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use crate::net::socket::{Address, Socket};
 use fathom_sys::Errno;
 use fathom_sys::socket::Awaited;
@@ -57,7 +57,7 @@ pub(super) type Callback = unsafe extern "C" fn(*mut Context, c_int, *mut c_void
 
 functions! {
     /// The functions of libiscsi that are used.
-    struct Functions {
+    struct Functions of ["libiscsi.so.7", "libiscsi.so.9", "libiscsi.so.10", "libiscsi.so.11"], package "libiscsi7" {
         create_context = b"iscsi_create_context": fn(*const c_char) -> *mut Context;
         destroy_context = b"iscsi_destroy_context": fn(*mut Context) -> c_int;
         set_target = b"iscsi_set_targetname": fn(*mut Context, *const c_char) -> c_int;
@@ -79,16 +79,6 @@ functions! {
         write_same = b"iscsi_writesame16_task": fn(*mut Context, c_int, u64, *mut u8, u32, u32, c_int, c_int, c_int, c_int, Callback, *mut c_void) -> *mut Task;
         sync_cache = b"iscsi_synchronizecache16_task": fn(*mut Context, c_int, u64, u32, c_int, c_int, Callback, *mut c_void) -> *mut Task;
         unmap = b"iscsi_unmap_task": fn(*mut Context, c_int, c_int, c_int, *mut Range, c_int, Callback, *mut c_void) -> *mut Task;
-    }
-}
-
-impl Functions {
-    pub(super) fn load() -> Result<Arc<Functions>, String> {
-        let library = library::open(
-            &["libiscsi.so.7", "libiscsi.so.9", "libiscsi.so.10", "libiscsi.so.11"],
-            "libiscsi7",
-        )?;
-        Functions::of(library).map(Arc::new)
     }
 }
 

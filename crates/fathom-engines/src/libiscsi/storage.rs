@@ -10,6 +10,7 @@ use fathom_sys::Errno;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The units of a job.
 pub(super) struct Units {
@@ -35,7 +36,7 @@ impl Storage for Units {
         let mut held = self.held.borrow_mut();
         if !held.contains_key(&url) {
             let opened = Unit::parse(&url)
-                .and_then(|unit| Session::open(&Functions::load()?, &self.initiator, &unit))
+                .and_then(|unit| Session::open(&Functions::load().map(Arc::new)?, &self.initiator, &unit))
                 .map_err(|sentence| FileError {
                     errno: libc::EIO,
                     text: None,

@@ -1,7 +1,7 @@
 //! A connection after the handshake: requests out, replies in, neither with a wait that is not wanted.
 
 use super::handshake::{self, Export, Refusal};
-use super::uri::Target;
+use super::uri::ExportUri;
 use super::wire::{Command, REQUEST_LENGTH, ReplyHead, Request, chunk, reply_head, u16_at, u32_at, u64_at};
 use crate::net::socket::{Socket, Stream};
 use crate::net::transport::Transport;
@@ -172,7 +172,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects to the export; no step takes longer than `limit`.
-    pub(super) fn open(target: &Target, limit: Duration) -> Result<Connection, Refusal> {
+    pub(super) fn open(target: &ExportUri, limit: Duration) -> Result<Connection, Refusal> {
         let refused = |error: std::io::Error| {
             let advice = match error.kind() {
                 std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::NotFound => {

@@ -1,6 +1,6 @@
 //! From a connected socket to an export: greeting, TLS, options.
 
-use super::uri::Target;
+use super::uri::ExportUri;
 use super::wire::{self, greeting, info, option, reply, transmission, u16_at, u32_at, u64_at};
 use crate::net::transport::Transport;
 use fathom_sys::Errno;
@@ -57,7 +57,7 @@ impl From<&str> for Refusal {
 const VIOLATION: &str = "the server breaks the NBD protocol";
 
 /// Agrees with the server on the export.
-pub(super) fn negotiate(transport: &mut Transport, target: &Target) -> Result<Export, Refusal> {
+pub(super) fn negotiate(transport: &mut Transport, target: &ExportUri) -> Result<Export, Refusal> {
     let mut talk = Talk(transport);
     if talk.u64()? != wire::GREETING {
         return Err("the server does not speak NBD".into());
@@ -89,7 +89,7 @@ pub(super) fn negotiate(transport: &mut Transport, target: &Target) -> Result<Ex
 }
 
 /// Words of a server that refuses `what`, or the export.
-fn refusal(what: Option<&str>, kind: u32, text: &[u8], target: &Target) -> Refusal {
+fn refusal(what: Option<&str>, kind: u32, text: &[u8], target: &ExportUri) -> Refusal {
     let (errno, why) = match kind {
         reply::UNSUPPORTED => (libc::EOPNOTSUPP, "the server cannot do that"),
         reply::POLICY => (libc::EACCES, "the server's rules forbid it"),
@@ -168,7 +168,7 @@ impl Talk<'_> {
     }
 
     /// Asks for the export by name and for what there is to know of it.
-    fn choose(&mut self, target: &Target, structured: bool, no_zeroes: bool) -> Result<Export, Refusal> {
+    fn choose(&mut self, target: &ExportUri, structured: bool, no_zeroes: bool) -> Result<Export, Refusal> {
         let mut data = (target.export.len() as u32).to_be_bytes().to_vec();
         data.extend(target.export.as_bytes());
         data.extend(1_u16.to_be_bytes());
@@ -202,7 +202,7 @@ impl Talk<'_> {
     }
 
     /// The export is not to be had; what there is instead is worth knowing.
-    fn refused(&mut self, kind: u32, text: &[u8], target: &Target) -> Refusal {
+    fn refused(&mut self, kind: u32, text: &[u8], target: &ExportUri) -> Refusal {
         let mut refusal = refusal(None, kind, text, target);
         if kind != reply::UNKNOWN {
             return refusal;
@@ -233,7 +233,7 @@ impl Talk<'_> {
     }
 
     /// The way to choose an export before there was another; a server that does not have it just goes.
-    fn choose_as_before(&mut self, target: &Target, no_zeroes: bool) -> Result<Export, Refusal> {
+    fn choose_as_before(&mut self, target: &ExportUri, no_zeroes: bool) -> Result<Export, Refusal> {
         self.send_option(option::EXPORT_NAME, target.export.as_bytes())?;
         let size = self.u64().map_err(|_| refusal(None, reply::UNKNOWN, &[], target))?;
         let flags = self.u16()?;
@@ -243,7 +243,7 @@ impl Talk<'_> {
         Ok(Export { size, flags, ..Export::default() })
     }
 
-    fn old_style(&mut self, target: &Target) -> Result<Export, Refusal> {
+    fn old_style(&mut self, target: &ExportUri) -> Result<Export, Refusal> {
         if target.tls.is_some() {
             return Err("the server is too old for TLS".into());
         }

@@ -26,7 +26,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use storage::Volume;
-use uri::Target;
+use uri::ExportUri;
 pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
@@ -56,7 +56,7 @@ struct Lost {
 /// The engine.
 pub(crate) struct Nbd {
     job: String,
-    target: Target,
+    target: ExportUri,
     links: Vec<Link>,
     /// By slot; one more for a sync outside the loop.
     units: Box<[InFlight]>,
@@ -88,7 +88,7 @@ impl EngineType for Nbd {
 
     fn new(setup: &Setup<'_>) -> Result<Nbd, SetupError> {
         let options = &setup.job.private.nbd;
-        let target = Target::parse(options.uri.as_deref().unwrap_or(""))
+        let target = ExportUri::parse(options.uri.as_deref().unwrap_or(""))
             .map_err(|sentence| refused(Errno(libc::EINVAL), sentence))?;
         let storage: &dyn Any = setup.storage;
         let held = storage.downcast_ref::<Volume>().and_then(Volume::take_connection);
@@ -538,7 +538,7 @@ fn refused(errno: Errno, sentence: String) -> SetupError {
     SetupError::new(errno, "nbd_connect").with_advice(sentence)
 }
 
-fn connect(target: &Target) -> Result<Connection, SetupError> {
+fn connect(target: &ExportUri) -> Result<Connection, SetupError> {
     Connection::open(target, HANDSHAKE_LIMIT)
         .map_err(|refusal| refused(refusal.errno, format!("{target}: {}", refusal.sentence)))
 }

@@ -1,7 +1,7 @@
 //! An export as a storage: it is there, has the size it has, and every file of a job is the whole of it.
 
 use super::connection::{Connection, HANDSHAKE_LIMIT};
-use super::uri::Target;
+use super::uri::ExportUri;
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
@@ -38,7 +38,7 @@ impl Volume {
             return Err(failed(Errno(libc::EINVAL), "fio: nbd: uri parameter was not specified".to_owned()));
         };
         let job = &plan.name;
-        let target = Target::parse(uri)
+        let target = ExportUri::parse(uri)
             .map_err(|sentence| failed(Errno(libc::EINVAL), format!("fathom: job {job}: {sentence}")))?;
         let connection = Connection::open(&target, HANDSHAKE_LIMIT).map_err(|refusal| {
             failed(refusal.errno, format!("fathom: job {job}: {target}: {}", refusal.sentence))

@@ -2,7 +2,7 @@
 
 use super::connection::{Broken, Connection, InFlight, Listener, slot_of};
 use super::handshake::{self, Export};
-use super::uri::Target;
+use super::uri::ExportUri;
 use super::wire::{Command, REQUEST_LENGTH, Request};
 use crate::net::socket::Socket;
 use crate::net::transport::Transport;
@@ -219,8 +219,8 @@ fn what_a_server_must_not_say_ends_the_connection() {
 }
 
 /// The URI of the tests of the handshake.
-fn target() -> Target {
-    Target::parse("nbd://localhost/disk").expect("a target")
+fn target() -> ExportUri {
+    ExportUri::parse("nbd://localhost/disk").expect("a target")
 }
 
 /// A handshake with a server that says this and goes.

@@ -12,7 +12,7 @@ const USUAL_PORT: u16 = 10809;
 
 /// What a URI names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Target {
+pub(super) struct ExportUri {
     /// Where the server listens.
     pub(super) address: Address,
     /// The export; the empty name is that of the default one.
@@ -21,16 +21,16 @@ pub(super) struct Target {
     pub(super) tls: Option<(TlsRules, String)>,
 }
 
-impl std::fmt::Display for Target {
+impl std::fmt::Display for ExportUri {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.address)?;
         if self.export.is_empty() { Ok(()) } else { write!(f, " export {}", self.export) }
     }
 }
 
-impl Target {
+impl ExportUri {
     /// Reads a URI; the error is one sentence.
-    pub(super) fn parse(text: &str) -> Result<Target, String> {
+    pub(super) fn parse(text: &str) -> Result<ExportUri, String> {
         let uri = UriStr::new(text).map_err(|_| {
             format!("uri={text} is no URI: it looks like nbd://host:10809/export or nbd+unix:///export?socket=/path")
         })?;
@@ -66,7 +66,7 @@ impl Target {
         let path = uri.path_str();
         let export = decoded(path.strip_prefix('/').unwrap_or(path))?;
         let name = parameters.hostname.unwrap_or(if host.is_empty() { "localhost".to_owned() } else { host });
-        Ok(Target { address, export, tls: encrypted.then_some((parameters.tls, name)) })
+        Ok(ExportUri { address, export, tls: encrypted.then_some((parameters.tls, name)) })
     }
 }
 
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn parsed(text: &str) -> Target {
-        Target::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    fn parsed(text: &str) -> ExportUri {
+        ExportUri::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
             ("nbd+unix:///?socket=/tmp/s", Address::Unix("/tmp/s".into()), ""),
             ("nbd+unix:///disk?socket=/tmp/a%20b", Address::Unix("/tmp/a b".into()), "disk"),
         ] {
-            assert_eq!(parsed(text), Target { address, export: export.to_owned(), tls: None }, "{text}");
+            assert_eq!(parsed(text), ExportUri { address, export: export.to_owned(), tls: None }, "{text}");
         }
     }
 
@@ -189,7 +189,7 @@ mod tests {
             ("nbd://h/?tls-psk-file=/k", "not built"),
             ("nbd://h/?colour=red", "colour of the URI is not known"),
         ] {
-            let error = Target::parse(text).expect_err(text);
+            let error = ExportUri::parse(text).expect_err(text);
             assert!(error.contains(part), "{text}: {error}");
         }
     }
@@ -197,7 +197,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_strange(text in "(nbds?(\\+unix)?://)?[ -~é]{0,40}") {
-            let _ = Target::parse(&text);
+            let _ = ExportUri::parse(&text);
         }
     }
 }

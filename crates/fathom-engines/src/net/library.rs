@@ -38,9 +38,10 @@ pub(crate) fn refused(errno: Errno, call: &'static str, sentence: String) -> Set
     SetupError::new(errno, call).with_advice(sentence)
 }
 
-/// Declares the functions of a library that are used, and a type that holds them. The library stays loaded as long as it lives.
+/// Declares the functions of a library that are used, and a type that holds them: the names that the library may have, the package to
+/// install, and per function its field, its symbol and its type. The library stays loaded as long as the type lives.
 macro_rules! functions {
-    ($(#[$about:meta])* struct $Type:ident { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
+    ($(#[$about:meta])* struct $Type:ident of [$($name:literal),+], package $package:literal { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         $(#[$about])*
         pub(super) struct $Type {
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
@@ -49,8 +50,9 @@ macro_rules! functions {
         }
 
         impl $Type {
-            /// Finds all functions; the error names the first that is missing.
-            fn of(library: libloading::Library) -> Result<$Type, String> {
+            /// Opens the library and finds all functions; the error names the first that is missing.
+            pub(super) fn load() -> Result<$Type, String> {
+                let library = $crate::net::library::open(&[$($name),+], $package)?;
                 $(
                     // SAFETY: the symbol has this type in every release of the library that has the names asked for.
                     let $field = unsafe { library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>($symbol) }

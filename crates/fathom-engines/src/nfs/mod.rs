@@ -20,6 +20,7 @@ use fathom_sys::socket::Awaited;
 use mount::{Context, FileHandle, Functions, Mount, errno_of};
 use std::ffi::{CStr, c_int, c_void};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::Share;
 
@@ -103,7 +104,7 @@ impl EngineType for Nfs {
     fn new(setup: &Setup<'_>) -> Result<Nfs, SetupError> {
         let options = &setup.job.private.nfs;
         let failed = |refusal: Refusal| refused(refusal.errno, "nfs_mount", refusal.sentence);
-        let functions = Functions::load().map_err(failed)?;
+        let functions = Functions::load().map(Arc::new).map_err(Refusal::of_library).map_err(failed)?;
         let url = options.nfs_url.as_deref().unwrap_or("");
         let paths: Vec<PathBuf> = setup.files.iter().map(|file| PathBuf::from(&file.name)).collect();
         let durable = if setup.job.io_type.sync == SyncMode::None { 0 } else { libc::O_SYNC };

@@ -1,6 +1,6 @@
 //! A mounted share, through libnfs: its functions, and files on it.
 
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use crate::net::refusal::Refusal;
 use fathom_sys::Errno;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
@@ -42,8 +42,8 @@ pub(super) struct Stat {
 pub(super) type Callback = unsafe extern "C" fn(c_int, *mut Context, *mut c_void, *mut c_void);
 
 functions! {
-    /// The functions of libnfs that are used.
-    struct Functions {
+    /// The functions of libnfs that are used. Later releases than these have other parameters.
+    struct Functions of ["libnfs.so.13", "libnfs.so.14"], package "libnfs13" {
         init_context = b"nfs_init_context": fn() -> *mut Context;
         destroy_context = b"nfs_destroy_context": fn(*mut Context);
         set_autoreconnect = b"nfs_set_autoreconnect": fn(*mut Context, c_int);
@@ -65,14 +65,6 @@ functions! {
         read_async = b"nfs_pread_async": fn(*mut Context, *mut FileHandle, u64, u64, Callback, *mut c_void) -> c_int;
         write_async = b"nfs_pwrite_async": fn(*mut Context, *mut FileHandle, u64, u64, *const c_void, Callback, *mut c_void) -> c_int;
         fsync_async = b"nfs_fsync_async": fn(*mut Context, *mut FileHandle, Callback, *mut c_void) -> c_int;
-    }
-}
-
-impl Functions {
-    /// Later releases than these have other parameters.
-    pub(super) fn load() -> Result<Arc<Functions>, Refusal> {
-        let library = library::open(&["libnfs.so.13", "libnfs.so.14"], "libnfs13");
-        library.and_then(Functions::of).map(Arc::new).map_err(Refusal::of_library)
     }
 }
 

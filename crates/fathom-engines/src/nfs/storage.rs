@@ -10,6 +10,7 @@ use fathom_run::storage::{Handle, Storage};
 use fathom_sys::Errno;
 use std::cell::OnceCell;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The share of a job.
 pub(super) struct Share {
@@ -30,7 +31,8 @@ impl Share {
             let sentence = "nfs: nfs_url is a required parameter".to_owned();
             return Err(Refusal { errno: Errno(libc::EINVAL), sentence });
         };
-        let mount = Mount::open(&Functions::load()?, url)?;
+        let functions = Functions::load().map(Arc::new).map_err(Refusal::of_library)?;
+        let mount = Mount::open(&functions, url)?;
         Ok(self.mount.get_or_init(|| mount))
     }
 

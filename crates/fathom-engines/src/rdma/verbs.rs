@@ -1,7 +1,7 @@
 //! What libibverbs and librdmacm are used for: their functions, and the structures that pass between them and the engine, as far as those
 //! are looked at. (From the libraries' public headers, under their BSD licence.) Both libraries have kept them since 2019, and promise to.
 
-use crate::net::library::{self, functions};
+use crate::net::library::functions;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -352,7 +352,7 @@ impl DeviceAttributes {
 
 functions! {
     /// The functions of librdmacm that are used.
-    struct Manager {
+    struct Manager of ["librdmacm.so.1"], package "librdmacm1" {
         create_event_channel = b"rdma_create_event_channel\0": fn() -> *mut EventChannel;
         destroy_event_channel = b"rdma_destroy_event_channel\0": fn(*mut EventChannel);
         create_id = b"rdma_create_id\0": fn(*mut EventChannel, *mut *mut Id, *mut c_void, c_int) -> c_int;
@@ -371,15 +371,9 @@ functions! {
     }
 }
 
-impl Manager {
-    fn load() -> Result<Manager, String> {
-        Manager::of(library::open(&["librdmacm.so.1"], "librdmacm1")?)
-    }
-}
-
 functions! {
     /// The functions of libibverbs that are used.
-    struct Core {
+    struct Core of ["libibverbs.so.1"], package "libibverbs1 ibverbs-providers" {
         query_device = b"ibv_query_device\0": fn(*mut Context, *mut DeviceAttributes) -> c_int;
         allocate_domain = b"ibv_alloc_pd\0": fn(*mut Context) -> *mut Domain;
         free_domain = b"ibv_dealloc_pd\0": fn(*mut Domain) -> c_int;
@@ -395,12 +389,6 @@ functions! {
         modify_pair = b"ibv_modify_qp\0": fn(*mut QueuePair, *mut PairState, c_int) -> c_int;
         destroy_pair = b"ibv_destroy_qp\0": fn(*mut QueuePair) -> c_int;
         name_of_status = b"ibv_wc_status_str\0": fn(c_int) -> *const c_char;
-    }
-}
-
-impl Core {
-    fn load() -> Result<Core, String> {
-        Core::of(library::open(&["libibverbs.so.1"], "libibverbs1 ibverbs-providers")?)
     }
 }
 

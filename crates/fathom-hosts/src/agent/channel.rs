@@ -1,7 +1,7 @@
 //! The agent's end of the way to its controller, and the frames that go through it.
 
 use crate::framed::{Framed, Taken};
-use crate::frames::{self, Frame, Kind, Mistake, Splitter};
+use crate::frames::{self, Frame, FrameKind, Mistake, Splitter};
 use crate::links::Pipe;
 use crate::protocol::{FromAgent, ToAgent, greeting};
 use fathom_sys::fifo;
@@ -126,7 +126,7 @@ impl Channel {
         let deadline = Instant::now() + wait;
         loop {
             match self.way.splitter.next_frame()? {
-                Some(Frame { kind: Kind::Word, body }) => return frames::read(&body).map(Some),
+                Some(Frame { kind: FrameKind::Word, body }) => return frames::read(&body).map(Some),
                 Some(frame) => return Err(Mistake::UnknownKind(frame.kind as u8)),
                 None => {}
             }
@@ -168,11 +168,11 @@ impl Channel {
         if matches!(word, FromAgent::Tick(..)) && self.way.queue.bytes.len() > TICKS_UP_TO {
             return;
         }
-        self.send_as(Kind::Word, word);
+        self.send_as(FrameKind::Word, word);
     }
 
     /// Sends a report.
-    pub fn send_as<T: Serialize>(&mut self, kind: Kind, value: &T) {
+    pub fn send_as<T: Serialize>(&mut self, kind: FrameKind, value: &T) {
         if self.is_over {
             return;
         }
@@ -180,7 +180,7 @@ impl Channel {
             let text = format!("fathom: an answer cannot be sent: {mistake}");
             let error = FromAgent::Said(fathom_run::message::Message::Error(text));
             // A line of text can be.
-            let _ = self.way.queue.append(Kind::Word, &error);
+            let _ = self.way.queue.append(FrameKind::Word, &error);
         }
         self.write();
     }

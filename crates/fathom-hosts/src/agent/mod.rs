@@ -7,11 +7,11 @@ pub mod rules;
 
 pub use channel::{Channel, StreamPipe};
 
-use crate::frames::Kind;
-use crate::here;
+use crate::frames::FrameKind;
 use crate::planning::{self, planned, read};
 use crate::protocol::{Assignment, Done, FromAgent, Hello, Join, ToAgent};
 use fathom_command::printer::{Letters, Printer};
+use fathom_local::here;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Options};
 use fathom_spec::engines::EngineDef;
@@ -172,7 +172,7 @@ fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &
     let channel = remote.channel;
     let done = match outcome {
         Ok(outcome) => {
-            channel.send_as(Kind::Result, &outcome.report);
+            channel.send_as(FrameKind::Result, &outcome.report);
             channel.finish(RESULT_PATIENCE);
             let lost_logs = outcome.lost_logs | !logs.send(channel, RESULT_PATIENCE);
             Done {

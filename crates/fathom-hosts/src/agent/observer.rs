@@ -1,7 +1,7 @@
 //! What an agent does while its jobs run: passes on what is said, answers, and waits for the controller's word to begin.
 
 use super::channel::Channel;
-use crate::frames::Kind;
+use crate::frames::FrameKind;
 use crate::protocol::{FromAgent, Pong, ToAgent};
 use fathom_run::message::Message;
 use fathom_run::supervisor::{Gate, Observer, Request};
@@ -65,7 +65,7 @@ impl Observer for Remote<'_> {
     }
 
     fn interim_report(&mut self, report: &RunReport) {
-        self.channel.send_as(Kind::Snapshot, report);
+        self.channel.send_as(FrameKind::Snapshot, report);
         self.channel.flush(SNAPSHOT_WAIT);
     }
 

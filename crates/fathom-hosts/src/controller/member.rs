@@ -2,7 +2,7 @@
 
 use super::Seat;
 use super::clocks::{Probe, set_times};
-use crate::frames::{self, Frame, Kind, Mistake};
+use crate::frames::{self, Frame, FrameKind, Mistake};
 use crate::links::Connection;
 use crate::protocol::{Done, FromAgent, Hello, ToAgent};
 use fathom_command::printer::harmless;
@@ -219,18 +219,18 @@ impl Member {
 
     fn take(&mut self, frame: Frame, said: &mut Vec<Said>) -> Result<(), Mistake> {
         match frame.kind {
-            Kind::Snapshot => {
+            FrameKind::Snapshot => {
                 self.snapshot_is_asked = false;
                 self.snapshot = Some((frame.body, monotonic_ns()));
             }
-            Kind::Result if self.opening.is_none() || self.result.is_some() => {
+            FrameKind::Result if self.opening.is_none() || self.result.is_some() => {
                 return Err(Mistake::OutOfOrder("a result"));
             }
-            Kind::Result => match frames::read(&frame.body) {
+            FrameKind::Result => match frames::read(&frame.body) {
                 Ok(report) => self.result = Some(Box::new(report)),
                 Err(mistake) => self.give_up(&format!("its result cannot be read: {mistake}")),
             },
-            Kind::Word => match frames::read::<FromAgent>(&frame.body)? {
+            FrameKind::Word => match frames::read::<FromAgent>(&frame.body)? {
                 FromAgent::Hello(_) if !self.hello.version.is_empty() => {
                     return Err(Mistake::OutOfOrder("a second greeting"));
                 }

@@ -495,7 +495,7 @@ impl Controller<'_> {
         let hosts = self.members.iter().map(|member| member.host_result(self.begun_ns)).collect();
         let mut report = fathom_stats::hosts::merge(HostsReport { hosts, overlap: None });
         if report.version.is_empty() {
-            crate::here::COMPATIBLE_VERSION.clone_into(&mut report.version);
+            fathom_local::here::COMPATIBLE_VERSION.clone_into(&mut report.version);
             report.timestamp_ms = fathom_sys::clock::wall_clock_ms();
         }
         report

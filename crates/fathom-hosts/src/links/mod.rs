@@ -8,51 +8,13 @@ pub mod tcp;
 pub mod tls;
 
 use crate::framed::{Framed, Taken};
-use crate::frames::{Frame, Kind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
+use crate::frames::{Frame, FrameKind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
+pub use crate::pipe::Pipe;
 use crate::protocol::{GREETING, PROTOCOL, ToAgent};
 use crate::texts;
 use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
-
-/// A way to an agent.
-pub trait Pipe: Send {
-    /// The word for it in reports.
-    fn transport(&self) -> &'static str;
-
-    /// What to wait for. `to_send` tells that there is something to write.
-    fn descriptors(&self, to_send: bool) -> Vec<Awaited>;
-
-    /// Reads what is there: 0 at the end, `WouldBlock` if nothing is.
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize>;
-
-    /// Writes what goes without waiting.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
-
-    /// How long an agent may take to answer at all, where a shell or a password has no part in it.
-    fn answers_within(&self) -> Option<Duration> {
-        None
-    }
-
-    /// The address of this side, as the other sees it, where there is one.
-    fn own_address(&self) -> Option<String> {
-        None
-    }
-
-    /// The controller has proved who it is: by keys, or to the shell that started the agent.
-    fn shows_keys(&self) -> bool;
-
-    /// Everything that was written has left this side.
-    fn is_flushed(&self) -> bool {
-        true
-    }
-
-    /// Why the way has ended, as far as it is known: what the shell said, for example.
-    fn last_words(&mut self) -> String;
-
-    /// Ends it; the agent sees that and stops.
-    fn close(&mut self);
-}
 
 /// Most bytes before the line of an agent: what a login shell prints.
 const MOST_NOISE: usize = 64 << 10;
@@ -119,7 +81,7 @@ impl Connection {
             return;
         }
         let before = self.way.queue.bytes.len();
-        if let Err(mistake) = self.way.queue.append(Kind::Word, word) {
+        if let Err(mistake) = self.way.queue.append(FrameKind::Word, word) {
             self.fail(format!("what it is to be told cannot be sent: {mistake}"));
         }
         let length = self.way.queue.bytes.len() - before;
@@ -187,7 +149,7 @@ impl Connection {
         }
         match self.way.splitter.next_frame() {
             Ok(Some(mut frame)) => {
-                texts::clean(&mut frame.body, frame.kind != Kind::Word);
+                texts::clean(&mut frame.body, frame.kind != FrameKind::Word);
                 Some(frame)
             }
             Ok(None) => None,

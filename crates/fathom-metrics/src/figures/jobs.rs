@@ -1,6 +1,6 @@
 //! Figures of jobs. Clones and entries of one name are one series.
 
-use super::{Family, Kind, Labels, Metric, Numbers, Unit, Values, parts, with};
+use super::{Family, Labels, Metric, MetricKind, Numbers, Unit, Values, parts, with};
 use fathom_stats::LatencyStats;
 use fathom_stats::live::RunState;
 use fathom_stats::report::{DirectionReport, JobReport, RunReport, VerificationReport};
@@ -123,7 +123,7 @@ fn moments(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
     );
     let mut clones = Numbers::gauge("fathom.job.clones", Unit::Things, "Clones of the job by what they do");
     let mut errors = Numbers {
-        kind: Kind::Counter,
+        kind: MetricKind::Counter,
         ..Numbers::gauge("fathom.job.errors", Unit::Things, "Errors of I/Os and of clones")
     };
     for (labels, job) in jobs {

@@ -28,7 +28,7 @@ pub enum Unit {
 
 /// How the values of a family behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MetricKind {
     /// They only grow, but for a job that begins its figures anew, as at the end of its ramp.
     Counter,
     /// They go up and down.
@@ -50,7 +50,7 @@ pub struct Metric {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Values {
     /// Numbers.
-    Numbers(Kind, Vec<(Labels, f64)>),
+    Numbers(MetricKind, Vec<(Labels, f64)>),
     /// Distributions of latencies.
     Latencies(Vec<(Labels, LatencyStats)>),
 }
@@ -109,17 +109,17 @@ fn with(labels: &Labels, name: &'static str, value: impl Into<String>) -> Labels
 /// A family of numbers that fills itself, part by part.
 struct Numbers {
     metric: Metric,
-    kind: Kind,
+    kind: MetricKind,
     series: Vec<(Labels, f64)>,
 }
 
 impl Numbers {
     fn counter(name: &'static str, unit: Unit, meaning: &'static str) -> Numbers {
-        Numbers { metric: Metric { name, unit, meaning }, kind: Kind::Counter, series: Vec::new() }
+        Numbers { metric: Metric { name, unit, meaning }, kind: MetricKind::Counter, series: Vec::new() }
     }
 
     fn gauge(name: &'static str, unit: Unit, meaning: &'static str) -> Numbers {
-        Numbers { kind: Kind::Gauge, ..Numbers::counter(name, unit, meaning) }
+        Numbers { kind: MetricKind::Gauge, ..Numbers::counter(name, unit, meaning) }
     }
 
     fn add(&mut self, labels: Labels, value: f64) {

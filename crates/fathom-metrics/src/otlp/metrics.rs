@@ -2,7 +2,7 @@
 
 use super::{scope, text};
 use crate::Snapshot;
-use crate::figures::{Family, Kind, Labels, Metric, Unit, Values, families};
+use crate::figures::{Family, Labels, Metric, MetricKind, Unit, Values, families};
 use crate::prometheus::{bounds_ns, counts_below};
 use fathom_stats::LatencyStats;
 use fathom_stats::histogram::{RANGE_END_NS, value_of};
@@ -78,8 +78,8 @@ fn sent(family: &Family, moment: &Moment, starts: &mut Starts, exponential: bool
             let point = |(labels, value): &(Labels, f64)| NumberDataPoint {
                 attributes: attributes(labels),
                 start_time_unix_nano: match kind {
-                    Kind::Counter => starts.of(metric, labels, *value, moment),
-                    Kind::Gauge => 0,
+                    MetricKind::Counter => starts.of(metric, labels, *value, moment),
+                    MetricKind::Gauge => 0,
                 },
                 time_unix_nano: moment.taken_ns,
                 value: Some(Value::AsDouble(*value)),
@@ -87,10 +87,10 @@ fn sent(family: &Family, moment: &Moment, starts: &mut Starts, exponential: bool
             };
             let data_points = series.iter().map(point).collect();
             match kind {
-                Kind::Counter => {
+                MetricKind::Counter => {
                     Data::Sum(Sum { data_points, aggregation_temporality: temporality, is_monotonic: true })
                 }
-                Kind::Gauge => Data::Gauge(Gauge { data_points }),
+                MetricKind::Gauge => Data::Gauge(Gauge { data_points }),
             }
         }
         Values::Latencies(series) => {

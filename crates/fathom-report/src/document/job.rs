@@ -1,14 +1,17 @@
-//! The object of one job.
+//! The figures of one job.
 
-use super::arrivals;
-use super::histogram::{bins, percentiles};
-use super::layout::{Object, list, object, options};
-use super::steady;
+use super::latency::latency;
 use crate::shares;
+use fathom_results::figure;
+use fathom_results::model::{
+    ArrivalsResult, DirectionResult, EngineResult, JobResult, PriorityResult, SteadyStateResult,
+    SteadyStateWindow, SyncResult,
+};
+use fathom_stats::arrivals::ArrivalsReport;
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_stats::report::{
-    CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, UnifiedReporting,
-    ViewOptions,
+    CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, SteadyStateMetric,
+    SteadyStateReport, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::{Direction, LatencyStats};
 
@@ -17,198 +20,191 @@ const BATCH_KEYS: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
 const LATENCY_KEYS: [&str; 12] =
     ["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"];
 
-/// The object of `job`; `with_bins` adds the histograms.
-pub(super) fn object(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
-    let mut object = object! {
-        "jobname": &job.name,
-        "groupid": job.group_id,
-        "job_start": job.job_start_ms,
-        "error": job.error.as_ref().map_or(0, |error| error.code),
-        "eta": job.eta_seconds,
-        "elapsed": job.elapsed_seconds,
-        "job options": options(&job.options),
+/// The result of `job`; `with_bins` adds the histograms.
+pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
+    let (user, system) = shares::processor(job);
+    let by_latency = shares::distribution(job);
+    let result = JobResult {
+        name: job.name.clone(),
+        group_id: job.group_id.into(),
+        start_ms: Some(job.job_start_ms),
+        error: job.error.as_ref().map_or(0, |error| error.code.into()),
+        eta_seconds: Some(job.eta_seconds),
+        elapsed_seconds: Some(job.elapsed_seconds),
+        options: job.options.clone(),
+        runtime_ms: job.runtime_total_ms,
+        usr_cpu: figure(user),
+        sys_cpu: figure(system),
+        context_switches: job.cpu.context_switches,
+        major_faults: job.cpu.major_faults,
+        minor_faults: job.cpu.minor_faults,
+        iodepth_level: keyed(&DEPTH_KEYS, &shares::depths(job)),
+        iodepth_submit: keyed(&BATCH_KEYS, &shares::batches(&job.submit_map)),
+        iodepth_complete: keyed(&BATCH_KEYS, &shares::batches(&job.complete_map)),
+        latency_ns: keyed(&LATENCY_KEYS, &by_latency[..10]),
+        latency_us: keyed(&LATENCY_KEYS, &by_latency[10..20]),
+        latency_ms: keyed(&LATENCY_KEYS, &by_latency[20..]),
+        total_err: job.tolerated_errors.as_ref().map(|errors| errors.total),
+        first_error: job.tolerated_errors.as_ref().map(|errors| errors.first.into()),
+        description: job.description.clone(),
+        steady_state: job.steady_state.as_ref().map(steady_state),
+        zone_resets: job.zone_resets,
+        engine: engine(&job.engine, &job.view, with_bins),
+        ..JobResult::default()
     };
-    object.append(directions(job, groups, with_bins));
-    object.append(processor(job));
-    object.append(distributions(job));
-    object.append(object! {
-        "total_err": job.tolerated_errors.as_ref().map(|errors| errors.total),
-        "first_error": job.tolerated_errors.as_ref().map(|errors| errors.first),
-    });
-    if !job.never_ran {
-        object.append(latency_goal(&job.latency_goal));
-    }
-    object.append(object! {
-        "desc": job.description.as_ref(),
-        "steadystate": job.steady_state.as_ref().map(steady::object),
-        "zone_resets": job.zone_resets,
-        "fathom engine": (!job.engine.is_empty()).then(|| engine(&job.engine, &job.view, with_bins)),
-    });
-    object
+    let result = with_directions(result, job, groups, with_bins);
+    if job.never_ran { result } else { with_goal(result, &job.latency_goal) }
 }
 
-/// The object of a job that a server has run: as [`object`](fn@object), but for what is told of a run that is here.
-pub(super) fn object_of_client(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
-    let mut object = object(job, groups, with_bins);
-    object.remove(&["eta", "elapsed"]);
-    object
+/// The result of a job that a server has run: as [`result`], but for what is told of a run that is here.
+pub(crate) fn result_of_client(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
+    JobResult { eta_seconds: None, elapsed_seconds: None, ..result(job, groups, with_bins) }
 }
 
-/// The object of all of them together, which lacks what is not added up.
-pub(super) fn object_of_all_clients(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
-    let mut object = object_of_client(job, groups, with_bins);
-    object.remove(&["job options", "steadystate"]);
-    object.remove(&LATENCY_GOAL_KEYS);
-    object
+/// The result of all of them together, which lacks what is not added up.
+pub(crate) fn result_of_all_clients(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
+    let added_up = JobReport { never_ran: true, options: Vec::new(), steady_state: None, ..job.clone() };
+    result_of_client(&added_up, groups, with_bins)
 }
 
-/// What the engine has counted and timed beside the I/Os.
-fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> Object {
-    let times = figures.times.iter();
-    object! {
-        "counts": figures.counts.iter().map(|(what, count)| (what, *count)).collect::<Object>(),
-        "times_ns": times.map(|(what, stats)| (what, latency(stats, view, true, with_bins))).collect::<Object>(),
-    }
-}
-
-fn directions(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> Object {
+fn with_directions(result: JobResult, job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     let (group_rates, mixed_rate) = shares::group_rates(groups, job.group_id);
-    let one = |which: Direction| direction(&job.directions[which], &job.view, group_rates[which], with_bins);
     let is_apart = job.view.unified != UnifiedReporting::Mixed;
     let is_mixed = job.view.unified != UnifiedReporting::Apart;
-    object! {
-        "read": is_apart.then(|| one(Direction::Read)),
-        "write": is_apart.then(|| one(Direction::Write)),
-        "trim": is_apart.then(|| one(Direction::Trim)),
-        "sync": is_apart.then(|| sync(job, with_bins)),
-        "mixed": is_mixed.then(|| direction(&job.mixed(), &job.view, mixed_rate, with_bins)),
+    let one = |which: Direction| {
+        is_apart.then(|| direction(&job.directions[which], &job.view, group_rates[which], with_bins))
+    };
+    JobResult {
+        read: one(Direction::Read),
+        write: one(Direction::Write),
+        trim: one(Direction::Trim),
+        sync: is_apart.then(|| sync(job, with_bins)),
+        mixed: is_mixed.then(|| direction(&job.mixed(), &job.view, mixed_rate, with_bins)),
+        ..result
     }
 }
 
-fn direction(report: &DirectionReport, view: &ViewOptions, group_rate: u64, with_bins: bool) -> Object {
+fn direction(
+    report: &DirectionReport,
+    view: &ViewOptions,
+    group_rate: u64,
+    with_bins: bool,
+) -> DirectionResult {
     let rate = report.bytes_per_second();
-    let has_priorities = report.priorities.len() > 1;
-    object! {
-        "io_bytes": report.io_bytes,
-        "io_kbytes": report.io_bytes >> 10,
-        "bw_bytes": rate,
-        "bw": rate >> 10,
-        "iops": report.iops(),
-        "runtime": report.runtime_ms,
+    let priorities: &[PriorityReport] = if report.priorities.len() > 1 { &report.priorities } else { &[] };
+    DirectionResult {
+        io_bytes: report.io_bytes,
+        io_kbytes: report.io_bytes >> 10,
+        bytes_per_second: rate as f64,
+        bw: rate >> 10,
+        iops: figure(report.iops()),
+        runtime_ms: report.runtime_ms,
         // I/Os that failed were issued too; readers take this figure for what was asked of the device.
-        "total_ios": report.issued.max(report.total_ios),
-        "short_ios": report.short_ios,
-        "drop_ios": report.drop_ios,
-        "slat_ns": latency(&report.slat, view, view.slat_percentiles, with_bins),
-        "clat_ns": latency(&report.clat, view, view.clat_percentiles, with_bins),
-        "lat_ns": latency(&report.lat, view, view.lat_percentiles, with_bins),
-        "resp_ns": report.arrivals.as_ref().map(|arrivals| latency(&arrivals.response, view, true, with_bins)),
-        "arrivals": report.arrivals.as_ref().map(|all| arrivals::object(all, view, with_bins)),
-        "prios": has_priorities.then(|| list(&report.priorities, |entry| priority(entry, view, with_bins))),
-        "bw_min": report.bw.min,
-        "bw_max": report.bw.max,
-        "bw_agg": shares::of_group(report.bw.mean(), group_rate),
-        "bw_mean": report.bw.mean(),
-        "bw_dev": report.bw.stddev(),
-        "bw_samples": report.bw.samples,
-        "iops_min": report.iops.min,
-        "iops_max": report.iops.max,
-        "iops_mean": report.iops.mean(),
-        "iops_stddev": report.iops.stddev(),
-        "iops_samples": report.iops.samples,
-        "cachehit": report.cache.as_ref().map(CacheReport::hit_percent),
+        total_ios: report.issued.max(report.total_ios),
+        short_ios: report.short_ios,
+        drop_ios: report.drop_ios,
+        slat: latency(&report.slat, view, view.slat_percentiles, with_bins),
+        clat: latency(&report.clat, view, view.clat_percentiles, with_bins),
+        lat: latency(&report.lat, view, view.lat_percentiles, with_bins),
+        response: report.arrivals.as_ref().map(|all| latency(&all.response, view, true, with_bins)),
+        arrivals: report.arrivals.as_ref().map(|all| arrivals(all, view, with_bins)),
+        priorities: priorities.iter().map(|entry| priority(entry, view, with_bins)).collect(),
+        bw_min: report.bw.min as f64,
+        bw_max: report.bw.max as f64,
+        bw_agg: figure(shares::of_group(report.bw.mean(), group_rate)),
+        bw_mean: figure(report.bw.mean()),
+        bw_dev: figure(report.bw.stddev()),
+        bw_samples: report.bw.samples,
+        iops_min: report.iops.min as f64,
+        iops_max: report.iops.max as f64,
+        iops_mean: figure(report.iops.mean()),
+        iops_stddev: figure(report.iops.stddev()),
+        iops_samples: report.iops.samples,
+        cache_hit: report.cache.as_ref().map(|cache: &CacheReport| figure(cache.hit_percent())),
     }
 }
 
-fn priority(report: &PriorityReport, view: &ViewOptions, with_bins: bool) -> Object {
+/// How many I/Os were due, how many of them waited, and what became of the time from when they were due.
+fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> ArrivalsResult {
+    let figures = |stats| latency(stats, view, true, with_bins);
+    ArrivalsResult {
+        due: arrivals.due(),
+        offered_iops: figure(arrivals.offered_per_second()),
+        waiting: arrivals.waiting,
+        backlog_mean: figure(arrivals.mean_backlog()),
+        backlog_max: arrivals.highest_backlog,
+        start_delay: figures(&arrivals.start_delay),
+        own_delay: figures(&arrivals.own_delay),
+        service: figures(&arrivals.service),
+    }
+}
+
+fn priority(report: &PriorityReport, view: &ViewOptions, with_bins: bool) -> PriorityResult {
     let is_total = view.lat_percentiles;
     let figures = |shown| latency(&report.latency, view, shown, with_bins);
-    object! {
-        "prioclass": u32::from(report.class),
-        "prio": u32::from(report.level),
-        "priohint": u32::from(report.hint),
-        "lat_ns": is_total.then(|| figures(true)),
-        "clat_ns": (!is_total).then(|| figures(view.clat_percentiles)),
+    PriorityResult {
+        class: report.class.into(),
+        level: report.level.into(),
+        hint: report.hint.into(),
+        lat: is_total.then(|| figures(true)),
+        clat: (!is_total).then(|| figures(view.clat_percentiles)),
     }
 }
 
-fn sync(job: &JobReport, with_bins: bool) -> Object {
+fn sync(job: &JobReport, with_bins: bool) -> SyncResult {
     let shown = job.view.clat_percentiles || job.view.lat_percentiles;
     let nothing = LatencyStats::default();
     let latencies = if job.view.hides_sync_latency { &nothing } else { &job.sync };
-    object! {
-        "total_ios": job.sync.count,
-        "lat_ns": latency(latencies, &job.view, shown, with_bins),
+    SyncResult { total_ios: job.sync.count, latency: latency(latencies, &job.view, shown, with_bins) }
+}
+
+/// What the engine has counted and timed beside the I/Os.
+fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> EngineResult {
+    let times = figures.times.iter();
+    EngineResult {
+        counts: figures.counts.iter().map(|(what, count)| (what.clone(), *count as f64)).collect(),
+        times: times.map(|(what, stats)| (what.clone(), latency(stats, view, true, with_bins))).collect(),
     }
 }
 
-/// A latency; with percentiles and bins if they are shown.
-pub(super) fn latency(stats: &LatencyStats, view: &ViewOptions, shown: bool, with_bins: bool) -> Object {
-    let mut object = object! {
-        "min": stats.min_ns,
-        "max": stats.max_ns,
-        "mean": stats.mean_ns(),
-        "stddev": stats.stddev_ns(),
-        "N": stats.count,
+fn keyed(keys: &[&str], shares: &[f64]) -> Vec<(String, f64)> {
+    keys.iter().zip(shares).map(|(&key, &share)| (key.to_owned(), figure(share))).collect()
+}
+
+fn with_goal(result: JobResult, goal: &LatencyGoal) -> JobResult {
+    JobResult {
+        latency_depth: Some(goal.depth.into()),
+        latency_target: Some(goal.target_ns),
+        latency_target_ns: Some(goal.target_ns),
+        latency_percentile: Some(figure(goal.percentile)),
+        latency_window: Some(goal.window_ns / 1000),
+        latency_window_us: Some(goal.window_ns / 1000),
+        ..result
+    }
+}
+
+fn steady_state(steady: &SteadyStateReport) -> SteadyStateResult {
+    let percent = if steady.percent { "%" } else { "" };
+    let slope = if steady.slope_mode { "_slope" } else { "" };
+    let (word, with_latency) = match steady.metric {
+        SteadyStateMetric::Iops => ("iops", false),
+        SteadyStateMetric::Bandwidth => ("bw", false),
+        SteadyStateMetric::Latency => ("lat", true),
     };
-    if !shown || stats.histogram.count() == 0 {
-        return object;
-    }
-    let beyond = stats.histogram.beyond_range;
-    object.append(object! {
-        "percentile": (!view.percentiles.is_empty()).then(|| percentiles(&stats.histogram, &view.percentiles)),
-        // Percentiles of these are lower bounds, which a number alone cannot say.
-        "beyond_range": (beyond > 0).then_some(beyond),
-        "bins": with_bins.then(|| bins(&stats.histogram)),
-    });
-    object
-}
-
-fn processor(job: &JobReport) -> Object {
-    let (user, system) = shares::processor(job);
-    object! {
-        "job_runtime": job.runtime_total_ms,
-        "usr_cpu": user,
-        "sys_cpu": system,
-        "ctx": job.cpu.context_switches,
-        "majf": job.cpu.major_faults,
-        "minf": job.cpu.minor_faults,
-    }
-}
-
-fn distributions(job: &JobReport) -> Object {
-    let latency = shares::distribution(job);
-    object! {
-        "iodepth_level": keyed(&DEPTH_KEYS, &shares::depths(job)),
-        "iodepth_submit": keyed(&BATCH_KEYS, &shares::batches(&job.submit_map)),
-        "iodepth_complete": keyed(&BATCH_KEYS, &shares::batches(&job.complete_map)),
-        "latency_ns": keyed(&LATENCY_KEYS, &latency[..10]),
-        "latency_us": keyed(&LATENCY_KEYS, &latency[10..20]),
-        "latency_ms": keyed(&LATENCY_KEYS, &latency[20..]),
-    }
-}
-
-fn keyed(keys: &[&str], shares: &[f64]) -> Object {
-    keys.iter().zip(shares).map(|(&key, &share)| (key, share)).collect()
-}
-
-/// The keys of [`latency_goal`].
-const LATENCY_GOAL_KEYS: [&str; 6] = [
-    "latency_depth",
-    "latency_target",
-    "latency_target_ns",
-    "latency_percentile",
-    "latency_window",
-    "latency_window_us",
-];
-
-fn latency_goal(goal: &LatencyGoal) -> Object {
-    object! {
-        "latency_depth": goal.depth,
-        "latency_target": goal.target_ns,
-        "latency_target_ns": goal.target_ns,
-        "latency_percentile": goal.percentile,
-        "latency_window": goal.window_ns / 1000,
-        "latency_window_us": goal.window_ns / 1000,
+    SteadyStateResult {
+        requested: format!("{word}{slope}:{:.6}{percent}", steady.limit),
+        duration_seconds: steady.duration_seconds,
+        attained: steady.attained.into(),
+        criterion: format!("{:.6}{percent}", steady.criterion),
+        max_deviation: figure(steady.max_deviation),
+        slope: figure(steady.slope),
+        data: SteadyStateWindow {
+            bw_mean: steady.bandwidth_mean(),
+            iops_mean: steady.iops_mean(),
+            lat_mean: with_latency.then(|| figure(steady.latency_mean_ns())),
+            iops: steady.iops.clone(),
+            bw: steady.bytes_per_second.clone(),
+            lat_ns: with_latency.then(|| steady.latency_ns.clone()),
+        },
     }
 }

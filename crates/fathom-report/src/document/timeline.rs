@@ -1,41 +1,30 @@
-//! The object of a run's course: a point a line, each with the latencies of its time in coarse bins.
+//! The course of a run: points, each with the latencies of its time in coarse bins.
 
-use super::layout::{Object, Value, list, object};
+use fathom_results::model::{Course, CourseEntry, CourseFigures, CoursePoint};
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint, coarse_value_of};
 
-pub(super) fn object(timeline: &Timeline) -> Object {
-    object! {
-        "interval_ms": timeline.interval_ms,
-        "jobs": list(&timeline.entries, entry),
+pub(super) fn course(timeline: &Timeline) -> Course {
+    Course { interval_ms: timeline.interval_ms, jobs: timeline.entries.iter().map(entry).collect() }
+}
+
+fn entry(entry: &TimelineEntry) -> CourseEntry {
+    CourseEntry {
+        jobname: entry.name.clone(),
+        groupid: entry.group_id.into(),
+        points: entry.points.iter().map(point).collect(),
     }
 }
 
-fn entry(entry: &TimelineEntry) -> Object {
-    object! {
-        "jobname": &entry.name,
-        "groupid": entry.group_id,
-        "points": entry.points.iter().map(point).collect::<Vec<Value>>(),
+fn point(point: &TimelinePoint) -> CoursePoint {
+    let [read, write, trim] = point.directions.each_ref().into_array().map(figures);
+    CoursePoint { end_ms: point.end_ms, read, write, trim }
+}
+
+/// The figures of a direction, if something was done in it.
+fn figures(figures: &TimelineFigures) -> CourseFigures {
+    if figures.total_ios == 0 {
+        return CourseFigures::default();
     }
-}
-
-fn point(point: &TimelinePoint) -> Value {
-    let [read, write, trim] = point.directions.each_ref().into_array();
-    Value::OnOneLine(object! {
-        "end_ms": point.end_ms,
-        "read": direction(read),
-        "write": direction(write),
-        "trim": direction(trim),
-    })
-}
-
-/// The figures of a direction in which something was done.
-fn direction(figures: &TimelineFigures) -> Option<Object> {
-    let bins = figures.bins.iter().map(|(&bin, &count)| (coarse_value_of(bin).to_string(), count));
-    (figures.total_ios > 0).then(|| {
-        object! {
-            "io_bytes": figures.io_bytes,
-            "total_ios": figures.total_ios,
-            "clat_bins": bins.collect::<Object>(),
-        }
-    })
+    let bins = figures.bins.iter().map(|(&bin, &count)| (coarse_value_of(bin), count));
+    CourseFigures { io_bytes: figures.io_bytes, total_ios: figures.total_ios, clat_bins: bins.collect() }
 }

@@ -7,7 +7,7 @@ use crate::clean::single_lines;
 use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
 use crate::{clients, hosts, lenient, stacks};
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -86,14 +86,14 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// The result of a document that is at hand as a value, whose strings are single lines already.
-pub fn of_document<'de, D: Deserializer<'de, Error: fmt::Display>>(
-    document: D,
-    source: &str,
-) -> Result<RunResult, ReadError> {
-    let result = RunResult::deserialize(document);
-    let mut result =
-        result.map_err(|error| ReadError(format!("{source}: this is not a result of a run: {error}")))?;
+/// A result that this program has just made, as it is read from its text: with strings of one line each.
+pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
+    let amiss = |error| ReadError(format!("{source}: this is not a result of a run: {error}"));
+    let text = serde_json::to_string(&made).map_err(amiss)?;
+    let mut result = match single_lines(&text) {
+        Cow::Borrowed(_) => made,
+        Cow::Owned(cleaned) => serde_json::from_str(&cleaned).map_err(amiss)?,
+    };
     stacks::find(&mut result);
     hosts::complete(&mut result);
     result.source = source.to_owned();

@@ -2,10 +2,10 @@
 
 use super::{FileEntry, FileError, FileKind, layout};
 use crate::cause::Cause;
-use crate::engine::{Engine, OpenFile};
+use crate::engine::Engine;
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::NamesPlan;
-use crate::storage::{Handle, ReadBack, Storage};
+use crate::storage::{Handle, OpenFile, ReadBack, Storage};
 use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::ops::Range;

@@ -6,10 +6,9 @@
 pub mod files;
 pub mod nowhere;
 
-use crate::engine::OpenFile;
+use crate::files::entry::{FileEntry, FileError, FileKind};
 use crate::files::filling::Filling;
 use crate::files::names;
-use crate::files::{FileEntry, FileError};
 use crate::invariant::{Invariant, broken};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{NamesPlan, OpenPlan};
@@ -66,6 +65,34 @@ impl Handle {
     #[inline(always)]
     pub const fn is_open(self) -> bool {
         self.0 != -1
+    }
+}
+
+/// One opened file.
+#[derive(Clone, Debug)]
+pub struct OpenFile {
+    /// Name as in messages.
+    pub name: String,
+    /// How the storage calls it while it is open.
+    pub handle: Handle,
+    /// True for block devices.
+    pub is_block_device: bool,
+    /// First byte of the part that the job uses.
+    pub start: u64,
+    /// Bytes of that part.
+    pub size: u64,
+}
+
+impl OpenFile {
+    /// A target that is not open yet.
+    pub fn closed(entry: &FileEntry) -> OpenFile {
+        OpenFile {
+            name: entry.name(),
+            handle: Handle::NONE,
+            is_block_device: entry.kind == FileKind::Block,
+            start: entry.start,
+            size: entry.size,
+        }
     }
 }
 
@@ -187,7 +214,7 @@ pub trait Storage: Any {
     /// Removes a target. It is no error if there is none any more: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
 
-    /// The zones of a device that the kernel does not report ([`FileKind::Medium`](crate::files::FileKind::Medium)); `None` for one
+    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one
     /// that has none. For changes if `writes`.
     fn own_zones(&self, entry: &FileEntry, _writes: bool) -> Result<Option<OwnZones>, FileError> {
         Err(FileError::without_line(format!(

@@ -1,8 +1,7 @@
 //! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`, `exec`), and those that move it to or from
 //! somebody else (`net`, `rdma`), who open their side here. Their targets are names.
 
-use super::{Handle, Storage};
-use crate::engine::OpenFile;
+use super::{Handle, OpenFile, Storage};
 use crate::files::filling::Filling;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;

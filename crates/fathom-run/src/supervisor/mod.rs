@@ -33,11 +33,11 @@ mod watch;
 
 use crate::cause::Cause;
 use crate::crew::{Crew, LocalCrew, LogState, Order};
-use crate::entry::EngineEntry;
 use crate::message::Message;
 use crate::plan::Plan;
 use crate::plan::model::report::ReportPlan;
 use crate::regularly::Regularly;
+use crate::worker::EngineEntry;
 use details::DetailWatch;
 use dump_request::DumpWatch;
 use facts::FactTimer;

@@ -5,7 +5,7 @@ use crate::cause::{self, Cause};
 use crate::invariant::holds;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
-use crate::zones::geometry;
+use crate::zones::fit;
 use fathom_spec::engines::metadata::Metadata;
 use fathom_stats::Direction;
 use fathom_stats::samples::{DirectionSamples, bump};
@@ -304,7 +304,7 @@ impl Worker<'_> {
     /// Writes of a job that knows no zones fail on a zoned device sooner or later.
     fn tell_of_zones(&self, slot: u32) {
         let name = &self.files.list[self.units[slot as usize].file() as usize].name;
-        if geometry::is_zoned(Path::new(name)) {
+        if fit::is_zoned(Path::new(name)) {
             let line = format!(
                 "fathom: {name} is a zoned block device: zonemode=zbd writes where its zones take it"
             );

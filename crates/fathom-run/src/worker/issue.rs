@@ -2,6 +2,7 @@
 
 use super::budget::AfterPass;
 use super::gates::Gate;
+use super::next::Next;
 use super::sources::verifier::Begun;
 use super::{Loop, Worker};
 use crate::engine::Io;
@@ -10,23 +11,6 @@ use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use fathom_stats::Direction;
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
-
-/// The next thing to do.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Next {
-    /// This I/O.
-    Io(Target),
-    /// This reset of a zone, in place of a trim.
-    ZoneReset(Target),
-    /// This sync of a file.
-    Sync(Operation, u32),
-    /// Nothing before this tick.
-    Wait(u64),
-    /// Nothing before an I/O in flight has ended.
-    WaitForEnd,
-    /// Nothing any more.
-    End,
-}
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
     /// The next I/O where nothing but the pass over the files decides on it; `None` asks

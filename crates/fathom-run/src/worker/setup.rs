@@ -19,7 +19,7 @@ use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
 use super::{GivenUp, Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
-use crate::engine::{Buffers, Engine, EngineType, OpenFile, Setup, SetupError};
+use crate::engine::{Buffers, Engine, EngineType, Setup, SetupError};
 use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
@@ -29,6 +29,7 @@ use crate::plan::model::amounts::Amounts;
 use crate::plan::model::latency::LatencyPlan;
 use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
+use crate::storage::OpenFile;
 use crate::targets::{Region as TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
 use fathom_spec::engines::EngineDef;
@@ -44,7 +45,7 @@ use std::time::Duration;
 /// Brings a worker to the start gate. Compiled for each engine, so that what need not know it is elsewhere.
 pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<Box<Worker<'a, E>>, GivenUp> {
     let plan = context.worker_plan();
-    let definition = E::definition(&context.engine);
+    let definition = E::definition(context.engine.definition);
     let Ground { locked_memory, files, clock, arena, payload } = prepare_ground(context, definition)?;
     let mut engine: E = E::new(&setup_of(context, &files, &arena))
         .map_err(|error| engine_refused(context, definition, &error))?;
@@ -156,7 +157,8 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
     let plan = context.worker_plan();
     Setup {
         job: context.plan.job_of(plan),
-        engine: context.engine,
+        definition: context.engine.definition,
+        open: context.engine.open,
         files: &files.list,
         storage: files.storage(),
         reads: plan.reads_data(),

@@ -1,6 +1,6 @@
 //! The `io_uring` engine, and its options, which are those of `io_uring_cmd` as well.
 
-pub use super::io_uring_cmd::{
+pub use super::commands::{
     CdbLength, CommandType, PiCheck, ReadMode, VerifyBytchk, VerifyCommand, WriteModes,
 };
 use crate::assign::Rejected;

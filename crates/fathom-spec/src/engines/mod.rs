@@ -1,6 +1,7 @@
 //! The engines: each is one declaration of its name, what it can do, and the options that only it understands. The rules across
 //! options, the plan and the run loop all ask this declaration.
 
+pub mod commands;
 pub mod cpuio;
 pub mod dfs;
 pub mod e4defrag;

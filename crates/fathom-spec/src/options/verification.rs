@@ -2,52 +2,9 @@
 
 use crate::definition::{Bounds, Names, choices, options};
 use crate::value::{CpuList, LedgerPlace, Pattern};
+use fathom_verify::header::HeaderFormat;
 
-choices! {
-    /// How data is checked.
-    pub enum VerifyMethod {
-        /// Not at all
-        None = "0",
-        /// MD5
-        Md5 = "md5",
-        /// 64-bit CRC
-        Crc64 = "crc64",
-        /// 32-bit CRC
-        Crc32 = "crc32",
-        /// CRC32C; for old job files
-        Crc32cIntel = "crc32c-intel",
-        /// CRC32C
-        Crc32c = "crc32c",
-        /// 16-bit CRC
-        Crc16 = "crc16",
-        /// 7-bit CRC
-        Crc7 = "crc7",
-        /// SHA-1
-        Sha1 = "sha1",
-        /// SHA-256
-        Sha256 = "sha256",
-        /// SHA-512
-        Sha512 = "sha512",
-        /// SHA3-224
-        Sha3_224 = "sha3-224",
-        /// SHA3-256
-        Sha3_256 = "sha3-256",
-        /// SHA3-384
-        Sha3_384 = "sha3-384",
-        /// SHA3-512
-        Sha3_512 = "sha3-512",
-        /// xxHash
-        Xxhash = "xxhash",
-        /// Header fields only
-        Meta = "meta",
-        /// Pattern without header
-        Pattern = "pattern",
-        /// Pattern with header
-        PatternHdr = "pattern_hdr",
-        /// Write headers, check nothing
-        Null = "null",
-    }
-}
+pub use crate::value::VerifyMethod;
 
 choices! {
     /// Layout of the block headers to write.
@@ -56,6 +13,16 @@ choices! {
         Current = "current",
         /// 40 bytes, as in fio 3.33 and earlier
         First = "first",
+    }
+}
+
+impl VerifyHeaderFormat {
+    /// The layout itself.
+    pub fn format(self) -> HeaderFormat {
+        match self {
+            VerifyHeaderFormat::Current => HeaderFormat::Current,
+            VerifyHeaderFormat::First => HeaderFormat::First,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ use crate::outcome::{Message, Outcome, Reply};
 use crate::profiles;
 use crate::spec::{Eta, IdleProfile, Origin, Requirement, Trigger};
 use crate::value::{TimeUnit, parse_time};
+use fathom_verify::method::Method;
 
 /// Whether to go on with the next option; the outcome is all that the program does.
 type Effect = Result<(), Outcome>;
@@ -175,21 +176,25 @@ pub(super) fn inflate_log(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effe
     Err(Outcome::InflateLog(PathBuf::from(given.text())))
 }
 
-/// The functions that `--crctest` can measure.
-const CHECKSUM_FUNCTIONS: [&str; 17] = [
-    "md5", "crc64", "crc32", "crc32c", "crc16", "crc7", "sha1", "sha256", "sha512", "xxhash", "murmur3",
-    "jhash", "fnv", "sha3-224", "sha3-256", "sha3-384", "sha3-512",
-];
+/// Functions that `--crctest` measures besides the checksums of `verify`.
+const OTHER_HASHES: [&str; 3] = ["murmur3", "jhash", "fnv"];
+
+/// The functions that `--crctest` can measure, in fio's order: SHA-3 comes last.
+fn checksum_functions() -> Vec<&'static str> {
+    let checksums =
+        Method::ALL.iter().filter(|method| method.function().is_some()).map(|method| method.word());
+    let (sha3, older): (Vec<_>, Vec<_>) = checksums.partition(|word| word.starts_with("sha3-"));
+    [older, OTHER_HASHES.to_vec(), sha3].concat()
+}
 
 pub(super) fn time_checksums(_: &mut ProgramOptions, given: &mut Given<'_>) -> Effect {
-    let all = || CHECKSUM_FUNCTIONS.map(str::to_owned).to_vec();
-    let named = |list: &str| list.split(',').map(str::to_owned).collect();
-    let wanted: Vec<String> = given.value.map_or_else(all, named);
-    let Some(unknown) = wanted.iter().find(|name| !CHECKSUM_FUNCTIONS.contains(&name.as_str())) else {
-        return Err(Outcome::TimeChecksums(wanted));
+    let functions = checksum_functions();
+    let wanted: Vec<&str> = given.value.map_or_else(|| functions.clone(), |list| list.split(',').collect());
+    let Some(unknown) = wanted.iter().find(|name| !functions.contains(name)) else {
+        return Err(Outcome::TimeChecksums(wanted.into_iter().map(str::to_owned).collect()));
     };
     let mut messages = vec![Message::stderr(format!("fio: unknown hash `{unknown}`. Available:"))];
-    messages.extend(CHECKSUM_FUNCTIONS.map(Message::stdout));
+    messages.extend(functions.into_iter().map(Message::stdout));
     Err(Outcome::Exit(Reply { messages, exit: 1 }))
 }
 

@@ -2,10 +2,11 @@
 
 use super::Review;
 use crate::assign::Rejected;
-use crate::options::verification::{VerifyHeaderFormat, VerifyMethod};
+use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
 use crate::value::Rw;
 use fathom_stats::Direction;
+use fathom_verify::method::Method;
 
 /// Whether the job verifies at all.
 fn verifies(job: &JobSpec) -> bool {
@@ -22,13 +23,12 @@ pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     let has_pattern = job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
     if has_pattern && !verifies(job) {
         // A given pattern implies verification.
-        job.verification.verify = VerifyMethod::PatternHdr;
+        job.verification.verify = VerifyMethod::By(Method::PatternHeader);
     }
-    let needs = matches!(job.verification.verify, VerifyMethod::Pattern | VerifyMethod::PatternHdr);
-    if !needs || has_pattern {
-        return Ok(());
-    }
-    let word = if job.verification.verify == VerifyMethod::Pattern { "pattern" } else { "pattern_hdr" };
+    let word = match job.verification.verify {
+        VerifyMethod::By(method @ (Method::Pattern | Method::PatternHeader)) if !has_pattern => method.word(),
+        _ => return Ok(()),
+    };
     Err(review.refuse_in_our_words(
         &job.origin,
         format!(
@@ -43,7 +43,7 @@ pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     let Some(place) = &job.verification.verify_ledger else { return Ok(()) };
     let problem = match job.verification.verify {
         VerifyMethod::None => "needs verify=, for example verify=crc32c",
-        VerifyMethod::Pattern | VerifyMethod::Null => {
+        VerifyMethod::By(Method::Pattern | Method::Null) => {
             "needs a kind of verify with headers, for example verify=crc32c: without headers, all writes look the same"
         }
         _ if job.file.unlink_each_loop => "cannot be combined with unlink_each_loop, which deletes the data",
@@ -102,27 +102,10 @@ fn check_room(job: &JobSpec, interval: u64, review: &mut Review<'_>) -> Result<(
 
 /// Bytes of header and checksum.
 fn header_room(job: &JobSpec) -> u64 {
-    use VerifyMethod::*;
-    let header = match job.verification.verify_header_format {
-        VerifyHeaderFormat::Current => 48,
-        VerifyHeaderFormat::First => 40,
-    };
-    header
-        + match job.verification.verify {
-            None | Pattern | Null => return 0,
-            Meta | PatternHdr => 0,
-            Crc7 => 1,
-            Crc16 => 2,
-            Crc32 | Crc32c | Crc32cIntel | Xxhash => 4,
-            Crc64 => 8,
-            Md5 => 16,
-            Sha1 => 20,
-            Sha3_224 => 28,
-            Sha3_256 => 32,
-            Sha3_384 => 48,
-            Sha256 | Sha3_512 => 64,
-            Sha512 => 128,
-        }
+    match job.verification.verify {
+        VerifyMethod::By(method) => method.header_room(job.verification.verify_header_format.format()) as u64,
+        VerifyMethod::None => 0,
+    }
 }
 
 fn greatest_common_divisor(a: u64, b: u64) -> u64 {

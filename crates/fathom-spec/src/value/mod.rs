@@ -28,6 +28,7 @@ mod size;
 mod steady_state;
 mod sync_file_range;
 mod time;
+mod verify_method;
 
 use std::io;
 use std::path::Path;
@@ -68,6 +69,7 @@ pub use size::SizeSpec;
 pub use steady_state::{SteadyCriterion, SteadyState};
 pub use sync_file_range::SyncFileRange;
 pub use time::{TimeUnit, parse_time};
+pub use verify_method::VerifyMethod;
 
 pub(crate) use number::{parse_float, parse_whole};
 pub(crate) use per_direction::Element;
@@ -202,7 +204,7 @@ pub(crate) fn choice_lines(choices: &[crate::definition::Choice]) -> String {
     let mut lines = Vec::new();
     for (index, choice) in choices.iter().enumerate() {
         let label = if index == 0 { "valid values" } else { "" };
-        lines.push(format!("{label:>20}: {:<10} {}", choice.name, choice.help.trim()));
+        lines.push(format!("{label:>20}: {:<10} {}", choice.name, choice.help));
     }
     lines.join("\n")
 }

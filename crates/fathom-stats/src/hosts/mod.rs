@@ -6,20 +6,22 @@
 //!
 //! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows()`] sets them side by side.
 
-mod course;
+mod join;
 mod merged;
 mod overlap;
 mod parts;
+mod row;
 mod rows;
 pub mod stragglers;
 mod sums;
 #[cfg(test)]
 mod tests;
+mod timeline;
 
 pub use merged::{Merged, merge};
 pub use overlap::{Window, overlap};
-pub use rows::{HostDigest, HostFigures, HostPercentiles, HostRow, StartSkew, rows, start_skew};
-pub use stragglers::{Straggling, StragglingFigure};
+pub use row::{HostFigures, HostPercentiles, HostRow, Straggling, StragglingFigure};
+pub use rows::{HostDigest, StartSkew, rows, start_skew};
 
 use crate::per_direction::PerDirection;
 use crate::report::RunReport;
@@ -87,8 +89,10 @@ pub enum HostEnd {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReport {
     /// Before the run; `None` when it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ClockOffset>,
     /// After it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<ClockOffset>,
     /// How far its wall clock was moved against its monotonic clock during the run, ns.
     pub wall_clock_jump_ns: i64,

@@ -1,6 +1,6 @@
 //! What is short in a report, taken from the hosts when all are there.
 
-use super::sums::{Entry, join};
+use super::join::{Entry, join};
 use super::{HostEnd, HostResult};
 use crate::facts::RunFacts;
 use crate::limits::GroupLimits;

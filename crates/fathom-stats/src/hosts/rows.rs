@@ -1,6 +1,7 @@
 //! Each host's own figures in short, to be shown beside those of the others.
 
-use super::stragglers::{Straggling, mark};
+use super::row::{HostFigures, HostPercentiles, HostRow};
+use super::stragglers::mark;
 use super::{HostEnd, HostResult};
 use crate::Direction;
 use crate::histogram::Histogram;
@@ -9,17 +10,6 @@ use crate::per_direction::PerDirection;
 use crate::report::{JobReport, RunReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// A host's figures over all its jobs.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HostRow {
-    /// Read, write, trim.
-    pub directions: PerDirection<HostFigures>,
-    /// Errors: those that were tolerated, and one per entry of its jobs that failed.
-    pub errors: u64,
-    /// In what it is slower than the others.
-    pub straggling: Vec<Straggling>,
-}
 
 /// What is left of a host's report when its long parts are gone: its row, and what tells whether others had the same jobs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -36,32 +26,6 @@ impl HostDigest {
     pub(super) fn of(host: &HostResult) -> HostDigest {
         HostDigest { row: row(host), jobs: jobs(host) }
     }
-}
-
-/// One direction of a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HostFigures {
-    /// I/Os that ended.
-    pub total_ios: u64,
-    /// Bytes per second while it had jobs of this direction.
-    pub bytes_per_second: f64,
-    /// I/Os per second.
-    pub iops: f64,
-    /// Completion latencies (total ones where only these are kept); `None` where no histogram is kept.
-    pub percentiles: Option<HostPercentiles>,
-    /// The largest, ns; `None` without any.
-    pub max_ns: Option<u64>,
-}
-
-/// Percentiles of latencies, ns.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HostPercentiles {
-    /// Half took no longer.
-    pub p50_ns: u64,
-    /// 99 of 100 took no longer.
-    pub p99_ns: u64,
-    /// 999 of 1000 took no longer.
-    pub p99_9_ns: u64,
 }
 
 /// How far hosts started from the agreed instant, and how well that is known.

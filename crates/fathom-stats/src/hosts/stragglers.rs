@@ -1,10 +1,8 @@
 //! Which hosts are slower than the others.
 
-use super::rows::HostRow;
+use super::row::{HostRow, Straggling, StragglingFigure};
 use crate::Direction;
 use crate::inference::median::median;
-use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// Hosts that have to be compared; among fewer, the middle says little.
 pub const FEWEST_HOSTS: usize = 5;
@@ -16,54 +14,6 @@ pub const LEAST_SHARE: f64 = 0.05;
 pub const FEWEST_IOS: u64 = 1000;
 /// Turns a median absolute deviation into an estimate of the standard deviation of normal values: 1 / Φ⁻¹(3/4).
 const TO_DEVIATION: f64 = 1.4826;
-
-/// In what a host is slower.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Straggling {
-    /// Of these I/Os.
-    pub direction: Direction,
-    /// What is worse.
-    pub figure: StragglingFigure,
-    /// The host's: bytes per second, or ns.
-    pub value: f64,
-    /// The median of the hosts that had the same jobs.
-    pub median: f64,
-}
-
-/// What makes a straggler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum StragglingFigure {
-    /// Bandwidth, or I/Os per second where no data is moved.
-    Rate,
-    /// 99th percentile of the latencies.
-    P99,
-}
-
-impl StragglingFigure {
-    /// As JSON has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            StragglingFigure::Rate => "rate",
-            StragglingFigure::P99 => "p99",
-        }
-    }
-}
-
-impl fmt::Display for Straggling {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let direction = self.direction.word();
-        let share = self.value / self.median.max(f64::MIN_POSITIVE);
-        match self.figure {
-            StragglingFigure::Rate => {
-                write!(formatter, "{direction} rate {:.0}% below the median", 100.0 * (1.0 - share))
-            }
-            StragglingFigure::P99 if share < 2.0 => {
-                write!(formatter, "{direction} p99 {:.0}% above the median", 100.0 * (share - 1.0))
-            }
-            StragglingFigure::P99 => write!(formatter, "{direction} p99 {share:.1} times the median"),
-        }
-    }
-}
 
 /// Which way is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! What is long in a report, added up over hosts as they come: jobs, groups, timeline and interval.
 
-use super::{HostEnd, HostResult, course};
+use super::join::{Entry, join, join_with};
+use super::{HostEnd, HostResult, timeline};
 use crate::interval::{IntervalJob, IntervalReport};
 use crate::report::{GroupDirection, GroupReport, JobReport, RunReport, scale_per_second};
 use crate::timeline::Timeline;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 
 /// The sums over some hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ impl Sums {
         self.add_jobs(&report.jobs, &host.name);
         self.add_groups(&report.groups);
         if let Some(timeline) = &report.timeline {
-            course::add_host(&mut self.timeline, timeline, host.skew_ns());
+            timeline::add_host(&mut self.timeline, timeline, host.skew_ns());
         }
         // The last interval of a host that was lost lies before those of the others.
         if let (Some(interval), false) = (&report.interval, matches!(host.end, HostEnd::Lost { .. })) {
@@ -36,7 +36,7 @@ impl Sums {
         self.add_jobs(&other.jobs, "");
         self.add_groups(&other.groups);
         if let Some(timeline) = &other.timeline {
-            course::add_sum(&mut self.timeline, timeline);
+            timeline::add_sum(&mut self.timeline, timeline);
         }
         if let Some(interval) = &other.interval {
             self.add_interval(interval);
@@ -106,12 +106,6 @@ impl Sums {
     }
 }
 
-/// What stands in a list, once or several times under a name.
-pub(super) trait Entry: Clone {
-    /// Reporting group (0 where entries have none) and name.
-    fn key(&self) -> (u32, &str);
-}
-
 impl Entry for JobReport {
     fn key(&self) -> (u32, &str) {
         (self.group_id, &self.name)
@@ -128,44 +122,6 @@ impl Entry for GroupReport {
     fn key(&self) -> (u32, &str) {
         (self.group_id, "")
     }
-}
-
-/// Adds entries to those that stand for the same thing: the first of a key to the first of it, the second to the second.
-/// Others are new. The order is that of the groups, and of appearance in each.
-pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
-    join_with(own, theirs, merge, T::clone);
-}
-
-/// The same, with `take` for entries that are new.
-pub(super) fn join_with<T: Entry>(
-    own: &mut Vec<T>,
-    theirs: &[T],
-    merge: impl Fn(&mut T, &T),
-    take: impl Fn(&T) -> T,
-) {
-    for (entry, place) in theirs.iter().zip(places(own, theirs)) {
-        match place.and_then(|place| own.get_mut(place)) {
-            Some(own) => merge(own, entry),
-            None => own.push(take(entry)),
-        }
-    }
-    own.sort_by_key(|entry| entry.key().0);
-}
-
-/// Where in `own` the partner of each entry is.
-fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
-    let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
-    for (place, entry) in own.iter().enumerate() {
-        by_key.entry(entry.key()).or_default().push(place);
-    }
-    let mut taken: HashMap<(u32, &str), usize> = HashMap::new();
-    let mut places = Vec::with_capacity(theirs.len());
-    for entry in theirs {
-        let nth = taken.entry(entry.key()).or_default();
-        places.push(by_key.get(&entry.key()).and_then(|found| found.get(*nth)).copied());
-        *nth += 1;
-    }
-    places
 }
 
 /// The interval with one entry per job, in the order of the jobs. A host whose last interval does not count may have had the job.

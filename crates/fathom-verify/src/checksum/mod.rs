@@ -1,60 +1,24 @@
-//! Checksums over the data of an interval.
-//!
-//! All of them come from libraries; what is said here is which variant of each is meant, and in which order its bytes stand.
-//! The values are those that fio is seen to write, except for two: what it stores for SHA-2 is in `fio_fields`.
+//! Checksums over the data of an interval: how they are stored, and which stored ones are right.
 
 mod fio_fields;
 
 use crate::header::HeaderFormat;
 use crate::method::Method;
-use crc_fast::CrcAlgorithm;
-use sha2::Digest;
 
+pub use crate::sum::{Checksum, LONGEST};
 pub(crate) use fio_fields::is_weak;
 
-/// Longest checksum, in bytes.
-pub const LONGEST: usize = 64;
-
-/// A checksum: its bytes in the order in which they are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Checksum {
-    bytes: [u8; LONGEST],
-    length: usize,
-}
-
 impl Checksum {
-    fn of_bytes(value: &[u8]) -> Checksum {
-        let mut bytes = [0; LONGEST];
-        bytes[..value.len()].copy_from_slice(value);
-        Checksum { bytes, length: value.len() }
-    }
-
-    /// The bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
-    }
-
-    /// The same value with the bytes of each word of `word` bytes turned round.
-    fn with_turned_words(&self, word: usize) -> Checksum {
-        let mut turned = *self;
-        turned.bytes[..self.length].chunks_mut(word).for_each(<[u8]>::reverse);
-        turned
-    }
-
     /// True when `field` holds this checksum of this method. SHA-1 and SHA-2 are seen stored as numbers of the processor as well
     /// as in the order of their standard; either says that the data is right. What follows the checksum must be what fio puts there, as in
     /// `usual`, or the zeros of earlier versions of fathom: every byte of the field is checked.
     pub fn is_stored_as(&self, method: Method, field: &[u8], usual: &[u8]) -> bool {
-        let (stored, rest) = field.split_at(self.length.min(field.len()));
+        let (stored, rest) = field.split_at(self.bytes().len().min(field.len()));
         if rest.iter().any(|&byte| byte != 0) && usual.get(stored.len()..) != Some(rest) {
             return false;
         }
-        let word = match method {
-            Method::Sha1 | Method::Sha256 => 4,
-            Method::Sha512 => 8,
-            _ => return stored == self.bytes(),
-        };
-        stored == self.bytes() || stored == self.with_turned_words(word).bytes()
+        stored == self.bytes()
+            || turned_word(method).is_some_and(|word| stored == self.with_turned_words(word).bytes())
     }
 }
 
@@ -67,9 +31,18 @@ pub fn store(method: Method, format: HeaderFormat, data: &[u8], place: &mut [u8]
     }
 }
 
+/// The words whose bytes may be turned round, in bytes: SHA-1 and SHA-2 are calculated with them.
+fn turned_word(method: Method) -> Option<usize> {
+    match method {
+        Method::Sha1 | Method::Sha256 => Some(4),
+        Method::Sha512 => Some(8),
+        _ => None,
+    }
+}
+
 /// True for methods of which [`Checksum::is_stored_as`] knows more than one form.
 pub(crate) fn may_be_stored_otherwise(method: Method) -> bool {
-    matches!(method, Method::Sha1 | Method::Sha256 | Method::Sha512)
+    turned_word(method).is_some()
 }
 
 /// True when the place holds a SHA-2 digest and nothing else, as earlier versions of fathom stored it.
@@ -85,35 +58,8 @@ pub fn is_mere_digest(method: Method, format: HeaderFormat, place: &[u8]) -> boo
 
 /// The checksum of `data`; empty for methods without one.
 pub fn checksum(method: Method, data: &[u8]) -> Checksum {
-    match method {
-        Method::Meta | Method::PatternHeader | Method::Pattern | Method::Null => Checksum::of_bytes(&[]),
-        Method::Md5 => Checksum::of_bytes(&fast_md5::digest(data)),
-        Method::Crc64 => {
-            Checksum::of_bytes(&crc_fast::checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes())
-        }
-        // "cksum" without its last step.
-        Method::Crc32 => {
-            let cksum = crc_fast::checksum(CrcAlgorithm::Crc32Cksum, data) as u32;
-            Checksum::of_bytes(&(!cksum).to_le_bytes())
-        }
-        // The usual CRC-32C without its last step.
-        Method::Crc32c => Checksum::of_bytes(&(!crc32c::crc32c(data)).to_le_bytes()),
-        Method::Crc16 => {
-            Checksum::of_bytes(&(crc_fast::checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes())
-        }
-        Method::Crc7 => Checksum::of_bytes(&[CRC7.checksum(data)]),
-        Method::Xxhash => Checksum::of_bytes(&twox_hash::XxHash32::oneshot(1, data).to_le_bytes()),
-        Method::Sha1 => Checksum::of_bytes(&sha1::Sha1::digest(data)).with_turned_words(4),
-        Method::Sha256 => Checksum::of_bytes(&sha2::Sha256::digest(data)),
-        Method::Sha512 => Checksum::of_bytes(&sha2::Sha512::digest(data)),
-        Method::Sha3_224 => Checksum::of_bytes(&sha3::Sha3_224::digest(data)),
-        Method::Sha3_256 => Checksum::of_bytes(&sha3::Sha3_256::digest(data)),
-        Method::Sha3_384 => Checksum::of_bytes(&sha3::Sha3_384::digest(data)),
-        Method::Sha3_512 => Checksum::of_bytes(&sha3::Sha3_512::digest(data)),
-    }
+    method.function().map_or(Checksum::NONE, |function| function(data))
 }
-
-const CRC7: crc::Crc<u8, crc::Table<16>> = crc::Crc::<u8, crc::Table<16>>::new(&crc::CRC_7_MMC);
 
 #[cfg(test)]
 mod tests {

@@ -1,9 +1,9 @@
 //! Judges places: which sectors break a promise, and what is there instead.
 
 use super::account::Account;
-use super::check::{BrokenPromise, FileToCheck, FoundWrite, Outcome, PromisedWrite, ReadError};
 use super::contents::Contents;
 use super::evidence;
+use super::outcome::{BrokenPromise, FileToCheck, FoundWrite, Outcome, PromisedWrite, ReadError};
 use super::promises::{Claim, Place};
 use super::record::Issued;
 use crate::header::Header;

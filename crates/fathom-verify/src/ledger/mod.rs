@@ -18,10 +18,12 @@ pub mod check;
 mod contents;
 mod evidence;
 mod judge;
+pub mod outcome;
 pub mod promises;
 pub mod record;
 
 pub use account::Account;
-pub use check::{BrokenPromise, CheckError, FileToCheck, Outcome, ReadError, check};
+pub use check::check;
+pub use outcome::{BrokenPromise, CheckError, FileToCheck, Outcome, ReadError};
 pub use promises::{After, Promise, PromisedBy};
 pub use record::{Issued, Record, Start, SyncKind};

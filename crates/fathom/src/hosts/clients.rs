@@ -6,9 +6,9 @@ use crate::exit;
 use crate::metrics;
 use crate::output::Output;
 use fathom_hosts::controller::{self, Audience};
-use fathom_hosts::here::COMPATIBLE_VERSION;
 use fathom_hosts::links::tcp::Address;
 use fathom_hosts::protocol::Hello;
+use fathom_local::here::COMPATIBLE_VERSION;
 use fathom_report::clients::{self, Client};
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 /// A server as it was asked for.
 #[derive(Clone, Debug, PartialEq)]
-struct Target {
+struct AskedServer {
     /// As the user wrote it, without its port.
     host_name: String,
     address: Address,
@@ -33,7 +33,7 @@ struct Target {
     remote: Vec<PathBuf>,
 }
 
-impl Target {
+impl AskedServer {
     fn port(&self) -> u16 {
         match self.address {
             Address::Network { port, .. } => port,
@@ -47,7 +47,7 @@ impl Target {
 pub(crate) struct AskedClients {
     /// What holds for all servers.
     words: Vec<String>,
-    targets: Vec<Target>,
+    targets: Vec<AskedServer>,
 }
 
 /// Runs the jobs of a command line on servers. `None` if it names none.
@@ -142,7 +142,7 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
 }
 
 /// The servers of one `--client`: one, or those in a file, a line each.
-fn targets(text: &str) -> Result<Vec<Target>, String> {
+fn targets(text: &str) -> Result<Vec<AskedServer>, String> {
     let target = |text: &str| {
         let address = server::address(text)
             .map_err(|problem| format!("fio: failed adding client {text}\nfathom: {problem}"))?;
@@ -156,7 +156,7 @@ fn targets(text: &str) -> Result<Vec<Target>, String> {
             Address::Network { host, .. } => host.clone(),
             Address::Unix(path) => path.display().to_string(),
         };
-        Ok(Target { host_name, address, files: Vec::new(), remote: Vec::new() })
+        Ok(AskedServer { host_name, address, files: Vec::new(), remote: Vec::new() })
     };
     if !Path::new(text).is_file() {
         return Ok(vec![target(text)?]);
@@ -164,7 +164,7 @@ fn targets(text: &str) -> Result<Vec<Target>, String> {
     let list =
         std::fs::read_to_string(text).map_err(|error| format!("fathom: option --client={text}: {error}"))?;
     let lines = list.lines().map(str::trim).filter(|line| !line.is_empty());
-    let targets: Vec<Target> = lines.map(target).collect::<Result<_, String>>()?;
+    let targets: Vec<AskedServer> = lines.map(target).collect::<Result<_, String>>()?;
     match targets.is_empty() {
         true => Err(format!("fathom: option --client={text}: there is no host in this file")),
         false => Ok(targets),
@@ -173,7 +173,7 @@ fn targets(text: &str) -> Result<Vec<Target>, String> {
 
 /// Servers and what each is to read.
 struct Servers {
-    targets: Vec<Target>,
+    targets: Vec<AskedServer>,
     list: HostList,
     invocations: Vec<Invocation>,
 }
@@ -254,7 +254,7 @@ impl Servers {
 }
 
 /// What servers are called: as the user wrote them, with their ports where that is not enough.
-fn names(targets: &[Target]) -> impl Iterator<Item = String> + '_ {
+fn names(targets: &[AskedServer]) -> impl Iterator<Item = String> + '_ {
     targets.iter().map(|target| {
         let is_alone = targets.iter().filter(|other| other.host_name == target.host_name).count() == 1;
         let name = target.host_name.trim_start_matches('/').replace('/', "_");
@@ -301,7 +301,7 @@ impl Forms {
 struct ClientConsole {
     output: Output,
     forms: Forms,
-    targets: Vec<Target>,
+    targets: Vec<AskedServer>,
     list: HostList,
     /// Servers in the order in which they ended, and what they have done.
     over: Vec<(usize, Box<RunReport>)>,
@@ -345,11 +345,19 @@ impl ClientConsole {
         if self.forms.normal {
             last.extend(clients::normal_total(&clients));
         }
+        let mut is_unwritten = false;
         if self.forms.json {
-            last.push(clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins));
+            match clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins) {
+                Ok(text) => last.push(text),
+                Err(error) => {
+                    self.output
+                        .error_line(&format!("fathom: the JSON of the servers cannot be written: {error}"));
+                    is_unwritten = true;
+                }
+            }
         }
         last.iter().for_each(|text| self.output.bytes(text.as_bytes()));
-        let is_incomplete = self.output.tell_lost() || outcome.lost_logs;
+        let is_incomplete = self.output.tell_lost() || outcome.lost_logs || is_unwritten;
         match outcome.failed_jobs > 0 || is_incomplete {
             true => ExitCode::from(exit::SETUP_FAILED),
             // Also after a signal: whoever stops servers so has what he wanted.

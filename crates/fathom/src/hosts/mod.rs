@@ -6,26 +6,21 @@ pub(crate) mod keys;
 pub(crate) mod server;
 mod ways;
 
-use crate::exit;
-use crate::output::Output;
-use crate::run::{self, Where};
 use fathom_hosts::controller::{self, Audience, Seat, Settings, USUAL_TIMEOUT};
 use fathom_hosts::planning::check_hosts_of_jobs;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::Outcome;
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource, Recording};
 use fathom_spec::{ProgramOptions, RunSpec, Source, Trigger};
-use fathom_sys::clock::Calibration;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 /// Hosts that a command line asks for, and everything that they are to read.
 pub(crate) struct Hosts {
     /// Those that will join have no names yet.
     list: HostList,
-    invocation: Invocation,
+    pub(crate) invocation: Invocation,
 }
 
 /// The hosts that a command line asks for. They have to be known before it is read, because job files may ask for them.
@@ -105,29 +100,17 @@ fn read(asked: &AskedHosts) -> Result<HostList, String> {
     Ok(hosts)
 }
 
-/// Reads a command line for the hosts of these lists and does what it asks for.
-pub(crate) fn start(
+/// Reads a command line for the hosts of these lists, and writes down what they are to read. The error is a line for the user.
+pub(crate) fn parse(
     asked: &AskedHosts,
     program_name: &str,
     words: &[String],
     source: &dyn Source,
-    calibration: Calibration,
-) -> ExitCode {
-    let list = match read(asked) {
-        Ok(list) => list,
-        Err(line) => {
-            Output::terminal().error_line(&line);
-            return ExitCode::from(exit::SETUP_FAILED);
-        }
-    };
+) -> Result<(fathom_spec::Outcome, Hosts), String> {
+    let list = read(asked)?;
     let recording = Recording::new(source, place(&list, 0), program_name, words);
-    match fathom_spec::parse(program_name, words, &recording) {
-        fathom_spec::Outcome::Run(spec) => {
-            let hosts = Hosts { list, invocation: recording.finish() };
-            run::run(&spec, Where::Hosts(&hosts, source))
-        }
-        other => crate::without_run(other, program_name, calibration),
-    }
+    let outcome = fathom_spec::parse(program_name, words, &recording);
+    Ok((outcome, Hosts { list, invocation: recording.finish() }))
 }
 
 /// Options that a command passes on to its runs.
@@ -195,18 +178,6 @@ pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, String> {
 /// The place of the first host, for what is to be known of all.
 pub(crate) fn first_place(asked: &AskedHosts) -> Result<HostPlace, String> {
     read(asked).map(|list| place(&list, 0))
-}
-
-/// Reads a command line for hosts, and writes down what they are to read.
-pub(crate) fn read_for(
-    asked: &AskedHosts,
-    program_name: &str,
-    words: &[String],
-    source: &dyn Source,
-) -> Result<(fathom_spec::Outcome, Invocation), String> {
-    let recording = Recording::new(source, first_place(asked)?, program_name, words);
-    let outcome = fathom_spec::parse(program_name, words, &recording);
-    Ok((outcome, recording.finish()))
 }
 
 /// Runs jobs of a command on its hosts.

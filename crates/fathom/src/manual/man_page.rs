@@ -121,7 +121,7 @@ fn job_option(page: &mut String, option: &OptionDef) {
     }
     if !option.choices.is_empty() {
         let choices: Vec<String> =
-            option.choices.iter().map(|choice| format!("{} ({})", choice.name, choice.help.trim())).collect();
+            option.choices.iter().map(|choice| format!("{} ({})", choice.name, choice.help)).collect();
         let _ = write!(text, " Values: {}.", choices.join(", "));
     }
     if let Some(default) = option.default.filter(|default| !default.is_empty()) {

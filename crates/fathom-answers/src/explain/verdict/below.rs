@@ -6,8 +6,8 @@ use crate::figures;
 use fathom_spec::engines::EngineDef;
 
 pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let sync = &evidence.job.sync;
-    let waited_ms = sync.count() as f64 * sync.latency.mean_ns / 1e6;
+    let (syncs, mean_ns) = (evidence.job.syncs() as f64, evidence.job.sync_latency().mean_ns);
+    let waited_ms = syncs * mean_ns / 1e6;
     let share = 100.0 * waited_ms / (evidence.job.runtime_ms.max(1) as f64);
     if share < 50.0 {
         return synchronous_writes(evidence);
@@ -16,8 +16,8 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
         Bottleneck::Syncs,
         vec![format!(
             "{} syncs took {} each on average: {} of the run time.",
-            figures::count(sync.count() as f64),
-            figures::duration(sync.latency.mean_ns),
+            figures::count(syncs),
+            figures::duration(mean_ns),
             figures::percent(share.min(100.0))
         )],
     )

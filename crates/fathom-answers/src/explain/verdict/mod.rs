@@ -211,7 +211,7 @@ fn main_direction<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a fathom_resu
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {
-        reasons.push(match evidence.job.sync.count() {
+        reasons.push(match evidence.job.syncs() {
             0 => "The job did no I/O.".to_owned(),
             syncs => format!("The job did only syncs: {}.", figures::count(syncs as f64)),
         });

@@ -5,6 +5,7 @@ use super::{Bottleneck, PROCESSOR_FULL, Verdict, depth, main_direction, verdict}
 use crate::evidence::Evidence;
 use crate::evidence::mounts::{Mount, Passage};
 use crate::figures;
+use fathom_stats::Direction;
 
 /// Below this share of the I/Os with a context switch, most of them did not wait for anything.
 const WAITED: f64 = 0.5;
@@ -150,7 +151,7 @@ fn unknown_caches(
 
 /// `At most 205 of its 16384 reads can have waited (ctx)`, if that is few of them. Whoever waits gives the CPU to others.
 fn few_waits(evidence: &Evidence<'_>) -> Option<String> {
-    let (ios, switches) = (evidence.job.read.total_ios, evidence.job.context_switches);
+    let (ios, switches) = (evidence.job.total_ios(Direction::Read), evidence.job.context_switches);
     // A worker that was lost has not told.
     let is_few = switches > 0 && evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
     is_few.then(|| format!("At most {switches} of its {ios} reads can have waited (ctx)"))

@@ -62,10 +62,12 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// `latency_target` finds the depth that keeps to it.
 pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let target =
-        evidence.run.option(evidence.job, "latency_target").filter(|_| evidence.job.latency_target > 0)?;
+    let target = evidence
+        .run
+        .option(evidence.job, "latency_target")
+        .filter(|_| evidence.job.latency_target > Some(0))?;
     let (asked, reached) = (evidence.depth_asked(), evidence.depth_reached()?);
-    let found = evidence.job.latency_depth;
+    let found = evidence.job.latency_depth?;
     if found as f64 * evidence.clones() >= asked {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What the kernel counts for the block devices below the files, from sysfs: reading it never touches the device.
 
-use super::stack;
+use super::stack::{self, disk_of};
 use crate::mounts::mounts;
 use fathom_stats::facts::DeviceFacts;
 use fathom_stats::live::LiveDisk;
@@ -100,16 +100,6 @@ impl DiskWatch {
 pub(super) fn directory_of(device: u64) -> Option<PathBuf> {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     disk_of(Path::new(&link))
-}
-
-/// The sysfs directory that a link of sysfs leads to; for a partition, that of its disk.
-pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
-    let directory = fs::canonicalize(link).ok()?;
-    if directory.join("partition").exists() {
-        directory.parent().map(Path::to_path_buf)
-    } else {
-        Some(directory)
-    }
 }
 
 impl Disk {

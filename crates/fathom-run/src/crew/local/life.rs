@@ -56,7 +56,7 @@ fn devices_below(block: &WorkerBlock) -> Vec<PathBuf> {
         // A file system over several devices has a number of its own; its mount names one of them.
         let own = disks::directory_of(number).or_else(|| {
             let name = mount_of_device(&mounts, number)?.report.source.strip_prefix("/dev/")?.to_owned();
-            disks::disk_of(&PathBuf::from("/sys/class/block").join(name))
+            stack::disk_of(&PathBuf::from("/sys/class/block").join(name))
         });
         let Some(own) = own else { continue };
         let below =

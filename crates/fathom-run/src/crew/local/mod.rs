@@ -20,14 +20,13 @@ use super::{
     Crew, Event, Figures, InFlight, LatencyKind, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
 use crate::cgroup::Groups;
-use crate::entry::EngineEntry;
 use crate::exhausted;
 use crate::idleness::IdleProcess;
 use crate::message::{self, MessageReceiver, MessageSender};
 use crate::mounts::MountWatch;
 use crate::plan::Plan;
 use crate::region::Region;
-use crate::worker::WorkerContext;
+use crate::worker::{EngineEntry, WorkerContext};
 use disks::DiskWatch;
 use facts::FactWatch;
 use fathom_stats::Direction;

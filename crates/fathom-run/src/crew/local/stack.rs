@@ -1,11 +1,20 @@
 //! What a block device stands on: members of md and dm devices, disks of partitions, what holds the file of a loop device.
 //! From sysfs and the list of mounts alone, which never touches a device.
 
-use super::disks::disk_of;
 use crate::mounts::{Mount, mount_of};
 use fathom_stats::host::LoopFileReport;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The sysfs directory that a link of sysfs leads to; for a partition, that of its disk.
+pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
+    let directory = fs::canonicalize(link).ok()?;
+    if directory.join("partition").exists() {
+        directory.parent().map(Path::to_path_buf)
+    } else {
+        Some(directory)
+    }
+}
 
 /// Kernel names of all devices below the one that this directory of sysfs describes, each once.
 pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {

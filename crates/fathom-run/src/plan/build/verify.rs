@@ -9,10 +9,8 @@ use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
 use crate::plan::model::{Plan, WorkerPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::io_uring::VerifyCommand;
-use fathom_spec::options::verification::{VerifyHeaderFormat, VerifyMethod, VerifyPolicy};
+use fathom_spec::options::verification::{VerifyMethod, VerifyPolicy};
 use fathom_spec::value::{LedgerPlace, SizeSpec};
-use fathom_verify::header::HeaderFormat;
-use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -26,7 +24,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let (job, targets, thread_number) = (subject.job, &subject.targets, subject.place.thread_number);
     let Subject { passes_end_by_size, goes_again_through_holes, .. } = *subject;
     let options = &job.verification;
-    let Some(method) = method_of(options.verify) else { return Ok(None) };
+    let VerifyMethod::By(method) = options.verify else { return Ok(None) };
     let writes = targets.directions.writes();
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(assembled);
@@ -35,10 +33,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, S
     let checks_in_place = only_checks && targets.follows_zones;
     let rule = Rule {
         method,
-        format: match options.verify_header_format {
-            VerifyHeaderFormat::Current => HeaderFormat::Current,
-            VerifyHeaderFormat::First => HeaderFormat::First,
-        },
+        format: options.verify_header_format.format(),
         interval: options.verify_interval,
         header_offset: options.verify_offset.unwrap_or(0),
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
@@ -252,28 +247,4 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) ->
         || targets.stride.is_some()
         || rewrites_zones
         || job.time.time_based && !(passes_end_by_size && targets.random)
-}
-
-fn method_of(option: VerifyMethod) -> Option<Method> {
-    Some(match option {
-        VerifyMethod::None => return None,
-        VerifyMethod::Md5 => Method::Md5,
-        VerifyMethod::Crc64 => Method::Crc64,
-        VerifyMethod::Crc32 => Method::Crc32,
-        VerifyMethod::Crc32cIntel | VerifyMethod::Crc32c => Method::Crc32c,
-        VerifyMethod::Crc16 => Method::Crc16,
-        VerifyMethod::Crc7 => Method::Crc7,
-        VerifyMethod::Sha1 => Method::Sha1,
-        VerifyMethod::Sha256 => Method::Sha256,
-        VerifyMethod::Sha512 => Method::Sha512,
-        VerifyMethod::Sha3_224 => Method::Sha3_224,
-        VerifyMethod::Sha3_256 => Method::Sha3_256,
-        VerifyMethod::Sha3_384 => Method::Sha3_384,
-        VerifyMethod::Sha3_512 => Method::Sha3_512,
-        VerifyMethod::Xxhash => Method::Xxhash,
-        VerifyMethod::Meta => Method::Meta,
-        VerifyMethod::Pattern => Method::Pattern,
-        VerifyMethod::PatternHdr => Method::PatternHeader,
-        VerifyMethod::Null => Method::Null,
-    })
 }

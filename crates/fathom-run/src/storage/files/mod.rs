@@ -12,8 +12,7 @@ mod tree;
 pub use in_use::{disk_at, use_of, uses_of};
 pub use namespace::{Namespace, Place};
 
-use super::{Handle, ReadBack, Storage};
-use crate::engine::OpenFile;
+use super::{Handle, OpenFile, ReadBack, Storage};
 use crate::files::filling::Filling;
 use crate::files::{FileEntry, FileError, FileKind, names};
 use crate::plan::WorkerPlan;

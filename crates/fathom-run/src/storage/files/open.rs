@@ -1,10 +1,10 @@
 //! Opens files and devices for the run, and what is done to them once they are open.
 
 use super::layout;
-use crate::engine::OpenFile;
 use crate::files::{FileEntry, FileError, FileKind};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{Advice, OpenPlan};
+use crate::storage::OpenFile;
 use fathom_spec::options::io_type::SyncMode;
 use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};

@@ -5,7 +5,7 @@ use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::Target;
 use crate::unit::Unit;
 use crate::worker::WorkerContext;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 

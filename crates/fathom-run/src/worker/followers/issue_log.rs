@@ -3,7 +3,7 @@
 use crate::files::open::OpenFiles;
 use crate::logs::{Event, Ring};
 use crate::worker::WorkerContext;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use crate::worker::followers::logging::RecordQueue;
 use fathom_logs::IoRecord;
 use fathom_sys::clock::{Clock, Moment};

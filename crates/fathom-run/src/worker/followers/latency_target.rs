@@ -7,7 +7,7 @@
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
 use crate::worker::Worker;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use std::sync::atomic::Ordering::Relaxed;
 
 /// With `latency_run`: after so many windows at one depth, a larger one is tried again.

@@ -4,7 +4,7 @@ use crate::logs::{LogRegion, Ring};
 use crate::region::WorkerBlock;
 use crate::unit::Unit;
 use crate::worker::WorkerContext;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use fathom_logs::ring::{Producer, RingHeader};
 use fathom_logs::{IoRecord, LogKind};
 use fathom_stats::Direction;

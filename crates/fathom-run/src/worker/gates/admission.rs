@@ -6,7 +6,7 @@ use crate::storage::Handle;
 use crate::storage::files::locks::{Attempt, FileLocks};
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use crate::worker::gates::overlap::OverlapRule;
 use crate::worker::places::Place;
 use crate::worker::{Next, Worker, WorkerContext};

@@ -2,7 +2,7 @@
 
 use crate::region::{Region, Stage, WorkerBlock};
 use crate::worker::WorkerContext;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use fathom_stats::samples::bump;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;

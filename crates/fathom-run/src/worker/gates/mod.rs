@@ -8,7 +8,7 @@ pub(super) mod pace;
 pub(super) mod schedule;
 pub(super) mod zones;
 
-use super::issue::Next;
+use super::next::Next;
 use crate::targets::{Target, Targets};
 use fathom_stats::Direction;
 

@@ -7,7 +7,7 @@ use crate::worker::WorkerContext;
 use crate::worker::gates::Gate;
 use crate::worker::gates::pace::SPIN_NS;
 use crate::worker::gates::schedule::Schedule;
-use crate::worker::issue::Next;
+use crate::worker::next::Next;
 use fathom_stats::arrivals::ArrivalSamples;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, Moment};

@@ -8,7 +8,7 @@ use crate::storage::Storage;
 use crate::storage::files::disk_at;
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use crate::worker::{GivenUp, Next, Worker, WorkerContext};
 use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
 use crate::zones::geometry::Geometry;

@@ -6,7 +6,7 @@ use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::complete::After;
-use crate::worker::issue::Next;
+use crate::worker::next::Next;
 use crate::worker::{Loop, Worker};
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_sys::Errno;

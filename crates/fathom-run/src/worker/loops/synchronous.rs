@@ -4,7 +4,7 @@ use crate::engine::{Io, Queued};
 use crate::invariant::{Invariant, broken};
 use crate::targets::Target;
 use crate::worker::complete::After;
-use crate::worker::issue::Next;
+use crate::worker::next::Next;
 use crate::worker::{Loop, Worker, files, setup};
 use fathom_stats::samples::{batch_bucket, bump};
 

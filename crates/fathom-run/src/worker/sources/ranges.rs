@@ -3,7 +3,7 @@
 use crate::plan::WorkerPlan;
 use crate::targets::Target;
 use crate::worker::Worker;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use fathom_stats::Direction;
 
 /// The ranges of the trim drawn last.

@@ -3,7 +3,7 @@
 use crate::plan::model::syncs::SyncPlan;
 use crate::targets::Target;
 use crate::unit::Operation;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use fathom_stats::Direction;
 
 /// The rules of a job, and how many writes have gone by since each sync.

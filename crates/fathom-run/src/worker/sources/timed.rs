@@ -2,9 +2,9 @@
 
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::features::{Feature, Needs};
+use crate::worker::feature::{Feature, Needs};
 use crate::worker::gates::open_loop::OpenLoop;
-use crate::worker::issue::Next;
+use crate::worker::next::Next;
 use crate::worker::sources::replay::Replay;
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;

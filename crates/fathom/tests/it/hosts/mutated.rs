@@ -3,7 +3,7 @@
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
-use fathom_hosts::frames::{self, Frame, Kind, Outgoing, Splitter};
+use fathom_hosts::frames::{self, Frame, FrameKind, Outgoing, Splitter};
 use fathom_hosts::protocol::{Done, FromAgent, Hello, Pong, ToAgent, greeting};
 use fathom_run::message::Message;
 use std::io::{Read, Write};
@@ -25,7 +25,7 @@ struct Piece {
 
 impl Piece {
     fn word(&self) -> Option<FromAgent> {
-        (self.frame.kind == Kind::Word).then(|| frames::read(&self.frame.body).expect("a word"))
+        (self.frame.kind == FrameKind::Word).then(|| frames::read(&self.frame.body).expect("a word"))
     }
 
     fn is(&self, word: fn(&FromAgent) -> bool) -> bool {
@@ -73,7 +73,7 @@ fn recorded(directory: &Path) -> Vec<Piece> {
     }
     pieces.retain(|piece| {
         !piece.is(|word| matches!(word, FromAgent::Pong(_) | FromAgent::Tick(..)))
-            && piece.frame.kind != Kind::Snapshot
+            && piece.frame.kind != FrameKind::Snapshot
     });
     pieces
 }
@@ -92,21 +92,21 @@ struct Script {
 #[derive(Clone)]
 enum Sent {
     /// A frame with the number and the checksum that belong to it.
-    Frame(Kind, Vec<u8>),
+    Frame(FrameKind, Vec<u8>),
     /// A frame whose bytes are changed once they are there.
-    Changed(Kind, Vec<u8>, Change),
+    Changed(FrameKind, Vec<u8>, Change),
     /// A frame that is left out after it was counted.
-    Lost(Kind, Vec<u8>),
+    Lost(FrameKind, Vec<u8>),
     /// A frame that comes twice.
-    Twice(Kind, Vec<u8>),
+    Twice(FrameKind, Vec<u8>),
     /// Nothing more.
     End,
 }
 
 /// Appends a frame with this body: its fields are those of a value that was read.
-fn append(outgoing: &mut Outgoing, kind: Kind, body: &[u8]) {
+fn append(outgoing: &mut Outgoing, kind: FrameKind, body: &[u8]) {
     match kind {
-        Kind::Word => outgoing.append(kind, &frames::read::<FromAgent>(body).expect("a word")),
+        FrameKind::Word => outgoing.append(kind, &frames::read::<FromAgent>(body).expect("a word")),
         _ => outgoing.append(kind, &frames::read::<fathom_stats::report::RunReport>(body).expect("a report")),
     }
     .expect("can be written");
@@ -144,7 +144,7 @@ impl Script {
                     ToAgent::Go { .. } => send(&mut socket, &mut outgoing, &self.started),
                     ToAgent::Ping(sent_ns) => {
                         let pong = Pong { sent_ns, received_ns: now, answered_ns: now, wall_ns: 0 };
-                        outgoing.append(Kind::Word, &FromAgent::Pong(pong)).expect("can be written");
+                        outgoing.append(FrameKind::Word, &FromAgent::Pong(pong)).expect("can be written");
                         send(&mut socket, &mut outgoing, &[])
                     }
                     _ => true,
@@ -223,7 +223,7 @@ const CHANGES: &[(&str, Change)] = &[
 ];
 
 /// The same script with one thing that is sent in another way.
-fn changed(script: &Script, at: usize, change: impl Fn(Kind, Vec<u8>) -> Vec<Sent>) -> Script {
+fn changed(script: &Script, at: usize, change: impl Fn(FrameKind, Vec<u8>) -> Vec<Sent>) -> Script {
     let mut script = script.clone();
     let lists = [&mut script.first, &mut script.prepared, &mut script.started];
     let mut number = 0;
@@ -243,7 +243,7 @@ fn changed(script: &Script, at: usize, change: impl Fn(Kind, Vec<u8>) -> Vec<Sen
 fn word(word: &FromAgent) -> Sent {
     let mut body = Vec::new();
     frames::write(&mut body, word).expect("can be written");
-    Sent::Frame(Kind::Word, body)
+    Sent::Frame(FrameKind::Word, body)
 }
 
 /// Everything that changes bytes on their way.
@@ -280,7 +280,7 @@ fn lies(script: &Script) -> Vec<(String, Script)> {
     let result = script
         .started
         .iter()
-        .find(|sent| matches!(sent, Sent::Frame(Kind::Result, _)))
+        .find(|sent| matches!(sent, Sent::Frame(FrameKind::Result, _)))
         .expect("it ends")
         .clone();
     let done = |done: Done| word(&FromAgent::Done(done));
@@ -376,7 +376,7 @@ fn a_changed_stream_is_no_result() {
     fathom_only!();
     let directory = scratch();
     let pieces = recorded(directory.path());
-    assert!(pieces.iter().any(|piece| piece.frame.kind == Kind::Result), "a run was recorded");
+    assert!(pieces.iter().any(|piece| piece.frame.kind == FrameKind::Result), "a run was recorded");
     assert!(pieces.iter().all(|piece| piece.bytes.len() == HEADER + piece.frame.body.len()));
     let script = Script::of(&pieces);
     assert_eq!(all(directory.path(), &[("as it was".to_owned(), script.clone())], true), [""; 0]);

@@ -50,3 +50,10 @@ pub(crate) fn file_of(directory: &std::path::Path, name: &str, bytes: u64) -> st
     std::fs::write(&path, vec![FILLING; bytes as usize]).expect("a file can be written");
     path
 }
+
+/// Tasks that ran or waited in the last minute, on average, per processor.
+pub(crate) fn tasks_per_processor() -> f64 {
+    let text = std::fs::read_to_string("/proc/loadavg").expect("Linux tells its load");
+    let load: f64 = text.split(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+    load / std::thread::available_parallelism().map_or(1, usize::from) as f64
+}

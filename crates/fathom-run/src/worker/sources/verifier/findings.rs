@@ -3,10 +3,10 @@
 use super::threads::Task;
 use super::{StartOfPass, Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
-use crate::engine::OpenFile;
 use crate::message::Message;
 use crate::plan::model::verify::VerifyPlan;
 use crate::region::WorkerBlock;
+use crate::storage::OpenFile;
 use crate::verify::history::{History, Record, State};
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;

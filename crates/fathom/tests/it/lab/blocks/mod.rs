@@ -85,10 +85,14 @@ fn no_latency_is_shorter_than_the_device_takes() {
             let job = json::job(&document, "job");
             ["read", "write"].map(|direction| json::integer(job, &format!("{direction}/lat_ns/min")))
         };
-        // Its timers may go off a tick early, and several where the machine gets no time: not three times in a row.
-        let mut tries = std::iter::repeat_with(shortest).take(3);
-        let is_true = tries.any(|[read, write]| read >= 6_000_000 && write >= 16_000_000);
-        assert!(is_true, "{engine}: {:?}", shortest());
+        // Its timers may go off a tick early, and several where the machine gets no time: not every time.
+        let mut tried = Vec::new();
+        let is_true = (0..8).any(|_| {
+            let [read, write] = shortest();
+            tried.push([read, write]);
+            read >= 6_000_000 && write >= 16_000_000
+        });
+        assert!(is_true, "{engine}: {tried:?}");
     }
 }
 

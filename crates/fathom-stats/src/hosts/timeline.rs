@@ -5,7 +5,7 @@
 //! longest interval of a host, or longer if there would be too many. One length is a multiple of the other, as a rule, so it does not
 //! matter which hosts are added first.
 
-use super::sums::{Entry, join_with};
+use super::join::{Entry, join_with};
 use crate::per_direction::PerDirection;
 use crate::timeline::{MOST_POINTS, Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 

@@ -1,8 +1,8 @@
 //! An engine in a list of engines: what it can do, and the ways to run it without knowing its type.
 
-use crate::engine::{Engine, EngineType, Setup, SetupError};
+use super::WorkerContext;
+use crate::engine::{EngineType, Open};
 use crate::storage::StorageOf;
-use crate::worker::{self, WorkerContext};
 use fathom_spec::engines::EngineDef;
 
 /// One engine.
@@ -15,20 +15,20 @@ pub struct EngineEntry {
     /// What holds the data of such a job.
     pub storage: StorageOf,
     /// Sets it up by itself, for engines that stand in for others.
-    pub open: fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>,
+    pub open: Open,
 }
 
 impl EngineEntry {
     /// The entry of an engine whose I/Os can take less than a microsecond: its run loop is compiled separately, without indirect calls.
     pub const fn direct<E: EngineType + 'static>() -> Self {
-        EngineEntry { run: worker::run::<E>, ..Self::indirect::<E>() }
+        EngineEntry { run: super::run::<E>, ..Self::indirect::<E>() }
     }
 
     /// The entry of any other engine: all of them share one run loop, which calls them through a pointer.
     pub const fn indirect<E: EngineType + 'static>() -> Self {
         EngineEntry {
             definition: E::DEFINITION,
-            run: worker::run_indirectly::<E>,
+            run: super::run_indirectly::<E>,
             storage: E::storage,
             open: |setup| Ok(Box::new(E::new(setup)?)),
         }

@@ -1,0 +1,186 @@
+//! What a run was checked for: verification, replays, slices of slow reads, and the verdict.
+
+use crate::{lenient, written};
+use fathom_stats::verdict::{Finding, Severity, VerdictReport};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What verification of a job came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Verification {
+    /// Name of the job.
+    pub jobname: String,
+    /// Reads that were checked.
+    pub checked_reads: u64,
+    /// Bytes of them.
+    pub checked_bytes: u64,
+    /// Blocks that were wrong.
+    pub wrong_blocks: u64,
+    /// The same by what was wrong with them.
+    pub miscompares: BTreeMap<String, u64>,
+    /// Files that list them.
+    pub listed_in: Vec<String>,
+    /// Blocks that were to be checked and were not; `None` where a clone ended before it could tell, and in old results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unchecked_blocks: Option<u64>,
+    /// Checked bytes that the machine had in memory when they were read, at most; `None` in old results.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_memory_bytes: Option<u64>,
+    /// Checked bytes of which the system does not say whether they came from memory.
+    pub unknown_source_bytes: u64,
+    /// The job did not let the cache be dropped.
+    pub keeps_cache: bool,
+    /// Other workers may have written the same blocks.
+    pub shares_blocks: bool,
+    /// Nothing told it which run wrote the data.
+    pub takes_any_run: bool,
+}
+
+/// How a job replayed its log.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReplayResult {
+    /// Name of the job.
+    pub jobname: String,
+    /// The logs.
+    pub logs: Vec<String>,
+    /// Their entries.
+    pub entries: u64,
+    /// Issue time minus due time.
+    #[serde(rename = "lateness_ns")]
+    pub lateness: LatenessResult,
+}
+
+/// A latency that begins with the count.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LatenessResult {
+    /// Number of values.
+    #[serde(rename = "N")]
+    pub count: u64,
+    /// Smallest.
+    #[serde(rename = "min")]
+    pub min_ns: u64,
+    /// Largest.
+    #[serde(rename = "max")]
+    pub max_ns: u64,
+    /// Mean.
+    #[serde(rename = "mean")]
+    pub mean_ns: f64,
+    /// Standard deviation.
+    #[serde(rename = "stddev")]
+    pub stddev_ns: f64,
+    /// Percent and ns, ascending.
+    #[serde(
+        rename = "percentile",
+        deserialize_with = "lenient::percentiles",
+        serialize_with = "written::percentiles",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub percentiles: Vec<(f64, u64)>,
+    /// The histogram (JSON+ only).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bins: Option<BTreeMap<u64, u64>>,
+}
+
+/// Slow reads by slices of time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SlicesResult {
+    /// None of them had too many.
+    pub passed: bool,
+    /// The run ended early.
+    pub interrupted: bool,
+    /// One after the other.
+    pub slices: Vec<SliceResult>,
+}
+
+/// One slice of time, with shares in percent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SliceResult {
+    /// Reads in it.
+    pub reads: u64,
+    /// Those that took longer than 1 ms.
+    pub percent_above_1ms: f64,
+    /// Than 8 ms.
+    pub percent_above_8ms: f64,
+    /// Than 64 ms.
+    pub percent_above_64ms: f64,
+}
+
+/// The verdict.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct VerdictResult {
+    /// `wrong`, `doubtful` or `no doubts`.
+    pub verdict: String,
+    /// Findings that say `wrong`.
+    pub wrong: u64,
+    /// Those that say `doubtful`.
+    pub doubtful: u64,
+    /// The heaviest first.
+    pub findings: Vec<FindingResult>,
+    /// Codes of checks that could not be made.
+    pub not_checked: Vec<String>,
+}
+
+/// What a check has found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FindingResult {
+    /// The check.
+    pub code: String,
+    /// How much speaks against the figures.
+    pub severity: Severity,
+    /// The job; `None` for what concerns all of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// `read`, `write` or `trim`; `None` for what concerns the whole job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direction: Option<String>,
+    /// Hosts that it was found on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
+    /// Clones, directions and hosts that are so.
+    pub entries: u32,
+    /// In words.
+    pub text: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub advice: String,
+    /// The figures by name.
+    #[serde(deserialize_with = "lenient::pairs", serialize_with = "written::pairs")]
+    pub evidence: Vec<(String, f64)>,
+}
+
+impl From<&VerdictReport> for VerdictResult {
+    fn from(verdict: &VerdictReport) -> VerdictResult {
+        VerdictResult {
+            verdict: verdict.word().to_owned(),
+            wrong: verdict.count(Severity::Wrong) as u64,
+            doubtful: verdict.count(Severity::Doubtful) as u64,
+            findings: verdict.findings.iter().map(FindingResult::from).collect(),
+            not_checked: verdict.not_checked.clone(),
+        }
+    }
+}
+
+impl From<&Finding> for FindingResult {
+    fn from(finding: &Finding) -> FindingResult {
+        let Finding { code, severity, job, direction, hosts, entries, text, advice, evidence, weight: _ } =
+            finding;
+        FindingResult {
+            code: code.clone(),
+            severity: *severity,
+            job: job.clone(),
+            direction: direction.clone(),
+            hosts: hosts.clone(),
+            entries: *entries,
+            text: text.clone(),
+            advice: advice.clone(),
+            evidence: evidence.iter().map(|(name, value)| (name.clone(), written::figure(*value))).collect(),
+        }
+    }
+}

@@ -1,0 +1,442 @@
+//! The figures of a job: a clone, or several merged ones.
+
+use super::latency::LatencyResult;
+use crate::{lenient, written};
+use fathom_stats::Direction;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A clone, or several merged ones. Members stand in the order in which they are written.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobResult {
+    /// Name; in a result of several hosts followed by the host.
+    #[serde(rename = "jobname")]
+    pub name: String,
+    /// Reporting group.
+    #[serde(rename = "groupid", deserialize_with = "lenient::whole")]
+    pub group_id: u64,
+    /// When it started, ms of its clock.
+    #[serde(
+        rename = "job_start",
+        deserialize_with = "lenient::some_whole",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub start_ms: Option<u64>,
+    /// errno of what ended it early; 0 when nothing did.
+    pub error: i64,
+    /// Estimated seconds to go.
+    #[serde(
+        rename = "eta",
+        deserialize_with = "lenient::some_whole",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub eta_seconds: Option<u64>,
+    /// Seconds since the start.
+    #[serde(
+        rename = "elapsed",
+        deserialize_with = "lenient::some_whole",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub elapsed_seconds: Option<u64>,
+    /// Its options as written.
+    #[serde(
+        rename = "job options",
+        deserialize_with = "lenient::options",
+        serialize_with = "written::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub options: Vec<(String, String)>,
+    /// Reads; `None` where all directions are reported as one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub read: Option<DirectionResult>,
+    /// Writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub write: Option<DirectionResult>,
+    /// Trims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<DirectionResult>,
+    /// Syncs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sync: Option<SyncResult>,
+    /// All directions as one, if the job requested that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<DirectionResult>,
+    /// Sum of the clones' run times in ms.
+    #[serde(rename = "job_runtime", deserialize_with = "lenient::whole")]
+    pub runtime_ms: u64,
+    /// Share of the run time that went to user code, percent of one processor, averaged over the clones.
+    #[serde(deserialize_with = "lenient::number")]
+    pub usr_cpu: f64,
+    /// The same for the kernel on the job's behalf.
+    #[serde(deserialize_with = "lenient::number")]
+    pub sys_cpu: f64,
+    /// Context switches.
+    #[serde(rename = "ctx", deserialize_with = "lenient::whole")]
+    pub context_switches: u64,
+    /// Major page faults.
+    #[serde(rename = "majf", deserialize_with = "lenient::whole")]
+    pub major_faults: u64,
+    /// Minor page faults.
+    #[serde(rename = "minf", deserialize_with = "lenient::whole")]
+    pub minor_faults: u64,
+    /// Shares of I/Os issued at a depth of 1, 2-3, 4-7, ... in percent.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub iodepth_level: Vec<(String, f64)>,
+    /// Shares of submissions that carried 0, 1-4, 5-8, ... I/Os.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub iodepth_submit: Vec<(String, f64)>,
+    /// Shares of reaps that returned as many.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub iodepth_complete: Vec<(String, f64)>,
+    /// Shares of I/Os up to a latency, by the upper bound in ns.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub latency_ns: Vec<(String, f64)>,
+    /// The same, by the upper bound in µs.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub latency_us: Vec<(String, f64)>,
+    /// The same, by the upper bound in ms.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
+    pub latency_ms: Vec<(String, f64)>,
+    /// Errors that did not end it, where it tolerates some.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub total_err: Option<u64>,
+    /// errno of the first of them.
+    #[serde(deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
+    pub first_error: Option<i64>,
+    /// Depth that was requested or found; this and the next five are `None` for a job that never ran.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub latency_depth: Option<u64>,
+    /// `latency_target` in ns (µs in results of earlier versions of fathom); 0 when there is none.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub latency_target: Option<u64>,
+    /// The same under the key that names the unit.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub latency_target_ns: Option<u64>,
+    /// Share of I/Os that must meet the target, percent.
+    #[serde(deserialize_with = "lenient::some_number", skip_serializing_if = "Option::is_none")]
+    pub latency_percentile: Option<f64>,
+    /// Its window in µs; 0 when there is none.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub latency_window: Option<u64>,
+    /// The same under the key that names the unit.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub latency_window_us: Option<u64>,
+    /// `description=`.
+    #[serde(rename = "desc", deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What the search for a steady state found.
+    #[serde(
+        rename = "steadystate",
+        deserialize_with = "lenient::part",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub steady_state: Option<SteadyStateResult>,
+    /// Zones that were reset, for zoned jobs.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub zone_resets: Option<u64>,
+    /// What its engine counted and timed beside the I/Os.
+    #[serde(rename = "fathom engine", skip_serializing_if = "EngineResult::is_empty")]
+    pub engine: EngineResult,
+    /// Server that ran it, of a run that a client asked servers for; otherwise empty.
+    #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    /// Port of that server.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub port: Option<u64>,
+}
+
+/// One direction of a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DirectionResult {
+    /// Bytes moved.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub io_bytes: u64,
+    /// KiB moved.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub io_kbytes: u64,
+    /// Bytes per second.
+    #[serde(rename = "bw_bytes", deserialize_with = "lenient::number", serialize_with = "written::whole")]
+    pub bytes_per_second: f64,
+    /// KiB per second.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub bw: u64,
+    /// I/Os per second.
+    #[serde(deserialize_with = "lenient::number")]
+    pub iops: f64,
+    /// Run time in ms.
+    #[serde(rename = "runtime", deserialize_with = "lenient::whole")]
+    pub runtime_ms: u64,
+    /// I/Os.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub total_ios: u64,
+    /// I/Os that moved less than asked.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub short_ios: u64,
+    /// I/Os that were dropped.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub drop_ios: u64,
+    /// Submission latency.
+    #[serde(rename = "slat_ns")]
+    pub slat: LatencyResult,
+    /// Completion latency.
+    #[serde(rename = "clat_ns")]
+    pub clat: LatencyResult,
+    /// Total latency.
+    #[serde(rename = "lat_ns")]
+    pub lat: LatencyResult,
+    /// Response time, of an open loop.
+    #[serde(rename = "resp_ns", skip_serializing_if = "Option::is_none")]
+    pub response: Option<LatencyResult>,
+    /// What was due in an open loop, and what waited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalsResult>,
+    /// Latency per I/O priority, where there were several.
+    #[serde(rename = "prios", deserialize_with = "lenient::parts", skip_serializing_if = "Vec::is_empty")]
+    pub priorities: Vec<PriorityResult>,
+    /// Smallest bandwidth sample in KiB/s.
+    #[serde(deserialize_with = "lenient::number", serialize_with = "written::whole")]
+    pub bw_min: f64,
+    /// Largest.
+    #[serde(deserialize_with = "lenient::number", serialize_with = "written::whole")]
+    pub bw_max: f64,
+    /// Share of its group's bandwidth, percent.
+    #[serde(deserialize_with = "lenient::number")]
+    pub bw_agg: f64,
+    /// Mean.
+    #[serde(deserialize_with = "lenient::number")]
+    pub bw_mean: f64,
+    /// Standard deviation.
+    #[serde(deserialize_with = "lenient::number")]
+    pub bw_dev: f64,
+    /// Number of samples.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub bw_samples: u64,
+    /// Smallest IOPS sample.
+    #[serde(deserialize_with = "lenient::number", serialize_with = "written::whole")]
+    pub iops_min: f64,
+    /// Largest.
+    #[serde(deserialize_with = "lenient::number", serialize_with = "written::whole")]
+    pub iops_max: f64,
+    /// Mean.
+    #[serde(deserialize_with = "lenient::number")]
+    pub iops_mean: f64,
+    /// Standard deviation.
+    #[serde(deserialize_with = "lenient::number")]
+    pub iops_stddev: f64,
+    /// Number of samples.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub iops_samples: u64,
+    /// Share of accesses that the engine's own cache answered, percent; of engines that know.
+    #[serde(
+        rename = "cachehit",
+        deserialize_with = "lenient::some_number",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub cache_hit: Option<f64>,
+}
+
+/// Latency of the I/Os of one priority.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PriorityResult {
+    /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
+    #[serde(rename = "prioclass")]
+    pub class: u32,
+    /// Level in the class, 0 is first.
+    #[serde(rename = "prio")]
+    pub level: u32,
+    /// Hint to the device.
+    #[serde(rename = "priohint")]
+    pub hint: u32,
+    /// Total latency, where that is what percentiles were requested of.
+    #[serde(rename = "lat_ns", skip_serializing_if = "Option::is_none")]
+    pub lat: Option<LatencyResult>,
+    /// Completion latency otherwise.
+    #[serde(rename = "clat_ns", skip_serializing_if = "Option::is_none")]
+    pub clat: Option<LatencyResult>,
+}
+
+/// The arrivals of an open loop.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ArrivalsResult {
+    /// I/Os that were due.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub due: u64,
+    /// I/Os a second that were due.
+    #[serde(deserialize_with = "lenient::number")]
+    pub offered_iops: f64,
+    /// Those that had not been started at the end.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub waiting: u64,
+    /// How many waited, on average over time.
+    #[serde(deserialize_with = "lenient::number")]
+    pub backlog_mean: f64,
+    /// How many waited at most.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub backlog_max: u64,
+    /// From when an I/O was due to its start.
+    #[serde(rename = "start_delay_ns")]
+    pub start_delay: LatencyResult,
+    /// The tester's own part of that.
+    #[serde(rename = "own_delay_ns")]
+    pub own_delay: LatencyResult,
+    /// From its start to its completion.
+    #[serde(rename = "service_ns")]
+    pub service: LatencyResult,
+}
+
+/// Syncs of a job.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SyncResult {
+    /// How many.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub total_ios: u64,
+    /// Their latency.
+    #[serde(rename = "lat_ns")]
+    pub latency: LatencyResult,
+}
+
+/// What an engine counts and times by itself: connections, answers by status, times to the first byte.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct EngineResult {
+    /// Numbers of events, and amounts, by name.
+    #[serde(deserialize_with = "lenient::shares", serialize_with = "written::counts")]
+    pub counts: Vec<(String, f64)>,
+    /// Times by name.
+    #[serde(rename = "times_ns")]
+    pub times: BTreeMap<String, LatencyResult>,
+}
+
+/// The search for a steady state, its outcome, and the window that it was judged by.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SteadyStateResult {
+    /// The criterion as requested, `iops_slope:0.300000%`.
+    #[serde(rename = "ss")]
+    pub requested: String,
+    /// Length of the window, s.
+    #[serde(rename = "duration")]
+    pub duration_seconds: u64,
+    /// 1 if it was reached.
+    pub attained: u32,
+    /// What the window came to.
+    pub criterion: String,
+    /// Largest deviation from the mean.
+    pub max_deviation: f64,
+    /// Slope of the figures.
+    pub slope: f64,
+    /// The window.
+    pub data: SteadyStateWindow,
+}
+
+/// A window of figures, one for each second.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SteadyStateWindow {
+    /// Mean bytes per second.
+    pub bw_mean: u64,
+    /// Mean I/Os per second.
+    pub iops_mean: u64,
+    /// Mean latency in ns, where that was requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lat_mean: Option<f64>,
+    /// I/Os per second.
+    pub iops: Vec<u64>,
+    /// Bytes per second.
+    pub bw: Vec<u64>,
+    /// Latencies in ns, where those were requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lat_ns: Option<Vec<u64>>,
+}
+
+impl JobResult {
+    /// Read, write and trim; those without any I/O are `None`. With `unified_rw_reporting` all is under read.
+    pub fn directions(&self) -> [Option<&DirectionResult>; 3] {
+        let shown = |direction| match direction {
+            Direction::Read => self.mixed.as_ref().or(self.read.as_ref()),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+        };
+        Direction::ALL.map(|direction| shown(direction).filter(|figures| !figures.is_empty()))
+    }
+
+    /// A direction as it was reported on its own.
+    pub fn reported(&self, direction: Direction) -> Option<&DirectionResult> {
+        match direction {
+            Direction::Read => self.read.as_ref(),
+            Direction::Write => self.write.as_ref(),
+            Direction::Trim => self.trim.as_ref(),
+        }
+    }
+
+    /// Bytes moved in a direction; 0 if it was not reported on its own.
+    pub fn io_bytes(&self, direction: Direction) -> u64 {
+        self.reported(direction).map_or(0, |figures| figures.io_bytes)
+    }
+
+    /// I/Os of a direction; 0 if it was not reported on its own.
+    pub fn total_ios(&self, direction: Direction) -> u64 {
+        self.reported(direction).map_or(0, |figures| figures.total_ios)
+    }
+
+    /// No I/O of a direction was reported on its own.
+    pub fn is_idle(&self, direction: Direction) -> bool {
+        self.reported(direction).is_none_or(DirectionResult::is_empty)
+    }
+
+    /// Number of syncs; 0 if they were not reported.
+    pub fn syncs(&self) -> u64 {
+        self.sync.as_ref().map_or(0, SyncResult::count)
+    }
+
+    /// Latency of syncs; empty if they were not reported.
+    pub fn sync_latency(&self) -> LatencyResult {
+        self.sync.as_ref().map(|sync| sync.latency.clone()).unwrap_or_default()
+    }
+
+    /// The directions with I/O and their names; a job that reports all as one has `mixed`.
+    pub fn active(&self) -> Vec<(&'static str, &DirectionResult)> {
+        let is_idle = self.is_idle(Direction::Read) && self.is_idle(Direction::Write);
+        if let Some(mixed) = self.mixed.as_ref().filter(|_| is_idle) {
+            return vec![("mixed", mixed)];
+        }
+        let all = Direction::ALL.into_iter().filter(|direction| !self.is_idle(*direction));
+        all.filter_map(|direction| Some((direction.word(), self.reported(direction)?))).collect()
+    }
+}
+
+impl SyncResult {
+    /// How many there were; fio 3.33 counts them only with their latencies.
+    pub fn count(&self) -> u64 {
+        self.total_ios.max(self.latency.count)
+    }
+}
+
+impl EngineResult {
+    /// The engine counted and timed nothing.
+    fn is_empty(&self) -> bool {
+        self.counts.is_empty() && self.times.is_empty()
+    }
+}
+
+impl DirectionResult {
+    /// Nothing was done.
+    pub fn is_empty(&self) -> bool {
+        self.total_ios == 0 && self.io_bytes == 0
+    }
+
+    /// The latency that people mean: completion latency, or the total one where that has percentiles and the other has not.
+    pub fn latency(&self) -> &LatencyResult {
+        let keeps = |latency: &LatencyResult| !latency.percentiles.is_empty() || !latency.bins.is_empty();
+        if !keeps(&self.clat) && (keeps(&self.lat) || self.clat.mean_ns == 0.0) {
+            &self.lat
+        } else {
+            &self.clat
+        }
+    }
+}

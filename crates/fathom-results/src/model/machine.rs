@@ -1,0 +1,100 @@
+//! The machine's part of a result: devices, and how jobs were run on it.
+
+use crate::{lenient, written};
+pub use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
+pub use fathom_stats::mounts::MountReport;
+pub use fathom_stats::report::{JobChoices, ProcessorShares};
+use serde::{Deserialize, Serialize};
+
+/// A block device during the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiskResult {
+    /// Kernel name; in a result of several hosts followed by the host.
+    pub name: String,
+    /// Reads.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_ios: u64,
+    /// Writes.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_ios: u64,
+    /// Sectors of 512 bytes read; 0 if the program does not report them.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_sectors: u64,
+    /// Sectors written.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_sectors: u64,
+    /// Reads merged with others.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_merges: u64,
+    /// Writes merged with others.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_merges: u64,
+    /// Milliseconds that reads took, added up.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub read_ticks: u64,
+    /// Milliseconds that writes took.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_ticks: u64,
+    /// Milliseconds in queue, added up.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub in_queue: u64,
+    /// Share of the time that the device was busy.
+    #[serde(deserialize_with = "lenient::number")]
+    pub util: f64,
+    /// Reads of its members, on average; this and the next nine only of a stacked device.
+    #[serde(serialize_with = "written::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_read_ios: Option<f64>,
+    /// Writes.
+    #[serde(serialize_with = "written::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_write_ios: Option<f64>,
+    /// Sectors read.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_read_sectors: Option<u64>,
+    /// Sectors written.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_write_sectors: Option<u64>,
+    /// Reads merged with others.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_read_merges: Option<u64>,
+    /// Writes merged with others. The singular is the key's published name.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_write_merge: Option<u64>,
+    /// Milliseconds that reads took.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_read_ticks: Option<u64>,
+    /// Milliseconds that writes took.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_write_ticks: Option<u64>,
+    /// Milliseconds in queue.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub aggr_in_queue: Option<u64>,
+    /// Share of the time that they were busy.
+    #[serde(deserialize_with = "lenient::some_number", skip_serializing_if = "Option::is_none")]
+    pub aggr_util: Option<f64>,
+    /// Server that has it, of a run that a client asked servers for; otherwise empty.
+    #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
+    pub host: String,
+    /// Port of that server.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub port: Option<u64>,
+    /// No file of a job is on it: it is listed because a device above it is used, or a second time.
+    #[serde(skip)]
+    pub is_member: bool,
+    /// Underlying devices that are listed, at any depth. They repeat its I/O.
+    #[serde(skip)]
+    pub below: Vec<String>,
+}
+
+/// The devices while one stage ran.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StageResult {
+    /// Reporting groups of its jobs.
+    pub groups: Vec<u64>,
+    /// What the kernel counted for the devices of its jobs.
+    pub disk_util: Vec<DiskResult>,
+    /// What went through file systems of servers and in user space.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountReport>,
+}

@@ -1,0 +1,165 @@
+//! The content of a result, as it is read and written. Times are in ns if the name says so, rates are per second, shares in percent.
+//! Members stand in the order in which they are written; what is `None` or empty is left out.
+
+mod course;
+mod findings;
+mod job;
+mod latency;
+mod machine;
+mod quick;
+
+pub use course::{Course, CourseEntry, CourseFigures, CoursePoint};
+pub use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
+pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport, LoopFileReport};
+pub use findings::{
+    FindingResult, LatenessResult, ReplayResult, SliceResult, SlicesResult, VerdictResult, Verification,
+};
+pub use job::{
+    ArrivalsResult, DirectionResult, EngineResult, JobResult, PriorityResult, SteadyStateResult,
+    SteadyStateWindow, SyncResult,
+};
+pub use latency::LatencyResult;
+pub use machine::{
+    DiskResult, GroupLimits, IoLimit, JobChoices, MountReport, ProcessorLimit, ProcessorShares, StageResult,
+};
+pub use quick::{QuickDoubt, QuickResult, QuickTest};
+
+use crate::hosts::HostsResult;
+use crate::{lenient, written};
+use serde::{Deserialize, Serialize};
+
+/// One run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunResult {
+    /// Where it was read from, for messages and headings.
+    #[serde(skip)]
+    pub source: String,
+    /// The program's version, `fio-3.42`; this and the next four are not repeated for each host of a run.
+    #[serde(rename = "fio version", skip_serializing_if = "String::is_empty")]
+    pub version: String,
+    /// End of the run, seconds since the epoch.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<u64>,
+    /// The same in ms.
+    #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
+    pub timestamp_ms: Option<u64>,
+    /// The same as text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub time: String,
+    /// Options given before any job.
+    #[serde(
+        rename = "global options",
+        deserialize_with = "lenient::global_options",
+        serialize_with = "written::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub global_options: Vec<(String, String)>,
+    /// One entry per clone, or per group of merged ones; of all servers, where a client asked several for them.
+    pub jobs: Vec<JobResult>,
+    /// What the kernel counted for the block devices.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disk_util: Vec<DiskResult>,
+    /// How idle the processors were in percent, `system` and `cpu-N`, and what calibration came to.
+    #[serde(
+        deserialize_with = "lenient::shares",
+        serialize_with = "written::pairs",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub cpu_idleness: Vec<(String, f64)>,
+    /// Slow reads by slices of time; this and everything below only in results of fathom.
+    #[serde(
+        rename = "fathom slices",
+        deserialize_with = "lenient::part",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub slices: Option<SlicesResult>,
+    /// How the jobs were run; empty in results of fio.
+    #[serde(rename = "fathom jobs", skip_serializing_if = "Vec::is_empty")]
+    pub choices: Vec<JobChoices>,
+    /// What verification came to, per job that verifies.
+    #[serde(rename = "fathom verify", skip_serializing_if = "Vec::is_empty")]
+    pub verification: Vec<Verification>,
+    /// How logs were replayed, per job that has one.
+    #[serde(
+        rename = "fathom replay",
+        deserialize_with = "lenient::parts",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub replays: Vec<ReplayResult>,
+    /// The machine and its storage.
+    #[serde(rename = "fathom host", skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostReport>,
+    /// What went through file systems of servers and in user space.
+    #[serde(rename = "fathom mounts", skip_serializing_if = "Vec::is_empty")]
+    pub mounts: Vec<MountReport>,
+    /// The kernel's counters stage by stage, if there were several.
+    #[serde(rename = "fathom stages", skip_serializing_if = "Vec::is_empty")]
+    pub stages: Vec<StageResult>,
+    /// Rates and latencies over time.
+    #[serde(rename = "fathom timeline", skip_serializing_if = "Option::is_none")]
+    pub course: Option<Course>,
+    /// Sentences on what a reader must know to trust the figures.
+    #[serde(rename = "fathom notes", skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What surrounded the run, which the checks of a verdict look at.
+    #[serde(rename = "fathom facts", skip_serializing_if = "Option::is_none")]
+    pub facts: Option<RunFacts>,
+    /// What was found to speak against its figures when it was made.
+    #[serde(
+        rename = "fathom verdict",
+        deserialize_with = "lenient::part",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub verdict: Option<VerdictResult>,
+    /// The hosts of a run over several; everything else is what they did together.
+    #[serde(rename = "fathom hosts", skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<HostsResult>,
+    /// What `fathom quick` makes of it, if that is what was run.
+    #[serde(rename = "fathom quick", skip_serializing_if = "Option::is_none")]
+    pub quick: Option<QuickResult>,
+}
+
+impl RunResult {
+    /// True for results that fathom printed, which say more than fio's.
+    pub fn is_of_fathom(&self) -> bool {
+        !self.choices.is_empty() || self.host.is_some() || self.hosts.is_some()
+    }
+
+    /// Servers that ran the jobs for a client, in the order of their results; a port is named where a host has several.
+    pub fn servers(&self) -> Vec<String> {
+        let mut found: Vec<(&str, Option<u64>)> = Vec::new();
+        for job in self.jobs.iter().filter(|job| !job.host.is_empty()) {
+            if !found.contains(&(job.host.as_str(), job.port)) {
+                found.push((&job.host, job.port));
+            }
+        }
+        found.iter().map(|&(host, port)| server_name(&found, host, port)).collect()
+    }
+
+    /// The value of an option of a job: its own, otherwise the global one. A flag has an empty value.
+    pub fn option<'a>(&'a self, job: &'a JobResult, name: &str) -> Option<&'a str> {
+        let find = |list: &'a [(String, String)]| list.iter().rev().find(|(key, _)| key == name);
+        find(&job.options).or_else(|| find(&self.global_options)).map(|(_, value)| value.as_str())
+    }
+
+    /// Options of a job in force: its own after the global ones that it does not repeat.
+    pub fn options(&self, job: &JobResult) -> Vec<(String, String)> {
+        let is_repeated = |key: &str| job.options.iter().any(|(own, _)| own == key);
+        let global = self.global_options.iter().filter(|(key, _)| !is_repeated(key));
+        global.chain(&job.options).cloned().collect()
+    }
+
+    /// True for an option that is a truth and set, `direct` or `direct=1`.
+    pub fn is_set(&self, job: &JobResult, name: &str) -> bool {
+        self.option(job, name).is_some_and(|value| !matches!(value.trim(), "0" | "false" | "no"))
+    }
+}
+
+/// What a server is called among others.
+pub(crate) fn server_name(all: &[(&str, Option<u64>)], host: &str, port: Option<u64>) -> String {
+    match (all.iter().filter(|(other, _)| *other == host).count(), port) {
+        (2.., Some(port)) => format!("{host}:{port}"),
+        _ => host.to_owned(),
+    }
+}

@@ -1,0 +1,163 @@
+//! One target of a clone: what it is, how large, and why it cannot be used.
+
+use crate::cause::{self, Cause};
+use crate::exhausted;
+use crate::plan::WorkerPlan;
+use crate::zones::geometry::Geometry;
+use fathom_sys::Errno;
+use std::path::{Path, PathBuf};
+
+/// What a path stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A regular file, or nothing yet.
+    Regular,
+    /// A block device.
+    Block,
+    /// A character device, pipe or socket: no size of its own.
+    Character,
+    /// A character device in front of a medium, which has a size: SCSI generic, flash memory.
+    Medium,
+    /// What a server keeps and what has the size it has: an export, an image, a logical unit.
+    Volume,
+    /// What a server keeps and what is as long as what was written to it.
+    Object,
+    /// Many of those, one for each block of the job: nothing has to be there before a write.
+    Objects,
+    /// A directory, or nothing yet, which is worked on as such.
+    Directory,
+    /// A name that the I/O itself makes: nothing has to be there before.
+    Name,
+    /// No file at all (diskless engines).
+    None,
+}
+
+impl FileKind {
+    /// True for what has the size it has, whatever is written to it.
+    pub fn has_fixed_size(self) -> bool {
+        matches!(self, FileKind::Block | FileKind::Medium | FileKind::Volume)
+    }
+
+    /// True for what can be made, becomes longer when it is written to, and can be removed.
+    pub fn can_grow(self) -> bool {
+        matches!(self, FileKind::Regular | FileKind::Object)
+    }
+
+    /// True for what can be removed and made again.
+    pub fn can_be_made(self) -> bool {
+        self.can_grow() || matches!(self, FileKind::Directory | FileKind::Name)
+    }
+
+    /// True for what the kernel of this machine knows by its path.
+    pub fn has_path(self) -> bool {
+        matches!(
+            self,
+            FileKind::Regular
+                | FileKind::Block
+                | FileKind::Character
+                | FileKind::Medium
+                | FileKind::Directory
+                | FileKind::Name
+        )
+    }
+}
+
+/// One file of a clone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Name as in messages: the path.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size now; `None` when it does not exist yet.
+    pub present_size: Option<u64>,
+    /// First byte of the part to work on.
+    pub start: u64,
+    /// Bytes of that part.
+    pub size: u64,
+    /// Its zones, with `zonemode=zbd`.
+    pub zones: Option<Geometry>,
+}
+
+impl FileEntry {
+    /// What was found under a name; which part of it is worked on is not chosen yet.
+    pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
+        FileEntry { path, kind, present_size, start: 0, size: 0, zones: None }
+    }
+
+    /// The name as text.
+    pub fn name(&self) -> String {
+        self.path.to_string_lossy().into_owned()
+    }
+
+    /// Size that a regular file must have before the run.
+    pub fn wanted_size(&self) -> u64 {
+        self.start.saturating_add(self.size)
+    }
+
+    /// Size of the file during the run.
+    pub fn whole_size(&self) -> u64 {
+        self.wanted_size().max(self.present_size.unwrap_or(0))
+    }
+
+    /// True when a log reaches beyond what can be mapped of the file.
+    pub(super) fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
+        plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
+    }
+
+    /// Bytes that it lacks, if it is to have its wanted size.
+    pub fn missing(&self) -> u64 {
+        self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
+    }
+
+    /// True when bytes are missing that the run needs.
+    pub fn is_short(&self) -> bool {
+        match self.kind {
+            FileKind::Directory => self.present_size.is_none(),
+            _ => self.kind.can_grow() && self.missing() > 0,
+        }
+    }
+}
+
+/// Why the files of a clone cannot be used: what the job's error line says, and what else a user should read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileError {
+    /// errno.
+    pub errno: i32,
+    /// Text in the form of fio's error line, after `err=N/`; `None` where fio leaves it at the message.
+    pub text: Option<String>,
+    /// A message for standard error, if there is more to say.
+    pub message: Option<String>,
+}
+
+impl FileError {
+    /// An error of a system call on a file.
+    pub fn of_call(errno: Errno, call: &str, path: &Path) -> FileError {
+        let text = cause::line_of_file(call, path.display(), errno);
+        let message =
+            exhausted::open_files(errno).map(|limit| format!("fathom: {}: {errno}: {limit}", path.display()));
+        FileError { errno: errno.0, text: Some(text), message }
+    }
+
+    /// An error of a call of an engine.
+    pub fn of_engine(engine: &str, call: &str, errno: Errno) -> FileError {
+        FileError { errno: errno.0, text: Some(cause::line_of_engine(engine, call, errno)), message: None }
+    }
+
+    /// A mistake in the job.
+    pub(crate) fn of_job(cause: Cause, message: String) -> FileError {
+        let errno = Errno(libc::EINVAL);
+        FileError { errno: errno.0, text: Some(cause.line(errno)), message: Some(message) }
+    }
+
+    /// A mistake in the job of which fio says nothing but the message.
+    pub fn without_line(message: String) -> FileError {
+        FileError { errno: libc::EINVAL, text: None, message: Some(message) }
+    }
+
+    /// Adds a message.
+    pub fn with_message(mut self, message: String) -> FileError {
+        self.message = Some(message);
+        self
+    }
+}

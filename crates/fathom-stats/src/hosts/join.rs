@@ -1,0 +1,47 @@
+//! Lists of several hosts as one: entries of the same key are added up.
+
+use std::collections::HashMap;
+
+/// What stands in a list, once or several times under a name.
+pub(super) trait Entry: Clone {
+    /// Reporting group (0 where entries have none) and name.
+    fn key(&self) -> (u32, &str);
+}
+
+/// Adds entries to those that stand for the same thing: the first of a key to the first of it, the second to the second.
+/// Others are new. The order is that of the groups, and of appearance in each.
+pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
+    join_with(own, theirs, merge, T::clone);
+}
+
+/// The same, with `take` for entries that are new.
+pub(super) fn join_with<T: Entry>(
+    own: &mut Vec<T>,
+    theirs: &[T],
+    merge: impl Fn(&mut T, &T),
+    take: impl Fn(&T) -> T,
+) {
+    for (entry, place) in theirs.iter().zip(places(own, theirs)) {
+        match place.and_then(|place| own.get_mut(place)) {
+            Some(own) => merge(own, entry),
+            None => own.push(take(entry)),
+        }
+    }
+    own.sort_by_key(|entry| entry.key().0);
+}
+
+/// Where in `own` the partner of each entry is.
+fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
+    let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
+    for (place, entry) in own.iter().enumerate() {
+        by_key.entry(entry.key()).or_default().push(place);
+    }
+    let mut taken: HashMap<(u32, &str), usize> = HashMap::new();
+    let mut places = Vec::with_capacity(theirs.len());
+    for entry in theirs {
+        let nth = taken.entry(entry.key()).or_default();
+        places.push(by_key.get(&entry.key()).and_then(|found| found.get(*nth)).copied());
+        *nth += 1;
+    }
+    places
+}

@@ -1,0 +1,91 @@
+//! One host's figures in short.
+
+use crate::Direction;
+use crate::per_direction::PerDirection;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// A host's figures over all its jobs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostRow {
+    /// Read, write, trim.
+    pub directions: PerDirection<HostFigures>,
+    /// Errors: those that were tolerated, and one per entry of its jobs that failed.
+    pub errors: u64,
+    /// In what it is slower than the others.
+    pub straggling: Vec<Straggling>,
+}
+
+/// One direction of a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostFigures {
+    /// I/Os that ended.
+    pub total_ios: u64,
+    /// Bytes per second while it had jobs of this direction.
+    pub bytes_per_second: f64,
+    /// I/Os per second.
+    pub iops: f64,
+    /// Completion latencies (total ones where only these are kept); `None` where no histogram is kept.
+    pub percentiles: Option<HostPercentiles>,
+    /// The largest, ns; `None` without any.
+    pub max_ns: Option<u64>,
+}
+
+/// Percentiles of latencies, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostPercentiles {
+    /// Half took no longer.
+    pub p50_ns: u64,
+    /// 99 of 100 took no longer.
+    pub p99_ns: u64,
+    /// 999 of 1000 took no longer.
+    pub p99_9_ns: u64,
+}
+
+/// In what a host is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Straggling {
+    /// Of these I/Os.
+    pub direction: Direction,
+    /// What is worse.
+    pub figure: StragglingFigure,
+    /// The host's: bytes per second, or ns.
+    pub value: f64,
+    /// The median of the hosts that had the same jobs.
+    pub median: f64,
+}
+
+/// What makes a straggler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StragglingFigure {
+    /// Bandwidth, or I/Os per second where no data is moved.
+    Rate,
+    /// 99th percentile of the latencies.
+    P99,
+}
+
+impl StragglingFigure {
+    /// As JSON has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            StragglingFigure::Rate => "rate",
+            StragglingFigure::P99 => "p99",
+        }
+    }
+}
+
+impl fmt::Display for Straggling {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let direction = self.direction.word();
+        let share = self.value / self.median.max(f64::MIN_POSITIVE);
+        match self.figure {
+            StragglingFigure::Rate => {
+                write!(formatter, "{direction} rate {:.0}% below the median", 100.0 * (1.0 - share))
+            }
+            StragglingFigure::P99 if share < 2.0 => {
+                write!(formatter, "{direction} p99 {:.0}% above the median", 100.0 * (share - 1.0))
+            }
+            StragglingFigure::P99 => write!(formatter, "{direction} p99 {share:.1} times the median"),
+        }
+    }
+}
