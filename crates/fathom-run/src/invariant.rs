@@ -91,6 +91,13 @@ pub fn broken(invariant: Invariant, seen: fmt::Arguments<'_>) -> ! {
     panic_any(Broken { invariant, seen: seen.to_string() })
 }
 
+/// The same. A closure that takes what it says with it leaves the caller's variables in registers while all is well.
+#[cold]
+#[inline(never)]
+pub fn broken_as_seen(invariant: Invariant, seen: impl FnOnce() -> String) -> ! {
+    panic_any(Broken { invariant, seen: seen() })
+}
+
 /// What a panic says, as far as it says anything.
 pub fn text_of(payload: &(dyn Any + Send)) -> String {
     let broken = payload.downcast_ref::<Broken>().map(Broken::to_string);
@@ -104,7 +111,7 @@ pub fn text_of(payload: &(dyn Any + Send)) -> String {
 macro_rules! holds {
     ($condition:expr, $invariant:ident, $($seen:tt)+) => {
         if !$condition {
-            $crate::invariant::broken($crate::invariant::Invariant::$invariant, format_args!($($seen)+));
+            $crate::invariant::broken_as_seen($crate::invariant::Invariant::$invariant, move || format!($($seen)+));
         }
     };
 }
