@@ -197,7 +197,9 @@ pub fn physical_memory() -> u64 {
 
 /// Size of a page in bytes.
 pub fn page_size() -> usize {
-    rustix::param::page_size()
+    // SAFETY: sysconf has no preconditions. rustix would read the auxiliary vector, which crashes under valgrind.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    if size > 0 { size as usize } else { 4096 }
 }
 
 #[cfg(test)]
