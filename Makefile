@@ -70,7 +70,7 @@ deny: ## Check licences, sources and bans of all dependencies with cargo-deny
 fuzz: ## Fuzz every target of fuzz/, FUZZ_TIME seconds each (default 60); findings go to fuzz/findings
 	@scripts/fuzz.sh $(or $(FUZZ_TIME),60) $(FUZZ_TARGETS)
 
-soak: ## Random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
+soak: ## 10 million simulated I/Os, then random runs for SOAK_TIME seconds (default 600): verification, kills, limits; SOAK_SEED repeats them
 	@scripts/soak.sh --time=$(or $(SOAK_TIME),600) $(if $(SOAK_SEED),--seed=$(SOAK_SEED)) $(SOAK)
 
 verdicts: ## Are ordinary runs called wrong? RUNS of them (default 200), in DIRECTORY; TOLD sentences of each doubt are printed

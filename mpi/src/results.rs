@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct RankResult {
     pub(crate) host: HostResult,
     pub(crate) failed_jobs: u32,
+    pub(crate) is_broken: bool,
     /// What ended its jobs early.
     pub(crate) signal: Option<i32>,
     pub(crate) lost_logs: bool,
@@ -26,6 +27,7 @@ pub(crate) struct RankResult {
 pub(crate) struct Sum {
     merged: Merged,
     failed: u32,
+    is_broken: bool,
     signal: Option<i32>,
     lost_logs: bool,
 }
@@ -39,6 +41,7 @@ impl Sum {
         };
         self.merged.add(result.host);
         self.failed = self.failed.saturating_add(failed);
+        self.is_broken |= result.is_broken;
         self.signal = self.signal.or(result.signal);
         self.lost_logs |= result.lost_logs;
     }
@@ -46,6 +49,7 @@ impl Sum {
     fn merge(&mut self, other: Sum) {
         self.merged.merge(other.merged);
         self.failed = self.failed.saturating_add(other.failed);
+        self.is_broken |= other.is_broken;
         self.signal = self.signal.or(other.signal);
         self.lost_logs |= other.lost_logs;
     }
@@ -57,7 +61,13 @@ impl Sum {
             here::COMPATIBLE_VERSION.clone_into(&mut report.version);
             report.timestamp_ms = fathom_sys::clock::wall_clock_ms();
         }
-        Outcome { report, failed_jobs: self.failed, signal: self.signal, lost_logs: self.lost_logs }
+        Outcome {
+            report,
+            failed_jobs: self.failed,
+            is_broken: self.is_broken,
+            signal: self.signal,
+            lost_logs: self.lost_logs,
+        }
     }
 }
 

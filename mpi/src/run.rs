@@ -270,8 +270,9 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
     let base = match ended {
         Ok(outcome) => {
             let host = rank.host_with(Some(outcome.report));
-            let (failed_jobs, signal, lost_logs) = (outcome.failed_jobs, outcome.signal, outcome.lost_logs);
-            RankResult { host, failed_jobs, signal, lost_logs }
+            let (failed_jobs, is_broken) = (outcome.failed_jobs, outcome.is_broken);
+            let (signal, lost_logs) = (outcome.signal, outcome.lost_logs);
+            RankResult { host, failed_jobs, is_broken, signal, lost_logs }
         }
         Err((reason, signal)) => {
             let host = rank.host_with(None);

@@ -40,7 +40,7 @@ impl Engine for Cpuio {
                 sort_anew(&mut self.numbers);
             }
         }
-        Queued::Done(i64::from(io.length))
+        Queued::Done(i64::from(io.length()))
     }
 }
 

@@ -56,7 +56,7 @@ impl EngineType for E4defrag {
 
 impl Engine for E4defrag {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        if io.operation != Operation::Write {
+        if io.operation() != Operation::Write {
             return Queued::Done(self.immediate.perform(io));
         }
         let result = self.exchange(io).unwrap_or_else(|errno| i64::from(-errno.0));
@@ -70,17 +70,17 @@ impl Engine for E4defrag {
 
 impl E4defrag {
     fn exchange(&mut self, io: &Io) -> Result<i64, Errno> {
-        let (donor, length) = (self.donor.as_raw_fd(), u64::from(io.length));
-        if !io.offset.is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
+        let (donor, length) = (self.donor.as_raw_fd(), u64::from(io.length()));
+        if !io.offset().is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
             self.why =
                 Some(format!("whole blocks of {} bytes are exchanged; bs= and offset= are none", self.block));
             return Err(Errno(libc::EINVAL));
         }
         if self.in_place {
-            file::fallocate(donor, 0, io.offset, length)?;
+            file::fallocate(donor, 0, io.offset(), length)?;
         }
         let moved =
-            extents::exchange(io.handle.descriptor(), donor, io.offset / self.block, length / self.block);
+            extents::exchange(io.handle().descriptor(), donor, io.offset() / self.block, length / self.block);
         if self.in_place {
             file::truncate(donor, 0)?;
         }

@@ -116,7 +116,7 @@ impl Engine for Exec {
             Some(program) => self.ended = program.wait(STRETCH),
             None => std::thread::sleep(STRETCH),
         }
-        Queued::Done(i64::from(io.length))
+        Queued::Done(i64::from(io.length()))
     }
 
     fn is_over(&mut self) -> Option<Result<(), FileError>> {

@@ -20,17 +20,17 @@ impl EngineType for Falloc {
 impl Engine for Falloc {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let mode = match io.operation {
+        let mode = match io.operation() {
             Operation::Read => libc::FALLOC_FL_KEEP_SIZE,
             Operation::Write => 0,
             Operation::Trim => libc::FALLOC_FL_KEEP_SIZE | libc::FALLOC_FL_PUNCH_HOLE,
             _ => return Queued::Done(self.immediate.perform(io)),
         };
-        let (offset, length) = (io.offset as libc::off_t, libc::off_t::from(io.length));
+        let (offset, length) = (io.offset() as libc::off_t, libc::off_t::from(io.length()));
         // SAFETY: no memory is passed.
-        let returned = unsafe { libc::fallocate(io.handle.descriptor(), mode, offset, length) };
+        let returned = unsafe { libc::fallocate(io.handle().descriptor(), mode, offset, length) };
         Queued::Done(match returned {
-            0 => i64::from(io.length),
+            0 => i64::from(io.length()),
             _ => outcome(-1),
         })
     }

@@ -20,13 +20,13 @@ impl EngineType for Ftruncate {
 impl Engine for Ftruncate {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        if io.operation != Operation::Write {
+        if io.operation() != Operation::Write {
             return Queued::Done(self.other(io));
         }
         // SAFETY: no memory is passed.
-        let returned = unsafe { libc::ftruncate(io.handle.descriptor(), io.offset as libc::off_t) };
+        let returned = unsafe { libc::ftruncate(io.handle().descriptor(), io.offset() as libc::off_t) };
         Queued::Done(match returned {
-            0 => i64::from(io.length),
+            0 => i64::from(io.length()),
             _ => outcome(-1),
         })
     }
@@ -36,6 +36,6 @@ impl Ftruncate {
     /// Syncs; there are no reads and trims, which the rules of the engine refuse.
     #[cold]
     fn other(&self, io: &Io) -> i64 {
-        if io.operation.is_sync() { self.immediate.perform(io) } else { i64::from(-libc::EINVAL) }
+        if io.operation().is_sync() { self.immediate.perform(io) } else { i64::from(-libc::EINVAL) }
     }
 }

@@ -57,7 +57,7 @@ impl Integrity {
             return Ok(None);
         }
         let devices: Vec<Device> = setup.files.iter().map(Device::of).collect::<Result<_, _>>()?;
-        let needed = devices.iter().map(|device| device.metadata_of(setup.buffer_length as u32)).max();
+        let needed = devices.iter().map(|device| device.metadata_of(setup.buffers.length() as u32)).max();
         if needed.is_some_and(|needed| needed > options.md_per_io_size) {
             return Err(refused(format!("md_per_io_size should be at least {} bytes", needed.unwrap_or(0))));
         }
@@ -73,7 +73,7 @@ impl Integrity {
             metadata: vec![0; depth * stride].into(),
             stride,
             attributes: vec![Attribute::default(); depth].into(),
-            units: vec![Io::sync(0, fathom_run::storage::Handle::NONE); depth].into(),
+            units: (0..depth).map(|_| Io::sync(0, fathom_run::storage::Handle::NONE)).collect(),
         }))
     }
 
@@ -81,19 +81,20 @@ impl Integrity {
     #[inline(never)]
     pub(crate) fn attach(&mut self, slot: u32, io: &Io, entry: &mut squeue::Entry) {
         let index = slot as usize;
-        self.units[index] = *io;
-        let device = &self.devices[io.file as usize];
-        let address = io.offset / u64::from(device.interval);
+        // SAFETY: a unit is used only until its end is listed.
+        self.units[index] = unsafe { io.keep() };
+        let device = &self.devices[io.file() as usize];
+        let address = io.offset() / u64::from(device.interval);
         let place = &mut self.metadata[index * self.stride..(index + 1) * self.stride];
-        if io.operation == Operation::Write {
+        if io.operation() == Operation::Write {
             // SAFETY: the unit's buffer has that length, and nobody else uses it before the request is handed over.
-            let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.length as usize) };
+            let data = unsafe { std::slice::from_raw_parts_mut(io.buffer(), io.length() as usize) };
             device.layout.make(&self.wanted, address, data, place);
         }
         self.attributes[index] = Attribute {
             flags: self.flags,
             tag: self.wanted.tag,
-            length: device.metadata_of(io.length),
+            length: device.metadata_of(io.length()),
             address: place.as_mut_ptr() as u64,
             seed: address,
             reserved: 0,
@@ -111,16 +112,17 @@ impl Integrity {
     /// Checks what a read has brought; the error says what is wrong.
     #[inline(never)]
     pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), String> {
-        let io = self.units[slot as usize];
-        if io.operation != Operation::Read || moved <= 0 {
+        let io = &self.units[slot as usize];
+        if io.operation() != Operation::Read || moved <= 0 {
             return Ok(());
         }
-        let device = &self.devices[io.file as usize];
+        let device = &self.devices[io.file() as usize];
         let place = &mut self.metadata[slot as usize * self.stride..(slot as usize + 1) * self.stride];
         // SAFETY: the unit's buffer has that length, and the request has ended.
-        let data =
-            unsafe { std::slice::from_raw_parts_mut(io.buffer, (moved as usize).min(io.length as usize)) };
-        let address = io.offset / u64::from(device.interval);
+        let data = unsafe {
+            std::slice::from_raw_parts_mut(io.buffer(), (moved as usize).min(io.length() as usize))
+        };
+        let address = io.offset() / u64::from(device.interval);
         device
             .layout
             .check(&self.wanted, address, data, place)

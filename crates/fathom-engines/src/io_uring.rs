@@ -74,15 +74,15 @@ impl EngineType for IoUring {
 impl Engine for IoUring {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let entry = match io.operation {
+        let entry = match io.operation() {
             Operation::Read | Operation::Write => self.transfer(slot, io),
-            Operation::Trim if !self.immediate.is_block_device(io.file) => self.punch_hole(io),
+            Operation::Trim if !self.immediate.is_block_device(io.file()) => self.punch_hole(io),
             Operation::Trim => return Queued::Done(self.immediate.perform(io)),
             _ => self.sync(io),
         };
         let mut entry = entry.user_data(u64::from(slot));
         if let Some(integrity) = &mut self.integrity
-            && matches!(io.operation, Operation::Read | Operation::Write)
+            && matches!(io.operation(), Operation::Read | Operation::Write)
         {
             integrity.attach(slot, io, &mut entry);
         }
@@ -142,9 +142,9 @@ impl IoUring {
 
     #[inline(always)]
     fn transfer(&mut self, slot: u32, io: &Io) -> squeue::Entry {
-        let reads = io.operation == Operation::Read;
+        let reads = io.operation() == Operation::Read;
         let flags = if reads { self.options.read_flags } else { self.options.write_flags };
-        let (fd, fixed) = (types::Fd(io.handle.descriptor()), types::Fixed(io.file));
+        let (fd, fixed) = (types::Fd(io.handle().descriptor()), types::Fixed(io.file()));
         macro_rules! with_target {
             ($build:expr) => {
                 if self.options.registered_files { $build(fixed.into()) } else { $build(fd.into()) }
@@ -159,7 +159,7 @@ impl IoUring {
         }
         if self.options.vectored {
             let vector = &mut self.vectors[slot as usize];
-            *vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
+            *vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
             let vector: *const libc::iovec = vector;
             return with_target!(|target: Target| target.vectored(reads, vector, io, flags));
         }
@@ -171,22 +171,22 @@ impl IoUring {
     }
 
     fn sync(&self, io: &Io) -> squeue::Entry {
-        if io.operation == Operation::RangeSync {
-            return opcode::SyncFileRange::new(types::Fd(io.handle.descriptor()), io.length)
-                .offset(io.offset)
+        if io.operation() == Operation::RangeSync {
+            return opcode::SyncFileRange::new(types::Fd(io.handle().descriptor()), io.length())
+                .offset(io.offset())
                 .flags(self.immediate.range_flags())
                 .build();
         }
-        let flags = match io.operation {
+        let flags = match io.operation() {
             Operation::DataSync => types::FsyncFlags::DATASYNC,
             _ => types::FsyncFlags::empty(),
         };
-        opcode::Fsync::new(types::Fd(io.handle.descriptor())).flags(flags).build()
+        opcode::Fsync::new(types::Fd(io.handle().descriptor())).flags(flags).build()
     }
 
     fn punch_hole(&self, io: &Io) -> squeue::Entry {
-        opcode::Fallocate::new(types::Fd(io.handle.descriptor()), u64::from(io.length))
-            .offset(io.offset)
+        opcode::Fallocate::new(types::Fd(io.handle().descriptor()), u64::from(io.length()))
+            .offset(io.offset())
             .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
             .build()
     }
@@ -233,32 +233,32 @@ macro_rules! on_target {
 impl Target {
     #[inline(always)]
     fn read(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Read::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+        on_target!(self, fd => opcode::Read::new(fd, io.buffer(), io.length()).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
     }
 
     #[inline(always)]
     fn write(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Write::new(fd, io.buffer, io.length).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+        on_target!(self, fd => opcode::Write::new(fd, io.buffer(), io.length()).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
     }
 
     #[inline(always)]
     fn read_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::ReadFixed::new(fd, io.buffer, io.length, index)
-            .offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+        on_target!(self, fd => opcode::ReadFixed::new(fd, io.buffer(), io.length(), index)
+            .offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
     }
 
     #[inline(always)]
     fn write_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::WriteFixed::new(fd, io.buffer, io.length, index)
-            .offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+        on_target!(self, fd => opcode::WriteFixed::new(fd, io.buffer(), io.length(), index)
+            .offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
     }
 
     #[inline(always)]
     fn vectored(self, reads: bool, vector: *const libc::iovec, io: &Io, flags: i32) -> squeue::Entry {
         if reads {
-            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
         } else {
-            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset).rw_flags(flags).ioprio(io.priority).build())
+            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
         }
     }
 }

@@ -110,7 +110,7 @@ impl EngineType for Libaio {
 impl Engine for Libaio {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let (opcode, rw_flags) = match io.operation {
+        let (opcode, rw_flags) = match io.operation() {
             Operation::Read => (if self.vectored { CMD_PREADV } else { CMD_PREAD }, self.flags),
             Operation::Write => {
                 (if self.vectored { CMD_PWRITEV } else { CMD_PWRITE }, self.flags | self.write_flags)
@@ -119,22 +119,23 @@ impl Engine for Libaio {
             Operation::DataSync if self.syncs_by_kernel => (CMD_FDSYNC, 0),
             _ => return Queued::Done(self.immediate.perform(io)),
         };
-        let (mut buffer, mut length, mut offset) = (io.buffer as u64, u64::from(io.length), io.offset as i64);
+        let (mut buffer, mut length, mut offset) =
+            (io.buffer() as u64, u64::from(io.length()), io.offset() as i64);
         if matches!(opcode, CMD_FSYNC | CMD_FDSYNC) {
             (buffer, length, offset) = (0, 0, 0);
         } else if self.vectored {
             let vector = &mut self.vectors[slot as usize];
-            *vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
+            *vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
             (buffer, length) = (std::ptr::from_mut(vector) as u64, 1);
         }
         let block = &mut self.control_blocks[slot as usize];
         *block = ControlBlock {
             data: u64::from(slot),
             rw_flags,
-            priority: io.priority as i16,
-            flags: if io.priority != 0 { FLAG_PRIORITY } else { 0 },
+            priority: io.priority() as i16,
+            flags: if io.priority() != 0 { FLAG_PRIORITY } else { 0 },
             opcode,
-            fd: io.handle.descriptor() as u32,
+            fd: io.handle().descriptor() as u32,
             buffer,
             length,
             offset,

@@ -39,10 +39,10 @@ impl EngineType for Mmap {
 impl Engine for Mmap {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let file = &self.files[io.file as usize];
-        let place = io.offset.wrapping_sub(file.first) as usize;
-        let length = io.length as usize;
-        match io.operation {
+        let file = &self.files[io.file() as usize];
+        let place = io.offset().wrapping_sub(file.first) as usize;
+        let length = io.length() as usize;
+        match io.operation() {
             Operation::Read | Operation::Write => {
                 if place.checked_add(length).is_none_or(|end| end > file.mapping.len()) {
                     return Queued::Done(i64::from(-libc::EINVAL));
@@ -51,15 +51,15 @@ impl Engine for Mmap {
                 // and cannot overlap it.
                 unsafe {
                     let mapped = file.mapping.address().add(place);
-                    match io.operation {
-                        Operation::Read => std::ptr::copy_nonoverlapping(mapped, io.buffer, length),
-                        _ => std::ptr::copy_nonoverlapping(io.buffer, mapped, length),
+                    match io.operation() {
+                        Operation::Read => std::ptr::copy_nonoverlapping(mapped, io.buffer(), length),
+                        _ => std::ptr::copy_nonoverlapping(io.buffer(), mapped, length),
                     }
                 }
                 if self.direct {
                     return Queued::Done(self.push_out(file, place, length));
                 }
-                Queued::Done(i64::from(io.length))
+                Queued::Done(i64::from(io.length()))
             }
             Operation::Trim => Queued::Done(self.immediate.perform(io)),
             _ => Queued::Done(match file.mapping.sync(0, file.mapping.len()) {

@@ -46,17 +46,20 @@ impl EngineType for Mtd {
 impl Engine for Mtd {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let device = &mut self.devices[io.file as usize];
-        Queued::Done(match io.operation {
+        let device = &mut self.devices[io.file() as usize];
+        Queued::Done(match io.operation() {
             Operation::Trim if !device.is_whole(io) => {
                 self.refusal =
                     Some(device.told(io, "trims erase whole blocks of", device.geometry.erase_size));
                 i64::from(-libc::EINVAL)
             }
             Operation::Read | Operation::Write | Operation::Trim => {
-                let moved =
-                    if device.bad.is_empty() { perform(io, 0, io.length) } else { device.perform_around(io) };
-                if moved == i64::from(-libc::EINVAL) && io.operation == Operation::Write {
+                let moved = if device.bad.is_empty() {
+                    perform(io, 0, io.length())
+                } else {
+                    device.perform_around(io)
+                };
+                if moved == i64::from(-libc::EINVAL) && io.operation() == Operation::Write {
                     self.refusal =
                         Some(device.told(io, "writes fill whole pages of", device.geometry.write_size));
                 }
@@ -100,7 +103,7 @@ impl Device {
 
     fn is_whole(&self, io: &Io) -> bool {
         let size = self.geometry.erase_size;
-        io.offset.is_multiple_of(size) && u64::from(io.length).is_multiple_of(size)
+        io.offset().is_multiple_of(size) && u64::from(io.length()).is_multiple_of(size)
     }
 
     /// One I/O, erase block by erase block, without the bad ones. What is left out counts as done.
@@ -108,10 +111,10 @@ impl Device {
     #[inline(never)]
     fn perform_around(&mut self, io: &Io) -> i64 {
         let (mut done, mut reached_bad) = (0, false);
-        while done < io.length {
-            let offset = io.offset + u64::from(done);
+        while done < io.length() {
+            let offset = io.offset() + u64::from(done);
             let in_block = self.geometry.erase_size - offset % self.geometry.erase_size;
-            let length = (io.length - done).min(u32::try_from(in_block).unwrap_or(u32::MAX));
+            let length = (io.length() - done).min(u32::try_from(in_block).unwrap_or(u32::MAX));
             if self.bad.get((offset / self.geometry.erase_size) as usize) == Some(&true) {
                 reached_bad = true;
                 done += length;
@@ -125,24 +128,24 @@ impl Device {
             }
         }
         self.skipped += u64::from(reached_bad);
-        i64::from(io.length)
+        i64::from(io.length())
     }
 
     /// Why an I/O is refused for its place or length.
     #[cold]
     fn told(&self, io: &Io, rule: &str, unit: u64) -> String {
-        format!("{rule} {}, of {unit} bytes, not offset={} length={}", self.name, io.offset, io.length)
+        format!("{rule} {}, of {unit} bytes, not offset={} length={}", self.name, io.offset(), io.length())
     }
 }
 
 /// A part of an I/O: bytes moved or erased, or `-errno`.
 #[inline(always)]
 fn perform(io: &Io, from: u32, length: u32) -> i64 {
-    let (fd, offset) = (io.handle.descriptor(), io.offset + u64::from(from));
+    let (fd, offset) = (io.handle().descriptor(), io.offset() + u64::from(from));
     // SAFETY: `from` and `length` lie within the I/O, whose buffer the loop gives for its length and nobody else uses during the call.
     let returned = unsafe {
-        let buffer = io.buffer.wrapping_add(from as usize).cast();
-        match io.operation {
+        let buffer = io.buffer().wrapping_add(from as usize).cast();
+        match io.operation() {
             Operation::Read => libc::pread(fd, buffer, length as usize, offset as libc::off_t),
             Operation::Write => libc::pwrite(fd, buffer, length as usize, offset as libc::off_t),
             _ => {

@@ -25,9 +25,9 @@ impl Engine for Null {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if !self.deep {
-            return Queued::Done(i64::from(io.length));
+            return Queued::Done(i64::from(io.length()));
         }
-        self.in_flight.push((slot, io.length));
+        self.in_flight.push((slot, io.length()));
         Queued::Pending
     }
 

@@ -3,11 +3,12 @@
 
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
+use fathom_run::invariant::{self, Invariant, broken};
 use fathom_run::storage::{Handle, SyncKind};
-use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -48,7 +49,6 @@ struct Hand {
 unsafe impl Send for Hand {}
 
 /// An I/O on its way to a thread.
-#[derive(Clone, Copy)]
 struct Errand {
     slot: u32,
     io: Io,
@@ -63,6 +63,8 @@ struct Shared {
     wanted: Condvar,
     done: Mutex<Vec<(u32, i64)>>,
     ended: Condvar,
+    /// What a panic of a thread says, which whoever waits must hear of.
+    defect: Mutex<Option<String>>,
     /// Taken around an I/O of engines that use the position of the file, which all threads share.
     position: Option<Mutex<()>>,
 }
@@ -106,6 +108,7 @@ impl EngineType for Offload {
             wanted: Condvar::new(),
             done: Mutex::new(Vec::with_capacity(setup.depth as usize)),
             ended: Condvar::new(),
+            defect: Mutex::default(),
             position: uses_position.then(Mutex::default),
         });
         let mut offload = Offload {
@@ -137,7 +140,8 @@ impl EngineType for Offload {
 
 impl Engine for Offload {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        self.queued.push(Errand { slot, io: *io });
+        // SAFETY: the thread that takes the errand is done with it before its end is listed.
+        self.queued.push(Errand { slot, io: unsafe { io.keep() } });
         Queued::Pending
     }
 
@@ -156,6 +160,8 @@ impl Engine for Offload {
             done = self.shared.ended.wait(done).unwrap_or_else(PoisonError::into_inner);
         }
         list(&mut done, out);
+        drop(done);
+        self.check_threads();
         Ok(())
     }
 
@@ -164,6 +170,8 @@ impl Engine for Offload {
         let waited = self.shared.ended.wait_timeout_while(done, span, |done| done.is_empty());
         let (mut done, _) = waited.unwrap_or_else(PoisonError::into_inner);
         list(&mut done, out);
+        drop(done);
+        self.check_threads();
         Ok(())
     }
 
@@ -172,16 +180,7 @@ impl Engine for Offload {
         if !self.engine_syncs {
             return None;
         }
-        let operation = if kind == SyncKind::Sync { Operation::Sync } else { Operation::DataSync };
-        let io = Io {
-            operation,
-            file: 0,
-            handle,
-            buffer: std::ptr::null_mut(),
-            length: 0,
-            offset: 0,
-            priority: 0,
-        };
+        let io = if kind == SyncKind::Sync { Io::sync(0, handle) } else { Io::data_sync(0, handle) };
         lock(&self.shared.todo).errands.push_back(Errand { slot: SYNC_SLOT, io });
         self.shared.wanted.notify_one();
         let mut done = lock(&self.shared.done);
@@ -208,6 +207,15 @@ impl Engine for Offload {
     }
 }
 
+impl Offload {
+    /// A thread that panicked had an engine that nobody knows the state of.
+    fn check_threads(&self) {
+        if let Some(why) = lock(&self.shared.defect).take() {
+            broken(Invariant::Thread, format_args!("{why}"));
+        }
+    }
+}
+
 /// Lists what has ended, as far as there is room.
 fn list(done: &mut Vec<(u32, i64)>, out: &mut Completions) {
     let count = done.len().min(out.room());
@@ -231,8 +239,12 @@ impl Hand {
             };
             drop(todo);
             let alone = self.shared.position.as_ref().map(lock);
-            let result = perform(&mut *self.engine, &errand.io);
+            let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut *self.engine, &errand.io)));
             drop(alone);
+            let result = performed.unwrap_or_else(|payload| {
+                *lock(&self.shared.defect) = Some(invariant::text_of(&*payload));
+                -i64::from(libc::EFAULT)
+            });
             lock(&self.shared.done).push((errand.slot, result));
             self.shared.ended.notify_one();
         }

@@ -31,12 +31,12 @@ impl EngineType for PageFault {
 impl Engine for PageFault {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let memory = &self.memories[io.file as usize];
-        let place = io.offset.wrapping_sub(memory.first) as usize;
-        let length = io.length as usize;
-        if !matches!(io.operation, Operation::Read | Operation::Write) {
+        let memory = &self.memories[io.file() as usize];
+        let place = io.offset().wrapping_sub(memory.first) as usize;
+        let length = io.length() as usize;
+        if !matches!(io.operation(), Operation::Read | Operation::Write) {
             // There is nothing below that could be synced or freed.
-            return Queued::Done(if io.operation == Operation::Trim {
+            return Queued::Done(if io.operation() == Operation::Trim {
                 i64::from(-libc::EOPNOTSUPP)
             } else {
                 0
@@ -49,12 +49,12 @@ impl Engine for PageFault {
         // overlap it.
         unsafe {
             let mapped = memory.mapping.address().add(place);
-            match io.operation {
-                Operation::Read => std::ptr::copy_nonoverlapping(mapped, io.buffer, length),
-                _ => std::ptr::copy_nonoverlapping(io.buffer, mapped, length),
+            match io.operation() {
+                Operation::Read => std::ptr::copy_nonoverlapping(mapped, io.buffer(), length),
+                _ => std::ptr::copy_nonoverlapping(io.buffer(), mapped, length),
             }
         }
-        Queued::Done(i64::from(io.length))
+        Queued::Done(i64::from(io.length()))
     }
 }
 

@@ -69,18 +69,18 @@ impl EngineType for Posixaio {
 impl Engine for Posixaio {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if matches!(io.operation, Operation::Trim | Operation::RangeSync) {
+        if matches!(io.operation(), Operation::Trim | Operation::RangeSync) {
             return Queued::Done(self.immediate.perform(io));
         }
         let block = &mut self.control_blocks[slot as usize];
-        block.aio_fildes = io.handle.descriptor();
-        block.aio_buf = io.buffer.cast();
-        block.aio_nbytes = io.length as usize;
-        block.aio_offset = io.offset as libc::off_t;
+        block.aio_fildes = io.handle().descriptor();
+        block.aio_buf = io.buffer().cast();
+        block.aio_nbytes = io.length() as usize;
+        block.aio_offset = io.offset() as libc::off_t;
         // SAFETY: the control block stays in place in its box and the buffer belongs to this slot until the request has
         // been reaped.
         let result = unsafe {
-            match io.operation {
+            match io.operation() {
                 Operation::Read => libc::aio_read(block),
                 Operation::Write => libc::aio_write(block),
                 Operation::DataSync => libc::aio_fsync(libc::O_DSYNC, block),

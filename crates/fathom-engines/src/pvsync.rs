@@ -20,13 +20,13 @@ impl EngineType for Pvsync {
 impl Engine for Pvsync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
-        let offset = io.offset as libc::off_t;
+        let vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
+        let offset = io.offset() as libc::off_t;
         // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
         let returned = unsafe {
-            match io.operation {
-                Operation::Read => libc::preadv(io.handle.descriptor(), &vector, 1, offset),
-                Operation::Write => libc::pwritev(io.handle.descriptor(), &vector, 1, offset),
+            match io.operation() {
+                Operation::Read => libc::preadv(io.handle().descriptor(), &vector, 1, offset),
+                Operation::Write => libc::pwritev(io.handle().descriptor(), &vector, 1, offset),
                 _ => return Queued::Done(self.immediate.perform(io)),
             }
         };

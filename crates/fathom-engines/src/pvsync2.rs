@@ -40,18 +40,18 @@ impl EngineType for Pvsync2 {
 impl Engine for Pvsync2 {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
-        let offset = io.offset as libc::off_t;
+        let vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
+        let offset = io.offset() as libc::off_t;
         let mut flags = self.flags;
         if self.polled_percent > 0 && self.generator.percent() <= self.polled_percent {
             flags |= rwf::HIPRI;
         }
         // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
         let returned = unsafe {
-            match io.operation {
-                Operation::Read => libc::preadv2(io.handle.descriptor(), &vector, 1, offset, flags),
+            match io.operation() {
+                Operation::Read => libc::preadv2(io.handle().descriptor(), &vector, 1, offset, flags),
                 Operation::Write => {
-                    libc::pwritev2(io.handle.descriptor(), &vector, 1, offset, flags | self.write_flags)
+                    libc::pwritev2(io.handle().descriptor(), &vector, 1, offset, flags | self.write_flags)
                 }
                 _ => return Queued::Done(self.immediate.perform(io)),
             }

@@ -155,7 +155,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 
     /// Registers the arena as one buffer, of which every I/O uses its part.
     fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
-        let whole = libc::iovec { iov_base: setup.arena.cast(), iov_len: arena_length(setup) };
+        let whole = libc::iovec { iov_base: setup.buffers.first().cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
         unsafe { self.queues.submitter().register_buffers(&[whole]) }.map_err(|error| {
             SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
@@ -334,7 +334,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 }
 
 fn arena_length(setup: &Setup<'_>) -> usize {
-    setup.buffer_stride * setup.depth as usize
+    setup.buffers.stride() * setup.depth as usize
 }
 
 /// Registers the ring's descriptor (Linux 5.18), which saves looking it up in every call.

@@ -49,27 +49,30 @@ impl Immediate {
     #[cold]
     #[inline(never)]
     pub(crate) fn perform(&self, io: &Io) -> i64 {
-        let result = match io.operation {
+        let result = match io.operation() {
             Operation::Trim => self.trim(io),
-            Operation::Sync => file::sync(io.handle.descriptor()).map(|()| 0),
-            Operation::DataSync => file::sync_data(io.handle.descriptor()).map(|()| 0),
-            Operation::RangeSync => {
-                file::sync_range(io.handle.descriptor(), io.offset, u64::from(io.length), self.range_flags)
-                    .map(|()| 0)
-            }
+            Operation::Sync => file::sync(io.handle().descriptor()).map(|()| 0),
+            Operation::DataSync => file::sync_data(io.handle().descriptor()).map(|()| 0),
+            Operation::RangeSync => file::sync_range(
+                io.handle().descriptor(),
+                io.offset(),
+                u64::from(io.length()),
+                self.range_flags,
+            )
+            .map(|()| 0),
             Operation::Read | Operation::Write => Err(Errno(libc::EINVAL)),
         };
         result.unwrap_or_else(|errno| i64::from(-errno.0))
     }
 
     fn trim(&self, io: &Io) -> Result<i64, Errno> {
-        let length = u64::from(io.length);
-        if self.block_devices[io.file as usize] {
-            block_device::discard(io.handle.descriptor(), io.offset, length)?;
+        let length = u64::from(io.length());
+        if self.block_devices[io.file() as usize] {
+            block_device::discard(io.handle().descriptor(), io.offset(), length)?;
         } else {
-            file::punch_hole(io.handle.descriptor(), io.offset, length)?;
+            file::punch_hole(io.handle().descriptor(), io.offset(), length)?;
         }
-        Ok(i64::from(io.length))
+        Ok(i64::from(io.length()))
     }
 
     /// True when trims of this file are block discards.
@@ -135,18 +138,18 @@ impl Positions {
 
     #[inline(always)]
     pub(crate) fn seek(&mut self, io: &Io) -> Result<(), Errno> {
-        if self.next[io.file as usize] == io.offset && !self.shared {
+        if self.next[io.file() as usize] == io.offset() && !self.shared {
             return Ok(());
         }
         // SAFETY: no memory is passed.
         let reached =
-            unsafe { libc::lseek(io.handle.descriptor(), io.offset as libc::off_t, libc::SEEK_SET) };
+            unsafe { libc::lseek(io.handle().descriptor(), io.offset() as libc::off_t, libc::SEEK_SET) };
         if reached < 0 { Err(Errno::last()) } else { Ok(()) }
     }
 
     #[inline(always)]
     pub(crate) fn moved(&mut self, io: &Io, result: i64) {
         // After an error nobody knows where the descriptor stands.
-        self.next[io.file as usize] = if result >= 0 { io.offset + result as u64 } else { u64::MAX };
+        self.next[io.file() as usize] = if result >= 0 { io.offset() + result as u64 } else { u64::MAX };
     }
 }

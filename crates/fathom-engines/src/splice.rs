@@ -30,7 +30,7 @@ impl EngineType for Splice {
 
     fn new(setup: &Setup<'_>) -> Result<Splice, SetupError> {
         let (reader, writer) = pipe::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
-        let wanted = i32::try_from(setup.buffer_length.saturating_add(PAGE)).unwrap_or(i32::MAX);
+        let wanted = i32::try_from(setup.buffers.length().saturating_add(PAGE)).unwrap_or(i32::MAX);
         let room = pipe::widen(&writer, wanted).map_err(|errno| SetupError::new(errno, "F_GETPIPE_SZ"))?;
         let immediate = Immediate::new(setup);
         Ok(Splice { immediate, reader, writer, room, copies: None, has_told: false, why: None })
@@ -39,12 +39,12 @@ impl EngineType for Splice {
 
 impl Engine for Splice {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let transfer = match io.operation {
+        let transfer = match io.operation() {
             Operation::Read => Splice::read_part,
             Operation::Write => Splice::write_part,
             _ => return Queued::Done(self.immediate.perform(io)),
         };
-        let length = io.length as usize;
+        let length = io.length() as usize;
         let mut done = 0;
         while done < length {
             match transfer(self, io, done, (length - done).min(self.room)) {
@@ -77,13 +77,13 @@ impl Engine for Splice {
 impl Splice {
     /// Reads a part of a block through the empty pipe; 0 at the end of the file.
     fn read_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
-        let offset = io.offset + done as u64;
-        let held = pipe::splice_from_file(io.handle.descriptor(), offset, self.writer.as_raw_fd(), length)
+        let offset = io.offset() + done as u64;
+        let held = pipe::splice_from_file(io.handle().descriptor(), offset, self.writer.as_raw_fd(), length)
             .map_err(|errno| self.refused(errno))?;
         let mut taken = 0;
         while taken < held {
-            // SAFETY: the loop gives a buffer of at least `io.length` bytes, and the part ends in it.
-            let place = (unsafe { io.buffer.add(done + taken) }, held - taken);
+            // SAFETY: the loop gives a buffer of at least `io.length()` bytes, and the part ends in it.
+            let place = (unsafe { io.buffer().add(done + taken) }, held - taken);
             match self.take(place) {
                 Ok(0) => return Err(Errno(libc::EIO)),
                 Ok(count) => taken += count,
@@ -96,13 +96,13 @@ impl Splice {
 
     /// Writes a part of a block through the empty pipe.
     fn write_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
-        // SAFETY: the loop gives a buffer of at least `io.length` bytes, and the part ends in it.
-        let held = self.put((unsafe { io.buffer.add(done) }, length))?;
+        // SAFETY: the loop gives a buffer of at least `io.length()` bytes, and the part ends in it.
+        let held = self.put((unsafe { io.buffer().add(done) }, length))?;
         let mut given = 0;
         while given < held {
-            let offset = io.offset + (done + given) as u64;
+            let offset = io.offset() + (done + given) as u64;
             let from = self.reader.as_raw_fd();
-            match pipe::splice_to_file(from, io.handle.descriptor(), offset, held - given) {
+            match pipe::splice_to_file(from, io.handle().descriptor(), offset, held - given) {
                 Ok(0) => break,
                 Ok(count) => given += count,
                 Err(Errno(libc::EINTR)) => {}

@@ -21,18 +21,18 @@ impl EngineType for Sync {
 impl Engine for Sync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        if !matches!(io.operation, Operation::Read | Operation::Write) {
+        if !matches!(io.operation(), Operation::Read | Operation::Write) {
             return Queued::Done(self.immediate.perform(io));
         }
         if let Err(errno) = self.positions.seek(io) {
             return Queued::Done(i64::from(-errno.0));
         }
-        let (buffer, length) = (io.buffer.cast(), io.length as usize);
+        let (buffer, length) = (io.buffer().cast(), io.length() as usize);
         // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
         let result = outcome(unsafe {
-            match io.operation {
-                Operation::Read => libc::read(io.handle.descriptor(), buffer, length),
-                _ => libc::write(io.handle.descriptor(), buffer, length),
+            match io.operation() {
+                Operation::Read => libc::read(io.handle().descriptor(), buffer, length),
+                _ => libc::write(io.handle().descriptor(), buffer, length),
             }
         });
         self.positions.moved(io, result);

@@ -41,11 +41,12 @@ impl EngineType for Vsync {
 impl Engine for Vsync {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if !matches!(io.operation, Operation::Read | Operation::Write) {
+        if !matches!(io.operation(), Operation::Read | Operation::Write) {
             return Queued::Done(self.immediate.perform(io));
         }
         if self.deep {
-            self.queued.push((slot, *io));
+            // SAFETY: it is used only until its end is listed.
+            self.queued.push((slot, unsafe { io.keep() }));
             return Queued::Pending;
         }
         self.vectors.clear();
@@ -56,9 +57,9 @@ impl Engine for Vsync {
     fn commit(&mut self) -> Result<u32, Errno> {
         let queued = std::mem::take(&mut self.queued);
         let adjacent = |a: &(u32, Io), b: &(u32, Io)| {
-            a.1.operation == b.1.operation
-                && a.1.file == b.1.file
-                && a.1.offset + u64::from(a.1.length) == b.1.offset
+            a.1.operation() == b.1.operation()
+                && a.1.file() == b.1.file()
+                && a.1.offset() + u64::from(a.1.length()) == b.1.offset()
         };
         for run in queued.chunk_by(adjacent).flat_map(|run| run.chunks(MOST_VECTORS)) {
             self.transfer_run(run);
@@ -94,7 +95,7 @@ impl Vsync {
         self.vectors.extend(run.iter().map(|(_, io)| vector_of(io)));
         let mut left = self.transfer(&run[0].1);
         for (slot, io) in run {
-            let share = if left < 0 { left } else { left.min(i64::from(io.length)) };
+            let share = if left < 0 { left } else { left.min(i64::from(io.length())) };
             self.ended.push_back((*slot, share));
             left -= share.max(0);
         }
@@ -109,9 +110,9 @@ impl Vsync {
         let (vectors, count) = (self.vectors.as_ptr(), self.vectors.len() as libc::c_int);
         // SAFETY: the vectors name buffers of the loop that nobody else uses during the call.
         let result = outcome(unsafe {
-            match io.operation {
-                Operation::Read => libc::readv(io.handle.descriptor(), vectors, count),
-                _ => libc::writev(io.handle.descriptor(), vectors, count),
+            match io.operation() {
+                Operation::Read => libc::readv(io.handle().descriptor(), vectors, count),
+                _ => libc::writev(io.handle().descriptor(), vectors, count),
             }
         });
         self.positions.moved(io, result);
@@ -120,5 +121,5 @@ impl Vsync {
 }
 
 fn vector_of(io: &Io) -> libc::iovec {
-    libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize }
+    libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize }
 }

@@ -151,6 +151,9 @@ pub struct Pong {
 pub struct Done {
     /// Jobs that failed.
     pub failed_jobs: u32,
+    /// A defect of fathom has ended some of them.
+    #[serde(default)]
+    pub is_broken: bool,
     /// Some log could not be written to its end.
     pub lost_logs: bool,
     /// Why no run came about, in words; there is no report then.

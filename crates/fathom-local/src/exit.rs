@@ -5,21 +5,44 @@ use std::process::ExitCode;
 
 /// A mistake in what was asked for, or the machine refused to start.
 pub const SETUP_FAILED: u8 = 1;
+/// A defect of fathom has ended a job, or fathom itself (`EX_SOFTWARE` of sysexits.h).
+pub const DEFECT: u8 = 70;
 /// The result is not what `--require` asks for; to `git bisect run` a revision that cannot be tested.
 pub const REQUIREMENT_UNMET: u8 = 125;
 /// A signal ended the run.
 pub const ENDED_BY_SIGNAL: u8 = 128;
 
-/// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over.
+/// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over. Before all of these,
+/// 70 where a defect of fathom has ended a job: its figures are not to be trusted.
 pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
     ExitCode::from(number(outcome, asked_to_end))
 }
 
 /// The same, as a number.
 pub fn number(outcome: &Outcome, asked_to_end: bool) -> u8 {
+    if outcome.is_broken {
+        return DEFECT;
+    }
     if outcome.signal.is_some() || asked_to_end {
         return ENDED_BY_SIGNAL;
     }
     // 127 and above mean other things to a shell.
     outcome.failed_jobs.min(126) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_stats::report::RunReport;
+
+    #[test]
+    fn a_defect_comes_before_everything_else() {
+        let report = RunReport::default();
+        let mut outcome =
+            Outcome { report, failed_jobs: 3, is_broken: false, signal: None, lost_logs: false };
+        assert_eq!(number(&outcome, false), 3);
+        assert_eq!(number(&outcome, true), ENDED_BY_SIGNAL);
+        outcome.is_broken = true;
+        assert_eq!((number(&outcome, false), number(&outcome, true)), (DEFECT, DEFECT));
+    }
 }

@@ -101,7 +101,9 @@ impl Cause {
     pub(crate) const SECOND_SIGNAL: Cause = of_fathom("second signal");
     /// I/O that makes no progress.
     pub(crate) const STUCK: Cause = of_fathom("stuck I/O");
-    /// A mistake of fathom's own.
+    /// Something that holds whenever fathom is right, and did not.
+    pub(crate) const INVARIANT: Cause = of_fathom("broken invariant");
+    /// Another mistake of fathom's own.
     pub(crate) const INTERNAL: Cause = of_fathom("internal error");
 
     /// The line, with what the system or fathom says of the error.

@@ -6,41 +6,15 @@
 //! batch, and says what came out.
 
 use crate::files::entry::FileError;
+use crate::invariant::holds;
+pub use crate::io::{Buffers, Io};
 pub use crate::storage::OpenFile;
 use crate::storage::{self, Handle, Storage, SyncKind};
-use crate::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
 use std::time::Duration;
-
-/// One I/O as an engine sees it.
-#[derive(Clone, Copy, Debug)]
-pub struct Io {
-    /// What to do.
-    pub operation: Operation,
-    /// Index of the file.
-    pub file: u32,
-    /// How the storage calls the open file.
-    pub handle: Handle,
-    /// Memory to read into or write from.
-    pub buffer: *mut u8,
-    /// Bytes.
-    pub length: u32,
-    /// First byte in the file.
-    pub offset: u64,
-    /// The kernel's `ioprio` value for this I/O alone; 0 for that of the process.
-    pub priority: u16,
-}
-
-impl Io {
-    /// A sync of an open file.
-    pub fn sync(file: u32, handle: Handle) -> Io {
-        let buffer = std::ptr::null_mut();
-        Io { operation: Operation::Sync, file, handle, buffer, length: 0, offset: 0, priority: 0 }
-    }
-}
 
 /// What became of a unit that was queued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,16 +54,21 @@ impl Completions {
     /// Adds one; there must be [`room`](Completions::room).
     #[inline(always)]
     pub fn push(&mut self, slot: u32, result: i64) {
-        if let Some(place) = self.list.get_mut(self.count) {
-            *place = Completion { slot, result };
-            self.count += 1;
-        }
+        holds!(
+            self.count < self.limit,
+            Ends,
+            "slot {slot} ends beyond the {} that were asked for",
+            self.limit
+        );
+        // The limit is no more than the list has room for.
+        self.list[self.count % REAP_BATCH] = Completion { slot, result };
+        self.count += 1;
     }
 
     /// How many more fit.
     #[inline(always)]
     pub fn room(&self) -> usize {
-        self.limit.saturating_sub(self.count)
+        self.limit - self.count
     }
 
     /// How many there are.
@@ -142,12 +121,8 @@ pub struct Setup<'a> {
     pub clone: u32,
     /// Units in flight at most.
     pub depth: u32,
-    /// First byte of the buffer arena.
-    pub arena: *mut u8,
-    /// Bytes between two buffers of the arena.
-    pub buffer_stride: usize,
-    /// Bytes that a buffer holds.
-    pub buffer_length: usize,
+    /// One buffer for each slot.
+    pub buffers: Buffers,
     /// Other engines use the same descriptors meanwhile, so where one stands in its file is anybody's guess.
     pub shares_descriptors: bool,
 }
@@ -234,7 +209,8 @@ pub trait Engine {
     /// [`queue`](Engine::queue), and those that never wait for somebody else, need not implement it.
     fn cancel(&mut self) {}
 
-    /// Takes one unit. `slot` comes back with its completion.
+    /// Takes one unit. `slot` comes back with its completion. Whoever says that a unit has ended, here or in [`reap`](Engine::reap), says as
+    /// well that nothing touches its buffer any more.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;
 
     /// The trim of this file that is queued next has these ranges: offsets and lengths in bytes, the first that of the unit, whose length is

@@ -9,6 +9,8 @@ pub mod engine;
 pub mod exhausted;
 pub mod files;
 pub mod idleness;
+pub mod invariant;
+mod io;
 mod limits;
 pub mod logs;
 pub mod message;

@@ -93,6 +93,8 @@ pub struct WorkerBlock {
     pub holes: HoleCounters,
     /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
+    /// 1 once something has happened in it that only a defect of fathom can bring about.
+    defect: AtomicU32,
     error: AtomicI32,
     error_length: AtomicU32,
     error_text: [AtomicU8; ERROR_TEXT],
@@ -225,6 +227,18 @@ impl WorkerBlock {
         }
         self.error_length.store(length as u32, Ordering::Relaxed);
         self.error.store(errno.0, Ordering::Release);
+    }
+
+    /// Stores that the job was ended by a defect of fathom: whatever else went wrong, this is its error.
+    pub fn break_in_words(&self, errno: Errno, text: &str) {
+        self.defect.store(1, Ordering::Release);
+        self.error.store(0, Ordering::Release);
+        self.fail_in_words(errno, text);
+    }
+
+    /// True if it was.
+    pub fn is_broken(&self) -> bool {
+        self.defect.load(Ordering::Acquire) != 0
     }
 
     /// The job starts now, at this monotonic time: reported by the clock of this number (`job_start_clock_id`).
@@ -424,6 +438,9 @@ mod tests {
         assert_eq!(region.units(1).len(), 32);
         region.units(1)[31].set_in_flight(true);
         assert!(!region.units(2)[0].is_in_flight());
+        region.worker(1).break_in_words(Errno(14), "third");
+        assert_eq!(region.worker(1).error(), Some((14, "third".into())));
+        assert_eq!([0, 1, 2].map(|index| region.worker(index).is_broken()), [false, true, false]);
         region.worker(0).set_features(&["first", "second"]);
         assert_eq!(region.worker(0).features(), ["first", "second"]);
         assert!(region.worker(1).features().is_empty());

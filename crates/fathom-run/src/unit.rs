@@ -127,6 +127,7 @@ impl Unit {
     }
 
     /// See [`set_in_flight`](Unit::set_in_flight).
+    #[inline(always)]
     pub fn is_in_flight(&self) -> bool {
         self.in_flight.load(Relaxed) != 0
     }
@@ -151,7 +152,7 @@ impl Unit {
 
     /// Adds to [`done`](Unit::done).
     pub fn add_done(&self, bytes: u32) {
-        self.done.store(self.done() + bytes, Relaxed);
+        self.done.store(self.done().saturating_add(bytes), Relaxed);
     }
 
     /// Index of the file.

@@ -121,6 +121,11 @@ impl LatencySamples {
         self.count.load(Relaxed)
     }
 
+    /// Number of values so far in the histogram, those beyond its range included.
+    pub fn in_bins(&self) -> u64 {
+        self.bins.iter().map(|bin| bin.load(Relaxed)).sum::<u64>() + self.beyond_range.load(Relaxed)
+    }
+
     /// Largest value so far in ns.
     pub fn max_ns(&self) -> u64 {
         self.max_ns.load(Relaxed)

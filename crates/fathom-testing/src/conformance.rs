@@ -2,7 +2,7 @@
 
 use crate::words::spec;
 use fathom_run::EngineEntry;
-use fathom_run::engine::{Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
+use fathom_run::engine::{Buffers, Completions, Engine, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::storage::Handle;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
@@ -111,7 +111,8 @@ impl Bench {
             .map(|path| OpenFile {
                 name: path.display().to_string(),
                 handle: match has_descriptors {
-                    true => Handle::new(open(path).into_raw_fd()),
+                    // SAFETY: the descriptor is closed with the bench, when the engine is not used any more.
+                    true => unsafe { Handle::of_descriptor(open(path).into_raw_fd()) },
                     false => Handle::NONE,
                 },
                 is_block_device: false,
@@ -140,9 +141,8 @@ impl Bench {
             writes: true,
             clone: 0,
             depth: depth as u32,
-            arena: arena[first..].as_mut_ptr(),
-            buffer_stride: STRIDE,
-            buffer_length: BLOCK,
+            // SAFETY: the arena has room for all of them, and is kept for good.
+            buffers: unsafe { Buffers::new(arena[first..].as_mut_ptr(), STRIDE, BLOCK, depth as u32) },
             shares_descriptors: false,
         };
         let engine = (subject.open)(&setup)?;
@@ -171,15 +171,10 @@ impl Bench {
 
     fn io(&mut self, slot: usize, operation: Operation, file: usize, offset: usize, length: usize) -> Io {
         let place = self.place(slot);
-        Io {
-            operation,
-            file: file as u32,
-            handle: self.files[file].handle,
-            buffer: self.arena[place..].as_mut_ptr(),
-            length: length as u32,
-            offset: offset as u64,
-            priority: 0,
-        }
+        let place_of_file = (file as u32, self.files[file].handle);
+        let buffer = self.arena[place..].as_mut_ptr();
+        // SAFETY: the arena has room for the buffer of every slot, and is kept for good.
+        unsafe { Io::new(operation, place_of_file, buffer, length as u32, offset as u64, 0) }
     }
 
     /// I/Os of whole blocks, each given as its file and its number there, in slots from the first on.
@@ -197,7 +192,8 @@ impl Bench {
     /// The first file has another descriptor from now on.
     fn reopen(&mut self, fresh: File) {
         close(self.files[0].handle.descriptor());
-        self.files[0].handle = Handle::new(fresh.into_raw_fd());
+        // SAFETY: as above.
+        self.files[0].handle = unsafe { Handle::of_descriptor(fresh.into_raw_fd()) };
         self.engine.reopened(0);
     }
 

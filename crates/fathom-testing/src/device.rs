@@ -181,9 +181,9 @@ impl Device {
     /// Ends an I/O: moves its data and says with what result.
     fn end(&mut self, flight: &Flight) -> i64 {
         let result = self.result(flight);
-        let is_write = flight.io.operation == Operation::Write;
+        let is_write = flight.io.operation() == Operation::Write;
         if let Ok(moved) = u32::try_from(result)
-            && flight.io.length > 0
+            && flight.io.length() > 0
         {
             let damaged = self.behaviour.damaged.iter().find(|(number, _)| *number == self.written);
             let damage = damaged.map(|(_, damage)| *damage).filter(|_| is_write);
@@ -194,8 +194,8 @@ impl Device {
             self.store.perform(&flight.io, arrived, None);
         }
         self.written += u64::from(is_write);
-        let Flight { slot, io, queued_ns, taken_ns, number, .. } = *flight;
-        let Io { operation, file, offset, length, .. } = io;
+        let &Flight { slot, ref io, queued_ns, taken_ns, number, .. } = flight;
+        let (operation, file, offset, length) = (io.operation(), io.file(), io.offset(), io.length());
         let ended_ns = flight.ends_ns.unwrap_or(taken_ns);
         self.record.borrow_mut().served.push(Served {
             number,
@@ -220,11 +220,11 @@ impl Device {
         if self.is_chosen(self.behaviour.failing_permille) {
             return -i64::from(libc::EIO);
         }
-        if flight.io.operation.is_sync() {
+        if flight.io.operation().is_sync() {
             return 0;
         }
         let whole = self.store.room(&flight.io);
-        let can_be_short = flight.io.operation != Operation::Trim && whole > 1;
+        let can_be_short = flight.io.operation() != Operation::Trim && whole > 1;
         if can_be_short && self.is_chosen(self.behaviour.short_permille) {
             return 1 + self.random.below(u64::from(whole) - 1) as i64;
         }
@@ -267,7 +267,7 @@ impl Device {
     }
 
     fn is_at_once(&self, io: &Io) -> bool {
-        let is_rare = !matches!(io.operation, Operation::Read | Operation::Write);
+        let is_rare = !matches!(io.operation(), Operation::Read | Operation::Write);
         self.behaviour.ends_at_once || is_rare && self.behaviour.ends_rare_ones_at_once
     }
 }
@@ -301,8 +301,10 @@ impl EngineType for Device {
 impl Engine for Device {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let queued_ns = self.time.ns();
-        let flight = Flight { slot, io: *io, queued_ns, taken_ns: 0, number: 0, ends_ns: None };
-        if !self.is_at_once(io) {
+        // SAFETY: a flight is used until it is listed as ended.
+        let io = unsafe { io.keep() };
+        let flight = Flight { slot, io, queued_ns, taken_ns: 0, number: 0, ends_ns: None };
+        if !self.is_at_once(&flight.io) {
             self.queued.push(flight);
             return Queued::Pending;
         }

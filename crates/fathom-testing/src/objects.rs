@@ -95,7 +95,7 @@ impl Storage for Bucket {
                 return Err(FileError::of_call(Errno(libc::ENOENT), "head", &entry.path));
             }
             server.open.push(name);
-            Ok(Handle::new(server.open.len() as i32 - 1))
+            Ok(Handle::of_number(server.open.len() - 1))
         })
     }
 
@@ -109,7 +109,7 @@ impl Storage for Bucket {
     }
 
     fn sync(&mut self, handle: Handle, _: SyncKind) -> Result<(), Errno> {
-        let name = with_server(|server| server.open[handle.number() as usize].clone());
+        let name = with_server(|server| server.name_of(handle).ok_or(Errno(libc::EBADF)))?;
         Bucket::note("sync", &name);
         Ok(())
     }
@@ -159,31 +159,32 @@ impl Engine for Objects {
 }
 
 impl Server {
+    fn name_of(&self, handle: Handle) -> Option<String> {
+        self.open.get(handle.number()?).cloned()
+    }
+
     fn perform(&mut self, io: &Io) -> i64 {
-        let Some(name) = usize::try_from(io.handle.number()).ok().and_then(|number| self.open.get(number))
-        else {
-            return -i64::from(libc::EBADF);
-        };
-        if self.failing.as_ref() == Some(name) {
+        let Some(name) = self.name_of(io.handle()) else { return -i64::from(libc::EBADF) };
+        if self.failing.as_ref() == Some(&name) {
             return -i64::from(libc::EIO);
         }
-        let Some(object) = self.objects.get_mut(name) else { return -i64::from(libc::ENOENT) };
-        let (start, end) = (io.offset as usize, io.offset as usize + io.length as usize);
-        match io.operation {
+        let Some(object) = self.objects.get_mut(&name) else { return -i64::from(libc::ENOENT) };
+        let (start, end) = (io.offset() as usize, io.offset() as usize + io.length() as usize);
+        match io.operation() {
             Operation::Read => {
                 let end = end.min(object.len());
                 let moved = end.saturating_sub(start);
                 // SAFETY: the loop gives a buffer of at least `length` bytes, which is the engine's until the I/O has ended.
-                let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, moved) };
+                let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), moved) };
                 buffer.copy_from_slice(&object[start.min(end)..end]);
                 moved as i64
             }
             Operation::Write => {
                 // SAFETY: as above.
-                let buffer = unsafe { std::slice::from_raw_parts(io.buffer, io.length as usize) };
+                let buffer = unsafe { std::slice::from_raw_parts(io.buffer(), io.length() as usize) };
                 object.resize(object.len().max(end), 0);
                 object[start..end].copy_from_slice(buffer);
-                i64::from(io.length)
+                i64::from(io.length())
             }
             Operation::Trim => -i64::from(libc::EOPNOTSUPP),
             Operation::Sync | Operation::DataSync | Operation::RangeSync => 0,

@@ -19,7 +19,9 @@ use fathom_sys::clock::{Clock, VirtualTime};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::time::Duration;
 
 /// Virtual ns at which every run begins.
 pub const BEGIN_NS: u64 = 1_000_000_000;
@@ -116,13 +118,30 @@ pub fn run_on<E: EngineType + 'static>(
         engine: EngineEntry::direct::<E>(),
         messages: &sender,
     };
-    let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));
+    let over = AtomicBool::new(false);
+    // A worker with much to say waits until somebody reads.
+    let (ended, messages) = std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut messages = Vec::new();
+            loop {
+                let is_over = over.load(Acquire);
+                messages.extend(receiver.drain().into_iter().map(|envelope| envelope.message));
+                if is_over {
+                    return messages;
+                }
+                std::thread::park_timeout(Duration::from_millis(1));
+            }
+        });
+        let ended = catch_unwind(AssertUnwindSafe(|| worker::run::<E>(&context)));
+        over.store(true, Release);
+        reader.thread().unpark();
+        (ended, reader.join().unwrap_or_default())
+    });
     let hung = match ended {
         Ok(()) => false,
         Err(reason) if reason.is::<Hung>() => true,
         Err(reason) => resume_unwind(reason),
     };
     assert!(hung || region.worker(0).stage() == Stage::Ended, "{words}");
-    let messages = receiver.drain().into_iter().map(|envelope| envelope.message).collect();
     Simulated { plan, record: Record::default(), messages, hung, region }
 }

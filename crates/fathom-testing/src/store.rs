@@ -24,23 +24,23 @@ impl Store {
 
     /// Bytes from the start of this I/O to the end of its file, at most its length.
     pub(crate) fn room(&self, io: &Io) -> u32 {
-        let left = (self.files[io.file as usize].len() as u64).saturating_sub(io.offset);
-        left.min(u64::from(io.length)) as u32
+        let left = (self.files[io.file() as usize].len() as u64).saturating_sub(io.offset());
+        left.min(u64::from(io.length())) as u32
     }
 
     /// Moves the first bytes of an I/O.
     pub(crate) fn perform(&mut self, io: &Io, moved: u32, damage: Option<Damage>) {
-        let (start, moved) = (io.offset as usize, moved as usize);
-        let file = &mut self.files[io.file as usize];
-        match io.operation {
+        let (start, moved) = (io.offset() as usize, moved as usize);
+        let file = &mut self.files[io.file() as usize];
+        match io.operation() {
             Operation::Read => {
                 // SAFETY: the loop gives a buffer of at least `length` bytes, which is the engine's until the I/O has ended.
-                let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, moved) };
+                let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), moved) };
                 buffer.copy_from_slice(&file[start..start + moved]);
             }
             Operation::Write => {
                 // SAFETY: as above.
-                let buffer = unsafe { std::slice::from_raw_parts(io.buffer, moved) };
+                let buffer = unsafe { std::slice::from_raw_parts(io.buffer(), moved) };
                 write(file, start, buffer, damage);
             }
             Operation::Trim => file[start..start + moved].fill(0),

@@ -112,6 +112,8 @@ impl Header {
     /// Writes the header with its own checksum to the start of `bytes`, which must have room for it. Two bytes of the current
     /// layout have no meaning and stay as they are.
     pub fn encode(&self, bytes: &mut [u8]) {
+        let is_narrow = self.format == HeaderFormat::Current;
+        assert!(!is_narrow || self.kind <= 0xff, "method {} does not fit the header of a block", self.kind);
         let mut put = |at: usize, value: &[u8]| bytes[at..at + value.len()].copy_from_slice(value);
         put(0, &self.magic.to_le_bytes());
         put(4, &self.length.to_le_bytes());

@@ -18,5 +18,7 @@ pub struct Write {
 /// The seconds of a time in ns, and the rest.
 pub fn split_time(time_ns: u64) -> (u32, u32) {
     const SECOND: u64 = 1_000_000_000;
-    ((time_ns / SECOND) as u32, (time_ns % SECOND) as u32)
+    let seconds = u32::try_from(time_ns / SECOND);
+    assert!(seconds.is_ok(), "the seconds of a write's time, {time_ns} ns, do not fit its header");
+    (seconds.unwrap_or(u32::MAX), (time_ns % SECOND) as u32)
 }

@@ -15,6 +15,7 @@ mod starter;
 mod tools;
 
 use fathom_local::{exit, here, output};
+use fathom_run::invariant::Broken;
 use fathom_spec::{Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
@@ -25,6 +26,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(tell_defect));
+    std::panic::catch_unwind(start).unwrap_or(ExitCode::from(exit::DEFECT))
+}
+
+fn start() -> ExitCode {
     if fathom_sys::streams::output_was_closed() {
         Output::terminal().error_line(
             "fathom: standard output is closed, so what the program has to say would be lost; redirect it to a file or to /dev/null",
@@ -113,7 +118,8 @@ fn tell_defect(details: &PanicHookInfo<'_>) {
     fathom_live::restore();
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
-    let text = details.payload_as_str().unwrap_or("no details");
+    let broken = details.payload().downcast_ref::<Broken>().map(Broken::to_string);
+    let text = broken.as_deref().or_else(|| details.payload_as_str()).unwrap_or("no details");
     Output::terminal().error_line(&format!(
         "fathom: internal error{place} ({text}); please report it with the command that caused it"
     ));

@@ -191,7 +191,8 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             let is_met = judged.is_none_or(|judged| observer.tell_verdict(program, judged));
             observer.finish_metrics(&outcome.report, &signals);
             let asked = observer.output.finish(&signals);
-            if observer.output.tell_lost() || outcome.lost_logs {
+            let is_lost = observer.output.tell_lost() || outcome.lost_logs;
+            if is_lost && !outcome.is_broken {
                 return ExitCode::from(exit::SETUP_FAILED);
             }
             match exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()) {

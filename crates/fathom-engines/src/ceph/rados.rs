@@ -57,7 +57,7 @@ impl EngineType for Rados {
 impl Engine for Rados {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         // Only reads say how much was moved.
-        let counted = if io.operation == Operation::Read { 0 } else { io.length };
+        let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let mut completion: Completion = std::ptr::null_mut();
         // SAFETY: slot, buffer, name and pool stay where they are until the callback has run: `Flights` waits for it before it ends.
@@ -106,20 +106,20 @@ impl Rados {
     /// The buffer of the I/O stays where it is until its completion has come.
     unsafe fn submit(&self, io: &Io, completion: Completion) -> c_int {
         let Cluster { functions, pool, .. } = &*self.cluster;
-        let name = &self.names[io.file as usize];
-        let (length, buffer) = (io.length as usize, io.buffer.cast());
+        let name = &self.names[io.file() as usize];
+        let (length, buffer) = (io.length() as usize, io.buffer().cast());
         // SAFETY: the caller's promise; the pool is open, and names end with zero bytes. The library keeps what it needs of the changes.
         unsafe {
-            match io.operation {
+            match io.operation() {
                 Operation::Read => {
-                    (functions.read_async)(*pool, name.as_ptr(), completion, buffer, length, io.offset)
+                    (functions.read_async)(*pool, name.as_ptr(), completion, buffer, length, io.offset())
                 }
                 Operation::Write => {
-                    (functions.write_async)(*pool, name.as_ptr(), completion, buffer, length, io.offset)
+                    (functions.write_async)(*pool, name.as_ptr(), completion, buffer, length, io.offset())
                 }
                 Operation::Trim => {
                     let changes = (functions.new_changes)();
-                    (functions.add_zeroes)(changes, io.offset, length as u64);
+                    (functions.add_zeroes)(changes, io.offset(), length as u64);
                     let now = std::ptr::null_mut();
                     let result = (functions.change_async)(changes, *pool, completion, name.as_ptr(), now, 0);
                     (functions.release_changes)(changes);

@@ -68,10 +68,10 @@ impl EngineType for Rbd {
 impl Engine for Rbd {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         // Only reads say how much was moved.
-        let counted = if io.operation == Operation::Read { 0 } else { io.length };
+        let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let (functions, image) = (&self.image.functions, self.image.handle());
-        let (length, buffer) = (io.length as usize, io.buffer.cast());
+        let (length, buffer) = (io.length() as usize, io.buffer().cast());
         let mut completion: Completion = std::ptr::null_mut();
         // SAFETY: slot, buffer and image stay where they are until the callback has run: `Flights` waits for it before it ends. The
         // completion is written before it is read, and is released here only if its callback never runs.
@@ -80,10 +80,10 @@ impl Engine for Rbd {
             if made < 0 {
                 return Queued::Done(i64::from(made));
             }
-            let result = match io.operation {
-                Operation::Read => (functions.read)(image, io.offset, length, buffer, completion),
-                Operation::Write => (functions.write)(image, io.offset, length, buffer, completion),
-                Operation::Trim => (functions.discard)(image, io.offset, length as u64, completion),
+            let result = match io.operation() {
+                Operation::Read => (functions.read)(image, io.offset(), length, buffer, completion),
+                Operation::Write => (functions.write)(image, io.offset(), length, buffer, completion),
+                Operation::Trim => (functions.discard)(image, io.offset(), length as u64, completion),
                 _ => (functions.flush)(image, completion),
             };
             if result < 0 {

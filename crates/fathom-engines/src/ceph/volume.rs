@@ -88,7 +88,7 @@ impl Storage for Volume {
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, _: &FileEntry) -> Result<Handle, FileError> {
         self.image().and_then(|image| image.open()).map_err(|refusal| refusal.of_job(plan))?;
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+        Ok(Handle::of_number(index))
     }
 
     fn settle(&mut self, plan: &OpenPlan, entry: &FileEntry, _: Handle) -> Result<(), FileError> {

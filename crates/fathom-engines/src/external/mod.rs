@@ -89,7 +89,7 @@ impl Engine for External {
         if let Some(errno) = self.given_up {
             return Queued::Done(i64::from(-errno.0));
         }
-        let is_its_own = match io.operation {
+        let is_its_own = match io.operation() {
             Operation::Read | Operation::Write => true,
             Operation::Trim => self.can(TRIMS),
             _ => false,
@@ -100,25 +100,25 @@ impl Engine for External {
         let Some(queue) = self.functions.queue else { return Queued::Done(-i64::from(libc::ENOSYS)) };
         let raw = RawIo {
             slot,
-            operation: io.operation as u32,
-            target: io.file,
-            length: io.length,
-            offset: io.offset,
-            buffer: io.buffer,
-            descriptor: if self.can(OWN_TARGETS) { -1 } else { io.handle.descriptor() },
+            operation: io.operation() as u32,
+            target: io.file(),
+            length: io.length(),
+            offset: io.offset(),
+            buffer: io.buffer(),
+            descriptor: if self.can(OWN_TARGETS) { -1 } else { io.handle().descriptor() },
             reserved: 0,
         };
         // SAFETY: the state is what `open` has given, and the buffer belongs to this I/O until it has ended.
         match unsafe { queue(self.state, &raw) } {
             PENDING if self.can(ASYNCHRONOUS) => {
-                self.taken[slot as usize] = io.length;
+                self.taken[slot as usize] = io.length();
                 self.queued += 1;
                 Queued::Pending
             }
             PENDING => {
                 Queued::Done(self.broken("a synchronous engine has answered FATHOM_PENDING".to_owned()))
             }
-            result if result > i64::from(io.length) => Queued::Done(self.too_much(result, io.length)),
+            result if result > i64::from(io.length()) => Queued::Done(self.too_much(result, io.length())),
             result => Queued::Done(result),
         }
     }
@@ -243,11 +243,11 @@ impl External {
     #[cold]
     fn perform(&mut self, io: &Io) -> i64 {
         let own = self.can(OWN_TARGETS);
-        match (io.operation, self.functions.sync) {
+        match (io.operation(), self.functions.sync) {
             (Operation::Trim, _) if own => -i64::from(libc::EOPNOTSUPP),
             (Operation::Trim, _) => self.immediate.perform(io),
             (_, None) if !own => self.immediate.perform(io),
-            _ => self.sync(io.handle),
+            _ => self.sync(io.handle()),
         }
     }
 
@@ -255,7 +255,7 @@ impl External {
     fn sync(&mut self, handle: Handle) -> i64 {
         let Some(sync) = self.functions.sync else { return 0 };
         let (target, descriptor) = match self.can(OWN_TARGETS) {
-            true => (handle.number() as u32, -1),
+            true => (handle.number().and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX), -1),
             false => (u32::MAX, handle.descriptor()),
         };
         // SAFETY: as above.

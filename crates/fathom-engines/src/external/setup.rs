@@ -60,9 +60,9 @@ impl Told {
             clone: setup.clone,
             reads: u32::from(setup.reads),
             writes: u32::from(setup.writes),
-            buffers: setup.arena,
-            buffer_stride: setup.buffer_stride as u64,
-            buffer_size: setup.buffer_length as u64,
+            buffers: setup.buffers.first(),
+            buffer_stride: setup.buffers.stride() as u64,
+            buffer_size: setup.buffers.length() as u64,
             ..told.raw
         };
         told

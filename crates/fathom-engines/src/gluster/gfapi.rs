@@ -33,12 +33,12 @@ impl EngineType for Gfapi {
 
 impl Engine for Gfapi {
     fn queue(&mut self, _: u32, io: &Io) -> Queued {
-        let Some(file) = self.files.handle(io.file) else { return Queued::Done(-i64::from(libc::EBADF)) };
+        let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
         let functions = self.files.functions();
-        let (length, offset, buffer) = (io.length as usize, io.offset as i64, io.buffer.cast());
+        let (length, offset, buffer) = (io.length() as usize, io.offset() as i64, io.buffer().cast());
         // SAFETY: the file is open, and the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
         let result = unsafe {
-            match io.operation {
+            match io.operation() {
                 Operation::Read => (functions.read)(file, buffer, length, offset, 0, NO_STAT),
                 Operation::Write => (functions.write)(file, buffer, length, offset, 0, NO_STAT, NO_STAT),
                 Operation::Trim => match (functions.discard)(file, offset, length) {
@@ -53,7 +53,7 @@ impl Engine for Gfapi {
     }
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
-        let file = u32::try_from(handle.number()).ok()?;
+        let file = u32::try_from(handle.number()?).ok()?;
         match self.queue(0, &Io::sync(file, handle)) {
             Queued::Done(result) if result < 0 => Some(Err(Errno(-result as i32))),
             _ => Some(Ok(())),

@@ -38,15 +38,15 @@ impl EngineType for GfapiAsync {
 
 impl Engine for GfapiAsync {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let Some(file) = self.files.handle(io.file) else { return Queued::Done(-i64::from(libc::EBADF)) };
+        let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
         // Reads and writes say how much was moved.
-        let counted = if io.operation == Operation::Trim { io.length } else { 0 };
+        let counted = if io.operation() == Operation::Trim { io.length() } else { 0 };
         let private = self.flights.prepare(slot, counted);
         let functions = self.files.functions();
-        let (length, offset, buffer) = (io.length as usize, io.offset as i64, io.buffer.cast());
+        let (length, offset, buffer) = (io.length() as usize, io.offset() as i64, io.buffer().cast());
         // SAFETY: slot, buffer and file stay where they are until the callback has run: `Flights` waits for it before it ends.
         let result = unsafe {
-            match io.operation {
+            match io.operation() {
                 Operation::Read => (functions.read_async)(file, buffer, length, offset, 0, ended, private),
                 Operation::Write => {
                     (functions.write_async)(file, buffer, length as c_int, offset, 0, ended, private)
@@ -72,7 +72,7 @@ impl Engine for GfapiAsync {
     }
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
-        let file = u32::try_from(handle.number()).ok()?;
+        let file = u32::try_from(handle.number()?).ok()?;
         let queued = self.queue(self.flights.spare(), &Io::sync(file, handle));
         Some(self.flights.end_of_sync(queued))
     }

@@ -81,7 +81,7 @@ impl Storage for Files {
         let flags = if plan.changes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.volume().and_then(|volume| volume.open(&entry.path, flags));
         opened.map_err(|refusal| refusal.of_job(plan))?;
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+        Ok(Handle::of_number(index))
     }
 
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {

@@ -61,7 +61,7 @@ impl EngineType for Http {
         let files: Vec<(String, u64)> =
             setup.files.iter().map(|file| (file.name.clone(), file.start + file.size)).collect();
         check_ranges(setup).map_err(failed)?;
-        let block = setup.buffer_length as u64;
+        let block = setup.buffers.length() as u64;
         let objects = Objects::new(Rc::clone(&client), options, files, block).map_err(failed)?;
         driver.wait_for(client.open()).map_err(failed)?;
         let mut remarks = client.tally.take_trace();
@@ -79,11 +79,12 @@ impl EngineType for Http {
 
 impl Engine for Http {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if io.operation.is_sync() {
+        if io.operation().is_sync() {
             // An object is kept once its upload is answered.
             return Queued::Done(0);
         }
-        let (objects, io) = (Rc::clone(&self.objects), *io);
+        // SAFETY: the task uses it only until it has ended, and with it the I/O.
+        let (objects, io) = (Rc::clone(&self.objects), unsafe { io.keep() });
         self.tasks.begin(slot, async move { objects.perform(&io).await.map_err(Refusal::from) })
     }
 
@@ -178,7 +179,7 @@ fn check_ranges(setup: &Setup<'_>) -> Result<(), Failure> {
     if options.http_object_mode != HttpObjectMode::Range || !setup.writes {
         return Ok(());
     }
-    let block = setup.buffer_length as u64;
+    let block = setup.buffers.length() as u64;
     for file in setup.files {
         let (name, size) = (&file.name, file.start + file.size);
         if size == block {

@@ -119,7 +119,7 @@ impl Objects {
 
     /// Does an I/O; bytes moved.
     pub(super) async fn perform(&self, io: &Io) -> Result<i64, Failure> {
-        match io.operation {
+        match io.operation() {
             Operation::Read => match self.reads.next() {
                 ReadAs::Get => self.get(io).await?,
                 ReadAs::Head => self.head(io).await?,
@@ -133,23 +133,23 @@ impl Objects {
             // An object is kept once its upload is answered.
             _ => return Ok(0),
         }
-        Ok(i64::from(io.length))
+        Ok(i64::from(io.length()))
     }
 
     /// True when a range of the file is not all of its object.
     fn is_part(&self, io: &Io) -> bool {
-        let size = self.sizes[io.file as usize];
+        let size = self.sizes[io.file() as usize];
         self.options.http_object_mode == HttpObjectMode::Range
-            && (io.offset, u64::from(io.length)) != (0, size)
+            && (io.offset(), u64::from(io.length())) != (0, size)
     }
 
     /// The object of an I/O.
     fn path(&self, io: &Io) -> String {
-        let name = &self.names[io.file as usize];
+        let name = &self.names[io.file() as usize];
         match self.options.http_object_mode {
             HttpObjectMode::Range => name.clone(),
             HttpObjectMode::Block => {
-                block_name(&self.options.http_object_name, name, io.offset, u64::from(io.length))
+                block_name(&self.options.http_object_name, name, io.offset(), u64::from(io.length()))
             }
         }
     }
@@ -157,17 +157,17 @@ impl Objects {
     async fn get(&self, io: &Io) -> Result<(), Failure> {
         let mut call = Call::new("get", Method::GET, &self.path(io));
         if self.options.http_object_mode == HttpObjectMode::Range {
-            call.range = Some((io.offset, io.offset + u64::from(io.length.max(1)) - 1));
+            call.range = Some((io.offset(), io.offset() + u64::from(io.length().max(1)) - 1));
         }
-        let answer = self.client.send(&call, Sink::Buffer(io.buffer, io.length as usize)).await?;
+        let answer = self.client.send(&call, Sink::Buffer(io.buffer(), io.length() as usize)).await?;
         if !answer.is_good() {
             return self.missing(&call, &answer);
         }
         let is_whole_instead = self.is_part(io) && answer.status != 206;
-        if is_whole_instead || answer.received != u64::from(io.length) {
+        if is_whole_instead || answer.received != u64::from(io.length()) {
             let sentence = match is_whole_instead {
                 true => format!("GET {}: the server does not know ranges", call.path),
-                false => format!("GET {}: {} of {} bytes came", call.path, answer.received, io.length),
+                false => format!("GET {}: {} of {} bytes came", call.path, answer.received, io.length()),
             };
             return Err(Failure::new(libc::EIO, sentence));
         }
@@ -192,21 +192,21 @@ impl Objects {
 
     /// Lists up to a thousand names beside that of the file.
     async fn list(&self, io: &Io) -> Result<(), Failure> {
-        let name = &self.names[io.file as usize];
+        let name = &self.names[io.file() as usize];
         let call = listing(self.options.http_mode, name);
         let answer = self.client.send(&call, Sink::Text).await?;
         if answer.is_good() { Ok(()) } else { Err(answer.refusal(&call)) }
     }
 
     async fn put(&self, io: &Io) -> Result<(), Failure> {
-        let payload = Payload::Lent(io.buffer, io.length as usize);
+        let payload = Payload::Lent(io.buffer(), io.length() as usize);
         if self.is_part(io) {
-            return self.blocks[io.file as usize].write(&self.client, io.offset, payload).await;
+            return self.blocks[io.file() as usize].write(&self.client, io.offset(), payload).await;
         }
         let path = self.path(io);
         let part_size = self.options.http_part_size as usize;
         let is_s3 = self.options.http_mode == HttpMode::S3;
-        if is_s3 && part_size > 0 && io.length as usize > part_size {
+        if is_s3 && part_size > 0 && io.length() as usize > part_size {
             let at_once = self.options.http_parts as usize;
             return upload::whole(&self.client, &path, &payload, part_size, at_once).await;
         }

@@ -86,12 +86,12 @@ impl Commands {
     /// with that. The error says what the device does not take.
     #[inline(always)]
     pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<([u8; 80], bool), String> {
-        let block = self.devices[io.file as usize].block;
-        let (address, blocks) = (io.offset / u64::from(block), io.length / block);
-        if !io.offset.is_multiple_of(u64::from(block)) || !io.length.is_multiple_of(block) {
+        let block = self.devices[io.file() as usize].block;
+        let (address, blocks) = (io.offset() / u64::from(block), io.length() / block);
+        if !io.offset().is_multiple_of(u64::from(block)) || !io.length().is_multiple_of(block) {
             return Err(self.told(io, "commands cover whole blocks"));
         }
-        let (on, flags, moves) = match io.operation {
+        let (on, flags, moves) = match io.operation() {
             Operation::Read if expects && self.compares => {
                 (commands::VERIFY, commands::BYTCHK_ALL, Moves::All)
             }
@@ -104,9 +104,9 @@ impl Commands {
             return Err(self.told(io, "commands of the length that cdb_len wants do not reach this far"));
         };
         let transfer = match moves {
-            Moves::In => Transfer::In(io.buffer, io.length),
-            Moves::All => Transfer::Out(io.buffer, io.length),
-            Moves::OneBlock => Transfer::Out(io.buffer, block),
+            Moves::In => Transfer::In(io.buffer(), io.length()),
+            Moves::All => Transfer::Out(io.buffer(), io.length()),
+            Moves::OneBlock => Transfer::Out(io.buffer(), block),
             Moves::Nothing => Transfer::None,
         };
         Ok((self.entry(slot, command, transfer), moves != Moves::Nothing))
@@ -154,8 +154,12 @@ impl Commands {
 
     #[cold]
     fn told(&self, io: &Io, what: &str) -> String {
-        let Device { name, block } = &self.devices[io.file as usize];
-        format!("{what}: {name} has blocks of {block} bytes, not offset={} length={}", io.offset, io.length)
+        let Device { name, block } = &self.devices[io.file() as usize];
+        format!(
+            "{what}: {name} has blocks of {block} bytes, not offset={} length={}",
+            io.offset(),
+            io.length()
+        )
     }
 
     /// What became of a command: bytes that count for its unit. The error says what the device had against it.
@@ -170,10 +174,10 @@ impl Commands {
         }
         let left = (result >> 32) as u32;
         // What was moved is not what was done.
-        Ok(if slot.moved == io.length {
-            i64::from(io.length.saturating_sub(left))
+        Ok(if slot.moved == io.length() {
+            i64::from(io.length().saturating_sub(left))
         } else {
-            i64::from(io.length)
+            i64::from(io.length())
         })
     }
 }

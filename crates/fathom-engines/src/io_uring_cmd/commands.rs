@@ -140,18 +140,18 @@ impl Commands {
     /// The command of a unit; `expects` says that a read is to compare with its buffer. The error says what the device does not take.
     #[inline(always)]
     pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, String> {
-        let device = &self.devices[io.file as usize];
+        let device = &self.devices[io.file() as usize];
         let block = u64::from(device.block);
-        if !io.offset.is_multiple_of(block) || !u64::from(io.length).is_multiple_of(block) {
+        if !io.offset().is_multiple_of(block) || !u64::from(io.length()).is_multiple_of(block) {
             return Err(self.told_of_blocks(io));
         }
-        if u64::from(io.length) / block > MOST_BLOCKS && io.operation != Operation::Trim {
+        if u64::from(io.length()) / block > MOST_BLOCKS && io.operation() != Operation::Trim {
             return Err(format!(
                 "{}: a command covers at most {MOST_BLOCKS} blocks: use a smaller bs=",
                 device.name
             ));
         }
-        match io.operation {
+        match io.operation() {
             Operation::Read if expects && self.compares => Ok(self.transfer(slot, io, COMPARE, 0)),
             Operation::Read => Ok(self.transfer(slot, io, READ, self.read_flags)),
             Operation::Write => Ok(self.write(slot, io)),
@@ -162,10 +162,11 @@ impl Commands {
 
     #[cold]
     fn told_of_blocks(&self, io: &Io) -> String {
-        let Device { name, block, .. } = &self.devices[io.file as usize];
+        let Device { name, block, .. } = &self.devices[io.file() as usize];
         format!(
             "commands cover whole blocks of {name}, of {block} bytes, not offset={} length={}",
-            io.offset, io.length
+            io.offset(),
+            io.length()
         )
     }
 
@@ -184,8 +185,8 @@ impl Commands {
                 let mut command = self.transfer(slot, io, ZONE_APPEND, flags);
                 self.place(&mut command, io);
                 // The address is that of the zone, and the device says where the blocks went.
-                let device = &self.devices[io.file as usize];
-                let zone = io.offset / device.zone * device.zone;
+                let device = &self.devices[io.file() as usize];
+                let zone = io.offset() / device.zone * device.zone;
                 let [low, high] = device.address(zone);
                 [command.words_10_15[0], command.words_10_15[1]] = [low, high];
                 command
@@ -202,8 +203,8 @@ impl Commands {
     /// Where the device is to put a write.
     #[inline(always)]
     fn place(&mut self, command: &mut Command, io: &Io) {
-        if let Some(placement) = &mut self.devices[io.file as usize].placement {
-            let (directive, identifier) = placement.words(io.offset);
+        if let Some(placement) = &mut self.devices[io.file() as usize].placement {
+            let (directive, identifier) = placement.words(io.offset());
             command.words_10_15[2] |= directive;
             command.words_10_15[3] |= identifier;
         }
@@ -212,8 +213,8 @@ impl Commands {
     /// A command on the blocks of a unit that moves no data.
     #[inline(always)]
     fn on_blocks(&self, io: &Io, opcode: u8, flags: u32) -> Command {
-        let device = &self.devices[io.file as usize];
-        let ([low, high], blocks) = (device.address(io.offset), io.length / device.block);
+        let device = &self.devices[io.file() as usize];
+        let ([low, high], blocks) = (device.address(io.offset()), io.length() / device.block);
         let mut command = Command {
             opcode,
             namespace: device.namespace.id,
@@ -237,12 +238,12 @@ impl Commands {
     #[inline(always)]
     fn transfer(&self, slot: u32, io: &Io, opcode: u8, flags: u32) -> Command {
         let mut command = self.on_blocks(io, opcode, flags | self.check_flags);
-        (command.address, command.data_length) = (io.buffer as u64, io.length);
-        let device = &self.devices[io.file as usize];
+        (command.address, command.data_length) = (io.buffer() as u64, io.length());
+        let device = &self.devices[io.file() as usize];
         if device.separate > 0 {
             let place = &self.metadata[slot as usize * self.metadata_stride..];
             command.metadata = place.as_ptr() as u64;
-            command.metadata_length = io.length / device.block * device.separate;
+            command.metadata_length = io.length() / device.block * device.separate;
         }
         command
     }
@@ -252,7 +253,7 @@ impl Commands {
         let count = std::mem::take(&mut self.range_counts[slot as usize]);
         let count = match count {
             0 => {
-                self.put_ranges(slot, io.file, &[(io.offset, io.length)]);
+                self.put_ranges(slot, io.file(), &[(io.offset(), io.length())]);
                 1
             }
             several => several,
@@ -260,7 +261,7 @@ impl Commands {
         let place = &self.ranges[slot as usize * self.ranges_stride..];
         Command {
             opcode: DATASET_MANAGEMENT,
-            namespace: self.devices[io.file as usize].namespace.id,
+            namespace: self.devices[io.file() as usize].namespace.id,
             address: place.as_ptr() as u64,
             data_length: count * RANGE as u32,
             words_10_15: [count - 1, DEALLOCATE, 0, 0, 0, 0],
@@ -287,7 +288,7 @@ impl Commands {
     /// Makes the protection information of a write.
     #[inline(always)]
     fn protect(&mut self, slot: u32, io: &Io) {
-        if !self.pi_act && self.devices[io.file as usize].protection.is_some() {
+        if !self.pi_act && self.devices[io.file() as usize].protection.is_some() {
             self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
                 layout.make(wanted, address, data, separate);
             });
@@ -297,14 +298,14 @@ impl Commands {
     /// Checks the protection information of a read that went well.
     #[inline(always)]
     pub(super) fn check(&mut self, slot: u32, io: &Io) -> Result<(), String> {
-        let device = &self.devices[io.file as usize];
-        if self.pi_act || io.operation != Operation::Read || device.protection.is_none() {
+        let device = &self.devices[io.file() as usize];
+        if self.pi_act || io.operation() != Operation::Read || device.protection.is_none() {
             return Ok(());
         }
         let checked = self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
             layout.check(wanted, address, data, separate)
         });
-        checked.unwrap_or(Ok(())).map_err(|why| format!("{}: {why}", self.devices[io.file as usize].name))
+        checked.unwrap_or(Ok(())).map_err(|why| format!("{}: {why}", self.devices[io.file() as usize].name))
     }
 
     /// Does something with the data and the metadata of a unit.
@@ -315,11 +316,11 @@ impl Commands {
         io: &Io,
         act: impl FnOnce(&Layout, &Wanted, u64, &mut [u8], &mut [u8]) -> T,
     ) -> Option<T> {
-        let device = &self.devices[io.file as usize];
+        let device = &self.devices[io.file() as usize];
         let layout = device.protection.as_ref()?;
-        let address = io.offset / u64::from(device.block);
+        let address = io.offset() / u64::from(device.block);
         // SAFETY: the unit's buffer has that length, and nobody else uses it: it is not in flight now.
-        let data = unsafe { std::slice::from_raw_parts_mut(io.buffer, io.length as usize) };
+        let data = unsafe { std::slice::from_raw_parts_mut(io.buffer(), io.length() as usize) };
         let place = slot as usize * self.metadata_stride;
         let separate = &mut self.metadata[place..place + self.metadata_stride];
         Some(act(layout, &self.wanted, address, data, separate))
@@ -327,9 +328,9 @@ impl Commands {
 
     /// A word on a transfer that the kernel refused.
     pub(super) fn advice(&self, io: &Io) -> Option<String> {
-        let device = &self.devices[io.file as usize];
+        let device = &self.devices[io.file() as usize];
         let limit = largest_transfer(&device.name)?;
-        (u64::from(io.length) > limit)
+        (u64::from(io.length()) > limit)
             .then(|| format!("{} takes at most {limit} bytes at once: use a smaller bs=", device.name))
     }
 }

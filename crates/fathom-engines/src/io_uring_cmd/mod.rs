@@ -88,7 +88,7 @@ impl EngineType for IoUringCmd {
             ring,
             features,
             commands,
-            units: vec![Io::sync(0, Handle::NONE); depth].into(),
+            units: (0..depth).map(|_| Io::sync(0, Handle::NONE)).collect(),
             expecting: vec![false; depth].into(),
             vectors: vec![empty; depth].into(),
             fixed_buffers: registered.buffers,
@@ -107,12 +107,12 @@ impl Engine for IoUringCmd {
         // What to send, by which request, and whether it moves the buffer of the unit.
         let built = match &mut self.commands {
             Commands::Nvme(commands) => commands.command(slot, io, expects).map(|command| {
-                let moves = command.data_length > 0 && command.address == io.buffer as u64;
+                let moves = command.data_length > 0 && command.address == io.buffer() as u64;
                 if !moves || !self.vectored {
                     return (nvme::IN_RING, command.in_ring(), moves);
                 }
                 let vector = &mut self.vectors[slot as usize];
-                *vector = libc::iovec { iov_base: io.buffer.cast(), iov_len: io.length as usize };
+                *vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
                 let address = std::ptr::from_ref(vector) as u64;
                 (
                     nvme::IN_RING_VECTORED,
@@ -128,7 +128,8 @@ impl Engine for IoUringCmd {
             Ok(built) => built,
             Err(why) => return self.refuse(slot, why),
         };
-        self.units[slot as usize] = *io;
+        // SAFETY: a unit is used only until its end is listed.
+        self.units[slot as usize] = unsafe { io.keep() };
         let index = (self.fixed_buffers && moves).then_some(ARENA);
         macro_rules! entry {
             ($target:expr) => {
@@ -136,8 +137,8 @@ impl Engine for IoUringCmd {
             };
         }
         let entry = match self.registered_files {
-            true => entry!(types::Fixed(io.file)),
-            false => entry!(types::Fd(io.handle.descriptor())),
+            true => entry!(types::Fixed(io.file())),
+            false => entry!(types::Fd(io.handle().descriptor())),
         };
         let mut entry = entry.user_data(u64::from(slot));
         if self.force_async.is_due() {
@@ -217,7 +218,7 @@ fn collect(
         let ended = match commands {
             _ if entry.result() < 0 => Err((entry.result(), None)),
             Commands::Nvme(commands) if entry.result() == 0 => match commands.check(slot, io) {
-                Ok(()) => Ok(i64::from(io.length)),
+                Ok(()) => Ok(i64::from(io.length())),
                 Err(why) => Err((-libc::EIO, Some(why))),
             },
             Commands::Nvme(_) => Err((-entry.result(), Some(status::describe(entry.result() as u16)))),

@@ -55,8 +55,8 @@ impl Chunks {
 
     /// Which chunk an I/O goes to, what that is called, and where in it the I/O begins.
     fn place(&self, io: &Io) -> Result<(Rc<Mutex<Chunk>>, String, u64), Refusal> {
-        let (number, start) = (io.offset / self.rules.chunk, io.offset % self.rules.chunk);
-        if start + u64::from(io.length) > self.rules.chunk {
+        let (number, start) = (io.offset() / self.rules.chunk, io.offset() % self.rules.chunk);
+        if start + u64::from(io.length()) > self.rules.chunk {
             let sentence = format!(
                 "an I/O cannot go from one chunk to the next: chunk_size={} has to be a multiple of the block size",
                 self.rules.chunk
@@ -80,13 +80,13 @@ impl Chunks {
                 }
             }
         };
-        let (start, wanted) = (start as usize, io.length as usize);
+        let (start, wanted) = (start as usize, io.length() as usize);
         let length = reader.file_length().saturating_sub(start).min(wanted);
         if length == 0 {
             return Ok(0);
         }
         // SAFETY: the loop gives a buffer of as many bytes, and nobody else uses it until the I/O has ended.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer, length) };
+        let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), length) };
         let failed = |error| refusal(&path, error);
         if self.rules.reads_in_place {
             reader.read_range_buf(buffer, start).await.map_err(failed)?;
@@ -106,7 +106,7 @@ impl Chunks {
     pub(super) async fn write(&self, io: &Io) -> Result<i64, Refusal> {
         let (chunk, path, start) = self.place(io)?;
         // SAFETY: the loop gives a buffer of as many bytes, and nobody changes it until the I/O has ended.
-        let data = unsafe { std::slice::from_raw_parts(io.buffer, io.length as usize) };
+        let data = unsafe { std::slice::from_raw_parts(io.buffer(), io.length() as usize) };
         // The client still has bytes in hand when it has taken them.
         let data = Bytes::copy_from_slice(data);
         let mut chunk = chunk.lock().await;
@@ -128,17 +128,17 @@ impl Chunks {
         if self.rules.syncs {
             writer.hsync().await.map_err(failed)?;
         }
-        chunk.written += u64::from(io.length);
+        chunk.written += u64::from(io.length());
         if chunk.written == self.rules.chunk {
             chunk.close(&path).await?;
         }
-        Ok(i64::from(io.length))
+        Ok(i64::from(io.length()))
     }
 
     /// Removes a chunk.
     pub(super) async fn trim(&self, io: &Io) -> Result<i64, Refusal> {
         let (chunk, path, _) = self.place(io)?;
-        if u64::from(io.length) != self.rules.chunk {
+        if u64::from(io.length()) != self.rules.chunk {
             let sentence = "trims remove whole chunks: bs= has to be chunk_size";
             return Err(Refusal::new(libc::EOPNOTSUPP, sentence));
         }
@@ -146,7 +146,7 @@ impl Chunks {
         chunk.close(&path).await?;
         chunk.reader = None;
         remove(&self.client, &path).await?;
-        Ok(i64::from(io.length))
+        Ok(i64::from(io.length()))
     }
 
     /// Makes what was written durable; the chunks that are whole were closed.

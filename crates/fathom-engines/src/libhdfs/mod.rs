@@ -47,9 +47,10 @@ impl EngineType for Libhdfs {
 
 impl Engine for Libhdfs {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let (file, io) = (Rc::clone(&self.files[io.file as usize]), *io);
+        // SAFETY: the task uses it only until it has ended, and with it the I/O.
+        let (file, io) = (Rc::clone(&self.files[io.file() as usize]), unsafe { io.keep() });
         self.tasks.begin(slot, async move {
-            match io.operation {
+            match io.operation() {
                 Operation::Read => file.read(&io).await,
                 Operation::Write => file.write(&io).await,
                 Operation::Trim => file.trim(&io).await,
@@ -71,7 +72,7 @@ impl Engine for Libhdfs {
     }
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
-        let file = Rc::clone(self.files.get(usize::try_from(handle.number()).ok()?)?);
+        let file = Rc::clone(self.files.get(handle.number()?)?);
         Some(self.tasks.wait_for(async { file.sync().await.map_err(|refusal| refusal.errno) }))
     }
 

@@ -106,12 +106,12 @@ impl EngineType for Libiscsi {
 
 impl Engine for Libiscsi {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let chosen = self.sessions.choose(io.file as usize * self.sessions_of_file, self.sessions_of_file);
+        let chosen = self.sessions.choose(io.file() as usize * self.sessions_of_file, self.sessions_of_file);
         let Some(session) = chosen.and_then(|index| self.sessions.clients[index].as_ref()) else {
             return self.refuse(slot, libc::ESHUTDOWN, "the session is lost");
         };
         let (context, lun, block_length) = (session.context, session.lun, session.block_length);
-        if !io.offset.is_multiple_of(block_length.into()) || !io.length.is_multiple_of(block_length) {
+        if !io.offset().is_multiple_of(block_length.into()) || !io.length().is_multiple_of(block_length) {
             let why = format!("the unit has blocks of {block_length} bytes, and takes whole ones only");
             return self.refuse(slot, libc::EINVAL, &why);
         }
@@ -140,7 +140,7 @@ impl Engine for Libiscsi {
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         let slot = self.slots.len() as u32 - 1;
-        let file = u32::try_from(handle.number()).ok()?;
+        let file = u32::try_from(handle.number()?).ok()?;
         let result = match self.queue(slot, &Io::sync(file, handle)) {
             Queued::Done(result) => result,
             Queued::Pending => {
@@ -179,37 +179,51 @@ impl Libiscsi {
     ) -> *mut Task {
         let slot = &mut self.slots[number as usize];
         let functions = Arc::clone(&slot.functions);
-        let (block, count) = (io.offset / u64::from(block_length), io.length / block_length);
-        slot.length = if matches!(io.operation, Operation::Read | Operation::Write | Operation::Trim) {
-            io.length
+        let (block, count) = (io.offset() / u64::from(block_length), io.length() / block_length);
+        slot.length = if matches!(io.operation(), Operation::Read | Operation::Write | Operation::Trim) {
+            io.length()
         } else {
             0
         };
-        slot.transfers = match io.operation {
+        slot.transfers = match io.operation() {
             Operation::Read => true,
             Operation::Write => self.write_mode == WriteMode::Write,
             _ => false,
         };
-        slot.piece = Piece { base: io.buffer.cast(), length: io.length as usize };
+        slot.piece = Piece { base: io.buffer().cast(), length: io.length() as usize };
         slot.range = Range { block, count };
         let (piece, range) = (&raw mut slot.piece, &raw mut slot.range);
         let private: *mut c_void = std::ptr::from_mut(slot).cast();
-        let (bytes, size, fua) = (io.length, block_length as c_int, self.durable);
+        let (bytes, size, fua) = (io.length(), block_length as c_int, self.durable);
         // SAFETY: context and unit are those of a session that is there. The buffer, the piece and the range stay where they are until
         // the callback has run, which comes no later than the end of the session.
         unsafe {
-            match (io.operation, self.write_mode) {
+            match (io.operation(), self.write_mode) {
                 (Operation::Read, _) => (functions.read)(
                     context, lun, block, bytes, size, 0, 0, 0, 0, 0, ended, private, piece, 1,
                 ),
                 (Operation::Write, WriteMode::Write) => (functions.write)(
-                    context, lun, block, io.buffer, bytes, size, 0, 0, fua, 0, 0, ended, private, piece, 1,
+                    context,
+                    lun,
+                    block,
+                    io.buffer(),
+                    bytes,
+                    size,
+                    0,
+                    0,
+                    fua,
+                    0,
+                    0,
+                    ended,
+                    private,
+                    piece,
+                    1,
                 ),
                 (Operation::Write, WriteMode::Same) => (functions.write_same)(
                     context,
                     lun,
                     block,
-                    io.buffer,
+                    io.buffer(),
                     block_length,
                     count,
                     0,

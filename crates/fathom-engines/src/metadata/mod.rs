@@ -94,16 +94,16 @@ impl<K: Kind> EngineType for Names<K> {
 impl<K: Kind> Engine for Names<K> {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        self.last[slot as usize] = io.file;
-        let place = &self.places[io.file as usize];
+        self.last[slot as usize] = io.file();
+        let place = &self.places[io.file() as usize];
         if let Some(requests) = &mut self.requests {
-            return match requests.queue(slot, place, io.length) {
+            return match requests.queue(slot, place, io.length()) {
                 Ok(()) => Queued::Pending,
                 Err(errno) => Queued::Done(i64::from(-errno.0)),
             };
         }
         let done = self.operation.perform(place, &mut self.results);
-        Queued::Done(if done < 0 { i64::from(-Errno::last().0) } else { i64::from(io.length) })
+        Queued::Done(if done < 0 { i64::from(-Errno::last().0) } else { i64::from(io.length()) })
     }
 
     fn commit(&mut self) -> Result<u32, Errno> {

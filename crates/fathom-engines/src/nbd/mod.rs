@@ -136,10 +136,10 @@ impl EngineType for Nbd {
 impl Engine for Nbd {
     #[inline]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let (command, flags, length) = match io.operation {
-            Operation::Read => (Command::Read, 0, io.length),
-            Operation::Write => (self.write, self.write_flags, io.length),
-            Operation::Trim if self.flags & transmission::TRIM != 0 => (Command::Trim, 0, io.length),
+        let (command, flags, length) = match io.operation() {
+            Operation::Read => (Command::Read, 0, io.length()),
+            Operation::Write => (self.write, self.write_flags, io.length()),
+            Operation::Trim if self.flags & transmission::TRIM != 0 => (Command::Trim, 0, io.length()),
             Operation::Sync | Operation::DataSync | Operation::RangeSync
                 if self.flags & transmission::FLUSH != 0 =>
             {
@@ -147,7 +147,7 @@ impl Engine for Nbd {
             }
             _ => return self.refuse(slot, "the export has no such command"),
         };
-        let offset = if command == Command::Flush { 0 } else { io.offset };
+        let offset = if command == Command::Flush { 0 } else { io.offset() };
         if self.smallest > 1 && (offset | u64::from(length)) % u64::from(self.smallest) != 0 {
             return self.refuse(slot, "the export takes whole blocks only, see its block size");
         }
@@ -157,7 +157,8 @@ impl Engine for Nbd {
         };
         self.requests = self.requests.wrapping_add(1);
         let cookie = u64::from(self.requests) << 32 | u64::from(slot);
-        let unit = InFlight::new(Request { flags, command, cookie, offset, length }, io.buffer, link as u32);
+        let unit =
+            InFlight::new(Request { flags, command, cookie, offset, length }, io.buffer(), link as u32);
         self.units[slot as usize] = unit;
         // On a connection that is to come back it is sent with all others then.
         if let Some(connection) = &mut self.links[link].connection {
@@ -191,9 +192,7 @@ impl Engine for Nbd {
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         let slot = self.units.len() as u32 - 1;
-        let nowhere = std::ptr::null_mut();
-        let operation = Operation::Sync;
-        let io = Io { operation, file: 0, handle, buffer: nowhere, length: 0, offset: 0, priority: 0 };
+        let io = Io::sync(0, handle);
         let mut others = Completions::default();
         let result = match self.queue(slot, &io) {
             Queued::Done(result) => result,
@@ -569,7 +568,7 @@ fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Res
         return Err(refused(Errno(libc::EOPNOTSUPP), "the export has no command to write zeroes".to_owned()));
     }
     match export.block_sizes {
-        Some((_, largest)) if setup.buffer_length as u64 > u64::from(largest) => Err(refused(
+        Some((_, largest)) if setup.buffers.length() as u64 > u64::from(largest) => Err(refused(
             Errno(libc::EINVAL),
             format!("the export takes no more than {largest} bytes at once; use a smaller bs="),
         )),

@@ -129,7 +129,7 @@ impl EngineType for Nfs {
 
 impl Engine for Nfs {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if io.operation == Operation::Trim {
+        if io.operation() == Operation::Trim {
             return self.refuse(slot, libc::EOPNOTSUPP, "NFS 3 has no trims");
         }
         let count = self.connections.clients.len();
@@ -137,29 +137,31 @@ impl Engine for Nfs {
         let Some(connection) = chosen.and_then(|index| self.connections.clients[index].as_ref()) else {
             return self.refuse(slot, libc::ESHUTDOWN, "the connection is lost");
         };
-        let handle = connection.files[io.file as usize];
+        let handle = connection.files[io.file() as usize];
         if handle.is_null() {
             return self.refuse(slot, libc::EBADF, "the file could not be opened again");
         }
         let (functions, context) = (connection.mount.functions.clone(), connection.mount.context);
         let place = &mut self.slots[slot as usize];
-        let is_read = io.operation == Operation::Read;
+        let is_read = io.operation() == Operation::Read;
         (place.buffer, place.length) =
-            if is_read { (io.buffer, io.length as usize) } else { (std::ptr::null_mut(), 0) };
+            if is_read { (io.buffer(), io.length() as usize) } else { (std::ptr::null_mut(), 0) };
         let private: *mut c_void = std::ptr::from_mut(place).cast();
-        let length = u64::from(io.length);
+        let length = u64::from(io.length());
         self.connections.ends().begun();
         // SAFETY: context and handle are those of a connection that is there. Buffer and slot stay where they are until the callback
         // has run, which comes no later than the end of the connection.
         let result = unsafe {
-            match io.operation {
-                Operation::Read => (functions.read_async)(context, handle, io.offset, length, ended, private),
+            match io.operation() {
+                Operation::Read => {
+                    (functions.read_async)(context, handle, io.offset(), length, ended, private)
+                }
                 Operation::Write => (functions.write_async)(
                     context,
                     handle,
-                    io.offset,
+                    io.offset(),
                     length,
-                    io.buffer.cast(),
+                    io.buffer().cast(),
                     ended,
                     private,
                 ),
@@ -190,7 +192,7 @@ impl Engine for Nfs {
 
     fn sync_now(&mut self, handle: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         let slot = self.slots.len() as u32 - 1;
-        let file = u32::try_from(handle.number()).ok()?;
+        let file = u32::try_from(handle.number()?).ok()?;
         let result = match self.queue(slot, &Io::sync(file, handle)) {
             Queued::Done(result) => result,
             Queued::Pending => {

@@ -94,7 +94,7 @@ impl Storage for Share {
             Ok(())
         });
         opened.map_err(|refusal| refusal.of_job(plan))?;
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+        Ok(Handle::of_number(index))
     }
 
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {

@@ -49,9 +49,9 @@ impl Memory {
     /// One I/O: bytes moved, or `-errno`.
     #[inline(always)]
     fn perform(&self, io: &Io) -> i64 {
-        let part = &self.parts[io.file as usize];
-        let (place, length) = (io.offset.wrapping_sub(part.first) as usize, io.length as usize);
-        match io.operation {
+        let part = &self.parts[io.file() as usize];
+        let (place, length) = (io.offset().wrapping_sub(part.first) as usize, io.length() as usize);
+        match io.operation() {
             Operation::Read | Operation::Write => {}
             // Memory has nothing to give back.
             Operation::Trim => return i64::from(-libc::EINVAL),
@@ -66,18 +66,20 @@ impl Memory {
         // SAFETY: the range was just checked to lie inside the mapping; the buffer holds `length` bytes and cannot overlap it.
         unsafe {
             let mapped = part.mapping.address().add(place);
-            match (io.operation, self.past_cache) {
-                (Operation::Read, _) => std::ptr::copy_nonoverlapping(mapped.cast_const(), io.buffer, length),
-                (_, true) => persistent_memory::copy_past_cache(self.write_back, io.buffer, mapped, length),
+            match (io.operation(), self.past_cache) {
+                (Operation::Read, _) => {
+                    std::ptr::copy_nonoverlapping(mapped.cast_const(), io.buffer(), length)
+                }
+                (_, true) => persistent_memory::copy_past_cache(self.write_back, io.buffer(), mapped, length),
                 (_, false) => {
-                    persistent_memory::copy_through_cache(self.write_back, io.buffer, mapped, length)
+                    persistent_memory::copy_through_cache(self.write_back, io.buffer(), mapped, length)
                 }
             }
         }
-        if self.drains && io.operation == Operation::Write {
+        if self.drains && io.operation() == Operation::Write {
             persistent_memory::drain();
         }
-        i64::from(io.length)
+        i64::from(io.length())
     }
 
     /// What is used, for the report.

@@ -124,7 +124,8 @@ impl EngineType for Rdma {
             opened.ok_or_else(|| SetupError::new(Errno(libc::EBADF), "rdma_create_id"))?;
         let count = setup.depth as usize;
         let empty = ReceiveRequest { number: 0, next: null_mut(), pieces: null_mut(), piece_count: 1 };
-        let (first, stride, buffer_length) = (setup.arena, setup.buffer_stride, setup.buffer_length);
+        let (first, stride, buffer_length) =
+            (setup.buffers.first(), setup.buffers.stride(), setup.buffers.length());
         Ok(Rdma {
             connection,
             course,
@@ -167,7 +168,7 @@ impl Engine for Rdma {
 
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let calls = matches!(self.course.role, Role::Calls { .. });
-        match io.operation {
+        match io.operation() {
             Operation::Write if calls => {}
             Operation::Read if !calls => {}
             // A log that is replayed may hold anything.
@@ -179,11 +180,11 @@ impl Engine for Rdma {
         if let Some(result) = self.result() {
             return Queued::Done(result);
         }
-        if !self.arena.holds(io.buffer, io.length) {
+        if !self.arena.holds(io.buffer(), io.length()) {
             return Queued::Done(-i64::from(libc::EFAULT));
         }
         let key = self.connection.keys().0;
-        self.pieces[slot as usize] = Piece { address: io.buffer as u64, length: io.length, key };
+        self.pieces[slot as usize] = Piece { address: io.buffer() as u64, length: io.length(), key };
         self.queued.push_back(slot);
         Queued::Pending
     }

@@ -34,7 +34,7 @@ impl EngineType for Libzbc {
 impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if io.operation == Operation::Trim {
+        if io.operation() == Operation::Trim {
             // Zones are reset by the rules of zonemode=zbd; a log that is replayed may hold other trims.
             return Queued::Done(-i64::from(libc::EOPNOTSUPP));
         }

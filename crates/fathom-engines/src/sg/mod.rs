@@ -88,9 +88,9 @@ impl EngineType for Sg {
 impl Engine for Sg {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        Queued::Done(match io.operation {
+        Queued::Done(match io.operation() {
             Operation::Read | Operation::Write | Operation::Trim => self.transfer(io),
-            Operation::Sync | Operation::DataSync | Operation::RangeSync => self.synchronize(io.handle),
+            Operation::Sync | Operation::DataSync | Operation::RangeSync => self.synchronize(io.handle()),
         })
     }
 
@@ -124,21 +124,22 @@ impl Sg {
 
     #[inline(always)]
     fn transfer(&mut self, io: &Io) -> i64 {
-        let block = self.devices[io.file as usize].block;
-        let (address, blocks) = (io.offset / u64::from(block), io.length / block);
-        if !io.offset.is_multiple_of(u64::from(block)) || !io.length.is_multiple_of(block) || blocks == 0 {
+        let block = self.devices[io.file() as usize].block;
+        let (address, blocks) = (io.offset() / u64::from(block), io.length() / block);
+        if !io.offset().is_multiple_of(u64::from(block)) || !io.length().is_multiple_of(block) || blocks == 0
+        {
             return self.refuse(io);
         }
-        match io.operation {
+        match io.operation() {
             Operation::Read => {
                 let command = self.on_blocks(commands::READ, self.options.read_flags, address, blocks);
-                self.send(io, command, Transfer::In(io.buffer, io.length))
+                self.send(io, command, Transfer::In(io.buffer(), io.length()))
             }
             Operation::Write => self.write(io, address, blocks, block),
             _ => {
                 let list: [u8; UNMAP_LIST] = commands::unmap_list(address, blocks);
                 let sent = self.send(io, Command::unmap(), Transfer::Out(list.as_ptr(), UNMAP_LIST as u32));
-                if sent < 0 { sent } else { i64::from(io.length) }
+                if sent < 0 { sent } else { i64::from(io.length()) }
             }
         }
     }
@@ -147,7 +148,7 @@ impl Sg {
     fn write(&mut self, io: &Io, address: u64, blocks: u32, block: u32) -> i64 {
         use commands::{BYTCHK_ALL, BYTCHK_ONE, VERIFY, WRITE, WRITE_AND_VERIFY, WRITE_SAME};
         let on_blocks = |operation, flags| self.on_blocks(operation, flags, address, blocks);
-        let (all, one) = (Transfer::Out(io.buffer, io.length), Transfer::Out(io.buffer, block));
+        let (all, one) = (Transfer::Out(io.buffer(), io.length()), Transfer::Out(io.buffer(), block));
         let (command, transfer) = match self.options.mode {
             SgWriteMode::Write => (on_blocks(WRITE, self.options.write_flags), all),
             SgWriteMode::WriteAndVerify | SgWriteMode::Verify => (on_blocks(WRITE_AND_VERIFY, 0), all),
@@ -157,7 +158,8 @@ impl Sg {
             SgWriteMode::VerifyBytchk01 => (on_blocks(VERIFY, BYTCHK_ALL), all),
             SgWriteMode::VerifyBytchk11 => (on_blocks(VERIFY, BYTCHK_ONE), one),
             SgWriteMode::WriteStream => {
-                let stream = self.devices[io.file as usize].stream.as_ref().map_or(0, |stream| stream.number);
+                let stream =
+                    self.devices[io.file() as usize].stream.as_ref().map_or(0, |stream| stream.number);
                 let Ok(blocks) = u16::try_from(blocks) else { return self.refuse(io) };
                 (Command::write_stream(self.options.write_flags, stream, address, blocks), all)
             }
@@ -166,15 +168,15 @@ impl Sg {
         match transfer {
             // What was moved is not what was done.
             _ if sent < 0 => sent,
-            Transfer::Out(_, moved) if moved == io.length => sent,
-            _ => i64::from(io.length),
+            Transfer::Out(_, moved) if moved == io.length() => sent,
+            _ => i64::from(io.length()),
         }
     }
 
     /// Sends a command of an I/O: bytes moved, or `-errno`.
     #[inline(always)]
     fn send(&mut self, io: &Io, command: Command, transfer: Transfer) -> i64 {
-        let fd = io.handle.descriptor();
+        let fd = io.handle().descriptor();
         // SAFETY: the transfer is the buffer of the I/O or a part of it, which nobody else uses during the call, or memory of the caller's.
         match unsafe { scsi::run(fd, command.bytes(), transfer, self.options.flags, TIMEOUT_MS) } {
             Err(errno) => i64::from(-errno.0),
@@ -194,8 +196,8 @@ impl Sg {
 
     #[cold]
     fn refuse(&mut self, io: &Io) -> i64 {
-        let Device { name, block, .. } = &self.devices[io.file as usize];
-        let (offset, length) = (io.offset, io.length);
+        let Device { name, block, .. } = &self.devices[io.file() as usize];
+        let (offset, length) = (io.offset(), io.length());
         self.said = Some(match self.options.mode {
             SgWriteMode::WriteStream if length / block > u32::from(u16::MAX) => {
                 format!(

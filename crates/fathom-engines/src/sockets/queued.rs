@@ -168,16 +168,16 @@ impl Engine for NetUring {
     }
 
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let sends = match io.operation {
+        let sends = match io.operation() {
             Operation::Read => false,
             Operation::Write => true,
             other => return Queued::Done(without_data(other)),
         };
-        let lane = &mut self.lanes[2 * io.file as usize + usize::from(sends)];
+        let lane = &mut self.lanes[2 * io.file() as usize + usize::from(sends)];
         if let Some(result) = lane.broken {
             return Queued::Done(result);
         }
-        lane.blocks.push_back(Block { slot, buffer: io.buffer, length: io.length as usize, moved: 0 });
+        lane.blocks.push_back(Block { slot, buffer: io.buffer(), length: io.length() as usize, moved: 0 });
         self.queued += 1;
         Queued::Pending
     }

@@ -77,8 +77,8 @@ impl Engine for NetSplice {
     }
 
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        let length = io.length as usize;
-        let reads = match io.operation {
+        let length = io.length() as usize;
+        let reads = match io.operation() {
             Operation::Read => true,
             Operation::Write => false,
             other => return Queued::Done(without_data(other)),
@@ -89,7 +89,7 @@ impl Engine for NetSplice {
             while self.progress.moved[half] < wanted {
                 let done = self.progress.moved[half];
                 // SAFETY: `done` is less than the length of the buffer.
-                let rest = (unsafe { io.buffer.add(done) }, wanted - done);
+                let rest = (unsafe { io.buffer().add(done) }, wanted - done);
                 let receives = reads == (half == 0);
                 let result = if receives { self.receive(io, rest) } else { self.send(io, rest) };
                 if result <= 0 {

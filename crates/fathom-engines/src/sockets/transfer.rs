@@ -64,7 +64,7 @@ impl Side {
 
     #[inline(always)]
     pub(crate) fn socket(&self, io: &Io) -> RawFd {
-        self.sockets[io.file as usize]
+        self.sockets[io.file() as usize]
     }
 
     /// Whom datagrams go to.
@@ -76,7 +76,7 @@ impl Side {
     /// `MSG_MORE` where another block follows at once.
     #[inline(always)]
     pub(crate) fn follow_on(&self, io: &Io) -> bool {
-        self.opened.course.gathers && io.offset + u64::from(io.length) < self.ends[io.file as usize]
+        self.opened.course.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
     }
 
     /// What was received into `bytes`, less what was no data; the result of the I/O.
@@ -228,10 +228,10 @@ impl Engine for Net {
 
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
-        Queued::Done(match io.operation {
+        Queued::Done(match io.operation() {
             Operation::Read | Operation::Write if self.pingpong => self.exchange(io),
-            Operation::Read => self.receive(io, io.buffer, io.length as usize),
-            Operation::Write => self.send(io, io.buffer, io.length as usize, self.side.follow_on(io)),
+            Operation::Read => self.receive(io, io.buffer(), io.length() as usize),
+            Operation::Write => self.send(io, io.buffer(), io.length() as usize, self.side.follow_on(io)),
             other => without_data(other),
         })
     }
@@ -271,15 +271,15 @@ impl Net {
 
     /// A block and its answer, which is the same block. A wait in the middle of it goes on where it was.
     fn exchange(&mut self, io: &Io) -> i64 {
-        let reads = io.operation == Operation::Read;
-        let length = io.length as usize;
+        let reads = io.operation() == Operation::Read;
+        let length = io.length() as usize;
         // What a reader got is what it answers: a datagram may be shorter than the block.
         let mut wanted = length;
         for half in 0..2 {
             while self.exchange.moved[half] < wanted {
                 let done = self.exchange.moved[half];
                 // SAFETY: `done` is less than the length of the buffer.
-                let rest = unsafe { io.buffer.add(done) };
+                let rest = unsafe { io.buffer().add(done) };
                 let receives = reads == (half == 0);
                 let result = match receives {
                     true => self.receive(io, rest, wanted - done),

@@ -175,7 +175,12 @@ fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &
             channel.send_as(FrameKind::Result, &outcome.report);
             channel.finish(RESULT_PATIENCE);
             let lost_logs = outcome.lost_logs | !logs.send(channel, RESULT_PATIENCE);
-            Done { failed_jobs: outcome.failed_jobs, lost_logs, not_started: None }
+            Done {
+                failed_jobs: outcome.failed_jobs,
+                is_broken: outcome.is_broken,
+                lost_logs,
+                not_started: None,
+            }
         }
         Err(error) => Done { not_started: Some(here::why_not_started(&error)), ..Done::default() },
     };

@@ -513,7 +513,10 @@ impl Controller<'_> {
         };
         let lost_logs = self.logs.is_incomplete()
             || self.members.iter().any(|member| member.done.as_ref().is_some_and(|done| done.lost_logs));
-        Outcome { report, failed_jobs: self.members.iter().map(failed).sum(), signal: self.signal, lost_logs }
+        let is_broken =
+            self.members.iter().any(|member| member.done.as_ref().is_some_and(|done| done.is_broken));
+        let failed_jobs = self.members.iter().map(failed).sum();
+        Outcome { report, failed_jobs, is_broken, signal: self.signal, lost_logs }
     }
 }
 

@@ -13,6 +13,9 @@ pub struct WorkerState {
     pub stage: Stage,
     /// An error has ended its job.
     pub has_failed: bool,
+    /// A defect of fathom has.
+    #[serde(default)]
+    pub is_broken: bool,
     /// When the job's clock started (before the ramp); 0 before.
     pub begin_ns: u64,
     /// When recording started (after delay and ramp); 0 before.

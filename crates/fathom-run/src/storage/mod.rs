@@ -9,6 +9,7 @@ pub mod nowhere;
 use crate::files::entry::{FileEntry, FileError, FileKind};
 use crate::files::filling::Filling;
 use crate::files::names;
+use crate::invariant::{Invariant, broken};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::{NamesPlan, OpenPlan};
 use crate::zones::device::OwnZones;
@@ -24,8 +25,8 @@ use std::path::PathBuf;
 /// The storage of a job. Each clone has its own, and so has the layout that comes before all of them.
 pub type StorageOf = fn(&JobSpec) -> Box<dyn Storage>;
 
-/// By which number an engine reaches an open target. What it means is between a storage and its engines: for files and
-/// devices, it is a descriptor.
+/// How an engine reaches an open target: for files and devices by a descriptor, otherwise by a number between a storage and its engines. One is
+/// never taken for the other: a number is kept as a negative one, which the kernel knows no descriptor by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(i32);
 
@@ -33,18 +34,28 @@ impl Handle {
     /// Of a target that is closed, or that there is no way to open.
     pub const NONE: Handle = Handle(-1);
 
-    /// A number from 0.
-    pub const fn new(number: i32) -> Handle {
-        Handle(number)
+    /// The handle of a target that is no file of this machine.
+    pub fn of_number(number: usize) -> Handle {
+        let number = i32::try_from(number).ok().and_then(|number| (-2i32).checked_sub(number));
+        Handle(number.unwrap_or_else(|| broken(Invariant::OwnHandle, format_args!("number {number:?}"))))
     }
 
-    /// The number; -1 for [`NONE`](Handle::NONE).
+    /// The handle of an open file.
+    ///
+    /// # Safety
+    ///
+    /// The descriptor is the storage's, and stays open for as long as the handle is used.
+    pub unsafe fn of_descriptor(descriptor: RawFd) -> Handle {
+        Handle(descriptor)
+    }
+
+    /// The number; `None` for a descriptor and for [`NONE`](Handle::NONE).
     #[inline(always)]
-    pub const fn number(self) -> i32 {
-        self.0
+    pub fn number(self) -> Option<usize> {
+        usize::try_from((-2i32).checked_sub(self.0)?).ok()
     }
 
-    /// The same for files and devices.
+    /// The descriptor; negative where there is none.
     #[inline(always)]
     pub const fn descriptor(self) -> RawFd {
         self.0
@@ -53,7 +64,7 @@ impl Handle {
     /// False for [`NONE`](Handle::NONE).
     #[inline(always)]
     pub const fn is_open(self) -> bool {
-        self.0 >= 0
+        self.0 != -1
     }
 }
 
@@ -149,7 +160,7 @@ pub trait Storage: Any {
 
     /// Opens a target. Where there is nothing to open, its handle is its index.
     fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+        Ok(Handle::of_number(index))
     }
 
     /// Closes a target; nothing of it is in flight. An error is one of an earlier write, which file systems of servers and in user space may

@@ -165,6 +165,8 @@ pub struct Outcome {
     pub report: RunReport,
     /// Jobs that failed.
     pub failed_jobs: u32,
+    /// A defect of fathom has ended some of them: no figure of these is to be trusted.
+    pub is_broken: bool,
     /// The signal that ended the run early.
     pub signal: Option<i32>,
     /// Some log could not be written to its end.
@@ -433,8 +435,9 @@ impl Supervisor<'_> {
         self.note_log_losses(&losses);
         let report = self.final_report();
         let failed_jobs = (0..self.tracked.len()).filter(|&index| self.has_failed(index)).count() as u32;
+        let is_broken = (0..self.tracked.len()).any(|index| self.crew.state(index).is_broken);
         let lost_logs = losses.failed_files > 0 || self.crew.log_state() == LogState::Lost;
-        Outcome { report, failed_jobs, signal: self.signal, lost_logs }
+        Outcome { report, failed_jobs, is_broken, signal: self.signal, lost_logs }
     }
 }
 

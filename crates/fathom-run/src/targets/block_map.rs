@@ -1,6 +1,8 @@
 //! Which blocks a random job has already covered: a bit per block, with summary levels above it so that the next
 //! free block is found in a few steps however full the map is.
 
+use crate::invariant::holds;
+
 /// A map of `0..blocks`, at least one, all free at first.
 #[derive(Clone, Debug)]
 pub struct BlockMap {
@@ -39,7 +41,8 @@ impl BlockMap {
         for level in &mut self.levels {
             level.fill(0);
             if !bits.is_multiple_of(64) {
-                *level.last_mut().expect("a level has a word") = u64::MAX << (bits % 64);
+                let words = level.len();
+                level[words - 1] = u64::MAX << (bits % 64);
             }
             bits = level.len() as u64;
         }
@@ -110,6 +113,8 @@ impl BlockMap {
     /// Takes up to `wanted` free blocks from `first` on, stopping at the first that is taken; returns how many.
     #[inline]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
+        let blocks = self.blocks;
+        holds!(first < blocks, Block, "block {first} of {blocks} is taken");
         let mut taken = 0;
         while let Some(word) = self.levels[0].get_mut(((first + taken) / 64) as usize) {
             let bit = (first + taken) % 64;
@@ -125,7 +130,9 @@ impl BlockMap {
                 break;
             }
         }
-        self.free -= taken;
+        let free = self.free;
+        holds!(taken <= free, Block, "{taken} blocks are taken of {free} free ones");
+        self.free = free - taken;
         taken
     }
 

@@ -20,6 +20,7 @@ pub mod stride;
 mod trim_write;
 mod uniform;
 
+use crate::invariant::holds;
 use crate::plan::model::distribution::DistributionRule;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
@@ -411,7 +412,7 @@ impl Targets {
             block = random.next(blocks, direction, &mut self.draws);
         }
         let block = block?;
-        debug_assert!(block < blocks);
+        holds!(block < blocks, Block, "block {block} of {blocks} is drawn");
         let position = block * alignment;
         let length = self.lengths[rule].draw_or_fill(state.size - position);
         let length = match random {

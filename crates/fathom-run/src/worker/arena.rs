@@ -2,6 +2,7 @@
 
 use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
+use crate::engine::Buffers;
 use crate::exhausted;
 use crate::message::Message;
 use crate::plan::model::memory::MemoryPlan;
@@ -18,9 +19,11 @@ pub(super) struct Arena {
     /// Bytes in front of the first buffer.
     first: usize,
     /// Bytes from one buffer to the next; 0 where all are the same.
-    pub(super) stride: usize,
+    stride: usize,
     /// Bytes that a buffer holds.
-    pub(super) buffer_length: usize,
+    buffer_length: usize,
+    /// How many buffers there are.
+    count: u32,
     /// A file made for the memory, which goes with it.
     made_file: Option<PathBuf>,
 }
@@ -47,17 +50,20 @@ impl Arena {
             Ok((memory, made_file)) => {
                 let beyond = memory.address() as usize % alignment;
                 let first = if uses_buffers && beyond > 0 { alignment - beyond } else { 0 };
-                Ok(Arena { memory, first, stride, buffer_length: longest, made_file })
+                Ok(Arena { memory, first, stride, buffer_length: longest, count: plan.depth, made_file })
             }
             Err(refusal) => Err(refusal.report(context, longest)),
         }
     }
 
-    /// First byte of the first buffer.
-    #[inline(always)]
-    pub(super) fn address(&self) -> *mut u8 {
-        // SAFETY: the memory is longer than the buffers by the alignment, and `first` is less than that.
-        unsafe { self.memory.address().add(self.first) }
+    /// The buffers. Those of engines that move no data are all one page, which is not theirs to touch.
+    pub(super) fn buffers(&self) -> Buffers {
+        // SAFETY: the memory is longer than the buffers by the alignment, `first` is less than that, and whoever sets an engine up keeps the
+        // arena for as long.
+        unsafe {
+            let first = self.memory.address().add(self.first);
+            Buffers::new(first, self.stride, self.buffer_length, self.count)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Loop, Worker};
 use crate::cause::{self, Cause};
+use crate::invariant::holds;
 use crate::message::Message;
 use crate::unit::{Operation, Unit};
 use crate::zones::fit;
@@ -25,8 +26,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Takes a result. `now` is the tick of the reap.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
-        let unit = &self.units[slot as usize];
-        unit.set_in_flight(false);
+        let unit = self.slots.end(slot);
         let length = unit.length();
         let whole = result == i64::from(length) && unit.done() == 0;
         match unit.direction() {
@@ -181,7 +181,10 @@ impl Worker<'_> {
         let moved = match (direction, result) {
             // A range freed by fallocate is reported as 0.
             (Direction::Trim, 0) => wanted,
-            _ => u32::try_from(result).unwrap_or(u32::MAX).min(wanted),
+            _ => {
+                holds!(result <= i64::from(wanted), Moved, "{direction:?} of {wanted} bytes moves {result}");
+                result as u32
+            }
         };
         if moved == wanted {
             self.record(slot, unit, direction, now);
@@ -229,7 +232,7 @@ impl Worker<'_> {
         let (job, word) = (&self.plan.name, unit.operation().word());
         let name = &self.files.list[unit.file() as usize].name;
         let (offset, length, done) = (unit.offset(), unit.length(), unit.done());
-        let others = match self.in_flight {
+        let others = match self.slots.handed_over() {
             0 => String::new(),
             count => format!(", and so are {count} more I/Os"),
         };

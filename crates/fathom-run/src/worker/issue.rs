@@ -6,7 +6,7 @@ use super::next::Next;
 use super::sources::verifier::Begun;
 use super::{Loop, Worker};
 use crate::engine::Io;
-use crate::storage::Handle;
+use crate::invariant::holds;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use fathom_stats::Direction;
@@ -28,24 +28,28 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
+        let place = self.places.get(target.file as usize).filter(|place| {
+            place.holds(target.offset, target.length) && target.length as usize <= self.buffers.length()
+        });
+        let handle = match place {
+            Some(place) => place.handle,
+            None => self.any().look_at_odd_target(target),
+        };
         unit.aim(target, start);
         let priority = if self.prepares_more { self.any().prepare_more(slot, target) } else { 0 };
-        Io {
-            operation: target.direction.into(),
-            file: target.file,
-            handle: self.handles.get(target.file as usize).copied().unwrap_or(Handle::NONE),
-            buffer: self.buffer(slot),
-            length: target.length,
-            offset: target.offset,
-            priority,
+        let place = (target.file, handle);
+        // SAFETY: the slot is in flight from here on, so its buffer is the engine's, and it holds the length of the target.
+        unsafe {
+            let buffer = self.buffer(slot);
+            Io::new(target.direction.into(), place, buffer, target.length, target.offset, priority)
         }
     }
 
     /// The buffer of a slot.
     #[inline(always)]
     pub(super) fn buffer(&self, slot: u32) -> *mut u8 {
-        // SAFETY: the arena has a buffer of `buffer_stride` bytes for every slot.
-        unsafe { self.arena.address().add(slot as usize * self.buffer_stride) }
+        // SAFETY: there is a buffer for every slot.
+        unsafe { self.buffers.of_slot(slot) }
     }
 
     /// Counts a unit that is being handed over, at the depth reached with it.
@@ -309,7 +313,9 @@ impl Worker<'_> {
     /// Content of a write that will be verified; submission starts afterwards.
     fn begin_verified(&mut self, slot: u32, target: Target) {
         // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
+        let buffer = unsafe {
+            std::slice::from_raw_parts_mut(self.buffer_of(slot, target.length), target.length as usize)
+        };
         let Some(verifier) = &mut self.features.verifier else { return };
         let begun = verifier.begin(slot, target, buffer);
         if begun == Begun::Expecting {
@@ -325,7 +331,9 @@ impl Worker<'_> {
         let now = self.clock.ticks();
         let now_ns = self.clock.span_ns(now);
         // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
-        let buffer = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), target.length as usize) };
+        let buffer = unsafe {
+            std::slice::from_raw_parts_mut(self.buffer_of(slot, target.length), target.length as usize)
+        };
         self.payload.refresh(buffer, target.offset, now_ns);
         self.units[slot as usize].aim(target, self.clock.ticks());
     }
@@ -345,32 +353,25 @@ impl Worker<'_> {
         if let Some(log) = &mut self.features.issue_log {
             log.issue(operation as u8, file, offset, 0);
         }
-        self.units[slot as usize].aim_sync(operation, file, offset, length, start);
-        self.tell_of_begin(&self.units[slot as usize]);
-        Io {
-            operation,
-            file,
-            handle: self.handles[file as usize],
-            buffer: self.buffer(slot),
-            length,
-            offset,
-            priority: 0,
-        }
+        let unit = self.slots.begin(slot);
+        unit.aim_sync(operation, file, offset, length, start);
+        self.tell_of_begin(unit);
+        let place = (file, self.places[file as usize].handle);
+        // SAFETY: a sync moves no data, and its length is that of a range of the file.
+        unsafe { Io::new(operation, place, self.buffer(slot), length, offset, 0) }
     }
 
     /// What is left of an I/O that moved only a part.
     pub(super) fn rest_of(&self, slot: u32) -> Io {
         let unit = &self.units[slot as usize];
-        let done = unit.done();
-        Io {
-            operation: unit.operation(),
-            file: unit.file(),
-            handle: self.handles[unit.file() as usize],
-            // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer.
-            buffer: unsafe { self.buffer(slot).add(done as usize) },
-            length: unit.length() - done,
-            offset: unit.offset() + u64::from(done),
-            priority: self.features.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit)),
+        let (length, done) = (unit.length(), unit.done());
+        holds!(done < length, Moved, "{done} of {length} bytes are moved, and the rest is to be");
+        let place = (unit.file(), self.places[unit.file() as usize].handle);
+        let priority = self.features.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit));
+        // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer, which is still the engine's.
+        unsafe {
+            let buffer = self.buffer(slot).add(done as usize);
+            Io::new(unit.operation(), place, buffer, length - done, unit.offset() + u64::from(done), priority)
         }
     }
 }

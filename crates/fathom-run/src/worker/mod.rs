@@ -3,6 +3,7 @@
 //! The loop is generic over the engine and chosen once per job. From the start gate to the end of the run the worker does
 //! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
 
+mod accounts;
 mod arena;
 mod budget;
 mod commands;
@@ -19,21 +20,23 @@ mod issue;
 mod loops;
 mod next;
 mod placement;
+mod places;
 mod ramp;
 mod setup;
+mod slots;
 mod sources;
 
 use crate::cause::Cause;
-use crate::engine::{Completions, Engine, EngineType};
+use crate::engine::{Buffers, Completions, Engine, EngineType};
 use crate::exhausted;
 use crate::files::FileError;
 use crate::files::open::OpenFiles;
+use crate::invariant::{self, Broken};
 use crate::message::{Message, MessageSender};
 use crate::payload::Payload;
 use crate::plan::model::syncs::FinalSync;
 use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
-use crate::storage::Handle;
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
 use crate::unit::{Operation, Unit};
@@ -49,7 +52,10 @@ use fathom_sys::{Errno, futex};
 use fathom_verify::ledger::SyncKind;
 use features::Features;
 use next::Next;
+use places::Place;
 use ramp::Ramp;
+use slots::Slots;
+use std::any::Any;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -105,6 +111,28 @@ impl<'a> WorkerContext<'a> {
     pub(crate) fn fail_without_line(&self, errno: Errno) -> GivenUp {
         self.block().fail_in_words(errno, "");
         GivenUp
+    }
+
+    /// A panic has ended the worker: its payload becomes the job's error, before any other, and a line that asks for a report.
+    pub(crate) fn end_with_defect(&self, payload: &(dyn Any + Send)) {
+        let errno = Errno(libc::EFAULT);
+        let (what, text) = match payload.downcast_ref::<Broken>() {
+            Some(broken) => {
+                let error = Cause::INVARIANT.line(broken.invariant.sentence());
+                (format!("broken invariant: {broken}"), error)
+            }
+            None => {
+                let text = invariant::text_of(payload);
+                (format!("internal error ({text})"), Cause::INTERNAL.line(errno))
+            }
+        };
+        let name = &self.worker_plan().name;
+        self.block().break_in_words(errno, &text);
+        self.messages.send(&Message::Error(format!(
+            "fathom: job {name}: {what}; its figures cannot be trusted, please report it with the job that caused it"
+        )));
+        let pid = self.block().pid.load(Relaxed);
+        self.messages.send(&Message::Failure(format!("fio: pid={pid}, err={}/{text}", errno.0)));
     }
 
     /// The same for files that cannot be used.
@@ -163,7 +191,7 @@ fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_,
         worker.run();
     }
     worker.any().close();
-    if worker.in_flight == 0 {
+    if worker.slots.handed_over() == 0 {
         drop(ManuallyDrop::into_inner(worker));
     }
 }
@@ -225,10 +253,11 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     units: &'a [Unit],
     clock: Clock,
     files: OpenFiles,
-    arena: Arena,
+    /// What the buffers lie in.
+    _arena: Arena,
+    buffers: Buffers,
     /// Memory that nobody else can have meanwhile (`lockmem`).
     _locked_memory: Option<Mapping>,
-    buffer_stride: usize,
     targets: Targets,
     payload: Payload,
     /// What takes part in its I/O.
@@ -245,8 +274,8 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     tells_of_ios: bool,
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
-    /// Descriptors of the files, close together.
-    handles: Box<[Handle]>,
+    /// The files, as far as each I/O needs them, close together.
+    places: Box<[Place]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: PerDirection<u64>,
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
@@ -254,8 +283,7 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     usual_latency_ns: PerDirection<u64>,
     /// Below this, the end of an I/O is recorded and has no other effect. 0 where something follows the ends.
     short_latency_ns: PerDirection<u64>,
-    free: Vec<u32>,
-    in_flight: u32,
+    slots: Slots<'a>,
     /// Tick at which [`Worker::handle_event`] must look at the clock again.
     next_event: u64,
     /// The ramp, while it lasts.
@@ -318,6 +346,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 false
             }
         };
+        self.any().check_end();
         self.any().close_arrivals();
         self.any().save_triggered_state();
         self.any().leave_zones();
@@ -429,6 +458,7 @@ impl Worker<'_> {
     #[cold]
     fn handle_event(&mut self, tick: u64) {
         const LONGEST_PAUSE_NS: u64 = 10_000_000;
+        self.check_accounts_dearly();
         let moment = self.clock.moment();
         let now = moment.ns;
         if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {
@@ -508,7 +538,7 @@ impl Worker<'_> {
 
     /// Closes the files; what is told only then is an error of the job as well.
     fn close_files(&mut self) {
-        if self.in_flight > 0 {
+        if self.slots.handed_over() > 0 {
             return;
         }
         for index in 0..self.files.list.len() {

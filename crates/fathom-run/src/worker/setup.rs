@@ -11,13 +11,15 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
+use super::places::Place;
+use super::slots::Slots;
 use super::sources::ranges::Ranges;
 use super::sources::syncs::SyncRules;
 use super::sources::timed::Timed;
 use super::sources::verifier::Verifier;
 use super::{GivenUp, Recording, Worker, WorkerContext, commands, files, placement};
 use crate::cause::{self, Cause};
-use crate::engine::{Engine, EngineType, Setup, SetupError};
+use crate::engine::{Buffers, Engine, EngineType, Setup, SetupError};
 use crate::files::FileEntry;
 use crate::files::open::OpenFiles;
 use crate::message::Message;
@@ -62,8 +64,8 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         samples: &context.block().samples,
         units: context.region.units(context.index),
         clock,
-        buffer_stride: arena.stride,
-        arena,
+        buffers: arena.buffers(),
+        _arena: arena,
         _locked_memory: locked_memory,
         targets,
         refreshes_payload,
@@ -72,15 +74,14 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
         has_rules: needs.choice || budget.counts_ios(),
-        handles: files.list.iter().map(|file| file.handle).collect(),
+        places: files.list.iter().map(|file| Place::of(plan, file)).collect(),
         budget,
         features,
         tells_of_ios,
         prepares_more: needs.preparation || refreshes_payload || tells_of_ios,
         follows_issue: needs.handing_over,
         latency_limit_ns,
-        free: (0..plan.depth).rev().collect(),
-        in_flight: 0,
+        slots: Slots::new(context.region.units(context.index)),
         next_event: 0,
         ramp: None,
         stopping: false,
@@ -110,7 +111,7 @@ fn prepare_ground(context: &WorkerContext<'_>, definition: &EngineDef) -> Result
     let arena = Arena::of(context, definition.moves_data())?;
     let mut payload = content(context, &plan.seeds, &files)?;
     if definition.moves_data() && plan.writes_data() {
-        fill_buffers(&mut payload, &arena, plan.depth as usize);
+        fill_buffers(&mut payload, arena.buffers());
     }
     Ok(Ground { locked_memory, files, clock, arena, payload })
 }
@@ -164,9 +165,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
         writes: plan.writes_data(),
         clone: plan.subjob,
         depth: plan.depth,
-        arena: arena.address(),
-        buffer_stride: arena.stride,
-        buffer_length: arena.buffer_length,
+        buffers: arena.buffers(),
         shares_descriptors: false,
     }
 }
@@ -283,7 +282,7 @@ fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena,
     tell_of_wide_files(context, regions);
     let depth = context.worker_plan().depth;
     context.debug(DebugClass::Io, || format!("load ioengine {}", context.worker_plan().engine));
-    context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.stride));
+    context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.buffers().stride()));
     for file in &files.list {
         let how = if file.handle.is_open() { "open" } else { "not open yet" };
         context.debug(DebugClass::File, || {
@@ -326,12 +325,10 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Res
     }
 }
 
-fn fill_buffers(payload: &mut Payload, arena: &Arena, count: usize) {
-    for slot in 0..count {
-        // SAFETY: the arena has `count` buffers, `stride` apart, and nobody else has it yet.
-        let buffer = unsafe {
-            std::slice::from_raw_parts_mut(arena.address().add(slot * arena.stride), arena.buffer_length)
-        };
+fn fill_buffers(payload: &mut Payload, buffers: Buffers) {
+    for slot in 0..buffers.count() {
+        // SAFETY: there is a buffer for each slot, and nobody else has any of them yet.
+        let buffer = unsafe { std::slice::from_raw_parts_mut(buffers.of_slot(slot), buffers.length()) };
         payload.prepare(buffer);
     }
 }

@@ -215,6 +215,7 @@ impl<'a> ZoneRules<'a> {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
         let zone = &mut locked.zones[file.zone_at(target.offset)];
+        // Counted where writes in another order than theirs would fail.
         zone.placed = zone.placed.saturating_sub(1);
     }
 

@@ -3,6 +3,7 @@
 use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
 use super::write::finish;
+use crate::invariant::holds;
 use crate::plan::model::zones::WriteOrder;
 use crate::targets::Target;
 use fathom_stats::Direction;
@@ -15,8 +16,9 @@ impl ZoneRules<'_> {
         let file = &mut self.files[target.file as usize];
         let mut locked = self.table.lock(file.slot);
         let number = file.zone_at(target.offset);
+        let has_lost = locked.file.has_lost;
         let zone = &mut locked.zones[number];
-        zone.in_flight = zone.in_flight.saturating_sub(1);
+        one_less(&mut zone.in_flight, has_lost, number);
         match target.direction {
             Direction::Read => Ok(()),
             Direction::Trim if zone.is_resetting && moved => {
@@ -33,11 +35,11 @@ impl ZoneRules<'_> {
                 Ok(())
             }
             Direction::Write if zone.is_conventional => {
-                zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+                one_less(&mut zone.writes_in_flight, has_lost, number);
                 Ok(())
             }
             Direction::Write => {
-                zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+                one_less(&mut zone.writes_in_flight, has_lost, number);
                 if self.plan.write_order != WriteOrder::HandingOver {
                     zone.placed = zone.placed.saturating_sub(1);
                 }
@@ -56,10 +58,11 @@ impl ZoneRules<'_> {
         let is_last = locked.zones[number].write_pointer == within + u64::from(target.length);
         let is_sequential_write =
             target.direction == Direction::Write && !locked.zones[number].is_conventional;
+        let has_lost = locked.file.has_lost;
         let zone = &mut locked.zones[number];
-        zone.in_flight = zone.in_flight.saturating_sub(1);
+        one_less(&mut zone.in_flight, has_lost, number);
         if target.direction == Direction::Write {
-            zone.writes_in_flight = zone.writes_in_flight.saturating_sub(1);
+            one_less(&mut zone.writes_in_flight, has_lost, number);
             zone.placed = zone.placed.saturating_sub(1);
         }
         zone.is_resetting = false;
@@ -70,6 +73,12 @@ impl ZoneRules<'_> {
             mark_hole(&mut locked, number, within);
         }
     }
+}
+
+/// Takes one from what is counted of a zone. After workers were lost, ends may come of what no longer counts.
+fn one_less(count: &mut u32, has_lost: bool, number: usize) {
+    holds!(*count > 0 || has_lost, Zone, "zone {number}");
+    *count = count.saturating_sub(1);
 }
 
 /// Moves the end of what can be read.

@@ -76,6 +76,8 @@ pub struct FileZones {
     /// See `used_capacity`.
     pub filled: u64,
     open_count: u32,
+    /// Workers were lost, and what was in flight then counts no more.
+    pub has_lost: bool,
     /// Open zones in the order in which they were opened; kept where there is a limit.
     open: [u32; MOST_OPEN],
 }
@@ -400,6 +402,7 @@ impl Locked<'_> {
 
     /// Workers were lost: what they had in flight never ends.
     pub fn forget_in_flight(&mut self) {
+        self.file.has_lost = true;
         let used = self.file.used[0] as usize..self.file.used[1] as usize;
         for zone in &mut self.zones[used] {
             (zone.in_flight, zone.writes_in_flight, zone.placed, zone.is_resetting) = (0, 0, 0, false);

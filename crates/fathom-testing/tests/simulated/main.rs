@@ -1,6 +1,7 @@
 //! The run loop on a simulated device.
 
 mod drawn;
+mod in_bulk;
 mod open_loop;
 mod orders;
 mod pacing;

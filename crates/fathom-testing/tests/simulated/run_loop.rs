@@ -15,7 +15,7 @@ fn sum(counters: &[AtomicU64]) -> u64 {
 }
 
 /// Every I/O that was issued has ended, exactly once, and nobody waits for it any more.
-fn check_ends(run: &Simulated) {
+pub(crate) fn check_ends(run: &Simulated) {
     assert!(!run.hung);
     assert_eq!(run.block().stage(), Stage::Ended);
     assert_eq!(run.record.unended, 0, "left with the device");
@@ -26,7 +26,7 @@ fn check_ends(run: &Simulated) {
 }
 
 /// Never more in flight than the depth, and no two I/Os of one slot at the same time.
-fn check_slots(run: &Simulated) {
+pub(crate) fn check_slots(run: &Simulated) {
     assert!(run.record.most_in_flight as u32 <= run.plan.workers[0].depth, "{}", run.record.most_in_flight);
     let mut by_slot: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
     for io in &run.record.served {

@@ -66,8 +66,8 @@ pub(super) fn text() -> String {
     page.push_str(".SH EXIT STATUS\n");
     paragraph(
         &mut page,
-        "0 on success, otherwise the number of failed jobs; 1 for an invalid request, 125 if the result is not what --require asks \
-         for, 128 after a signal. fathom compare exits with 2 if a --fail-if condition is met.",
+        "0 on success, otherwise the number of failed jobs; 1 for an invalid request, 70 after a defect of fathom, 125 if the result \
+         is not what --require asks for, 128 after a signal. fathom compare exits with 2 if a --fail-if condition is met.",
     );
     page.push_str(".SH EXAMPLES\n");
     for (example, what) in [

@@ -28,6 +28,7 @@ fn state_of_block(block: &WorkerBlock) -> WorkerState {
     WorkerState {
         stage: block.stage(),
         has_failed: block.has_failed(),
+        is_broken: block.is_broken(),
         begin_ns: block.begin_ns.load(Relaxed),
         start_ns: block.start_ns.load(Relaxed),
         end_ns: block.end_ns.load(Relaxed),

@@ -1,9 +1,7 @@
 //! New processes: one per worker, one for all threads of a batch, one that lays files out.
 
 use super::LocalCrew;
-use crate::cause::Cause;
 use crate::crew::Stage;
-use crate::message::Message;
 use crate::worker::WorkerContext;
 use crate::worker::files;
 use fathom_sys::process::{self, Fork};
@@ -94,15 +92,7 @@ pub(super) fn become_child(blocked_signals: &[i32]) {
 /// Runs something in a child; a defect of ours becomes an error of the job, not a backtrace.
 fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
-        let text = payload
-            .downcast_ref::<String>()
-            .cloned()
-            .or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()))
-            .unwrap_or_else(|| "no details".to_owned());
-        context.messages.send(&Message::Error(format!(
-            "fathom: internal error ({text}); please report it with the job that caused it"
-        )));
-        context.fail(Errno(libc::EFAULT), Cause::INTERNAL);
+        context.end_with_defect(&*payload);
         context.region.worker(context.index).set_stage(Stage::Ended);
     }
 }

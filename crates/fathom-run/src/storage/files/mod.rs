@@ -107,7 +107,8 @@ impl Storage for Files {
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let descriptor = open::open(plan, entry)?;
-        let handle = Handle::new(descriptor.as_raw_fd());
+        // SAFETY: the descriptor is kept below, and closed when nothing of the target is in flight.
+        let handle = unsafe { Handle::of_descriptor(descriptor.as_raw_fd()) };
         if self.descriptors.len() <= index {
             self.descriptors.resize_with(index + 1, || None);
         }

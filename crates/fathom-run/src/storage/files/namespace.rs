@@ -222,7 +222,7 @@ impl Storage for Namespace {
             let Some(Ok(name)) = name else { return Err(failed("open")(Errno(libc::EINVAL))) };
             self.places.push(Place { directory, name });
         }
-        Ok(Handle::new(i32::try_from(index).unwrap_or(i32::MAX)))
+        Ok(Handle::of_number(index))
     }
 
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno> {

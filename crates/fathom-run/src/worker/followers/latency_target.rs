@@ -198,12 +198,12 @@ impl Worker<'_> {
 
     fn advance_search(&mut self, search: &mut LatencySearch, now_ns: u64) {
         match search.phase {
-            Phase::Settling if self.in_flight == 0 => {
+            Phase::Settling if self.slots.handed_over() == 0 => {
                 let end_ns = search.begin_window(now_ns);
                 search.phase = Phase::Judging { end_ns };
                 self.block.found_depth.store(search.bounds.depth, Relaxed);
             }
-            Phase::Found if self.in_flight == 0 => {
+            Phase::Found if self.slots.handed_over() == 0 => {
                 let end_ns = search.begin_window(now_ns);
                 search.phase = Phase::Measuring { end_ns };
                 self.samples.reset();

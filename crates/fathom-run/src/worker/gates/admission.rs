@@ -8,6 +8,7 @@ use crate::targets::Target;
 use crate::unit::Unit;
 use crate::worker::feature::{Feature, Needs};
 use crate::worker::gates::overlap::OverlapRule;
+use crate::worker::places::Place;
 use crate::worker::{Next, Worker, WorkerContext};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::options::file::LockFile;
@@ -164,12 +165,12 @@ impl Worker<'_> {
                 if let Some(log) = &mut self.features.issue_log {
                     log.note(Event::Close, idle);
                 }
-                self.handles[idle as usize] = Handle::NONE;
+                self.places[idle as usize].handle = Handle::NONE;
             }
         }
         match self.files.reopen(self.plan, file as usize) {
             Ok(handle) => {
-                self.handles[file as usize] = handle;
+                self.places[file as usize].handle = handle;
                 open.push_back(file);
                 // What the engine knows of a file, such as its position, is not true of a new descriptor.
                 self.engine.reopened(file as usize);
@@ -201,12 +202,9 @@ impl Worker<'_> {
         let readonly = self.context.plan.readonly;
         match self.files.renew(self.plan, readonly) {
             Ok(()) => {
-                self.handles
-                    .iter_mut()
-                    .zip(&self.files.list)
-                    .for_each(|(handle, file)| *handle = file.handle);
-                let is_open = |index: &usize| self.handles[*index].is_open();
-                (0..self.handles.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
+                self.places = self.files.list.iter().map(|file| Place::of(self.plan, file)).collect();
+                let is_open = |index: &usize| self.places[*index].handle.is_open();
+                (0..self.places.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
             }
             Err(error) => {
                 self.stopping = true;

@@ -1,6 +1,7 @@
 //! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
 
 use crate::engine::Queued;
+use crate::invariant::{Invariant, broken, holds};
 use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
@@ -60,7 +61,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             }
             // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
             // and orders are looked at in between.
-            let room = batching.limit.saturating_sub(self.in_flight + pending.slots.len() as u32);
+            let room = batching.limit.saturating_sub(self.slots.handed_over() + pending.slots.len() as u32);
             let (mut wait, mut looks_again) = (None, false);
             for _ in 0..room {
                 match self.next_in_pass() {
@@ -106,9 +107,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn queue_io(&mut self, target: Target, pending: &mut Pending, now: u64, alone: bool) -> u64 {
-        // As many slots as the depth says were made, and fewer than that are taken.
-        let slot = self.free.pop().unwrap_or(0);
-        let unit = &self.units[slot as usize];
+        let slot = self.slots.take();
+        let unit = self.slots.begin(slot);
         let io = self.prepare_io(slot, unit, target, now);
         match self.engine.queue(slot, &io) {
             Queued::Pending if alone && pending.slots.is_empty() => self.commit_one(slot, unit, pending),
@@ -132,6 +132,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 }
                 now
             }
+            Ok(taken @ 2..) => broken(Invariant::HandedOver, format_args!("{taken} were taken of 1")),
             // Left to the next commit of the loop: in the middle of a reap, what is in flight may be all listed already,
             // and waiting for more would last for ever.
             _ => {
@@ -160,9 +161,9 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn mark_issued(&mut self, unit: &Unit, now: u64) {
-        self.in_flight += 1;
+        let depth = self.slots.hand_over();
         unit.issued_at(now);
-        self.count_issue(unit, self.in_flight);
+        self.count_issue(unit, depth);
         if self.follows_issue {
             self.any().note_handed_over(unit);
         }
@@ -180,16 +181,16 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Reaps until there is room again, or down to `iodepth_low`.
     #[inline(always)]
     fn reap_down(&mut self, batching: &Batching, pending: &mut Pending, mut now: u64) -> u64 {
-        if self.in_flight == 0 {
+        if self.slots.handed_over() == 0 {
             return now;
         }
         loop {
-            let before = self.in_flight;
-            let min = batching.complete_min.min(self.in_flight);
+            let before = self.slots.handed_over();
+            let min = batching.complete_min.min(self.slots.handed_over());
             now = self.reap(Wait::For(min), batching.complete_max, batching.tops_up, pending);
-            let enough = batching.low == batching.depth || self.in_flight <= batching.low;
-            let nothing = self.in_flight == before;
-            if batching.tops_up || enough || nothing || self.stopping || self.in_flight == 0 {
+            let enough = batching.low == batching.depth || self.slots.handed_over() <= batching.low;
+            let nothing = self.slots.handed_over() == before;
+            if batching.tops_up || enough || nothing || self.stopping || self.slots.handed_over() == 0 {
                 return now;
             }
         }
@@ -213,7 +214,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
         let mut last = now;
         for completion in completions.list() {
-            self.in_flight -= 1;
+            self.slots.take_back(completion.slot);
             let is_free = self.settle(completion.slot, completion.result, now, pending);
             // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
             if tops_up && is_free && last < self.next_event && !self.stopping {
@@ -258,7 +259,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) -> bool {
         match self.complete(slot, result, now) {
             After::Free => {
-                self.free.push(slot);
+                self.slots.give_back(slot);
                 true
             }
             After::GoOn => {
@@ -289,7 +290,7 @@ impl Worker<'_> {
     }
 
     fn queue_sync(&mut self, operation: Operation, file: u32, pending: &mut Pending, now: u64) -> u64 {
-        let slot = self.free.pop().unwrap_or(0);
+        let slot = self.slots.take();
         let io = self.prepare_sync(slot, operation, file, now);
         match self.engine.queue(slot, &io) {
             Queued::Pending => {
@@ -302,9 +303,9 @@ impl Worker<'_> {
 
     /// Resets a zone immediately instead of trimming it.
     fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
-        let slot = self.free.pop().unwrap_or(0);
+        let slot = self.slots.take();
         let start = self.clock.ticks();
-        self.prepare_io(slot, &self.units[slot as usize], target, start);
+        self.prepare_io(slot, self.slots.begin(slot), target, start);
         let result = self.reset_zone(target);
         self.ended_at_once(slot, result, pending)
     }
@@ -315,7 +316,7 @@ impl Worker<'_> {
         let now = self.clock.ticks();
         let unit = &self.units[slot as usize];
         unit.issued_at(unit.start());
-        self.count_issue(unit, self.in_flight + 1);
+        self.count_issue(unit, self.slots.handed_over() + 1);
         if self.follows_issue {
             self.note_handed_over(unit);
         }
@@ -337,7 +338,8 @@ impl Worker<'_> {
 
     /// The kernel took the first of what is queued.
     fn mark_first_issued(&mut self, taken: u32, pending: &mut Pending, now: u64) {
-        let taken = (taken as usize).min(pending.slots.len());
+        let (taken, queued) = (taken as usize, pending.slots.len());
+        holds!(taken <= queued, HandedOver, "{taken} were taken of {queued}");
         self.mark_batch_issued(&pending.slots[..taken], now);
         pending.slots.drain(..taken);
     }
@@ -366,7 +368,7 @@ impl Worker<'_> {
             if pending.slots.is_empty() {
                 return now;
             }
-            if self.in_flight > 0 {
+            if self.slots.handed_over() > 0 {
                 self.reap(Wait::For(1), self.plan.depth, false, pending);
             } else {
                 let since = *refused_since.get_or_insert(now);
@@ -386,17 +388,17 @@ impl Worker<'_> {
     /// Nothing more can be handed over: what is queued never will be.
     fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
         self.engine_failed("io commit", errno);
-        for &slot in &pending.slots {
-            self.units[slot as usize].set_in_flight(false);
+        for slot in pending.slots.drain(..) {
+            self.slots.end(slot);
+            self.slots.give_back(slot);
         }
-        self.free.append(&mut pending.slots);
     }
 
     /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps. However long the I/O in flight takes, what is due
     /// then is not late.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
-        if self.in_flight == 0 {
+        if self.slots.handed_over() == 0 {
             return self.wait_until(until);
         }
         let span = self.span_to_sleep(until).unwrap_or_default();
@@ -406,7 +408,7 @@ impl Worker<'_> {
     /// Nothing may be issued before something has ended.
     #[cold]
     fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
-        match self.in_flight {
+        match self.slots.handed_over() {
             0 => self.clock.ticks(),
             _ => self.reap(Wait::For(1), batching.complete_max, false, pending),
         }
@@ -415,7 +417,7 @@ impl Worker<'_> {
     #[cold]
     fn queue_rest(&mut self, slot: u32, pending: &mut Pending) {
         let io = self.rest_of(slot);
-        self.units[slot as usize].set_in_flight(true);
+        self.slots.begin(slot).set_in_flight(true);
         match self.engine.queue(slot, &io) {
             Queued::Pending => pending.slots.push(slot),
             Queued::Done(result) => {
@@ -430,17 +432,18 @@ impl Worker<'_> {
         self.block.set_stage(crate::region::Stage::Draining);
         let now = self.clock.ticks();
         self.commit(pending, now);
-        while self.in_flight > 0 || !pending.slots.is_empty() {
-            let before = self.in_flight;
-            if self.in_flight > 0 {
+        while self.slots.handed_over() > 0 || !pending.slots.is_empty() {
+            let before = self.slots.handed_over();
+            if self.slots.handed_over() > 0 {
                 self.reap(Wait::For(1), batching.depth, false, pending);
             }
             let now = self.clock.ticks();
-            if self.in_flight == before && self.engine.waits_for_peers() {
+            if self.slots.handed_over() == before && self.engine.waits_for_peers() {
                 self.look_at_peers(now);
             }
             self.commit(pending, now);
         }
+        self.slots.check_all_free();
     }
 
     /// Nobody waits for others once the job is over.

@@ -1,6 +1,7 @@
 //! The loop for engines that end every I/O inside the call: one unit, one after the other.
 
 use crate::engine::{Io, Queued};
+use crate::invariant::{Invariant, broken};
 use crate::targets::Target;
 use crate::worker::complete::After;
 use crate::worker::next::Next;
@@ -42,7 +43,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     #[inline(always)]
     fn run_one(&mut self, target: Target) -> u64 {
         // The end of one I/O is not the start of the next: what lies between is the tester's own time.
-        let io = self.prepare_io(0, &self.units[0], target, 0);
+        let io = self.prepare_io(0, self.slots.begin(0), target, 0);
         self.issue_and_wait(&io)
     }
 
@@ -50,22 +51,22 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     fn issue_and_wait(&mut self, io: &Io) -> u64 {
         let mut rest;
         let mut io = io;
-        self.count_issue(&self.units[0], 1);
+        let unit = self.slots.unit(0);
+        self.count_issue(unit, 1);
         if self.recording.batches {
             bump(&self.samples.submit_map[batch_bucket(1)], 1);
             bump(&self.samples.complete_map[batch_bucket(1)], 1);
         }
         let start = self.clock.ticks();
-        self.units[0].started_at(start);
+        unit.started_at(start);
         loop {
-            self.units[0].set_in_flight(true);
+            unit.set_in_flight(true);
             let result = match self.engine.queue(0, io) {
                 Queued::Done(result) => result,
-                Queued::Pending => 0,
+                Queued::Pending => broken(Invariant::EndsAtOnce, format_args!("slot 0 is pending")),
             };
             let now = self.clock.ticks();
             if self.follows_issue {
-                let unit = &self.units[0];
                 self.any().note_handed_over(unit);
             }
             if result == -i64::from(libc::EAGAIN) && self.engine.waits_for_peers() {
@@ -97,10 +98,11 @@ impl Worker<'_> {
     }
 
     fn run_zone_reset(&mut self, target: Target) -> u64 {
-        self.prepare_io(0, &self.units[0], target, 0);
-        self.count_issue(&self.units[0], 1);
+        let unit = self.slots.begin(0);
+        self.prepare_io(0, unit, target, 0);
+        self.count_issue(unit, 1);
         let start = self.clock.ticks();
-        self.units[0].started_at(start);
+        unit.started_at(start);
         let result = self.reset_zone(target);
         let now = self.clock.ticks();
         self.complete(0, result, now);

@@ -33,6 +33,11 @@ impl Ranges {
         })
     }
 
+    /// The ranges of the trim that is about to be issued.
+    pub(in crate::worker) fn list(&self) -> &[(u64, u32)] {
+        &self.list
+    }
+
     /// A target that was drawn and has not had its turn.
     pub(in crate::worker) fn take_held(&mut self) -> Option<Target> {
         self.held.take()

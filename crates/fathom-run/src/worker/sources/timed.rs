@@ -154,7 +154,7 @@ impl Worker<'_> {
         direction: Option<Direction>,
         now: u64,
     ) -> Option<u64> {
-        let none_was_free = self.free.is_empty() || !self.recording.submission;
+        let none_was_free = self.slots.none_is_free() || !self.recording.submission;
         let timed = self.features.timed.as_mut()?;
         timed.ended(slot, &self.units[slot as usize], direction, now, none_was_free)
     }

@@ -13,7 +13,7 @@ impl Worker<'_> {
     pub(super) fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, known: Known) {
         let length = unit.length() as usize;
         // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
-        let data = unsafe { std::slice::from_raw_parts_mut(self.buffer(slot), length) };
+        let data = unsafe { std::slice::from_raw_parts_mut(self.buffer_of(slot, unit.length()), length) };
         let task = Task { offset: unit.offset(), file: unit.file(), known, thread: verifier.thread };
         if let Some(limit) = &mut verifier.limit
             && known.record.is_none()

@@ -71,7 +71,7 @@ impl Ledger {
         let time_ns = context.clock.monotonic_ns();
         let start = Start {
             job: worker.name.clone(),
-            clone: worker.thread_number as u16,
+            clone: super::thread_in_header(worker.thread_number),
             files: files.entries().iter().map(absolute_name).collect(),
             rule: plan.rule.clone(),
             // What is written to a mapping is not durable before it is synced, however the file is open.

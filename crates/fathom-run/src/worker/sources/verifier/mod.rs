@@ -14,6 +14,7 @@ mod threads;
 
 use self::backlog::Backlog;
 use crate::files::open::OpenFiles;
+use crate::invariant::{Invariant, broken};
 use crate::message::Message;
 use crate::plan::model::verify::{CountedReads, VerifyPlan};
 use crate::random::{SeedUse, Seeds, Taus88};
@@ -206,7 +207,7 @@ impl<'a> Verifier<'a> {
         Ok(Some(Verifier {
             plan,
             clock: context.clock,
-            thread: worker_plan.thread_number as u16,
+            thread: thread_in_header(worker_plan.thread_number),
             first_generator: generator.clone(),
             generator,
             number: 0,
@@ -751,4 +752,10 @@ impl Worker<'_> {
         self.features.verifier = Some(verifier);
         self.follow_ledger();
     }
+}
+
+/// The number of a clone as headers and ledgers have it.
+fn thread_in_header(number: u32) -> u16 {
+    u16::try_from(number)
+        .unwrap_or_else(|_| broken(Invariant::Field, format_args!("clone {number} in 16 bits")))
 }

@@ -1,8 +1,10 @@
 //! `verify_async`: threads that check what was read while the worker goes on with the next I/O.
 
 use super::Known;
+use crate::invariant::{self, Invariant, broken, holds};
 use crate::plan::model::verify::VerifyPlan;
 use fathom_verify::check::Mismatch;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -33,7 +35,7 @@ pub(super) struct Checked {
 /// The threads, and the way to them and back.
 pub(super) struct Checkers {
     tasks: Option<SyncSender<(Task, Vec<u8>)>>,
-    results: Receiver<Checked>,
+    results: Receiver<Result<Checked, String>>,
     threads: Vec<JoinHandle<()>>,
     /// Buffers to copy reads into.
     buffers: Vec<Vec<u8>>,
@@ -62,18 +64,15 @@ impl Checkers {
         let mut buffer = self.buffers.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(data);
-        if let Some(tasks) = &self.tasks
-            && tasks.send((task, buffer)).is_ok()
-        {
-            self.under_way += 1;
-        }
+        let is_taken = self.tasks.as_ref().is_some_and(|tasks| tasks.send((task, buffer)).is_ok());
+        holds!(is_taken, Checked, "no thread takes a read at {}", task.offset);
+        self.under_way += 1;
     }
 
     /// A result that has come back.
     pub(super) fn ready(&mut self) -> Option<Checked> {
         let result = self.results.try_recv().ok()?;
-        self.under_way -= 1;
-        Some(result)
+        Some(self.back(result))
     }
 
     /// The next result, or `None` when nothing is under way.
@@ -81,9 +80,13 @@ impl Checkers {
         if self.under_way == 0 {
             return None;
         }
-        let result = self.results.recv().ok()?;
+        let result = self.results.recv();
+        Some(self.back(result.unwrap_or_else(|_| Err("no thread is left".to_owned()))))
+    }
+
+    fn back(&mut self, result: Result<Checked, String>) -> Checked {
         self.under_way -= 1;
-        Some(result)
+        result.unwrap_or_else(|why| broken(Invariant::Checked, format_args!("{why}")))
     }
 
     /// Takes a buffer back.
@@ -103,7 +106,11 @@ impl Drop for Checkers {
     }
 }
 
-fn run(tasks: &Mutex<Receiver<(Task, Vec<u8>)>>, results: &Sender<Checked>, plan: &VerifyPlan) {
+fn run(
+    tasks: &Mutex<Receiver<(Task, Vec<u8>)>>,
+    results: &Sender<Result<Checked, String>>,
+    plan: &VerifyPlan,
+) {
     if !plan.thread_cpus.is_empty() {
         // Processors that do not exist leave the thread where it is.
         let _ = fathom_sys::affinity::bind(&plan.thread_cpus);
@@ -111,8 +118,13 @@ fn run(tasks: &Mutex<Receiver<(Task, Vec<u8>)>>, results: &Sender<Checked>, plan
     loop {
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((task, mut data)) = next else { return };
-        let mismatches = task.check(plan, &mut data);
-        if results.send(Checked { task, data, mismatches }).is_err() {
+        // Whoever waits for the result must hear of a panic.
+        let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data)));
+        let result = match checked {
+            Ok(mismatches) => Ok(Checked { task, data, mismatches }),
+            Err(payload) => Err(invariant::text_of(&*payload)),
+        };
+        if results.send(result).is_err() {
             return;
         }
     }

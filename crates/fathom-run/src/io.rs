@@ -1,0 +1,158 @@
+//! One I/O as an engine sees it, and the buffers of a worker.
+//!
+//! Both lead to memory that an engine reads, writes, or hands to the kernel, so their addresses are private: safe code can neither make one up
+//! nor keep an I/O beyond the call that lent it.
+
+use crate::storage::Handle;
+use crate::unit::Operation;
+
+/// One I/O, lent to an engine for the call that queues it.
+#[derive(Debug)]
+pub struct Io {
+    operation: Operation,
+    file: u32,
+    handle: Handle,
+    buffer: *mut u8,
+    length: u32,
+    offset: u64,
+    priority: u16,
+}
+
+impl Io {
+    /// An I/O of `length` bytes from `offset` on, in the file with this index and handle. `priority` is the kernel's `ioprio` value for this I/O
+    /// alone; 0 for that of the process.
+    ///
+    /// # Safety
+    ///
+    /// From the call of [`Engine::queue`](crate::engine::Engine::queue) until the engine has said that the unit has ended, the handle stays open,
+    /// and `buffer` is valid for reads and writes and is only the engine's: `length` bytes of it, or for a trim as many as a buffer of the setup holds.
+    #[inline(always)]
+    pub unsafe fn new(
+        operation: Operation,
+        (file, handle): (u32, Handle),
+        buffer: *mut u8,
+        length: u32,
+        offset: u64,
+        priority: u16,
+    ) -> Io {
+        Io { operation, file, handle, buffer, length, offset, priority }
+    }
+
+    /// A sync of an open file, which moves no data.
+    pub fn sync(file: u32, handle: Handle) -> Io {
+        let buffer = std::ptr::null_mut();
+        Io { operation: Operation::Sync, file, handle, buffer, length: 0, offset: 0, priority: 0 }
+    }
+
+    /// A sync of the data of an open file.
+    pub fn data_sync(file: u32, handle: Handle) -> Io {
+        Io { operation: Operation::DataSync, ..Io::sync(file, handle) }
+    }
+
+    /// The same I/O, for an engine that needs it beyond the call.
+    ///
+    /// # Safety
+    ///
+    /// What is kept is used only until the engine has said that the unit has ended.
+    #[inline(always)]
+    pub unsafe fn keep(&self) -> Io {
+        Io { ..*self }
+    }
+
+    /// What to do.
+    #[inline(always)]
+    pub fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    /// Index of the file.
+    #[inline(always)]
+    pub fn file(&self) -> u32 {
+        self.file
+    }
+
+    /// How the storage calls the open file.
+    #[inline(always)]
+    pub fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// Memory to read into or write from: [`length`](Io::length) bytes, the engine's until it has said that the unit has ended.
+    #[inline(always)]
+    pub fn buffer(&self) -> *mut u8 {
+        self.buffer
+    }
+
+    /// Bytes.
+    #[inline(always)]
+    pub fn length(&self) -> u32 {
+        self.length
+    }
+
+    /// First byte in the file.
+    #[inline(always)]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The kernel's `ioprio` value for this I/O alone; 0 for that of the process.
+    #[inline(always)]
+    pub fn priority(&self) -> u16 {
+        self.priority
+    }
+}
+
+/// The buffers of a worker, one for each slot, at equal distances.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffers {
+    first: *mut u8,
+    stride: usize,
+    length: usize,
+    count: u32,
+}
+
+impl Buffers {
+    /// `count` buffers of `length` bytes, each `stride` bytes after the one before; a stride of 0 makes all of them the same.
+    ///
+    /// # Safety
+    ///
+    /// All of them lie in memory that is valid for reads and writes for as long as an engine that was set up with them.
+    pub unsafe fn new(first: *mut u8, stride: usize, length: usize, count: u32) -> Buffers {
+        Buffers { first, stride, length, count }
+    }
+
+    /// First byte of the first buffer.
+    #[inline(always)]
+    pub fn first(self) -> *mut u8 {
+        self.first
+    }
+
+    /// Bytes from one buffer to the next.
+    #[inline(always)]
+    pub fn stride(self) -> usize {
+        self.stride
+    }
+
+    /// Bytes that a buffer holds.
+    #[inline(always)]
+    pub fn length(self) -> usize {
+        self.length
+    }
+
+    /// How many there are.
+    #[inline(always)]
+    pub fn count(self) -> u32 {
+        self.count
+    }
+
+    /// The buffer of a slot.
+    ///
+    /// # Safety
+    ///
+    /// There is a buffer for this slot.
+    #[inline(always)]
+    pub unsafe fn of_slot(self, slot: u32) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        unsafe { self.first.add(slot as usize * self.stride) }
+    }
+}

@@ -1,0 +1,59 @@
+//! What was counted has to add up: at the end of a job, and where assertions may be dear whenever the loop looks at the time.
+
+use super::Worker;
+use crate::invariant::{CHECKS_ALL, holds};
+use fathom_stats::samples::LatencySamples;
+use std::sync::atomic::Ordering::Relaxed;
+
+impl Worker<'_> {
+    /// Nothing is in flight any more.
+    pub(super) fn check_end(&self) {
+        self.slots.check_none_in_flight();
+        self.check_accounts();
+    }
+
+    /// See [`check_accounts`](Worker::check_accounts).
+    pub(super) fn check_accounts_dearly(&self) {
+        if CHECKS_ALL {
+            self.check_accounts();
+        }
+    }
+
+    /// Histograms and counters agree with each other.
+    fn check_accounts(&self) {
+        // These begin to count anew while I/Os are in flight, whose ends count.
+        let starts_anew = self.plan.time.ramp.is_some() || self.plan.latency.search.is_some();
+        let issued_before = if starts_anew { u64::from(self.plan.depth) } else { 0 };
+        let recording = &self.recording;
+        let mut latencies = 0;
+        for (direction, samples) in self.samples.directions.iter() {
+            let (issued, completed) = (samples.issued.load(Relaxed), samples.completed.load(Relaxed));
+            let most = issued + issued_before;
+            holds!(completed <= most, Ends, "{direction:?}: {completed} have ended of {issued} issued");
+            check_histogram("slat", &samples.slat, recording.slat_bins);
+            check_histogram("clat", &samples.clat, recording.clat_bins);
+            check_histogram("lat", &samples.lat, recording.lat_bins);
+            for (name, count) in
+                [("slat", samples.slat.count()), ("clat", samples.clat.count()), ("lat", samples.lat.count())]
+            {
+                let fits = count <= completed;
+                holds!(fits, Histogram, "{direction:?}: {count} times {name} of {completed} that have ended");
+            }
+            latencies += samples.clat.count();
+        }
+        check_histogram("sync", &self.samples.sync, true);
+        let distributed: u64 = self.samples.distribution.iter().map(|bucket| bucket.load(Relaxed)).sum();
+        let fits = distributed == latencies;
+        holds!(
+            fits,
+            Histogram,
+            "{distributed} latencies in the distribution of the report, {latencies} counted"
+        );
+    }
+}
+
+fn check_histogram(name: &str, samples: &LatencySamples, has_bins: bool) {
+    let (binned, count) = (samples.in_bins(), samples.count());
+    let wanted = if has_bins { count } else { 0 };
+    holds!(binned == wanted, Histogram, "{name}: {binned} in its bins, {count} counted");
+}

@@ -1,0 +1,210 @@
+//! The slots of a worker, each free or in flight: one type, so that no two I/Os ever have the same unit and the same buffer.
+
+use crate::invariant::{holds, holds_dearly};
+use crate::unit::Unit;
+
+/// Which slots are free, which are in flight, and how many of those an engine has been handed. A slot is in flight from [`begin`](Slots::begin)
+/// until [`end`](Slots::end), and its unit says so to whoever looks from outside.
+pub(super) struct Slots<'a> {
+    units: &'a [Unit],
+    /// The first `free_count` are free.
+    free: Box<[u32]>,
+    free_count: usize,
+    /// I/Os handed over that have not ended.
+    handed_over: u32,
+}
+
+impl<'a> Slots<'a> {
+    /// One for each unit, all free. The first is taken first.
+    pub(super) fn new(units: &'a [Unit]) -> Slots<'a> {
+        let free: Box<[u32]> = (0..).take(units.len()).collect::<Vec<u32>>().into_iter().rev().collect();
+        Slots { units, free_count: free.len(), free, handed_over: 0 }
+    }
+
+    /// Takes a free slot out.
+    #[inline(always)]
+    pub(super) fn take(&mut self) -> u32 {
+        let last = self.free_count.wrapping_sub(1);
+        holds!(last < self.free.len(), FreeSlot, "none of {} is free", self.free.len());
+        self.free_count = last;
+        self.free[last]
+    }
+
+    /// Gives back one that has ended.
+    #[inline(always)]
+    pub(super) fn give_back(&mut self, slot: u32) {
+        let place = self.free_count;
+        holds!(place < self.free.len(), FreeSlot, "slot {slot} is one more than all {place}");
+        holds_dearly!(!self.free[..place].contains(&slot), FreeSlot, "slot {slot} is given back twice");
+        holds_dearly!(!self.is_in_flight(slot), FreeSlot, "slot {slot} is given back in flight");
+        self.free[place] = slot;
+        self.free_count = place + 1;
+    }
+
+    /// The unit of a slot that begins an I/O.
+    #[inline(always)]
+    pub(super) fn begin(&self, slot: u32) -> &'a Unit {
+        let unit = self.unit(slot);
+        holds!(!unit.is_in_flight(), FreeSlot, "slot {slot} begins an I/O and has one in flight");
+        unit
+    }
+
+    /// The unit of a slot whose I/O has ended, or at least a part of it.
+    #[inline(always)]
+    pub(super) fn end(&self, slot: u32) -> &'a Unit {
+        let unit = self.unit(slot);
+        holds!(unit.is_in_flight(), SlotInFlight, "slot {slot} ends, in which nothing is in flight");
+        unit.set_in_flight(false);
+        unit
+    }
+
+    /// The unit of a slot.
+    #[inline(always)]
+    pub(super) fn unit(&self, slot: u32) -> &'a Unit {
+        let count = self.units.len();
+        holds!((slot as usize) < count, SlotInFlight, "slot {slot} is none of {count}");
+        &self.units[slot as usize]
+    }
+
+    /// An engine has taken an I/O over; how many it has now.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self) -> u32 {
+        self.handed_over += 1;
+        self.handed_over
+    }
+
+    /// One of them has ended.
+    #[inline(always)]
+    pub(super) fn take_back(&mut self, slot: u32) {
+        let (left, is_below) = self.handed_over.overflowing_sub(1);
+        holds!(!is_below, Ends, "slot {slot} ends after all that was handed over");
+        self.handed_over = left;
+    }
+
+    /// I/Os handed over that have not ended.
+    #[inline(always)]
+    pub(super) fn handed_over(&self) -> u32 {
+        self.handed_over
+    }
+
+    /// True where an I/O that comes now has to wait for another one.
+    pub(super) fn none_is_free(&self) -> bool {
+        self.free_count == 0
+    }
+
+    /// With nothing queued or handed over, every slot is free.
+    pub(super) fn check_all_free(&self) {
+        let count = self.units.len();
+        holds!(self.handed_over == 0, Ends, "{} I/Os have not ended", self.handed_over);
+        holds!(self.free_count == count, FreeSlot, "{} of {count} are free at the end", self.free_count);
+        self.check_none_in_flight();
+    }
+
+    /// Nothing is in flight.
+    pub(super) fn check_none_in_flight(&self) {
+        let first = self.units.iter().position(Unit::is_in_flight);
+        holds!(first.is_none(), FreeSlot, "slot {} is in flight at the end", first.unwrap_or_default());
+    }
+
+    fn is_in_flight(&self, slot: u32) -> bool {
+        self.units.get(slot as usize).is_some_and(Unit::is_in_flight)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::invariant::{Broken, Invariant};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    fn units(count: usize) -> Vec<Unit> {
+        (0..count).map(|_| Unit::default()).collect()
+    }
+
+    fn broken_by(work: impl FnOnce()) -> Option<Invariant> {
+        let payload = catch_unwind(AssertUnwindSafe(work)).err()?;
+        payload.downcast::<Broken>().ok().map(|broken| broken.invariant)
+    }
+
+    #[test]
+    fn more_than_all_cannot_be_taken() {
+        let units = units(3);
+        let mut slots = Slots::new(&units);
+        assert_eq!([slots.take(), slots.take(), slots.take()], [0, 1, 2]);
+        assert!(slots.none_is_free());
+        assert_eq!(broken_by(|| _ = slots.take()), Some(Invariant::FreeSlot));
+    }
+
+    #[test]
+    fn a_slot_is_not_given_back_twice() {
+        let units = units(3);
+        let mut slots = Slots::new(&units);
+        let (first, second) = (slots.take(), slots.take());
+        slots.give_back(first);
+        if crate::invariant::CHECKS_ALL {
+            assert_eq!(broken_by(|| slots.give_back(first)), Some(Invariant::FreeSlot));
+        }
+        slots.give_back(second);
+        assert_eq!(broken_by(|| slots.give_back(second)), Some(Invariant::FreeSlot));
+    }
+
+    #[test]
+    fn a_slot_in_flight_begins_nothing_and_ends_once() {
+        let units = units(2);
+        let mut slots = Slots::new(&units);
+        let slot = slots.take();
+        slots.begin(slot).set_in_flight(true);
+        slots.hand_over();
+        assert_eq!(broken_by(|| _ = slots.begin(slot)), Some(Invariant::FreeSlot));
+        assert_eq!(broken_by(|| slots.check_all_free()), Some(Invariant::Ends));
+        slots.take_back(slot);
+        assert_eq!(broken_by(|| slots.check_none_in_flight()), Some(Invariant::FreeSlot));
+        slots.end(slot);
+        assert_eq!(broken_by(|| _ = slots.end(slot)), Some(Invariant::SlotInFlight));
+        assert_eq!(broken_by(|| slots.take_back(slot)), Some(Invariant::Ends));
+        assert_eq!(broken_by(|| slots.check_all_free()), Some(Invariant::FreeSlot));
+        slots.give_back(slot);
+        slots.check_all_free();
+    }
+
+    #[test]
+    fn a_slot_that_there_is_none_of_ends_nothing() {
+        let units = units(2);
+        let slots = Slots::new(&units);
+        assert_eq!(broken_by(|| _ = slots.end(2)), Some(Invariant::SlotInFlight));
+        assert_eq!(broken_by(|| _ = slots.end(u32::MAX)), Some(Invariant::SlotInFlight));
+    }
+
+    proptest! {
+        /// However I/Os begin and end, no two have the same slot, and all are free afterwards.
+        #[test]
+        fn no_two_have_the_same_slot(depth in 1usize..20, choices in prop::collection::vec(any::<(bool, u8)>(), 0..200)) {
+            let units = units(depth);
+            let mut slots = Slots::new(&units);
+            let mut busy = BTreeSet::new();
+            for (begins, which) in choices {
+                if begins && busy.len() < depth {
+                    let slot = slots.take();
+                    slots.begin(slot).set_in_flight(true);
+                    prop_assert_eq!(slots.hand_over() as usize, busy.len() + 1);
+                    prop_assert!(busy.insert(slot));
+                } else if let Some(&slot) = busy.iter().nth(usize::from(which) % busy.len().max(1)) {
+                    busy.remove(&slot);
+                    slots.take_back(slot);
+                    slots.end(slot);
+                    slots.give_back(slot);
+                }
+                prop_assert_eq!(slots.handed_over() as usize, busy.len());
+                prop_assert_eq!(slots.none_is_free(), busy.len() == depth);
+            }
+            for slot in busy {
+                slots.take_back(slot);
+                slots.end(slot);
+                slots.give_back(slot);
+            }
+            slots.check_all_free();
+        }
+    }
+}
