@@ -6,7 +6,7 @@
 //! batch, and says what came out.
 
 use crate::files::entry::FileError;
-use crate::invariant::holds;
+use crate::invariant::{debug_holds, holds};
 pub use crate::io::{Buffers, Io};
 pub use crate::storage::OpenFile;
 use crate::storage::{self, Handle, Storage, SyncKind};
@@ -54,21 +54,17 @@ impl Completions {
     /// Adds one; there must be [`room`](Completions::room).
     #[inline(always)]
     pub fn push(&mut self, slot: u32, result: i64) {
-        holds!(
-            self.count < self.limit,
-            Ends,
-            "slot {slot} ends beyond the {} that were asked for",
-            self.limit
-        );
-        // The limit is no more than the list has room for.
-        self.list[self.count % REAP_BATCH] = Completion { slot, result };
-        self.count += 1;
+        let (count, limit) = (self.count, self.limit);
+        debug_holds!(count < limit, Ends, "slot {slot} ends beyond the {limit} that were asked for");
+        holds!(count < REAP_BATCH, Ends, "slot {slot} ends beyond the {REAP_BATCH} of a batch");
+        self.list[count] = Completion { slot, result };
+        self.count = count + 1;
     }
 
     /// How many more fit.
     #[inline(always)]
     pub fn room(&self) -> usize {
-        self.limit - self.count
+        self.limit.saturating_sub(self.count)
     }
 
     /// How many there are.

@@ -1,48 +1,34 @@
-//! What holds on the way of data whatever a job asks for, and what becomes of a run in which it does not.
+//! The invariants of the data path, and what becomes of a job that breaks one.
 //!
-//! A broken invariant is a defect of fathom, after which no figure of the job can be trusted, and its next write could go anywhere. So the job ends
-//! then and there: with a panic that carries a [`Broken`], which the process or thread of the worker turns into the job's error, and exit status
-//! 70. What must be cheap is asserted always; what is not is asserted where [`CHECKS_ALL`] says so: in debug builds, and so in tests.
+//! A broken invariant is a defect of fathom: no figure of the job can be trusted any more, and its next write could go anywhere. So the job ends
+//! at once, by a panic that carries a [`Broken`]; the process or thread of the worker turns it into the job's error, and fathom exits with
+//! status 70. Cheap assertions are always on, expensive ones where [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::panic_any;
 
-/// Invariants that cost a look at more than what is at hand are asserted as well.
+/// Expensive assertions are on as well: those that look at more than the I/O at hand.
 pub const CHECKS_ALL: bool = cfg!(debug_assertions);
 
-/// What holds at any time.
+/// An invariant; [`sentence`](Invariant::sentence) says what each one means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum Invariant {
-    /// See its [sentence](Invariant::sentence), as all of them.
     FreeSlot,
-    /// A slot in flight.
     SlotInFlight,
-    /// Ends that are listed.
     Ends,
-    /// I/Os handed over.
     HandedOver,
-    /// I/Os of a synchronous engine.
     EndsAtOnce,
-    /// Bytes that were moved.
     Moved,
-    /// A part of a target.
     Within,
-    /// A buffer.
     Buffer,
-    /// A block of a map.
     Block,
-    /// A zone.
     Zone,
-    /// A read that is to be checked.
     Checked,
-    /// A thread of an engine.
     Thread,
-    /// A field of a header.
     Field,
-    /// A histogram.
     Histogram,
-    /// A handle.
     OwnHandle,
 }
 
@@ -84,14 +70,14 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Ends the job: this does not hold.
+/// Ends the job with this broken invariant.
 #[cold]
 #[inline(never)]
 pub fn broken(invariant: Invariant, seen: fmt::Arguments<'_>) -> ! {
     panic_any(Broken { invariant, seen: seen.to_string() })
 }
 
-/// The same. A closure that takes what it says with it leaves the caller's variables in registers while all is well.
+/// The same for the run loop: a closure that owns what it shows leaves the caller's variables in registers as long as the invariant holds.
 #[cold]
 #[inline(never)]
 pub fn broken_as_seen(invariant: Invariant, seen: impl FnOnce() -> String) -> ! {
@@ -107,7 +93,7 @@ pub fn text_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "no details".to_owned())
 }
 
-/// Asserts an invariant of the way of data, and says what is seen where it does not hold.
+/// Asserts an invariant of the data path; the text shows what was seen when it does not hold.
 macro_rules! holds {
     ($condition:expr, $invariant:ident, $($seen:tt)+) => {
         if !$condition {
@@ -116,8 +102,8 @@ macro_rules! holds {
     };
 }
 
-/// The same where it is dear.
-macro_rules! holds_dearly {
+/// The same for an expensive assertion.
+macro_rules! debug_holds {
     ($($all:tt)+) => {
         if $crate::invariant::CHECKS_ALL {
             $crate::invariant::holds!($($all)+);
@@ -125,4 +111,4 @@ macro_rules! holds_dearly {
     };
 }
 
-pub(crate) use {holds, holds_dearly};
+pub(crate) use {debug_holds, holds};

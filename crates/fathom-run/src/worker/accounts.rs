@@ -1,4 +1,4 @@
-//! What was counted has to add up: at the end of a job, and where assertions may be dear whenever the loop looks at the time.
+//! What was counted has to add up: at the end of a job and, in debug builds, whenever the loop looks at the time.
 
 use super::Worker;
 use crate::invariant::{CHECKS_ALL, holds};
@@ -12,8 +12,8 @@ impl Worker<'_> {
         self.check_accounts();
     }
 
-    /// See [`check_accounts`](Worker::check_accounts).
-    pub(super) fn check_accounts_dearly(&self) {
+    /// The same in debug builds.
+    pub(super) fn debug_check_accounts(&self) {
         if CHECKS_ALL {
             self.check_accounts();
         }

@@ -26,7 +26,12 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Takes a result. `now` is the tick of the reap.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
-        let unit = self.slots.end(slot);
+        self.complete_unit(slot, self.slots.end(slot), result, now)
+    }
+
+    /// The same for the unit of a slot that has ended.
+    #[inline(always)]
+    pub(super) fn complete_unit(&mut self, slot: u32, unit: &Unit, result: i64, now: u64) -> After {
         let length = unit.length();
         let whole = result == i64::from(length) && unit.done() == 0;
         match unit.direction() {

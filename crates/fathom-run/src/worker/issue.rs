@@ -28,20 +28,21 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        let place = self.places.get(target.file as usize).filter(|place| {
-            place.holds(target.offset, target.length) && target.length as usize <= self.buffers.length()
-        });
-        let handle = match place {
-            Some(place) => place.handle,
-            None => self.any().look_at_odd_target(target),
+        // What is called here takes the fields: to hand on the whole, each I/O would put it into memory.
+        let Target { offset, length, file, direction } = target;
+        let handle = match self.places.get(file as usize) {
+            Some(place) if place.takes(offset, length) => place.handle,
+            _ => self.any().look_at_odd_target(offset, length, file, direction),
         };
         unit.aim(target, start);
-        let priority = if self.prepares_more { self.any().prepare_more(slot, target) } else { 0 };
-        let place = (target.file, handle);
+        let priority = match self.prepares_more {
+            true => self.any().prepare_more(slot, offset, length, file, direction),
+            false => 0,
+        };
         // SAFETY: the slot is in flight from here on, so its buffer is the engine's, and it holds the length of the target.
         unsafe {
             let buffer = self.buffer(slot);
-            Io::new(target.direction.into(), place, buffer, target.length, target.offset, priority)
+            Io::new(direction.into(), (file, handle), buffer, length, offset, priority)
         }
     }
 
@@ -52,11 +53,11 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         unsafe { self.buffers.of_slot(slot) }
     }
 
-    /// Counts a unit that is being handed over, at the depth reached with it.
+    /// Counts an I/O that is being handed over, or a sync, at the depth reached with it.
     #[inline(always)]
-    pub(super) fn count_issue(&self, unit: &Unit, depth: u32) {
+    pub(super) fn count_issue(&self, direction: Option<Direction>, depth: u32) {
         bump(&self.samples.depth_map[depth_bucket(depth)], 1);
-        if let Some(direction) = unit.direction() {
+        if let Some(direction) = direction {
             bump(&self.samples.directions[direction].issued, 1);
         }
     }
@@ -291,7 +292,8 @@ impl Worker<'_> {
 
     /// What only some jobs need; gives the priority of the I/O.
     #[inline(never)]
-    fn prepare_more(&mut self, slot: u32, target: Target) -> u16 {
+    fn prepare_more(&mut self, slot: u32, offset: u64, length: u32, file: u32, direction: Direction) -> u16 {
+        let target = Target { offset, length, file, direction };
         if let Some(timed) = &mut self.features.timed {
             timed.begin(slot, target, self.units);
         }

@@ -458,7 +458,7 @@ impl Worker<'_> {
     #[cold]
     fn handle_event(&mut self, tick: u64) {
         const LONGEST_PAUSE_NS: u64 = 10_000_000;
-        self.check_accounts_dearly();
+        self.debug_check_accounts();
         let moment = self.clock.moment();
         let now = moment.ns;
         if self.ramp.as_ref().is_some_and(|ramp| ramp.is_over(now, &self.context)) {

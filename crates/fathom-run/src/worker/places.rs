@@ -5,7 +5,6 @@ use crate::engine::OpenFile;
 use crate::invariant::{Invariant, broken, holds};
 use crate::plan::WorkerPlan;
 use crate::storage::Handle;
-use crate::targets::Target;
 use fathom_stats::Direction;
 
 /// A target, as close to its neighbours as can be.
@@ -16,21 +15,34 @@ pub(super) struct Place {
     start: u64,
     /// Bytes of it.
     size: u64,
+    /// Bytes of the longest I/O that fits it and a buffer.
+    longest: u32,
 }
 
 impl Place {
-    pub(super) fn of(plan: &WorkerPlan, file: &OpenFile) -> Place {
-        let Place { handle, start, size } = Place { handle: file.handle, start: file.start, size: file.size };
-        match plan.replay {
+    /// The part of a file that the plan says, for buffers of `room` bytes.
+    pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> Place {
+        let (start, size) = match plan.replay {
             // A log says itself where its I/Os go, and what they make longer.
-            Some(_) => Place { handle, start: 0, size: u64::MAX },
-            None => Place { handle, start, size },
-        }
+            Some(_) => (0, u64::MAX),
+            None => (file.start, file.size),
+        };
+        Place::new(file.handle, start, size, room)
+    }
+
+    fn new(handle: Handle, start: u64, size: u64, room: usize) -> Place {
+        let longest = u32::try_from(size.min(room as u64)).unwrap_or(u32::MAX);
+        Place { handle, start, size, longest }
+    }
+
+    /// True when all of these bytes are the job's and fit a buffer. False where another look is needed.
+    #[inline(always)]
+    pub(super) fn takes(&self, offset: u64, length: u32) -> bool {
+        length <= self.longest && offset.wrapping_sub(self.start) <= self.size - u64::from(length)
     }
 
     /// True when all of these bytes are the job's.
-    #[inline(always)]
-    pub(super) fn holds(&self, offset: u64, length: u32) -> bool {
+    fn holds(&self, offset: u64, length: u32) -> bool {
         offset.wrapping_sub(self.start).saturating_add(u64::from(length)) <= self.size
     }
 }
@@ -40,8 +52,13 @@ impl Worker<'_> {
     /// the target is reached.
     #[cold]
     #[inline(never)]
-    pub(super) fn look_at_odd_target(&self, target: Target) -> Handle {
-        let Target { offset, length, file, direction } = target;
+    pub(super) fn look_at_odd_target(
+        &self,
+        offset: u64,
+        length: u32,
+        file: u32,
+        direction: Direction,
+    ) -> Handle {
         let Some(place) = self.places.get(file as usize) else {
             broken(Invariant::Within, format_args!("{direction:?} of file {file} of {}", self.places.len()))
         };
@@ -71,12 +88,39 @@ impl Worker<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_last_byte_is_inside_and_the_next_one_is_not() {
-        let place = Place { handle: Handle::NONE, start: 4096, size: 8192 };
+        let place = Place::new(Handle::NONE, 4096, 8192, 1 << 20);
         assert!(place.holds(4096, 8192) && place.holds(12_287, 1) && place.holds(4096, 0));
         assert!(!place.holds(4095, 1) && !place.holds(12_288, 1) && !place.holds(4096, 8193));
         assert!(!place.holds(0, 1) && !place.holds(u64::MAX, u32::MAX));
+    }
+
+    proptest! {
+        /// The short look lets through what the long one does, as far as it fits a buffer.
+        #[test]
+        fn both_looks_agree(
+            start in any_size(), size in any_size(), room in any_size(), offset in any_size(), length in any_size()
+        ) {
+            let length = length as u32;
+            let place = Place::new(Handle::NONE, start, size, room as usize);
+            for offset in [offset, start.wrapping_add(offset), start.wrapping_add(size).wrapping_sub(offset)] {
+                // Only the long look lets a log name offsets up to the last one there is, which the system then refuses.
+                let wraps = offset.wrapping_sub(start).checked_add(u64::from(length)).is_none();
+                let right = place.holds(offset, length) && u64::from(length) <= room && !wraps;
+                prop_assert_eq!(place.takes(offset, length), right, "{:?} {} {}", place, offset, length);
+            }
+        }
+    }
+
+    fn any_size() -> impl Strategy<Value = u64> {
+        prop_oneof![
+            0u64..16,
+            any::<u32>().prop_map(u64::from),
+            any::<u64>(),
+            (0u64..16).prop_map(|less| u64::MAX - less)
+        ]
     }
 }

@@ -47,6 +47,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     let plan = context.worker_plan();
     let definition = E::definition(context.engine.definition);
     let Ground { locked_memory, files, clock, arena, payload } = prepare_ground(context, definition)?;
+    let buffers = arena.buffers();
     let mut engine: E = E::new(&setup_of(context, &files, &arena))
         .map_err(|error| engine_refused(context, definition, &error))?;
     let recording = take_in(context, &mut engine, definition);
@@ -64,7 +65,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         samples: &context.block().samples,
         units: context.region.units(context.index),
         clock,
-        buffers: arena.buffers(),
+        buffers,
         _arena: arena,
         _locked_memory: locked_memory,
         targets,
@@ -74,7 +75,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
         has_rules: needs.choice || budget.counts_ios(),
-        places: files.list.iter().map(|file| Place::of(plan, file)).collect(),
+        places: files.list.iter().map(|file| Place::of(plan, file, buffers.length())).collect(),
         budget,
         features,
         tells_of_ios,

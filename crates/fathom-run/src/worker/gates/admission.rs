@@ -202,7 +202,8 @@ impl Worker<'_> {
         let readonly = self.context.plan.readonly;
         match self.files.renew(self.plan, readonly) {
             Ok(()) => {
-                self.places = self.files.list.iter().map(|file| Place::of(self.plan, file)).collect();
+                let room = self.buffers.length();
+                self.places = self.files.list.iter().map(|file| Place::of(self.plan, file, room)).collect();
                 let is_open = |index: &usize| self.places[*index].handle.is_open();
                 (0..self.places.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
             }

@@ -8,6 +8,7 @@ use crate::unit::{Operation, Unit};
 use crate::worker::complete::After;
 use crate::worker::next::Next;
 use crate::worker::{Loop, Worker};
+use fathom_stats::Direction;
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_sys::Errno;
 use std::time::Duration;
@@ -108,10 +109,25 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     #[inline(always)]
     fn queue_io(&mut self, target: Target, pending: &mut Pending, now: u64, alone: bool) -> u64 {
         let slot = self.slots.take();
-        let unit = self.slots.begin(slot);
+        self.queue_in(slot, self.slots.begin(slot), target, pending, now, alone)
+    }
+
+    /// The same in a slot that is neither free nor in flight.
+    #[inline(always)]
+    fn queue_in(
+        &mut self,
+        slot: u32,
+        unit: &Unit,
+        target: Target,
+        pending: &mut Pending,
+        now: u64,
+        alone: bool,
+    ) -> u64 {
         let io = self.prepare_io(slot, unit, target, now);
         match self.engine.queue(slot, &io) {
-            Queued::Pending if alone && pending.slots.is_empty() => self.commit_one(slot, unit, pending),
+            Queued::Pending if alone && pending.slots.is_empty() => {
+                self.commit_one(slot, unit, target.direction, pending)
+            }
             Queued::Pending => {
                 pending.slots.push(slot);
                 now
@@ -122,11 +138,11 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     /// Hands over a single I/O.
     #[inline(always)]
-    fn commit_one(&mut self, slot: u32, unit: &Unit, pending: &mut Pending) -> u64 {
+    fn commit_one(&mut self, slot: u32, unit: &Unit, direction: Direction, pending: &mut Pending) -> u64 {
         match self.engine.commit() {
             Ok(1) => {
                 let now = self.clock.ticks();
-                self.mark_issued(unit, now);
+                self.mark_issued(unit, Some(direction), now);
                 if self.recording.batches {
                     bump(&self.samples.submit_map[batch_bucket(1)], 1);
                 }
@@ -160,10 +176,10 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     }
 
     #[inline(always)]
-    fn mark_issued(&mut self, unit: &Unit, now: u64) {
+    fn mark_issued(&mut self, unit: &Unit, direction: Option<Direction>, now: u64) {
         let depth = self.slots.hand_over();
         unit.issued_at(now);
-        self.count_issue(unit, depth);
+        self.count_issue(direction, depth);
         if self.follows_issue {
             self.any().note_handed_over(unit);
         }
@@ -171,7 +187,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
         for &slot in slots {
-            self.mark_issued(&self.units[slot as usize], now);
+            let unit = self.slots.unit(slot);
+            self.mark_issued(unit, unit.direction(), now);
         }
         if self.recording.batches {
             bump(&self.samples.submit_map[batch_bucket(slots.len() as u32)], 1);
@@ -215,10 +232,14 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         let mut last = now;
         for completion in completions.list() {
             self.slots.take_back(completion.slot);
-            let is_free = self.settle(completion.slot, completion.result, now, pending);
-            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
-            if tops_up && is_free && last < self.next_event && !self.stopping {
-                last = self.top_up(pending, last);
+            let unit = self.slots.end(completion.slot);
+            match self.complete_unit(completion.slot, unit, completion.result, now) {
+                // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
+                After::Free if tops_up && last < self.next_event && !self.stopping => {
+                    last = self.top_up(completion.slot, unit, pending, last);
+                }
+                After::Free => self.slots.give_back(completion.slot),
+                After::GoOn => self.any().queue_rest(completion.slot, pending),
             }
         }
         self.completions = Some(completions);
@@ -230,14 +251,14 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         last
     }
 
-    /// Issues one I/O in place of one that has ended, if one may be issued now.
+    /// Issues one I/O in the slot of one that has ended, if one may be issued now.
     #[inline(always)]
-    fn top_up(&mut self, pending: &mut Pending, now: u64) -> u64 {
-        match self.next_in_pass() {
-            Some(target) => self.queue_io(target, pending, now, true),
-            None if self.has_rules => self.top_up_with_rules(pending, now),
-            None => now,
+    fn top_up(&mut self, slot: u32, unit: &Unit, pending: &mut Pending, now: u64) -> u64 {
+        if let Some(target) = self.next_in_pass() {
+            return self.queue_in(slot, unit, target, pending, now, true);
         }
+        self.slots.give_back(slot);
+        if self.has_rules { self.top_up_with_rules(pending, now) } else { now }
     }
 
     #[inline(never)]
@@ -253,24 +274,17 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
         }
     }
-
-    /// Takes a result; true when the slot is free.
-    #[inline(always)]
-    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) -> bool {
-        match self.complete(slot, result, now) {
-            After::Free => {
-                self.slots.give_back(slot);
-                true
-            }
-            After::GoOn => {
-                self.any().queue_rest(slot, pending);
-                false
-            }
-        }
-    }
 }
 
 impl Worker<'_> {
+    /// Takes a result of an I/O that is not in a list of the engine.
+    fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
+        match self.complete(slot, result, now) {
+            After::Free => self.slots.give_back(slot),
+            After::GoOn => self.queue_rest(slot, pending),
+        }
+    }
+
     /// How many I/Os may be in flight: the depth, or what the search for one says.
     fn issue_limit(&self) -> u32 {
         match &self.features.latency_search {
@@ -316,7 +330,7 @@ impl Worker<'_> {
         let now = self.clock.ticks();
         let unit = &self.units[slot as usize];
         unit.issued_at(unit.start());
-        self.count_issue(unit, self.slots.handed_over() + 1);
+        self.count_issue(unit.direction(), self.slots.handed_over() + 1);
         if self.follows_issue {
             self.note_handed_over(unit);
         }

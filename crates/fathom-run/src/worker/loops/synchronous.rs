@@ -3,9 +3,11 @@
 use crate::engine::{Io, Queued};
 use crate::invariant::{Invariant, broken};
 use crate::targets::Target;
+use crate::unit::Unit;
 use crate::worker::complete::After;
 use crate::worker::next::Next;
 use crate::worker::{Loop, Worker, files, setup};
+use fathom_stats::Direction;
 use fathom_stats::samples::{batch_bucket, bump};
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
@@ -31,7 +33,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 Next::ZoneReset(target) => now = self.any().run_zone_reset(target),
                 Next::Sync(operation, file) => {
                     let io = self.any().prepare_sync(0, operation, file, now);
-                    now = self.issue_and_wait(&io);
+                    now = self.issue_and_wait(&io, self.slots.unit(0), None);
                 }
                 Next::Wait(until) => now = self.any().wait_until(until),
                 Next::WaitForEnd => now = self.clock.ticks(),
@@ -43,16 +45,16 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     #[inline(always)]
     fn run_one(&mut self, target: Target) -> u64 {
         // The end of one I/O is not the start of the next: what lies between is the tester's own time.
-        let io = self.prepare_io(0, self.slots.begin(0), target, 0);
-        self.issue_and_wait(&io)
+        let unit = self.slots.begin(0);
+        let io = self.prepare_io(0, unit, target, 0);
+        self.issue_and_wait(&io, unit, Some(target.direction))
     }
 
     #[inline(always)]
-    fn issue_and_wait(&mut self, io: &Io) -> u64 {
+    fn issue_and_wait(&mut self, io: &Io, unit: &Unit, direction: Option<Direction>) -> u64 {
         let mut rest;
         let mut io = io;
-        let unit = self.slots.unit(0);
-        self.count_issue(unit, 1);
+        self.count_issue(direction, 1);
         if self.recording.batches {
             bump(&self.samples.submit_map[batch_bucket(1)], 1);
             bump(&self.samples.complete_map[batch_bucket(1)], 1);
@@ -75,7 +77,9 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            match self.complete(0, result, now) {
+            // It ends in the call that queued it, so there is nothing to check.
+            unit.set_in_flight(false);
+            match self.complete_unit(0, unit, result, now) {
                 After::Free => return now,
                 After::GoOn => {
                     rest = self.any().rest_of(0);
@@ -100,7 +104,7 @@ impl Worker<'_> {
     fn run_zone_reset(&mut self, target: Target) -> u64 {
         let unit = self.slots.begin(0);
         self.prepare_io(0, unit, target, 0);
-        self.count_issue(unit, 1);
+        self.count_issue(Some(target.direction), 1);
         let start = self.clock.ticks();
         unit.started_at(start);
         let result = self.reset_zone(target);
