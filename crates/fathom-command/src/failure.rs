@@ -4,7 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// Ends a tool with exit code 1 and a message.
+/// The exit code after a defect of fathom itself (`EX_SOFTWARE` of sysexits.h).
+pub const DEFECT: u8 = 70;
+
+/// Ends a tool with an exit code and a message.
 #[derive(Debug)]
 pub enum Failure {
     /// What was wrong, where, and what to do.
@@ -13,6 +16,8 @@ pub enum Failure {
     UnknownOption(String),
     /// The output could not be written.
     Output(io::Error),
+    /// Fathom itself is wrong, so that none of its figures can be trusted: what it found.
+    Defect(String),
 }
 
 impl Failure {
@@ -24,6 +29,14 @@ impl Failure {
     /// A file that could not be opened, read or written.
     pub fn file(path: &Path, error: &io::Error) -> Failure {
         Failure::Message(format!("{}: {error}", path.display()))
+    }
+
+    /// 70 for a defect of fathom, 1 for everything else.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Failure::Defect(_) => DEFECT,
+            _ => 1,
+        }
     }
 
     /// True when nobody reads the output any more, as with `| head`.
@@ -40,6 +53,10 @@ impl fmt::Display for Failure {
                 write!(formatter, "there is no option {option}; --help lists the options")
             }
             Failure::Output(error) => write!(formatter, "the output is incomplete: {error}"),
+            Failure::Defect(found) => write!(
+                formatter,
+                "{found}; this is a defect of fathom, and none of these figures can be trusted; please report it with the command"
+            ),
         }
     }
 }

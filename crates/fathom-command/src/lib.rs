@@ -7,7 +7,7 @@ mod failure;
 pub mod long_options;
 pub mod printer;
 
-pub use failure::Failure;
+pub use failure::{DEFECT, Failure};
 
 use printer::Screen;
 use std::ffi::OsString;
@@ -48,7 +48,7 @@ pub fn call<'s>(
             };
             // If even this cannot be written, the exit code still tells.
             let _ = writeln!(streams.err, "{name}: {failure}{hint}");
-            1
+            failure.exit_code()
         }
     }
 }

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 /// A mistake in what was asked for, or the machine refused to start.
 pub const SETUP_FAILED: u8 = 1;
-/// A defect of fathom has ended a job, or fathom itself (`EX_SOFTWARE` of sysexits.h).
-pub const DEFECT: u8 = 70;
+/// A defect of fathom has ended a job, or fathom itself.
+pub use fathom_command::DEFECT;
 /// The result is not what `--require` asks for; to `git bisect run` a revision that cannot be tested.
 pub const REQUIREMENT_UNMET: u8 = 125;
 /// A signal ended the run.

@@ -70,7 +70,7 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     let (code, problem) = match done {
         Ok(code) if signals.asked_to_end().is_some() => (code.max(exit::ENDED_BY_SIGNAL), None),
         Ok(code) => (code, None),
-        Err(failure) => (exit::SETUP_FAILED, Some(failure.to_string())),
+        Err(failure) => (failure.exit_code(), Some(failure.to_string())),
     };
     if let Some(problem) = &problem {
         tell(&events, problem);

@@ -16,17 +16,25 @@ use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
 use fathom_spec::{Outcome, ProgramOptions, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
-use fathom_stats::report::RunReport;
+use fathom_stats::report::{JobReport, RunReport};
 use fathom_sys::clock::Calibration;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// A run that has ended, with the verdict on its result.
+/// A run that has ended, with the verdict on its result. After a defect there is none: a command that went on would count wrong figures.
 fn judged(mut outcome: supervisor::Outcome) -> Result<Ended, Failure> {
+    if outcome.is_broken {
+        return Err(Failure::Defect(errors_of(&outcome.report)));
+    }
     fathom_answers::judge(&mut outcome.report).map_err(Failure::new)?;
     Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
+}
+
+fn errors_of(report: &RunReport) -> String {
+    let error = |job: &JobReport| job.error.as_ref().map(|error| format!("job {}: {}", job.name, error.text));
+    report.jobs.iter().filter_map(error).collect::<Vec<_>>().join("; ")
 }
 
 /// The program itself, for jobs on this machine or on hosts.
@@ -229,4 +237,22 @@ impl Observer for Listener<'_> {
 
     /// SIGUSR1 asks for the report so far, which commands have no place for.
     fn interim_report(&mut self, _report: &RunReport) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_stats::report::JobError;
+
+    #[test]
+    fn a_defect_ends_the_command() {
+        let error = Some(JobError { text: "broken invariant".to_owned(), ..JobError::default() });
+        let jobs = vec![JobReport { name: "a".to_owned(), error, ..JobReport::default() }];
+        let report = RunReport { jobs, ..RunReport::default() };
+        let outcome =
+            supervisor::Outcome { report, failed_jobs: 1, is_broken: true, signal: None, lost_logs: false };
+        let Err(failure) = judged(outcome) else { panic!("figures of a defect were taken") };
+        assert_eq!(failure.exit_code(), fathom_local::exit::DEFECT);
+        assert!(failure.to_string().contains("job a: broken invariant"), "{failure}");
+    }
 }
