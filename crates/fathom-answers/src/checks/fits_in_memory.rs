@@ -12,10 +12,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         return Vec::new();
     }
     // A share of a file or device is not told by the result.
-    let is_share = evidence.run.option(evidence.job, "size").is_some_and(|size| size.contains('%'));
-    let Some(size) = evidence.number("size").filter(|_| !is_share).filter(|&size| size > 0.0) else {
-        return Vec::new();
-    };
+    let Some(size) = evidence.asked.size else { return Vec::new() };
     // Clones have files of their own, unless the files have names.
     let files = match evidence.run.option(evidence.job, "filename") {
         Some(_) => 1.0,

@@ -2,6 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
+use crate::evidence::asked::Workload;
 use crate::figures;
 use fathom_results::RunResult;
 use fathom_stats::Direction;
@@ -12,7 +13,8 @@ const LEAST: f64 = 0.05;
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
     // What only writes reads what it has written, to verify it.
-    let only_writes = |own: &Evidence<'_>| matches!(own.workload(), "write" | "randwrite" | "trimwrite");
+    let only_writes =
+        |own: &Evidence<'_>| matches!(own.asked.workload, Workload::Write | Workload::TrimWrite);
     let all = Evidence::all(run);
     let reads = |job: &str| {
         all.iter()

@@ -2,6 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
+use crate::evidence::asked::Workload;
 use fathom_stats::Direction;
 
 /// Options on a queue, which engines that wait for each I/O do not have.
@@ -28,15 +29,15 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         found.extend(told(
             &names,
             severity,
-            &format!("ioengine={} does one I/O after the other", evidence.engine()),
+            &format!("ioengine={} does one I/O after the other", evidence.asked.engine),
             "use libaio or io_uring, or more clones",
         ));
     }
-    if evidence.workload().trim_start_matches("rand") == "read" && evidence.job.is_idle(Direction::Write) {
+    if evidence.asked.workload == Workload::Read && evidence.job.is_idle(Direction::Write) {
         let names: Vec<&str> = OF_WRITES.into_iter().filter(is_asked).collect();
         found.extend(told(&names, Severity::Note, "the job writes nothing", ""));
     }
-    let is_sequential = matches!(evidence.workload(), "read" | "write" | "rw" | "readwrite" | "trim");
+    let is_sequential = !evidence.asked.is_random && evidence.asked.workload != Workload::Other;
     if is_sequential
         && evidence.run.option(evidence.job, "percentage_random").is_none_or(|share| share.trim() == "0")
     {

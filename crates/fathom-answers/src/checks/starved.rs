@@ -2,6 +2,7 @@
 
 use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
+use crate::evidence::asked::Workload;
 use crate::figures;
 use fathom_results::model::CourseEntry;
 use fathom_stats::Direction;
@@ -16,7 +17,7 @@ const LEAST_POINTS: usize = 4;
 const EXPECTED_IOS: f64 = 20.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    if !evidence.has_storage() || evidence.verification().is_some() {
+    if !evidence.has_storage() || evidence.asked.verification.is_some() {
         return Vec::new();
     }
     let still = evidence.course().into_iter().flat_map(of_course);
@@ -25,7 +26,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
 
 /// A mix of reads and writes that is not the one that was asked for.
 fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
-    let is_mix = matches!(evidence.workload().trim_start_matches("rand"), "rw" | "readwrite");
+    let is_mix = evidence.asked.workload == Workload::Mixed;
     let names = ["rate", "rate_iops", "rate_min", "bssplit", "read_iolog", "flow"];
     // Rates of their own, blocks that do not fit, and logs decide for themselves.
     let has_own = names.iter().any(|name| evidence.run.option(evidence.job, name).is_some());
@@ -33,8 +34,7 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     if !is_mix || has_own || reads + writes < LEAST_IOS {
         return None;
     }
-    let asked_writes = evidence.number("rwmixwrite").map(|share| 100.0 - share);
-    let asked = evidence.number("rwmixread").or(asked_writes).unwrap_or(50.0);
+    let asked = evidence.asked.read_share;
     let done = 100.0 * reads as f64 / (reads + writes) as f64;
     ((done - asked).abs() > OFF).then(|| {
         let starved = usize::from(done > asked);

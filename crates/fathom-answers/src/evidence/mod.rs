@@ -2,6 +2,7 @@
 //! went, what the cache answered, how the rate went. Commands draw their sentences from these.
 
 pub(crate) mod arrivals;
+pub(crate) mod asked;
 pub(crate) mod groups;
 pub(crate) mod mounts;
 pub(crate) mod others;
@@ -11,15 +12,13 @@ pub(crate) mod processors;
 pub(crate) mod server;
 pub(crate) mod trend;
 
+use asked::{Asked, Workload};
 use fathom_results::model::{CourseEntry, DiskResult, JobChoices, JobResult, StageResult};
 use fathom_results::{DirectionResult, RunResult};
 use fathom_spec::engines::EngineDef;
 use fathom_stats::Direction;
 use std::collections::BTreeMap;
 use trend::Trend;
-
-/// The engine of a job that names none.
-const DEFAULT_ENGINE: &str = "psync";
 
 /// Fewer milliseconds are not divided by a number of I/Os: the kernel counts whole ones.
 const LEAST_TICKS: u64 = 10;
@@ -29,6 +28,8 @@ const LEAST_TICKS: u64 = 10;
 pub(crate) struct Evidence<'a> {
     pub(crate) run: &'a RunResult,
     pub(crate) job: &'a JobResult,
+    /// What its options say.
+    pub(crate) asked: Asked<'a>,
     /// Place of the job in the result.
     index: usize,
 }
@@ -52,25 +53,13 @@ impl DeviceShare {
 impl<'a> Evidence<'a> {
     /// Of the job at this place.
     pub(crate) fn of(run: &'a RunResult, index: usize) -> Evidence<'a> {
-        Evidence { run, job: &run.jobs[index], index }
+        let job = &run.jobs[index];
+        Evidence { run, job, asked: Asked::of(run, job), index }
     }
 
     /// Of every job.
     pub(crate) fn all(run: &'a RunResult) -> Vec<Evidence<'a>> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
-    }
-
-    /// What k means in the options of the job: 1024 or 1000.
-    pub(crate) fn kb_base(&self) -> u32 {
-        match self.run.option(self.job, "kb_base").map(str::trim) {
-            Some("1000") => 1000,
-            _ => 1024,
-        }
-    }
-
-    /// An option as a number, read as the job language does; `None` when it is not set or no number.
-    pub(crate) fn number(&self, option: &str) -> Option<f64> {
-        fathom_spec::value::parse_amount(self.run.option(self.job, option)?, self.kb_base())
     }
 
     /// How the job was run; only in results of fathom, and merged where several jobs share a name.
@@ -84,47 +73,30 @@ impl<'a> Evidence<'a> {
         self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
     }
 
-    /// The job's `rw`, without what follows a colon.
-    pub(crate) fn workload(&self) -> &'a str {
-        let named = self.run.option(self.job, "rw").or_else(|| self.run.option(self.job, "readwrite"));
-        named.unwrap_or("read").split(':').next().unwrap_or_default()
-    }
-
-    /// What the job verifies with; `None` when it does not.
-    pub(crate) fn verification(&self) -> Option<&'a str> {
-        let named = self.run.option(self.job, "verify").map(str::trim);
-        named.filter(|name| !matches!(*name, "" | "0" | "none" | "null"))
-    }
-
     /// From the beginning of the job's I/O to its end, ms: directions go on at the same time, but what only writes is checked
     /// afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
-        let only_writes = matches!(self.workload(), "write" | "randwrite");
+        let only_writes = self.asked.workload == Workload::Write;
         let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
-        match only_writes && self.verification().is_some() {
+        match only_writes && self.asked.verification.is_some() {
             true => times.sum(),
             false => times.max().unwrap_or(0),
         }
     }
 
-    pub(crate) fn engine(&self) -> &'a str {
-        self.run.option(self.job, "ioengine").unwrap_or(DEFAULT_ENGINE)
-    }
-
     /// The engine waits for each I/O.
     pub(crate) fn is_synchronous(&self) -> bool {
-        fathom_spec::engines::find(self.engine()).is_some_and(|engine| engine.synchronous)
+        self.asked.definition.is_some_and(|engine| engine.synchronous)
     }
 
     /// Its data lies in files and devices of the machine that ran it. Engines that are not known here are taken for such.
     pub(crate) fn is_on_this_machine(&self) -> bool {
-        fathom_spec::engines::find(self.engine())
-            .is_none_or(|engine| engine.has_storage() && !engine.is_remote())
+        self.asked.definition.is_none_or(|engine| engine.has_storage() && !engine.is_remote())
     }
 
     /// It does I/O at all, and not only work that looks like it.
     pub(crate) fn has_storage(&self) -> bool {
-        fathom_spec::engines::find(self.engine()).is_none_or(EngineDef::has_storage)
+        self.asked.definition.is_none_or(EngineDef::has_storage)
     }
 
     /// Another job of the same result.
@@ -135,16 +107,11 @@ impl<'a> Evidence<'a> {
 
     /// The page cache is passed by, as engines that talk to a server always do.
     pub(crate) fn is_direct(&self) -> bool {
-        if fathom_spec::engines::find(self.engine()).is_some_and(EngineDef::is_remote) {
-            return true;
-        }
-        // What is mapped into memory is in the page cache.
-        if fathom_spec::engines::find(self.engine()).is_some_and(|engine| engine.maps_files) {
-            return false;
-        }
-        match self.run.option(self.job, "buffered") {
-            Some(value) if self.run.option(self.job, "direct").is_none() => value.trim() == "0",
-            _ => self.run.is_set(self.job, "direct"),
+        match self.asked.definition {
+            Some(engine) if engine.is_remote() => true,
+            // What is mapped into memory is in the page cache.
+            Some(engine) if engine.maps_files => false,
+            _ => self.asked.is_direct,
         }
     }
 
@@ -153,7 +120,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn clones(&self) -> f64 {
         let is_same = |job: &&JobResult| job.name == self.job.name && job.group_id == self.job.group_id;
         let entries = self.run.jobs.iter().filter(is_same).count().max(1) as f64;
-        let by_number = self.number("numjobs").unwrap_or(1.0) / entries;
+        let by_number = self.asked.clones / entries;
         // Clones of the same number are one entry over all hosts.
         if by_number > 1.0 && self.run.hosts.is_none() {
             return by_number;
@@ -168,7 +135,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn depth_asked(&self) -> f64 {
         let per_clone = match self.is_synchronous() {
             true => 1.0,
-            false => self.number("iodepth").unwrap_or(1.0).max(1.0),
+            false => self.asked.depth,
         };
         per_clone * self.clones()
     }

@@ -35,9 +35,7 @@ pub(crate) struct Passage {
 impl<'a> Evidence<'a> {
     /// The file system of the files, if that is of a server or in user space.
     pub(crate) fn mount(&self) -> Option<Mount<'a>> {
-        let has_files = fathom_spec::engines::find(self.engine())
-            .is_none_or(|engine| engine.has_storage() && !engine.is_remote());
-        let host = self.run.host.as_ref().filter(|_| has_files)?;
+        let host = self.run.host.as_ref().filter(|_| self.is_on_this_machine())?;
         let mount = Mount::of_host(host).or_else(|| self.mount_of_stage(&host.file_systems))?;
         let traffic = match self.stage() {
             Some(stage) => stage.mounts.first(),

@@ -103,7 +103,7 @@ impl Evidence<'_> {
             "unlink_each_loop",
             "exec_prerun",
         ];
-        self.verification().is_some()
+        self.asked.verification.is_some()
             || own_limits::pauses(self).is_some()
             || OPTIONS.iter().any(|name| self.run.option(self.job, name).is_some())
     }

@@ -1,8 +1,8 @@
-//! Limits that a job set itself: rates and think time. Values are read by the grammar of the job language.
+//! Limits that a job set itself: rates and think time.
 
 use crate::evidence::Evidence;
+use crate::evidence::asked::{Thinking, Workload};
 use crate::figures;
-use fathom_spec::value::{self, TimeUnit};
 
 /// No CPU has more cycles per second, so this gives a lower bound for the time of a number of cycles.
 const MOST_CYCLES_PER_SECOND: f64 = 5e9;
@@ -28,12 +28,12 @@ impl Limit {
 /// The rate limits of a job, `rate` in bytes per second and `rate_iops` in I/Os per second.
 pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
     let mut limits = Vec::new();
-    for option in ["rate", "rate_iops"] {
-        let Some(text) = evidence.run.option(evidence.job, option) else { continue };
-        let allowed: Vec<Option<f64>> =
-            text.split(',').map(|part| value::parse_amount(part, evidence.kb_base())).collect();
+    for (option, allowed) in [("rate", &evidence.asked.rate), ("rate_iops", &evidence.asked.rate_iops)] {
+        if allowed.is_empty() {
+            continue;
+        }
         if let [("mixed", all)] = evidence.job.active().as_slice() {
-            if let Some(allowed) = allowed_of_all(evidence, &allowed) {
+            if let Some(allowed) = allowed_of_all(evidence, allowed) {
                 let reached = if option == "rate" { all.bytes_per_second } else { all.iops };
                 limits.push(Limit { option, allowed: allowed * evidence.clones(), reached });
             }
@@ -54,12 +54,12 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
 /// What a job that reports all directions as one may do in those that it has: the sum, as each has a limit of its own;
 /// `None` when one of them has none.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
-    let directions: &[usize] = match evidence.workload().trim_start_matches("rand") {
-        "read" => &[0],
-        "write" => &[1],
-        "trim" => &[2],
-        "trimwrite" => &[1, 2],
-        _ => &[0, 1],
+    let directions: &[usize] = match evidence.asked.workload {
+        Workload::Read => &[0],
+        Workload::Write => &[1],
+        Workload::Trim => &[2],
+        Workload::TrimWrite => &[1, 2],
+        Workload::Mixed | Workload::Other => &[0, 1],
     };
     let of_direction = |&index: &usize| {
         let found = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
@@ -79,16 +79,9 @@ pub(crate) struct Pauses {
 
 /// What `thinktime` took of the run time, by count of I/Os or by time.
 pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
-    let written = evidence.run.option(evidence.job, "thinktime")?;
-    let seconds = |text: &str, unit| value::parse_time(text, unit).map(|time| time.as_secs_f64());
-    let pause = seconds(written, TimeUnit::Microseconds).filter(|&pause| pause > 0.0)?;
+    let &Thinking { written, pause, blocks, io_time } = evidence.asked.thinking.as_ref()?;
     let run_time = evidence.job.runtime_ms.max(1) as f64 / 1000.0;
     let ios = evidence.ios();
-    let blocks = evidence.number("thinktime_blocks");
-    let io_time = evidence.run.option(evidence.job, "thinktime_iotime");
-    let io_time = io_time
-        .and_then(|text| Some((text, seconds(text, TimeUnit::Seconds)?)))
-        .filter(|(_, time)| *time > 0.0);
     // With a time, I/Os count only if that was also requested.
     let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
         let every = blocks.unwrap_or(1.0).max(1.0);
@@ -107,7 +100,7 @@ pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
 
 /// What `thinkcycles` took at least, on any processor.
 pub(crate) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
-    let cycles = evidence.number("thinkcycles").filter(|&cycles| cycles > 0.0)?;
+    let cycles = evidence.asked.think_cycles?;
     let ios = evidence.ios() as f64;
     let least_seconds = ios * cycles / MOST_CYCLES_PER_SECOND;
     Some(Pauses {

@@ -101,7 +101,7 @@ impl Evidence<'_> {
             return None;
         }
         let elapsed_ms = time.total_ms as f64 / f64::from(processors);
-        let clones = self.number("numjobs").unwrap_or(1.0).max(1.0);
+        let clones = self.asked.clones;
         let group = || self.neighbours().filter(|job| job.group_id == self.job.group_id);
         let own_user_ms: f64 = group().map(|job| job.usr_cpu / 100.0 * job.runtime_ms as f64).sum();
         let of_job = group().filter(|job| job.name == self.job.name);

@@ -8,7 +8,7 @@ use fathom_spec::engines::EngineDef;
 impl Evidence<'_> {
     /// Its data lies on a server that the engine talks to itself.
     pub(crate) fn is_on_server(&self) -> bool {
-        fathom_spec::engines::find(self.engine()).is_some_and(EngineDef::is_remote)
+        self.asked.definition.is_some_and(EngineDef::is_remote)
     }
 
     /// Sentences on what the engine counted and timed; none if it did not.
@@ -19,7 +19,7 @@ impl Evidence<'_> {
         let timed: Vec<String> = engine.times.iter().map(|(name, times)| time(name, times)).collect();
         let line = |what: &str, list: Vec<String>| {
             (!list.is_empty())
-                .then(|| format!("{what} by the engine {}: {}.", self.engine(), list.join("; ")))
+                .then(|| format!("{what} by the engine {}: {}.", self.asked.engine, list.join("; ")))
         };
         line("Counted", counted).into_iter().chain(line("Timed", timed)).collect()
     }

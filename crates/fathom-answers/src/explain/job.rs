@@ -1,12 +1,14 @@
 //! What a job did, in a sentence: from its options.
 
 use crate::evidence::Evidence;
+use crate::evidence::asked::{Asked, Workload};
 use fathom_spec::engines::{EngineDef, StorageKind};
 
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
 pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     let option = |name: &str| evidence.run.option(evidence.job, name);
-    let clones = option("numjobs").and_then(|text| text.parse::<u32>().ok()).unwrap_or(1).max(1);
+    let asked = &evidence.asked;
+    let clones = asked.clones as u32;
     let kind = if evidence.run.is_set(evidence.job, "thread") { "thread" } else { "process" };
     let who = match (clones, kind) {
         (1, kind) if evidence.run.hosts.is_some() => format!("On each host, one {kind}"),
@@ -17,8 +19,8 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         (count, "process") => format!("{count} processes"),
         (count, kind) => format!("{count} {kind}s"),
     };
-    let engine = fathom_spec::engines::find(evidence.engine());
-    if evidence.engine() == "exec" {
+    let engine = asked.definition;
+    if asked.engine == "exec" {
         let program = option("program").unwrap_or("a program");
         let s = if clones == 1 { "s" } else { "" };
         return format!("{who} run{s} {program} beside the other jobs, with the engine exec.");
@@ -29,7 +31,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         return format!("{who} keep{s} CPUs busy for {load} % of the time (cpuload), with the engine cpuio.");
     }
     let block_size = option("bs").or_else(|| option("blocksize")).unwrap_or("4k");
-    let mut parts = vec![format!("{who} {}", deed(evidence.workload(), block_size, clones == 1))];
+    let mut parts = vec![format!("{who} {}", deed(asked, block_size, clones == 1))];
     let depth = evidence.depth_asked() / evidence.clones();
     parts.push(match (evidence.is_synchronous(), depth > 1.0) {
         (true, _) => "one at a time".to_owned(),
@@ -44,7 +46,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
         }
         StorageKind::Files => parts.push("through the page cache".to_owned()),
     }
-    parts.push(format!("with the engine {}", evidence.engine()));
+    parts.push(format!("with the engine {}", asked.engine));
     if let Some(runtime) = option("runtime").or_else(|| option("timeout")) {
         let based = evidence.run.is_set(evidence.job, "time_based");
         let unit = if runtime.ends_with(|letter: char| letter.is_ascii_digit()) { " s" } else { "" };
@@ -53,17 +55,16 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     parts.join(", ") + "."
 }
 
-fn deed(workload: &str, block_size: &str, is_one: bool) -> String {
+fn deed(asked: &Asked<'_>, block_size: &str, is_one: bool) -> String {
     let s = if is_one { "s" } else { "" };
-    let is_random = workload.starts_with("rand");
-    let verb = match workload.trim_start_matches("rand") {
-        "read" => format!("read{s}"),
-        "write" => if is_one { "writes" } else { "write" }.to_owned(),
-        "trim" => format!("trim{s}"),
-        "trimwrite" => format!("trim{s} and then write{s}"),
-        _ => format!("read{s} and write{s}"),
+    let verb = match asked.workload {
+        Workload::Read => format!("read{s}"),
+        Workload::Write => format!("write{s}"),
+        Workload::Trim => format!("trim{s}"),
+        Workload::TrimWrite => format!("trim{s} and then write{s}"),
+        Workload::Mixed | Workload::Other => format!("read{s} and write{s}"),
     };
-    let place = if is_random { "at random offsets" } else { "sequentially" };
+    let place = if asked.is_random { "at random offsets" } else { "sequentially" };
     format!("{verb} blocks of {block_size} {place}")
 }
 

@@ -3,7 +3,6 @@
 use super::{BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
-use fathom_spec::engines::EngineDef;
 
 pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
     let (syncs, mean_ns) = (evidence.job.syncs() as f64, evidence.job.sync_latency().mean_ns);
@@ -25,11 +24,7 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// Writes that end when their data is safe, one after the other.
 fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let how = evidence
-        .run
-        .option(evidence.job, "sync")
-        .map(str::trim)
-        .filter(|how| !matches!(*how, "0" | "none"))?;
+    let how = evidence.asked.write_sync?;
     let (index, direction) = main_direction(evidence)?;
     let reached = evidence.depth_reached()?;
     if index != 1
@@ -123,7 +118,7 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
     let (user, system) = evidence.processor();
-    let is_real = fathom_spec::engines::find(evidence.engine()).is_none_or(EngineDef::has_storage);
+    let is_real = evidence.has_storage();
     if reached < 0.75 * asked || user + system > PROCESSOR_FULL - 20.0 || !is_real || !evidence.is_direct() {
         return None;
     }

@@ -89,9 +89,9 @@ pub(super) fn queue_depth(evidence: &Evidence<'_>) -> Option<Verdict> {
         ),
         None if evidence.is_synchronous() && evidence.is_direct() => format!(
             "{} waits for each I/O: use an asynchronous engine (io_uring, libaio) with iodepth, or more clones, to have more in flight.",
-            evidence.engine()
+            evidence.asked.engine
         ),
-        None if evidence.is_synchronous() => format!("{} waits for each I/O: use more clones to have more in flight.", evidence.engine()),
+        None if evidence.is_synchronous() => format!("{} waits for each I/O: use more clones to have more in flight.", evidence.asked.engine),
         None if !evidence.is_direct() => {
             "Through the page cache, every engine waits for each I/O: use direct=1, or more clones, to have more in flight.".to_owned()
         }

@@ -4,7 +4,6 @@ use super::{Bottleneck, Verdict, main_direction, verdict};
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
-use fathom_spec::engines;
 
 /// File systems that live in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
@@ -13,7 +12,7 @@ const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
 /// Engines such as null, which do nothing with an I/O.
 pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
-    let engine = engines::find(evidence.engine()).filter(|engine| !engine.has_storage())?;
+    let engine = evidence.asked.definition.filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
     let what = match engine.has_peers {
         true => "keeps its data nowhere: what limits it is the network, the other side, or the CPU",

@@ -96,7 +96,7 @@ fn data_work(evidence: &Evidence<'_>) -> Option<DataWork> {
         None | Some("" | "1") => name.to_owned(),
         Some(value) => format!("{name}={value}"),
     };
-    let verify = evidence.verification().map(|how| format!("verify={how}"));
+    let verify = evidence.asked.verification.map(|how| format!("verify={how}"));
     let is_verification = verify.is_some();
     let options: Vec<String> =
         verify.into_iter().chain(making.into_iter().filter(is_asked).map(with_value)).collect();
@@ -184,7 +184,7 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
         figures::duration(clat)
     )];
     if !evidence.is_direct() {
-        reasons.push(format!("{} is asynchronous only with direct=1.", evidence.engine()));
+        reasons.push(format!("{} is asynchronous only with direct=1.", evidence.asked.engine));
     }
     verdict(Bottleneck::Submission, reasons)
 }
