@@ -26,6 +26,11 @@ impl Failure {
         Failure::Message(message.into())
     }
 
+    /// A failure with the message of an error.
+    pub fn because(error: impl std::error::Error) -> Failure {
+        Failure::Message(error.to_string())
+    }
+
     /// A file that could not be opened, read or written.
     pub fn file(path: &Path, error: &io::Error) -> Failure {
         Failure::Message(format!("{}: {error}", path.display()))

@@ -37,7 +37,7 @@ pub fn read(
 
 /// The plan for them on this machine.
 pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
-    let mut plan = Plan::new(spec, fathom_engines::definition_of).map_err(|text| vec![text])?;
+    let mut plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| vec![error.to_string()])?;
     if let Some(trigger) = &mut plan.trigger {
         // The controller watches, once for all hosts.
         *trigger = Trigger { command: spec.program.trigger_remote.clone(), ..Trigger::default() };

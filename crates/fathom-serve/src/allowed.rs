@@ -43,7 +43,7 @@ impl Allowed {
         if !lines.is_empty() {
             return Err(lines);
         }
-        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(|text| vec![text])?;
+        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| vec![error.to_string()])?;
         let files = plan.workers.iter().map(|worker| number_of(&worker.files.names.names));
         let files = files.fold(0, u64::saturating_add);
         if files > MOST_FILES {

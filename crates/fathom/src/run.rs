@@ -91,7 +91,7 @@ fn prepare<'a>(
     formats: &Chosen,
     output: &mut Output,
 ) -> Result<Option<Work<'a>>, String> {
-    let plan = Plan::new(spec, fathom_engines::definition_of)?;
+    let plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| error.to_string())?;
     if spec.program.merge_blktrace_only {
         return end_after_merge(spec, &plan, output).map(|()| None);
     }

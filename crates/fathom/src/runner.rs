@@ -99,7 +99,7 @@ impl Runner for Program {
             return hosts.run(spec, watch);
         }
         let calibration = Calibration::start();
-        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
+        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::because)?;
         let options = Options {
             tick: watch.interval(),
             live_view: false,
@@ -124,7 +124,7 @@ impl Runner for Program {
             spec.place = Some(hosts::first_place(&hosts.asked).map_err(Failure::new)?);
         }
         let spec = &spec;
-        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::new)?;
+        let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::because)?;
         let of_worker = |worker: &WorkerPlan| {
             let paths = names::planned_paths(&worker.files.names);
             let bytes = match (worker.files.part.lengths, worker.amounts.size) {

@@ -3,6 +3,8 @@
 //! Only the builders read options. The run reads the model.
 
 mod build;
+mod error;
 pub mod model;
 
+pub use error::PlanError;
 pub use model::{Plan, WorkerPlan};

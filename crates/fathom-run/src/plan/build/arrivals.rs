@@ -1,6 +1,7 @@
 //! From options to the schedule of an open loop.
 
 use super::Subject;
+use crate::plan::PlanError;
 use crate::plan::model::arrivals::ArrivalsPlan;
 use crate::plan::model::targets::DirectionPlan;
 use fathom_stats::PerDirection;
@@ -9,7 +10,7 @@ use fathom_stats::PerDirection;
 const MOST_PER_SECOND: f64 = 10_000_000.0;
 
 /// When the I/Os of a clone are due, if its loop is open. The error says what to do about it.
-pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan>, String> {
+pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan>, PlanError> {
     let options = &subject.job.rate;
     if !options.open_loop {
         return Ok(None);
@@ -27,11 +28,8 @@ pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan
         }
     });
     if let Some(much) = per_second.values().flatten().find(|&&rate| rate > MOST_PER_SECOND) {
-        return Err(format!(
-            "fathom: job {}: open_loop=1: {much:.0} I/Os a second are more than the {MOST_PER_SECOND} that a clone can count; \
-             divide them among clones (numjobs=)",
-            subject.job.name
-        ));
+        let job = subject.job.name.clone();
+        return Err(PlanError::TooManyArrivals { job, per_second: *much, most: MOST_PER_SECOND });
     }
     Ok(Some(ArrivalsPlan {
         per_second,

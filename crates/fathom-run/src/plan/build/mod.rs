@@ -28,6 +28,7 @@ mod zones;
 use super::model::replay::ReplayPlan;
 use super::model::targets::TargetPlan;
 use super::model::{Plan, WorkerPlan};
+use crate::plan::PlanError;
 use crate::random::Seeds;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::depth::IoSubmitMode;
@@ -81,7 +82,7 @@ impl Subject<'_> {
 
 impl Plan {
     /// Plans a run. `engine` gives the engine of that name.
-    pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, String> {
+    pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, PlanError> {
         let mut plan = Plan {
             trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
             global_options: fathom_spec::engines::without_secrets(&spec.global_options),
@@ -124,14 +125,10 @@ impl Plan {
 }
 
 /// The error for an engine that this build does not have.
-fn not_there(name: &str) -> String {
-    let line = format!("fio: engine {name} not loadable");
+fn not_there(name: &str) -> PlanError {
     match engines::ALL.iter().any(|engine| engine.name == name && engine.optional) {
-        true => format!(
-            "{line}\nfathom: this build has no ioengine={name}: install a package of fathom, or build it with \
-             cargo install --locked --path crates/fathom --features {name}"
-        ),
-        false => line,
+        true => PlanError::EngineLeftOut(name.to_owned()),
+        false => PlanError::UnknownEngine(name.to_owned()),
     }
 }
 
@@ -150,7 +147,7 @@ fn subject<'a>(
 }
 
 /// The plan of a clone, from all builders.
-fn worker(subject: Subject<'_>) -> Result<WorkerPlan, String> {
+fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
     let Subject { spec, job, engine, place, .. } = subject;
     let thread_number = place.thread_number;
     // Whoever only checks leaves the state alone that says what there is to check.
@@ -232,45 +229,33 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
 }
 
 /// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
-fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), String> {
+fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), PlanError> {
     // Memory in a file makes it, and writes to it.
     if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
-        return Err(format!(
-            "fathom: job {}: mem= would write to {}, which --readonly forbids; leave one of them out",
-            job.name,
-            path.display()
-        ));
+        return Err(PlanError::ReadonlyMemory { job: job.name.clone(), path: path.into() });
     }
     let changes = engine.always_changes || engine.metadata.is_some_and(|metadata| metadata.changes_names());
     match changes && spec.program.readonly {
         false => Ok(()),
-        true => Err(format!(
-            "fathom: job {}: ioengine={} changes what is there whatever rw= says, which --readonly forbids; leave one of them out",
-            job.name, engine.name
-        )),
+        true => Err(PlanError::ReadonlyEngine { job: job.name.clone(), engine: engine.name }),
     }
 }
 
 /// Whether this host runs the job (`host=`).
-fn runs_here(spec: &RunSpec, job: &JobSpec) -> Result<bool, String> {
+fn runs_here(spec: &RunSpec, job: &JobSpec) -> Result<bool, PlanError> {
     let Some(wanted) = &job.threads.host else { return Ok(true) };
     let wanted: Vec<String> = wanted.split(',').map(|name| name.trim().to_owned()).collect();
     match &spec.place {
         Some(place) => Ok(place.runs(&wanted)),
-        None => Err(format!(
-            "fathom: job {}: host={} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave \
-             host= out",
-            job.name,
-            wanted.join(",")
-        )),
+        None => Err(PlanError::NoHosts { job: job.name.clone(), hosts: wanted.join(",") }),
     }
 }
 
-fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, String> {
+fn waitee(spec: &RunSpec, index: usize, job: &JobSpec) -> Result<Option<usize>, PlanError> {
     let Some(name) = &job.threads.wait_for else { return Ok(None) };
     match spec.jobs[..index].iter().position(|earlier| &earlier.name == name) {
         Some(position) => Ok(Some(position)),
-        None => Err(format!("{}: waitee job {name} unknown.", job.name)),
+        None => Err(PlanError::UnknownWaitee { job: job.name.clone(), waitee: name.clone() }),
     }
 }
 
@@ -299,6 +284,8 @@ mod tests {
         let outcome = parse("fathom", &words, &SystemSource::new(4096));
         let Outcome::Run(spec) = outcome else { panic!("{outcome:?}") };
         let problem = Plan::new(&spec, |_| None).expect_err("there is no engine");
+        assert!(matches!(&problem, PlanError::EngineLeftOut(name) if name == "libhdfs"), "{problem}");
+        let problem = problem.to_string();
         assert!(problem.starts_with("fio: engine libhdfs not loadable\n"), "{problem}");
         assert!(problem.contains("--features libhdfs"), "{problem}");
     }

@@ -1,5 +1,6 @@
 //! From options to the rule for buffer content.
 
+use crate::plan::PlanError;
 use crate::plan::model::payload::{DuplicateSource, Duplicates, PayloadRule, SetPart, SetSize, ShapedRule};
 use crate::plan::model::{Plan, WorkerPlan};
 use crate::random::SeedUse;
@@ -73,7 +74,7 @@ pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
 
 /// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone
 /// has in the run, so that the set does not grow with the number of clones.
-pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
+pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), PlanError> {
     let clones = plan.workers.len() as u64;
     let mut shared = Vec::new();
     for worker in &plan.workers {
@@ -82,10 +83,7 @@ pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), String> {
             global_part(worker, job)
         {
             let Some(SizeSpec::Bytes(bytes)) = job.size.size else {
-                return Err(format!(
-                    "{}: dedupe_global=1 needs size= in bytes: the other jobs must know how large the set is",
-                    job.name
-                ));
+                return Err(PlanError::UnknownWorkingSet { job: job.name.clone() });
             };
             let pages = bytes * u64::from(*percent) / 100 / (*page).max(1) / clones;
             let seed = worker.seeds.get(SeedUse::Buffer);

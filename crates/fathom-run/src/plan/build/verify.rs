@@ -4,6 +4,7 @@ use super::Subject;
 use super::payload::assembled;
 use super::questions::{goes_beyond_a_pass, verifies};
 use crate::files::names;
+use crate::plan::PlanError;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
 use crate::plan::model::{Plan, WorkerPlan};
@@ -20,11 +21,14 @@ use std::path::PathBuf;
 const PATTERN_STRIDE: usize = 4096;
 
 /// What a clone does about verification, if its job verifies.
-pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, String> {
+pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, PlanError> {
     let (job, targets, thread_number) = (subject.job, &subject.targets, subject.place.thread_number);
     let Subject { passes_end_by_size, goes_again_through_holes, .. } = *subject;
     let options = &job.verification;
     let VerifyMethod::By(method) = options.verify else { return Ok(None) };
+    if thread_number > u32::from(u16::MAX) {
+        return Err(PlanError::TooManyToVerify { job: job.name.clone(), number: thread_number });
+    }
     let writes = targets.directions.writes();
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(assembled);

@@ -1,5 +1,6 @@
 //! `merge_blktrace_file`: the traces of a job become one, which is replayed.
 
+use crate::plan::PlanError;
 use crate::replay as source;
 use fathom_spec::JobSpec;
 use fathom_trace::TraceError;
@@ -17,7 +18,7 @@ pub(crate) struct MergedTrace {
 }
 
 /// Merges the traces of a job, if it asks for that.
-pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<MergedTrace>, String> {
+pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<MergedTrace>, PlanError> {
     let options = &job.replay;
     let Some(target) = options.merge_blktrace_file.as_deref() else { return Ok(None) };
     let path = PathBuf::from(target);
@@ -28,10 +29,10 @@ pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<Mer
         })
         .collect();
     check_target(&path, names)?;
-    let told = |error: io::Error| format!("fathom: merge_blktrace_file={target}: {error}");
+    let told = |error: io::Error| PlanError::MergeNotWritten { target: target.to_owned(), error };
     let mut out = BufWriter::new(File::create(&path).map_err(told)?);
     let merged: Merged = merge(&parts, |number| source::open_file(Path::new(&names[number])), &mut out)
-        .map_err(|error| failure(&error, names, target))?;
+        .map_err(|error| failure(error, names, target))?;
     out.flush().map_err(told)?;
     let broken = merged.broken.into_iter();
     let warnings = broken
@@ -40,29 +41,25 @@ pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<Mer
     Ok(Some(MergedTrace { path, warnings }))
 }
 
-fn failure(error: &MergeError, names: &[String], target: &str) -> String {
-    let Some(number) = error.part else {
-        return format!("fathom: merge_blktrace_file={target}: {}", error.error);
+fn failure(error: MergeError, names: &[String], target: &str) -> PlanError {
+    let Some(name) = error.part.and_then(|number| names.get(number)).cloned() else {
+        return PlanError::NotMerged { target: target.to_owned(), reason: error.error.to_string() };
     };
-    let name = &names[number];
-    match &error.error {
-        TraceError::Io(reason) => format!("fathom: {name}: the trace cannot be read: {reason}"),
-        other => format!("fio: file is not a blktrace: {name}\nfathom: {name}: {other}"),
+    match error.error {
+        TraceError::Io(error) => PlanError::TraceUnreadable { name, error },
+        other => PlanError::NoTrace { name, reason: other.to_string() },
     }
 }
 
 /// The result must not go over a trace, a device, or anything else that is no plain file.
-fn check_target(path: &Path, names: &[String]) -> Result<(), String> {
-    let shown = path.display();
+fn check_target(path: &Path, names: &[String]) -> Result<(), PlanError> {
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     if !found.is_file() {
-        return Err(format!("fathom: merge_blktrace_file={shown}: it is there already and no plain file"));
+        return Err(PlanError::MergeIntoDevice(path.to_path_buf()));
     }
     let real = std::fs::canonicalize(path).ok();
     match names.iter().find(|name| real.is_some() && std::fs::canonicalize(name).ok() == real) {
-        Some(name) => {
-            Err(format!("fathom: merge_blktrace_file={shown} would overwrite {name}, which is merged"))
-        }
+        Some(name) => Err(PlanError::MergeIntoTrace { target: path.to_path_buf(), trace: name.clone() }),
         None => Ok(()),
     }
 }

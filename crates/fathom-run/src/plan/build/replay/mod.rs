@@ -6,6 +6,7 @@
 
 mod merge;
 
+use crate::plan::PlanError;
 use crate::plan::model::replay::{Failure, LogSource, ReplayPlan};
 use crate::replay as source;
 use fathom_spec::JobSpec;
@@ -36,7 +37,7 @@ pub(super) struct Log {
 
 impl ReplayPlanner {
     /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
-    pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<Log>, String> {
+    pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<Log>, PlanError> {
         let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
         let names = split_file_names(list);
         let rules = rules(job);

@@ -1,0 +1,129 @@
+//! Why a run cannot be planned.
+
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// What is wrong with a job, where, and what to do about it. The text is one or several lines for the user.
+#[derive(Debug, Error)]
+pub enum PlanError {
+    /// There is no engine of this name.
+    #[error("fio: engine {0} not loadable")]
+    UnknownEngine(String),
+    /// The engine is left out of this build.
+    #[error(
+        "fio: engine {0} not loadable\nfathom: this build has no ioengine={0}: install a package of fathom, or build it with \
+         cargo install --locked --path crates/fathom --features {0}"
+    )]
+    EngineLeftOut(String),
+    /// Memory in a file makes it, and writes to it.
+    #[error("fathom: job {job}: mem= would write to {path}, which --readonly forbids; leave one of them out", path = path.display())]
+    ReadonlyMemory {
+        /// The job.
+        job: String,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The engine changes what is there whatever the direction of the I/O.
+    #[error(
+        "fathom: job {job}: ioengine={engine} changes what is there whatever rw= says, which --readonly forbids; leave one of them out"
+    )]
+    ReadonlyEngine {
+        /// The job.
+        job: String,
+        /// The engine.
+        engine: &'static str,
+    },
+    /// A job chooses a host in a run without any.
+    #[error(
+        "fathom: job {job}: host={hosts} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave host= out"
+    )]
+    NoHosts {
+        /// The job.
+        job: String,
+        /// What it asks for.
+        hosts: String,
+    },
+    /// `wait_for` names no earlier job.
+    #[error("{job}: waitee job {waitee} unknown.")]
+    UnknownWaitee {
+        /// The job.
+        job: String,
+        /// The name.
+        waitee: String,
+    },
+    /// An open loop with more arrivals than a clone can count.
+    #[error(
+        "fathom: job {job}: open_loop=1: {per_second:.0} I/Os a second are more than the {most} that a clone can count; \
+         divide them among clones (numjobs=)"
+    )]
+    TooManyArrivals {
+        /// The job.
+        job: String,
+        /// Arrivals in a second.
+        per_second: f64,
+        /// As many as a clone can count.
+        most: f64,
+    },
+    /// `dedupe_global` without a size.
+    #[error("{job}: dedupe_global=1 needs size= in bytes: the other jobs must know how large the set is")]
+    UnknownWorkingSet {
+        /// The job.
+        job: String,
+    },
+    /// A clone whose number does not fit the headers of the blocks that it verifies.
+    #[error(
+        "fathom: job {job}: clone {number} of the run is one more than the headers of verified blocks can number ({most}); use fewer \
+         clones (numjobs=)",
+        most = u16::MAX
+    )]
+    TooManyToVerify {
+        /// The job.
+        job: String,
+        /// Number of the clone.
+        number: u32,
+    },
+    /// The result of a merge would go over something that is no plain file.
+    #[error("fathom: merge_blktrace_file={target}: it is there already and no plain file", target = .0.display())]
+    MergeIntoDevice(PathBuf),
+    /// The result of a merge would go over one of its traces.
+    #[error("fathom: merge_blktrace_file={target} would overwrite {trace}, which is merged", target = target.display())]
+    MergeIntoTrace {
+        /// The result.
+        target: PathBuf,
+        /// The trace.
+        trace: String,
+    },
+    /// The result of a merge cannot be written.
+    #[error("fathom: merge_blktrace_file={target}: {error}")]
+    MergeNotWritten {
+        /// The result.
+        target: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// Traces cannot be merged.
+    #[error("fathom: merge_blktrace_file={target}: {reason}")]
+    NotMerged {
+        /// The result.
+        target: String,
+        /// Why.
+        reason: String,
+    },
+    /// A trace that is to be merged cannot be read.
+    #[error("fathom: {name}: the trace cannot be read: {error}")]
+    TraceUnreadable {
+        /// The trace.
+        name: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// A file that is to be merged is no trace.
+    #[error("fio: file is not a blktrace: {name}\nfathom: {name}: {reason}")]
+    NoTrace {
+        /// The file.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+}
