@@ -8,7 +8,8 @@ use std::path::Path;
 /// One run under a limit of its processes.
 pub(crate) fn round(program: &Program, chance: &mut Chance, directory: &Path) -> Result<Round, String> {
     let (what, limit) = match chance.below(5) {
-        0 => ("memory", format!("ulimit -v {}", 20_000 + chance.below(400_000))),
+        // With less than 26.5 MB, the system ends the program while it loads it, before it can say why.
+        0 => ("memory", format!("ulimit -v {}", 30_000 + chance.below(400_000))),
         1 => ("open files", format!("ulimit -n {}", 4 + chance.below(60))),
         2 => ("locked memory", format!("ulimit -l {}", chance.below(256))),
         3 => ("file size", format!("ulimit -f {}", chance.below(2_000))),
