@@ -101,9 +101,9 @@ impl Cause {
     pub(crate) const SECOND_SIGNAL: Cause = of_fathom("second signal");
     /// I/O that makes no progress.
     pub(crate) const STUCK: Cause = of_fathom("stuck I/O");
-    /// Something that holds whenever fathom is right, and did not.
+    /// A broken invariant.
     pub(crate) const INVARIANT: Cause = of_fathom("broken invariant");
-    /// Another mistake of fathom's own.
+    /// Any other panic.
     pub(crate) const INTERNAL: Cause = of_fathom("internal error");
 
     /// The line, with what the system or fathom says of the error.

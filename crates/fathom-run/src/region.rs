@@ -93,7 +93,7 @@ pub struct WorkerBlock {
     pub holes: HoleCounters,
     /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
-    /// 1 once something has happened in it that only a defect of fathom can bring about.
+    /// 1 once a defect of fathom has ended its job.
     defect: AtomicU32,
     error: AtomicI32,
     error_length: AtomicU32,
@@ -229,7 +229,7 @@ impl WorkerBlock {
         self.error.store(errno.0, Ordering::Release);
     }
 
-    /// Stores that the job was ended by a defect of fathom: whatever else went wrong, this is its error.
+    /// Stores that a defect of fathom ended the job. This is its error, whatever went wrong before.
     pub fn break_in_words(&self, errno: Errno, text: &str) {
         self.defect.store(1, Ordering::Release);
         self.error.store(0, Ordering::Release);

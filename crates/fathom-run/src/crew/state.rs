@@ -13,7 +13,7 @@ pub struct WorkerState {
     pub stage: Stage,
     /// An error has ended its job.
     pub has_failed: bool,
-    /// A defect of fathom has.
+    /// What ended it was a defect of fathom.
     #[serde(default)]
     pub is_broken: bool,
     /// When the job's clock started (before the ramp); 0 before.

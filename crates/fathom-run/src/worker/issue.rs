@@ -28,7 +28,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        // What is called here takes the fields: to hand on the whole, each I/O would put it into memory.
+        // The calls take fields, not the target: passed whole, it would go through memory for every I/O.
         let Target { offset, length, file, direction } = target;
         let handle = match self.places.get(file as usize) {
             Some(place) if place.takes(offset, length) => place.handle,

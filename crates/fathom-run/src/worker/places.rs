@@ -1,4 +1,4 @@
-//! Where the I/Os of a job may go: the part of each target that is the job's.
+//! The part of each target that a job may touch.
 
 use super::Worker;
 use crate::engine::OpenFile;
@@ -7,7 +7,7 @@ use crate::plan::WorkerPlan;
 use crate::storage::Handle;
 use fathom_stats::Direction;
 
-/// A target, as close to its neighbours as can be.
+/// The part of one target, in few bytes: each I/O looks at one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) handle: Handle,
@@ -48,8 +48,8 @@ impl Place {
 }
 
 impl Worker<'_> {
-    /// An I/O that is outside its target, or longer than a buffer: right only where its length is not what it seems. How
-    /// the target is reached.
+    /// Looks closer at an I/O that its place does not take at first sight: a trim needs no buffer, and one of several ranges is inside its
+    /// target when all of them are. Returns the handle of the target; an I/O outside it ends the job.
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_odd_target(

@@ -77,7 +77,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            // It ends in the call that queued it, so there is nothing to check.
+            // It ended in the call that queued it, so there is no slot to look up.
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now) {
                 After::Free => return now,
