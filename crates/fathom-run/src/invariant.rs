@@ -1,8 +1,9 @@
 //! The invariants of the data path, and what becomes of a job that breaks one.
 //!
-//! A broken invariant is a defect of fathom: no figure of the job can be trusted any more, and its next write could go anywhere. So the job ends
-//! at once, by a panic that carries a [`Broken`]; the process or thread of the worker turns it into the job's error, and fathom exits with
-//! status 70. Cheap assertions are always on, expensive ones where [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
+//! A broken invariant is a defect of fathom: no figure of the job can be trusted any more, and its next write could go anywhere. The worker
+//! therefore panics at once with a [`Broken`]; its process or thread turns the panic into the job's error, and fathom exits with status 70.
+//!
+//! Cheap assertions are always on, expensive ones where [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
 
 use std::any::Any;
 use std::fmt;

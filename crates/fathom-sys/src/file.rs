@@ -13,7 +13,7 @@ pub fn open(path: &Path, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
     // SAFETY: the path is a valid C string for the whole call. rustix would call `open`, which not every sandbox knows, and not `openat`.
     let fd = unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) };
     check(i64::from(fd))?;
-    // SAFETY: a fresh descriptor that nobody else owns.
+    // SAFETY: the call just returned this descriptor, and nothing else owns it.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 

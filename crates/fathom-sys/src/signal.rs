@@ -30,7 +30,7 @@ impl SignalQueue {
         // SAFETY: the set is valid for the whole call.
         let fd = unsafe { libc::signalfd(-1, &set, libc::SFD_NONBLOCK | libc::SFD_CLOEXEC) };
         check(i64::from(fd))?;
-        // SAFETY: a fresh descriptor that nobody else owns.
+        // SAFETY: the call just returned this descriptor, and nothing else owns it.
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         // SAFETY: both sets are valid; the old mask is written to the second.
         check(i64::from(unsafe { libc::sigprocmask(libc::SIG_BLOCK, &set, &mut before) }))?;

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// What is wrong with a job, where, and what to do about it. The text is one or several lines for the user.
 #[derive(Debug, Error)]
 pub enum PlanError {
-    /// There is no engine of this name.
+    /// An unknown engine name.
     #[error("fio: engine {0} not loadable")]
     UnknownEngine(String),
     /// The engine is left out of this build.
@@ -83,10 +83,10 @@ pub enum PlanError {
         /// Number of the clone.
         number: u32,
     },
-    /// The result of a merge would go over something that is no plain file.
+    /// The merged trace would overwrite something other than a regular file.
     #[error("fathom: merge_blktrace_file={target}: it is there already and no plain file", target = .0.display())]
     MergeIntoDevice(PathBuf),
-    /// The result of a merge would go over one of its traces.
+    /// The merged trace would overwrite one of its inputs.
     #[error("fathom: merge_blktrace_file={target} would overwrite {trace}, which is merged", target = target.display())]
     MergeIntoTrace {
         /// The result.
@@ -94,7 +94,7 @@ pub enum PlanError {
         /// The trace.
         trace: String,
     },
-    /// The result of a merge cannot be written.
+    /// The merged trace cannot be written.
     #[error("fathom: merge_blktrace_file={target}: {error}")]
     MergeNotWritten {
         /// The result.
@@ -110,7 +110,7 @@ pub enum PlanError {
         /// Why.
         reason: String,
     },
-    /// A trace that is to be merged cannot be read.
+    /// An input of the merge cannot be read.
     #[error("fathom: {name}: the trace cannot be read: {error}")]
     TraceUnreadable {
         /// The trace.
@@ -118,7 +118,7 @@ pub enum PlanError {
         /// Why.
         error: io::Error,
     },
-    /// A file that is to be merged is no trace.
+    /// An input of the merge is not a trace.
     #[error("fio: file is not a blktrace: {name}\nfathom: {name}: {reason}")]
     NoTrace {
         /// The file.

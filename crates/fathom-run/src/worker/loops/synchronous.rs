@@ -77,7 +77,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            // It ended in the call that queued it, so there is no slot to look up.
+            // `queue` returned the result of this very unit, so no slot has to be looked up.
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now) {
                 After::Free => return now,

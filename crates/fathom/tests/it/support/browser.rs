@@ -29,7 +29,7 @@ impl Browser {
         let made = Command::new("mkfifo").arg(&commands).arg(&answers).status().expect("mkfifo runs");
         assert!(made.success());
         let complaints = File::create(directory.path().join("complaints")).expect("a file is made");
-        // It ends by itself when nobody holds the other ends of its pipes.
+        // Chromium exits once the other ends of its pipes are closed.
         let child = Command::new("sh")
             .arg("-c")
             .arg(
