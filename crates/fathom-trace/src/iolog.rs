@@ -45,7 +45,7 @@ pub enum Said {
     /// Wait until this many milliseconds after the start.
     WaitUntilMs(u64),
     /// An I/O: action, offset, length.
-    Io(Action, u64, u32),
+    Io(Action, u64, u64),
 }
 
 /// A line in its parts.
@@ -102,7 +102,8 @@ fn parse_words<'a>(
             let action = Action::of_word(word).ok_or(BadLine::Action(word))?;
             let offset = words.next().and_then(number).ok_or(BadLine::Form("it has no offset"))?;
             let length = words.next().and_then(number).ok_or(BadLine::Form("it has no length"))?;
-            let most = u64::from(i32::MAX as u32);
+            // A trim moves no data.
+            let most = if action == Action::Trim { u64::MAX } else { u64::from(i32::MAX as u32) };
             match (action.is_sync(), length) {
                 (true, _) => Said::Io(action, offset, 0),
                 (false, 0) => return Err(BadLine::Form("it moves no bytes")),
@@ -110,7 +111,7 @@ fn parse_words<'a>(
                 (false, length) if offset.checked_add(length).is_none_or(|end| end > i64::MAX as u64) => {
                     return Err(BadLine::Form("it ends beyond the largest possible offset"));
                 }
-                (false, length) => Said::Io(action, offset, length as u32),
+                (false, length) => Said::Io(action, offset, length),
             }
         }
     };
@@ -190,7 +191,7 @@ mod tests {
             let mut text = Vec::new();
             write_io_line(&mut text, time, "/a:b", "write", offset, length);
             let line = parse(&text, Version::Three).expect("not blank").expect("good");
-            prop_assert_eq!(line, Line { time_us: time, file: "/a:b", said: Said::Io(Action::Write, offset, length) });
+            prop_assert_eq!(line, Line { time_us: time, file: "/a:b", said: Said::Io(Action::Write, offset, u64::from(length)) });
         }
 
         #[test]

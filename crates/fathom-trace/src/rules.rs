@@ -37,7 +37,7 @@ pub struct Rules {
     pub speed_percent: u32,
     /// Offsets are divided by this.
     pub offset_divisor: u64,
-    /// And then rounded down to a multiple of this.
+    /// And then rounded down to a multiple of this; lengths in block traces are rounded up, as in fio.
     pub alignment: u64,
     /// What is left out.
     pub skip: Skip,
@@ -64,6 +64,13 @@ impl Rules {
         let alignment = self.alignment.max(1);
         let scaled = offset / self.offset_divisor.max(1);
         scaled - scaled % alignment
+    }
+
+    /// How long an I/O of a block trace becomes.
+    pub(crate) fn length_in_trace(&self, length: u32) -> u32 {
+        let alignment = u32::try_from(self.alignment).unwrap_or(u32::MAX).max(1);
+        // What would not fit is rounded down.
+        length.checked_next_multiple_of(alignment).unwrap_or(length - length % alignment)
     }
 
     /// When an I/O of this time comes; `None` if times do not count.

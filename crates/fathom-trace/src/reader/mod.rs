@@ -11,6 +11,8 @@ use std::io::{BufRead, Read};
 
 /// Longest line that is looked at; a path is at most 4096 bytes.
 const LONGEST_LINE: u64 = 1 << 14;
+/// A trim that is longer is replayed in parts, as the length of an I/O has 32 bits.
+const PART_OF_TRIM: u32 = 1 << 31;
 /// Complaints that are kept word for word.
 const KEPT_COMPLAINTS: usize = 8;
 
@@ -46,6 +48,8 @@ pub struct Reader<R> {
     timeline: Timeline,
     /// The write after a flush that was returned first.
     held: Option<Entry>,
+    /// What is left of a long trim: its next part, and the bytes from there on.
+    rest_of_trim: Option<(Entry, u64)>,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -64,7 +68,7 @@ impl<R: BufRead> Reader<R> {
             Kind::Text { reader, version, line, number: 1 }
         };
         let (names, complaints, timeline) = (Names::default(), Complaints::default(), Timeline::default());
-        Ok(Reader { kind, rules, names, complaints, timeline, held: None })
+        Ok(Reader { kind, rules, names, complaints, timeline, held: None, rest_of_trim: None })
     }
 
     /// The files named so far, by number.
@@ -84,6 +88,9 @@ impl<R: BufRead> Reader<R> {
         if let Some(entry) = self.held.take() {
             return Ok(Some(entry));
         }
+        if let Some((entry, left)) = self.rest_of_trim.take() {
+            return Ok(Some(self.next_part(entry, left)));
+        }
         loop {
             let found = match &self.kind {
                 Kind::Text { .. } => self.next_of_text()?,
@@ -95,6 +102,15 @@ impl<R: BufRead> Reader<R> {
                 Found::End => return Ok(None),
             }
         }
+    }
+
+    /// The next part of a trim of `left` bytes that begins with this entry.
+    fn next_part(&mut self, entry: Entry, left: u64) -> Entry {
+        let length = u32::try_from(left).unwrap_or(PART_OF_TRIM);
+        let left = left - u64::from(length);
+        let offset = entry.offset.saturating_add(u64::from(length));
+        self.rest_of_trim = (left > 0).then_some((Entry { offset, ..entry }, left));
+        Entry { length, ..entry }
     }
 
     fn next_of_text(&mut self) -> Result<Found, TraceError> {
@@ -125,7 +141,15 @@ impl<R: BufRead> Reader<R> {
                             Version::Two => self.timeline.after_wait(),
                             Version::Three => Some(self.timeline.moment(time_us.saturating_mul(1000))),
                         };
-                        Ok(entry(&self.rules, time, action, file, offset, length))
+                        let found = entry(&self.rules, time, action, file, offset, 0);
+                        let Found::Entry(entry) = found else { return Ok(found) };
+                        let number = *number;
+                        if length > u64::from(u32::MAX) {
+                            self.complaints.add(|| {
+                                format!("fathom: line {number}: a trim of {length} bytes is replayed in parts of 2 GiB")
+                            });
+                        }
+                        Ok(Found::Entry(self.next_part(entry, length)))
                     }
                 }
             }
@@ -182,7 +206,8 @@ impl<R: BufRead> Reader<R> {
         let records = trace.records();
         let offset =
             event.sector.checked_mul(blktrace::SECTOR).filter(|offset| *offset <= i64::MAX as u64 >> 1);
-        let Some(offset) = offset.filter(|_| event.bytes <= i32::MAX as u32) else {
+        let is_possible = action == Action::Trim || event.bytes <= i32::MAX as u32;
+        let Some(offset) = offset.filter(|_| is_possible) else {
             self.complaints.add(|| {
                 format!(
                     "fio: record {records} of the trace is no I/O that can be: sector {}, {} bytes",
@@ -191,7 +216,7 @@ impl<R: BufRead> Reader<R> {
             });
             return Ok(flush);
         };
-        let data = entry(&self.rules, time, action, file, offset, event.bytes);
+        let data = entry(&self.rules, time, action, file, offset, self.rules.length_in_trace(event.bytes));
         match (flush, data) {
             (Found::Nothing, data) => Ok(data),
             (flush, Found::Entry(data)) => {

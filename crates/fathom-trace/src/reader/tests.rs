@@ -82,6 +82,29 @@ fn rules_move_and_drop() {
 }
 
 #[test]
+fn trims_may_be_longer_than_data() {
+    let text = "fio version 2 iolog\na trim 0 3221225472\na trim 512 3800000000000\na read 0 3221225472\n";
+    let (all, complaints) = entries(text.as_bytes(), &Rules::default());
+    assert_eq!((all[0].offset, all[0].length), (0, 3 << 30));
+    let mut next = 512;
+    for part in &all[1..] {
+        assert_eq!((part.action, part.offset), (Action::Trim, next));
+        next += u64::from(part.length);
+    }
+    assert_eq!(next, 512 + 3_800_000_000_000);
+    assert_eq!(complaints.count, 2);
+    assert!(complaints.first[1].contains("line 4 is skipped: it is longer than 2 GiB"));
+}
+
+#[test]
+fn lengths_of_traces_are_aligned_as_well() {
+    let rules = Rules { alignment: 4096, ..Rules::default() };
+    assert_eq!([512, 4096, 5120].map(|length| rules.length_in_trace(length)), [4096, 4096, 8192]);
+    assert_eq!(rules.length_in_trace(u32::MAX - 511), u32::MAX - 4095);
+    assert_eq!(Rules::default().length_in_trace(1000), 1000);
+}
+
+#[test]
 fn broken_lines_are_left_out_with_their_numbers() {
     let text = "fio version 3 iolog\nfoo\n1 a frob 0 1\n2 a wait 10 0\n3 a read 0\n4 a read 0 512";
     let (all, complaints) = entries(text.as_bytes(), &Rules::default());
