@@ -52,6 +52,13 @@ pub enum Verdict {
         /// Where it belongs in that file.
         belongs_at: u64,
     },
+    /// The whole header of a block of another size: the data was written with another `bs` or `verify_interval`.
+    OtherLength {
+        /// Bytes that the header is for.
+        found: u64,
+        /// Bytes of the blocks that are checked.
+        wanted: u64,
+    },
     /// Single bits are wrong.
     BitFlips {
         /// Their numbers, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
@@ -85,8 +92,17 @@ pub enum TornRest {
 }
 
 /// Names of the classes, in the order of [`Verdict::index`].
-pub const CLASSES: [&str; 8] =
-    ["never_written", "stale", "torn", "misdirected", "wrong_file", "bit_flips", "damaged", "unrecognised"];
+pub const CLASSES: [&str; 9] = [
+    "never_written",
+    "stale",
+    "torn",
+    "misdirected",
+    "wrong_file",
+    "other_length",
+    "bit_flips",
+    "damaged",
+    "unrecognised",
+];
 
 impl Verdict {
     /// The place of the class in lists of counters.
@@ -102,6 +118,7 @@ impl Verdict {
             Verdict::Torn { .. } => "torn",
             Verdict::Misdirected { .. } => "misdirected",
             Verdict::WrongFile { .. } => "wrong_file",
+            Verdict::OtherLength { .. } => "other_length",
             Verdict::BitFlips { .. } => "bit_flips",
             Verdict::Damaged { .. } => "damaged",
             Verdict::Unrecognised => "unrecognised",
@@ -136,6 +153,10 @@ impl Verdict {
                      shares it"
                 ),
             },
+            Verdict::OtherLength { found, wanted } => format!(
+                "another block size: the header is for blocks of {found} bytes, this job has {wanted}; give bs and verify_interval as the \
+                 data was written"
+            ),
             Verdict::BitFlips { bits } => {
                 let places: Vec<String> =
                     bits.iter().take(8).map(|bit| format!("byte {} bit {}", bit / 8, bit % 8)).collect();
@@ -208,6 +229,12 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     {
         return verdict;
     }
+    if let Some(header) = header
+        && header.is_sound(&bytes)
+        && let Some(verdict) = other_length(&header, suspect, history)
+    {
+        return verdict;
+    }
     // A header that was read may be wrong itself; only what cannot be known otherwise is taken from it.
     match expected_interval(rule, &Suspect { bytes: &bytes, ..*suspect }, header.as_ref()) {
         Some(mut wanted) => {
@@ -232,6 +259,15 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
     }
     let made = made_interval(rule, &write, length, header.offset, bytes.len(), header.format, Some(bytes));
     made.is_some_and(|made| made == bytes)
+}
+
+/// A header of another size that no earlier write of this job has left here.
+fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
+    let (found, wanted) = (u64::from(header.length), suspect.bytes.len() as u64);
+    let expected = suspect.expected.map_or(u64::MAX, |(write, _)| write.number);
+    let earlier = history.earlier(suspect.offset, expected);
+    let is_own = earlier.is_some_and(|(write, _)| header.format.number(write.number) == header.number);
+    (found != wanted && !is_own).then_some(Verdict::OtherLength { found, wanted })
 }
 
 /// First byte of the write that a header's interval is a part of, as far as it can be known: writes of one job have one length
