@@ -6,8 +6,14 @@ use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
-/// The verdict on a result, made anew from its figures and facts.
+/// The verdict on a result, made anew from its figures and facts. Where the result has only a part of them, its own verdict stands,
+/// which was made when there was more to see.
 pub(crate) fn judge(run: &RunResult) -> VerdictReport {
+    if let (Some(course), Some(verdict)) = (&run.course, &run.verdict)
+        && course.condensed
+    {
+        return VerdictReport::from(verdict);
+    }
     match &run.hosts {
         // What hosts counted is judged host by host; sums of them would hide which one it was.
         Some(of_hosts) if of_hosts.hosts.iter().any(|host| !host.result.jobs.is_empty()) => {

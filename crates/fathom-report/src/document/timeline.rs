@@ -4,7 +4,11 @@ use fathom_results::model::{Course, CourseEntry, CourseFigures, CoursePoint};
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint, coarse_value_of};
 
 pub(super) fn course(timeline: &Timeline) -> Course {
-    Course { interval_ms: timeline.interval_ms, jobs: timeline.entries.iter().map(entry).collect() }
+    Course {
+        interval_ms: timeline.interval_ms,
+        condensed: false,
+        jobs: timeline.entries.iter().map(entry).collect(),
+    }
 }
 
 fn entry(entry: &TimelineEntry) -> CourseEntry {

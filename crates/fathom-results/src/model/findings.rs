@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 #[serde(default)]
 pub struct Verification {
     /// Name of the job.
+    // Readers of fio's document count its jobs by the lines with "jobname".
+    #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// Reads that were checked.
     pub checked_reads: u64,
@@ -42,6 +44,8 @@ pub struct Verification {
 #[serde(default)]
 pub struct ReplayResult {
     /// Name of the job.
+    // Readers of fio's document count its jobs by the lines with "jobname".
+    #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// The logs.
     pub logs: Vec<String>,
@@ -164,6 +168,23 @@ impl From<&VerdictReport> for VerdictResult {
             findings: verdict.findings.iter().map(FindingResult::from).collect(),
             not_checked: verdict.not_checked.clone(),
         }
+    }
+}
+
+impl From<&VerdictResult> for VerdictReport {
+    fn from(verdict: &VerdictResult) -> VerdictReport {
+        VerdictReport {
+            findings: verdict.findings.iter().map(Finding::from).collect(),
+            not_checked: verdict.not_checked.clone(),
+        }
+    }
+}
+
+impl From<&FindingResult> for Finding {
+    fn from(finding: &FindingResult) -> Finding {
+        let FindingResult { code, severity, job, direction, hosts, entries, text, advice, evidence } =
+            finding.clone();
+        Finding { code, severity, job, direction, hosts, entries, text, advice, evidence, weight: 0.0 }
     }
 }
 

@@ -28,6 +28,8 @@ pub struct QuickResult {
 #[serde(default)]
 pub struct QuickTest {
     /// Name of its job.
+    // Readers of fio's document count its jobs by the lines with "jobname".
+    #[serde(rename = "job", alias = "jobname")]
     pub jobname: String,
     /// `read` or `write`.
     pub direction: String,
