@@ -1,10 +1,9 @@
 //! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
 //! terminal.
 //!
-//! With the report for people, messages stand among its lines, in fio's order; errors also reach standard error when that report
-//! goes to a file. A report for programs has the file of `--output` to itself, and information goes to standard output. Without a
-//! file, information stands ahead of it as with fio. What ended a job and other errors go to standard error, and nothing else does:
-//! scripts take text there for a fault.
+//! With the report for people, fio's messages stand among its lines, in fio's order; errors also reach standard error when that
+//! report goes to a file. A report for programs has its stream to itself, whether that is standard output or the file of
+//! `--output`: all messages go to standard error. Notes of ours, which fio does not have, always do.
 
 use fathom_command::printer::harmless;
 use fathom_report::eta;
@@ -25,14 +24,11 @@ pub struct Output {
     file: Option<File>,
     /// The report is for programs.
     only_report: bool,
-    /// They read line by line, so that nothing else may stand between.
-    by_lines: bool,
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
-    /// What is still to be written: of the report's stream, of standard output beside it, and of standard error.
+    /// What is still to be written: of the report's stream, and of standard error.
     report: Vec<u8>,
-    notes: Vec<u8>,
     errors: Vec<u8>,
     lost: Option<io::Error>,
 }
@@ -43,12 +39,10 @@ impl Output {
         Output {
             file: None,
             only_report: false,
-            by_lines: false,
             status_line_length: 0,
             newline_every: None,
             last_newline: Instant::now(),
             report: Vec::new(),
-            notes: Vec::new(),
             errors: Vec::new(),
             lost: None,
         }
@@ -73,9 +67,9 @@ impl Output {
         Ok(output)
     }
 
-    /// The report is for programs, which may read it line by line.
-    pub fn only_report(&mut self, wanted: bool, by_lines: bool) {
-        (self.only_report, self.by_lines) = (wanted, by_lines);
+    /// The report is for programs.
+    pub fn only_report(&mut self, wanted: bool) {
+        self.only_report = wanted;
     }
 
     /// Keeps a status line every so often by starting a new one.
@@ -86,20 +80,19 @@ impl Output {
     /// A message of the parser.
     pub fn say(&mut self, message: &Message) {
         match message.stream {
-            Stream::Stdout => self.line(&message.text),
-            Stream::Stderr => self.error_line(&message.text),
+            Stream::Stderr if !is_ours(&message.text) => self.error_line(&message.text),
+            _ => self.line(&message.text),
         }
     }
 
     /// An informational message.
     pub fn line(&mut self, text: &str) {
-        match (self.only_report, self.file.is_some()) {
-            (true, true) => {
-                self.notes.extend_from_slice(format!("{}\n", harmless(text)).as_bytes());
-                self.advance(Duration::ZERO);
-            }
-            (true, false) if self.by_lines => self.error_line(text),
-            _ => self.bytes(format!("{}\n", harmless(text)).as_bytes()),
+        let line = format!("{}\n", harmless(text));
+        if self.only_report || is_ours(text) {
+            self.errors.extend_from_slice(line.as_bytes());
+            self.advance(Duration::ZERO);
+        } else {
+            self.bytes(line.as_bytes());
         }
     }
 
@@ -107,7 +100,7 @@ impl Output {
     pub fn failure_line(&mut self, text: &str) {
         match self.only_report {
             true => self.error_line(text.trim_start_matches('\n')),
-            false => self.line(text),
+            false => self.bytes(format!("{}\n", harmless(text)).as_bytes()),
         }
     }
 
@@ -140,10 +133,6 @@ impl Output {
                 }
             }
         }
-        match fifo::write_some(&io::stdout(), &self.notes, wait) {
-            Ok(count) => drop(self.notes.drain(..count)),
-            Err(_) => self.notes.clear(),
-        }
         match fifo::write_some(&io::stderr(), &self.errors, wait) {
             Ok(count) => drop(self.errors.drain(..count)),
             Err(_) => self.errors.clear(),
@@ -160,7 +149,6 @@ impl Output {
                 if asked.is_some() {
                     self.lost.get_or_insert_with(|| io::Error::other("nobody read it"));
                     self.report.clear();
-                    self.notes.clear();
                     self.errors.clear();
                 }
                 asked = Some(signal);
@@ -170,7 +158,7 @@ impl Output {
     }
 
     fn has_more(&self) -> bool {
-        [&self.report, &self.notes, &self.errors].into_iter().any(|bytes| !bytes.is_empty())
+        !self.report.is_empty() || !self.errors.is_empty()
     }
 
     /// Says on standard error if part of the report could not be written; true if so.
@@ -206,6 +194,10 @@ impl Output {
             let _ = fifo::write_some(&io::stdout(), format!("{start}{padded}\r").as_bytes(), Duration::ZERO);
         }
     }
+}
+
+fn is_ours(text: &str) -> bool {
+    text.starts_with("fathom: ")
 }
 
 impl Drop for Output {

@@ -29,11 +29,6 @@ impl Chosen {
         self.0.iter().any(|format| format.declaration().for_people)
     }
 
-    /// Nothing else may stand in the output.
-    pub fn stand_alone(&self) -> bool {
-        self.0.iter().any(|format| format.declaration().stands_alone.is_some())
-    }
-
     /// Time between two reports during the run.
     pub fn every(&self) -> Option<Duration> {
         self.0.iter().filter_map(|format| format.declaration().every).min()
@@ -86,8 +81,8 @@ mod tests {
         assert!(chosen("json").need_timeline() && !chosen("normal").need_timeline());
         assert!(chosen("normal").are_for_people() && !chosen("json").are_for_people());
         assert!(chosen("jsonl").need_verdict() && !chosen("normal").need_verdict());
-        assert!(chosen("jsonl").stand_alone() && chosen("jsonl").every().is_some());
-        assert!(!chosen("json").stand_alone() && chosen("json").every().is_none());
+        assert!(chosen("jsonl").every().is_some());
+        assert!(chosen("json").every().is_none());
     }
 
     #[test]

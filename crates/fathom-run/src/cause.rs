@@ -67,6 +67,8 @@ impl Cause {
     /// A log that cannot be read.
     pub(crate) const LOG_READ: Cause = of_fio("iolog.c", "iolog read");
 
+    /// A block of `random_distribution=sequence` that a file does not have.
+    pub(crate) const SEQUENCE: Cause = of_fio("io_u.c", "sequence block out of bounds");
     /// Rules between a job and the sizes of its files.
     pub(crate) const SIZES: Cause = of_fathom("file sizes");
     /// Content for buffers.

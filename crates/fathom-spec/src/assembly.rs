@@ -113,6 +113,7 @@ impl<'a> Assembly<'a> {
     pub(crate) fn open_job(&self, name: &str, origin: Origin) -> JobSpec {
         let mut job = self.defaults.clone();
         name.clone_into(&mut job.name);
+        name.clone_into(&mut job.section);
         job.origin = origin;
         job.written.clear();
         job
@@ -121,7 +122,7 @@ impl<'a> Assembly<'a> {
     /// Takes in a complete job, unless --section leaves it out.
     pub(crate) fn close_job(&mut self, mut job: JobSpec) -> Result<(), Rejected> {
         let sections = &self.program.sections;
-        if !sections.is_empty() && !sections.contains(&job.name) {
+        if !sections.is_empty() && !sections.contains(&job.section) {
             return Ok(());
         }
         // Like fio, checking the text alone does not look at combinations.
@@ -150,7 +151,7 @@ impl<'a> Assembly<'a> {
     pub(crate) fn read_profile(&mut self) -> Result<(), Rejected> {
         let Some(profile) = self.program.profile.as_deref().and_then(profiles::find) else { return Ok(()) };
         for (name, value) in (profile.meanings)(&self.defaults) {
-            let raw = RawOption { name: name.to_owned(), value: Some(value), origin: Origin::CommandLine };
+            let raw = RawOption::new(name, Some(value), Origin::CommandLine);
             if let Some(definition) = find_job_option(name) {
                 self.assign_default(definition, &raw)?;
             }
@@ -176,11 +177,12 @@ impl<'a> Assembly<'a> {
             let given = profile.own_options.iter().filter(|name| jobs.iter().any(|job| job.is_set(name)));
             given.map(|name| format!("fathom: {name} has no effect without --profile={}", profile.name))
         });
-        let notes: Vec<Message> = idle.map(Message::stdout).collect();
+        let notes: Vec<Message> = idle.map(Message::stderr).collect();
         self.messages.extend(notes);
     }
 
     fn take_in(&mut self, file: JobFile, further: bool) -> Result<(), Rejected> {
+        self.messages.extend(file.notes);
         let mut first_job = true;
         for section in &file.sections {
             if section.is_global() {

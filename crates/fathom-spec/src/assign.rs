@@ -18,14 +18,22 @@ pub(crate) struct RawOption {
     pub(crate) value: Option<String>,
     /// Where it was written.
     pub(crate) origin: Origin,
+    /// The line of the job file, if variables or keywords were replaced in it.
+    pub(crate) unexpanded: Option<String>,
 }
 
 impl RawOption {
-    /// `name=value`, or the name alone.
+    /// An option without variables.
+    pub(crate) fn new(name: &str, value: Option<String>, origin: Origin) -> Self {
+        RawOption { name: name.to_owned(), value, origin, unexpanded: None }
+    }
+
+    /// `name=value`, or the name alone; fio quotes variables as they were written.
     pub(crate) fn text(&self) -> String {
-        match &self.value {
-            Some(value) => format!("{}={value}", self.name),
-            None => self.name.clone(),
+        match (&self.unexpanded, &self.value) {
+            (Some(line), _) => line.clone(),
+            (None, Some(value)) => format!("{}={value}", self.name),
+            (None, None) => self.name.clone(),
         }
     }
 
@@ -89,6 +97,12 @@ pub(crate) fn assign(
         );
         return Err(Rejected);
     }
+    messages.extend(
+        context
+            .remarks
+            .into_iter()
+            .map(|remark| Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), remark).message()),
+    );
     // Checking the text alone looks for no engine, and does nothing that could be without effect.
     if !surroundings.parse_only || definition.later_choices.contains(&raw.word()) {
         refuse_unbuilt(job, definition, raw, surroundings.source, messages)?;

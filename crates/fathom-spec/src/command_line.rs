@@ -132,7 +132,7 @@ impl Reader<'_, '_> {
         if definition.name == "name" {
             return self.open_job(value.as_deref().unwrap_or(""));
         }
-        let raw = RawOption { name: name.to_owned(), value, origin: Origin::CommandLine };
+        let raw = RawOption::new(name, value, Origin::CommandLine);
         match self.job.take() {
             Some(mut job) => {
                 let result = self.assembly.assign(&mut job, definition, &raw);
@@ -196,7 +196,7 @@ impl Reader<'_, '_> {
         messages.push(Message::stderr(line));
         messages.extend(fios_nearest.map(|name| Message::stderr(format!("Did you mean {name}?"))));
         let value = argument.split_once('=').map(|(_, value)| value.to_owned());
-        let raw = RawOption { name: typed.to_owned(), value, origin: Origin::CommandLine };
+        let raw = RawOption::new(typed, value, Origin::CommandLine);
         let job = self.job.as_ref().unwrap_or(&self.assembly.defaults);
         let line = unknown_option(job, self.assembly.engines(), &raw, nearest).message();
         self.assembly.messages.push(line);

@@ -102,7 +102,7 @@ impl DebugOptions {
             }
             (_, _, None) => vec![
                 Message::stdout(format!("fio: set debug option {word}")),
-                Message::stdout(format!("fathom: --debug={name}: there are no lines of this class")),
+                Message::stderr(format!("fathom: --debug={name}: there are no lines of this class")),
             ],
         }
     }

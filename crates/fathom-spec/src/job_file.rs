@@ -39,6 +39,8 @@ pub(crate) fn is_global_name(name: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct JobFile {
     pub(crate) sections: Vec<Section>,
+    /// What was read in another way than it looks.
+    pub(crate) notes: Vec<Message>,
     /// What to say about the mistake that stopped reading; empty when there was none.
     pub(crate) failure: Vec<Message>,
 }
@@ -53,7 +55,7 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
                 Message::stderr(format!("fio: unable to open '{path}' job file")),
                 Diagnostic::general(&Origin::CommandLine, format!("job file {path}: {error}")).message(),
             ];
-            JobFile { sections: Vec::new(), failure }
+            JobFile { failure, ..JobFile::default() }
         }
     }
 }
@@ -82,6 +84,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// Reads the lines of a file; `depth` distinguishes an included file from the job file.
     fn read_lines(&mut self, text: &str, path: &Path, depth: usize) {
+        // Editors on Windows begin a file with a byte order mark.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         for (index, line) in text.lines().enumerate() {
             let line = without_comment(line);
             let origin = Origin::File { path: path.to_owned(), line: index + 1 };
@@ -124,8 +128,18 @@ impl Reader<'_> {
         self.open = true;
     }
 
-    fn read_option(&mut self, line: &str, origin: Origin) {
-        let line = keywords::expand_variables(line, self.source);
+    /// The text with the values of its variables; those that are not set are noted, as fio leaves them out in silence.
+    fn expand_variables(&mut self, text: &str, origin: &Origin) -> String {
+        let (expanded, unset) = keywords::expand_variables(text, self.source);
+        self.file.notes.extend(unset.into_iter().map(|name| {
+            let problem = format!("${{{name}}} is not set: the empty string takes its place");
+            Diagnostic::general(origin, problem).message()
+        }));
+        expanded
+    }
+
+    fn read_option(&mut self, written: &str, origin: Origin) {
+        let line = self.expand_variables(written, &origin);
         let (name, value) = match line.split_once('=') {
             Some((name, value)) => (name.trim(), Some(value.trim())),
             None => (line.as_str(), None),
@@ -133,7 +147,9 @@ impl Reader<'_> {
         match self.file.sections.last_mut().filter(|_| self.open) {
             Some(section) => {
                 let value = value.map(|value| keywords::expand_keywords(value, self.source));
-                section.options.push(RawOption { name: name.to_owned(), value, origin });
+                let option = RawOption::new(name, value, origin);
+                let unexpanded = written.contains('$').then(|| written.to_owned());
+                section.options.push(RawOption { unexpanded, ..option });
             }
             None => {
                 self.file.failure = vec![
@@ -156,7 +172,7 @@ impl Reader<'_> {
             self.read_option(&format!("include {name}"), origin);
             return;
         }
-        let name = keywords::expand_variables(name, self.source);
+        let name = self.expand_variables(name, &origin);
         let beside: PathBuf = includer.parent().unwrap_or(Path::new("")).join(&name);
         let shown = beside.display().to_string();
         let found = self
@@ -283,11 +299,24 @@ mod tests {
     #[test]
     fn variables_and_keywords_are_replaced() {
         let mut source =
-            MemorySource::with_file("job.fio", "[a]\nsize=${SIZE}\nbs=$pagesize\nname=${NONE}\n");
+            MemorySource::with_file("job.fio", "[a]\nsize=${SIZE}\nbs=$pagesize\nname=a${NONE}b\n");
         source.variables.insert("SIZE".to_owned(), "4m".to_owned());
         let file = read("job.fio", &source);
         let options: Vec<String> = file.sections[0].options.iter().map(RawOption::text).collect();
-        assert_eq!(options, ["size=4m", "bs=4096", "name=${NONE}"]);
+        assert_eq!(options, ["size=${SIZE}", "bs=$pagesize", "name=a${NONE}b"]);
+        let values: Vec<_> =
+            file.sections[0].options.iter().filter_map(|option| option.value.as_deref()).collect();
+        assert_eq!(values, ["4m", "4096", "ab"]);
+        assert_eq!(file.notes.len(), 1);
+        assert_eq!(
+            file.notes[0].text,
+            "fathom: job.fio:4: ${NONE} is not set: the empty string takes its place"
+        );
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_a_file() {
+        assert_eq!(sections("\u{feff}[a]\r\nrw=read\r\n"), [("a".to_owned(), vec!["rw=read".to_owned()])]);
     }
 
     proptest! {

@@ -4,8 +4,10 @@
 use crate::expression::{self, Suffixes};
 use crate::source::Source;
 
-/// Replaces `${NAME}` by the environment variable; unset ones stay as written.
-pub(crate) fn expand_variables(text: &str, source: &dyn Source) -> String {
+/// Replaces `${NAME}` by the environment variable; the empty string takes the place of those that are not set, whose names are
+/// returned as well.
+pub(crate) fn expand_variables<'t>(text: &'t str, source: &dyn Source) -> (String, Vec<&'t str>) {
+    let mut unset = Vec::new();
     let mut expanded = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("${") {
@@ -16,12 +18,12 @@ pub(crate) fn expand_variables(text: &str, source: &dyn Source) -> String {
         expanded.push_str(&rest[..start]);
         match source.variable(name) {
             Some(value) => expanded.push_str(&value),
-            None => expanded.push_str(&rest[start..=start + length]),
+            None => unset.push(name),
         }
         rest = &rest[start + length + 1..];
     }
     expanded.push_str(rest);
-    expanded
+    (expanded, unset)
 }
 
 /// Replaces the machine's keywords, and works out the arithmetic around them.
@@ -54,7 +56,7 @@ mod tests {
     fn variables_are_replaced_anywhere() {
         let mut source = MemorySource::default();
         source.variables.insert("A".to_owned(), "x".to_owned());
-        assert_eq!(expand_variables("${A}=${A}${B}$A${", &source), "x=x${B}$A${");
+        assert_eq!(expand_variables("${A}=${A}${B}$A${", &source), ("x=x$A${".to_owned(), vec!["B"]));
     }
 
     #[test]

@@ -133,6 +133,8 @@ impl fmt::Display for Origin {
 pub struct JobSpec {
     /// Name of the job.
     pub name: String,
+    /// Name that its files get: that of the section, whatever `name=` says in it.
+    pub section: String,
     /// Where the job was opened.
     pub origin: Origin,
     /// Options written for this job, by canonical name; flags have an empty value, `name` is
@@ -184,8 +186,10 @@ pub struct JobSpec {
 impl JobSpec {
     /// A job with nothing but defaults.
     pub fn new(name: impl Into<String>, origin: Origin) -> Self {
+        let name = name.into();
         JobSpec {
-            name: name.into(),
+            section: name.clone(),
+            name,
             origin,
             written: Vec::new(),
             job_description: JobDescriptionOptions::default(),

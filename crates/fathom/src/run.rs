@@ -51,7 +51,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     };
     output.keep_status_lines(spec.program.eta_newline);
     let formats = Chosen::new(&spec.program.formats, spec.program.terse_version);
-    output.only_report(!formats.are_for_people(), formats.stand_alone());
+    output.only_report(!formats.are_for_people());
     // Neither engines nor logs nor the number of clones matter to whom only the text does.
     if spec.program.parse_only && !spec.program.merge_blktrace_only {
         spec.messages.iter().for_each(|message| output.say(message));

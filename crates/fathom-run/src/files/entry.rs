@@ -75,6 +75,8 @@ pub struct FileEntry {
     pub start: u64,
     /// Bytes of that part.
     pub size: u64,
+    /// Bytes that `size` asks for beyond its end.
+    pub beyond_end: u64,
     /// Its zones, with `zonemode=zbd`.
     pub zones: Option<Geometry>,
 }
@@ -82,7 +84,7 @@ pub struct FileEntry {
 impl FileEntry {
     /// What was found under a name; which part of it is worked on is not chosen yet.
     pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
-        FileEntry { path, kind, present_size, start: 0, size: 0, zones: None }
+        FileEntry { path, kind, present_size, start: 0, size: 0, beyond_end: 0, zones: None }
     }
 
     /// The name as text.

@@ -169,6 +169,21 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
         );
         return Err(FileError::of_job(Cause::SIZES, message));
     }
+    if let DistributionRule::Sequence { blocks: list, .. } = &plan.target_plan.distribution {
+        let furthest = list.iter().max().copied().unwrap_or(0);
+        let blocks_of = |entry: &FileEntry| {
+            let used = plan.target_plan.used_directions();
+            used.iter().map(|&direction| plan.target_plan.blocks_of(direction, entry.size)).min().unwrap_or(0)
+        };
+        if let Some(entry) = entries.iter().find(|entry| entry.size > 0 && blocks_of(entry) <= furthest) {
+            let message = format!(
+                "fio: sequence access block {furthest} in base pattern out of bounds (max {}) for file {}",
+                blocks_of(entry),
+                entry.name()
+            );
+            return Err(FileError::of_job(Cause::SEQUENCE, message));
+        }
+    }
     if let DistributionRule::ZonedAbsolute(shares) = &plan.target_plan.distribution {
         let longest = plan
             .target_plan
@@ -257,20 +272,26 @@ fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, want
         Wanted::Within { length, .. } => return length.max(present),
         Wanted::Percent(_) | Wanted::Everything => return present,
     };
-    let furthest = bytes_of(&amounts.offset_increment, present, part)
-        .saturating_mul(u64::from(part.later_clones))
-        .saturating_add(bytes_of(&amounts.offset, present, part));
+    let furthest = start_of_clone(amounts, part.later_clones, present, part);
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// An offset in bytes. A share of the target begins at the next place that its alignment allows.
-fn bytes_of(spec: &SizeSpec, reference: u64, part: &PartPlan) -> u64 {
-    match spec {
-        SizeSpec::Bytes(bytes) => *bytes,
+/// Where a clone begins that so many others are counted before. If shares of the target take part in the sum, it is the next place
+/// that the alignment allows.
+fn start_of_clone(amounts: &Amounts, clones_before: u32, reference: u64, part: &PartPlan) -> u64 {
+    let times = |spec: &SizeSpec, count: u32| match spec {
+        SizeSpec::Bytes(bytes) => bytes.saturating_mul(u64::from(count)),
         SizeSpec::Percent(percent) => {
-            share_of(reference, *percent).checked_next_multiple_of(part.alignment).unwrap_or(u64::MAX)
+            let share = u128::from(reference) * u128::from(*percent) * u128::from(count) / 100;
+            u64::try_from(share).unwrap_or(u64::MAX)
         }
         SizeSpec::Zones(_) => 0,
+    };
+    let start = times(&amounts.offset, 1).saturating_add(times(&amounts.offset_increment, clones_before));
+    let is_share = |spec: &SizeSpec| matches!(spec, SizeSpec::Percent(_));
+    match is_share(&amounts.offset) || is_share(&amounts.offset_increment) {
+        true => start.checked_next_multiple_of(part.alignment).unwrap_or(u64::MAX),
+        false => start,
     }
 }
 
@@ -288,9 +309,7 @@ fn place(
     let present = entry.present_size.unwrap_or(0);
     let smallest = plan.target_plan.smallest_length();
     let reference = percent_reference(part, amounts, entry, wanted);
-    let bytes_of = |spec: &SizeSpec| bytes_of(spec, reference, part);
-    entry.start = bytes_of(&amounts.offset)
-        .saturating_add(bytes_of(&amounts.offset_increment).saturating_mul(u64::from(amounts.increments)));
+    entry.start = start_of_clone(amounts, amounts.increments, reference, part);
     if part.appends && entry.kind.can_grow() {
         entry.start = entry.start.saturating_add(present);
     }
@@ -306,12 +325,13 @@ fn place(
         }
         // A server's volume ends where it ends, and fio takes media the same way.
         Wanted::Bytes(bytes) if matches!(entry.kind, FileKind::Volume | FileKind::Medium) => bytes.min(room),
-        Wanted::Bytes(bytes)
-            if entry.kind.has_fixed_size() && entry.start.saturating_add(bytes) > present =>
-        {
-            return Err(too_small(plan, entry, bytes));
-        }
+        // One size serves devices of all sizes.
+        Wanted::Bytes(bytes) if entry.kind.has_fixed_size() => bytes.min(room),
         Wanted::Bytes(bytes) => bytes,
+    };
+    entry.beyond_end = match wanted {
+        Wanted::Bytes(bytes) => bytes - entry.size,
+        _ => 0,
     };
     // The kernel counts offsets in 63 bits; within them, no sum of a place and a length overflows.
     let end = entry.start.checked_add(entry.size).filter(|end| *end <= i64::MAX as u64);
@@ -355,14 +375,4 @@ fn fill_size(entry: &FileEntry) -> u64 {
         false => i64::MAX as u64,
     };
     end.saturating_sub(entry.start)
-}
-
-fn too_small(plan: &WorkerPlan, entry: &FileEntry, bytes: u64) -> FileError {
-    let present = entry.present_size.unwrap_or(0);
-    FileError::of_job(Cause::SIZES, String::new()).with_message(format!(
-        "{}: {} has {present} bytes, which is less than offset {} plus size {bytes}; use a smaller size= or none at all",
-        plan.name,
-        entry.path.display(),
-        entry.start
-    ))
 }

@@ -7,9 +7,13 @@ use strength_reduce::StrengthReducedU64;
 
 impl LengthRule {
     /// A weighted choice. The entries are tried from the smallest share to the largest, as fio does, so that a seed gives
-    /// the same lengths.
+    /// the same lengths. The largest gets what the others leave over.
     pub fn split(mut list: Vec<WeightedSize>) -> LengthRule {
         list.sort_by_key(|entry| entry.percent);
+        let sum: u32 = list.iter().map(|entry| entry.percent).sum();
+        if let Some(last) = list.last_mut() {
+            last.percent += 100u32.saturating_sub(sum);
+        }
         LengthRule::Split(list)
     }
 

@@ -109,7 +109,7 @@ impl TargetPlan {
     }
 
     /// Blocks of a region that random offsets of a direction are drawn from.
-    fn blocks_of(&self, direction: Direction, size: u64) -> u64 {
+    pub(crate) fn blocks_of(&self, direction: Direction, size: u64) -> u64 {
         let (alignment, smallest) = (self.alignment[direction], self.lengths[direction].min());
         size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
     }
@@ -490,6 +490,25 @@ impl Targets {
             None => self.files.iter().any(is_drawn).then(|| self.draws.offsets().state()),
         };
         state.unwrap_or_default()
+    }
+
+    /// True where offsets come from a list, which goes on from pass to pass.
+    pub fn follow_a_list(&self) -> bool {
+        matches!(self.plan.distribution, DistributionRule::Sequence { .. })
+    }
+
+    /// True where that list has left a file: no pass gives anything more.
+    pub fn list_has_ended(&self) -> bool {
+        let directions = self.plan.used_directions();
+        self.files.iter().any(|file| {
+            let has_ended = |&direction: &Direction| {
+                let random = file.random.as_ref();
+                random.is_some_and(|random| {
+                    random.list_has_ended(file.blocks[direction], direction, &self.draws)
+                })
+            };
+            directions.iter().any(has_ended)
+        })
     }
 
     /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);

@@ -27,7 +27,36 @@ pub(super) enum RandomOffsets {
     /// A pass that preconditions a disk; boxed, since few jobs have it.
     Precondition(Box<Pass>),
     /// A list of block numbers.
-    Sequence { blocks: Vec<u64>, stride: bool, position: usize, moved: u64 },
+    Sequence { blocks: Vec<u64>, stride: bool },
+}
+
+/// How far a direction has come in the list of block numbers, which all files share.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    position: usize,
+    /// What is added to the numbers: with a stride, each time round begins behind the one before.
+    moved: u64,
+}
+
+impl Place {
+    /// The next block of the list; `None` where a group with a stride does not lie in the file as a whole.
+    fn next(&mut self, list: &[u64], stride: bool, blocks: u64) -> Option<u64> {
+        if self.has_ended(list, blocks) {
+            return None;
+        }
+        let block = list.get(self.position)?.saturating_add(self.moved);
+        self.position += 1;
+        if self.position == list.len() {
+            self.position = 0;
+            self.moved += if stride { list.len() as u64 } else { 0 };
+        }
+        Some(block)
+    }
+
+    fn has_ended(self, list: &[u64], blocks: u64) -> bool {
+        let last = list.iter().max().copied().unwrap_or(0);
+        self.position == 0 && last.saturating_add(self.moved) >= blocks
+    }
 }
 
 /// How many blocks a file has.
@@ -71,6 +100,7 @@ impl BlockCounts {
 pub(super) struct Draws {
     offsets: Generator,
     zones: Generator,
+    places: PerDirection<Place>,
 }
 
 impl Draws {
@@ -85,6 +115,7 @@ impl Draws {
         Draws {
             offsets: Generator::new(seed, has_64_bits),
             zones: Generator::new(seeds.get(SeedUse::Zone), false),
+            places: PerDirection::default(),
         }
     }
 
@@ -132,7 +163,7 @@ impl RandomOffsets {
                 }
             }
             DistributionRule::Sequence { blocks: list, stride } => {
-                RandomOffsets::Sequence { blocks: list.clone(), stride: *stride, position: 0, moved: 0 }
+                RandomOffsets::Sequence { blocks: list.clone(), stride: *stride }
             }
         }
     }
@@ -177,14 +208,8 @@ impl RandomOffsets {
                 let percent = 1 + draws.zones.below(100) as u32;
                 zones[direction].next(percent, |end| draws.offsets.below(end))
             }
-            RandomOffsets::Sequence { blocks: list, stride, position, moved } => {
-                let block = (list[*position] + *moved) % blocks;
-                *position += 1;
-                if *position == list.len() {
-                    *position = 0;
-                    *moved += if *stride { list.len() as u64 } else { 0 };
-                }
-                Some(block)
+            RandomOffsets::Sequence { blocks: list, stride } => {
+                draws.places[direction].next(list, *stride, blocks)
             }
         }
     }
@@ -195,6 +220,14 @@ impl RandomOffsets {
         match self {
             RandomOffsets::Uniform { map: Some(map) } => map.take(first, count),
             _ => count,
+        }
+    }
+
+    /// True for a list of block numbers whose next group leaves the file in this direction.
+    pub(super) fn list_has_ended(&self, blocks: u64, direction: Direction, draws: &Draws) -> bool {
+        match self {
+            RandomOffsets::Sequence { blocks: list, .. } => draws.places[direction].has_ended(list, blocks),
+            _ => false,
         }
     }
 
@@ -232,7 +265,6 @@ impl RandomOffsets {
             RandomOffsets::Uniform { map: Some(map) } => map.clear(),
             RandomOffsets::Skewed(sampler) if again => sampler.rewind(),
             RandomOffsets::Precondition(pass) if again => pass.rewind(),
-            RandomOffsets::Sequence { position, moved, .. } if again => (*position, *moved) = (0, 0),
             _ => {}
         }
     }

@@ -40,6 +40,7 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let plan = context.worker_plan();
     let mut storage = storage_of(context);
     let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
+        note_what_is_beyond(context, &entries);
         if plan.files.layout.by_worker {
             prepare(context, &mut *storage, &entries)?;
         }
@@ -65,6 +66,20 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
         place.store(*device, Relaxed);
     }
     Ok(files)
+}
+
+/// Says which devices are smaller than the size that was asked for, once for all clones.
+fn note_what_is_beyond(context: &WorkerContext<'_>, entries: &[FileEntry]) {
+    let plan = context.worker_plan();
+    let fills = plan.files.layout.fills_device;
+    for entry in entries.iter().filter(|entry| entry.beyond_end > 0 && plan.subjob == 0 && !fills) {
+        context.messages.send(&Message::Output(format!(
+            "fathom: job {}: {} ends {} bytes before what offset= and size= ask for; what exists is used",
+            plan.name,
+            entry.name(),
+            entry.beyond_end
+        )));
+    }
 }
 
 /// `ioscheduler`: whatever the job's files lie on.

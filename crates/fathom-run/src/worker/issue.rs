@@ -85,7 +85,7 @@ impl Worker<'_> {
             self.budget.count_read_back(verifier.take_bytes_read_back());
         }
         let after = self.budget.end_pass();
-        if after == AfterPass::End {
+        if after == AfterPass::End || (after != AfterPass::NextLoop && self.targets.list_has_ended()) {
             return false;
         }
         if let Some(log) = &mut self.features.issue_log {
@@ -96,7 +96,10 @@ impl Worker<'_> {
             self.stopping = true;
             return false;
         }
-        let has_new_order = after == AfterPass::Continue && self.plan.target_plan.random;
+        let has_new_order = match after {
+            AfterPass::Continue => self.plan.target_plan.random,
+            _ => after == AfterPass::Repeat && self.targets.follow_a_list(),
+        };
         let again = !has_new_order && self.plan.budget.repeats_passes;
         self.targets.restart(again);
         let is_made = !self.features.verifier.as_ref().is_some_and(|verifier| verifier.only_checks());

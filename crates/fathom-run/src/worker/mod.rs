@@ -196,6 +196,9 @@ fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_,
     }
 }
 
+/// Age that the processor time in a report during the run may have.
+const USAGE_EVERY_NS: u64 = 100_000_000;
+
 /// A look at the targets that is no older than this counts at the start.
 const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
@@ -286,6 +289,10 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     slots: Slots<'a>,
     /// Tick at which [`Worker::handle_event`] must look at the clock again.
     next_event: u64,
+    /// What the thread had used when the run began.
+    usage_before: Usage,
+    /// When reports during the run are given what it has used since, monotonic ns.
+    usage_due_ns: u64,
     /// The ramp, while it lasts.
     ramp: Option<Ramp<'a>>,
     /// No more I/O is issued.
@@ -337,7 +344,7 @@ impl<'a, E: Loop + ?Sized> Worker<'a, E> {
 impl<E: Loop + ?Sized> Worker<'_, E> {
     fn run(&mut self) {
         let surroundings = Surroundings::look(self.plan.subjob == 0);
-        let usage_before = Usage::of_thread();
+        self.usage_before = Usage::of_thread();
         self.any().begin();
         let is_synced = match self.features.verifier.is_some() {
             true => self.run_passes(),
@@ -364,7 +371,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         if let Some(log) = &mut self.features.issue_log {
             log.end(&self.files);
         }
-        self.any().store_usage(Usage::of_thread().since(usage_before));
+        self.any().store_usage();
         surroundings.store(&self.block.surroundings);
     }
 
@@ -478,6 +485,10 @@ impl Worker<'_> {
             self.stopping = true;
         }
         self.check_minimum_rates(now);
+        if now >= self.usage_due_ns {
+            self.usage_due_ns = now + USAGE_EVERY_NS;
+            self.store_usage();
+        }
         let search_ns = self.follow_latency_target(now);
         // The counter's calibration may be off by a few parts per million, so the exact end is approached by the
         // system's clock in steps.
@@ -570,7 +581,8 @@ impl Worker<'_> {
         self.block.open_files.store(0, Relaxed);
     }
 
-    fn store_usage(&self, usage: Usage) {
+    fn store_usage(&self) {
+        let usage = Usage::of_thread().since(self.usage_before);
         let values =
             [usage.user_us, usage.system_us, usage.context_switches, usage.major_faults, usage.minor_faults];
         for (place, value) in self.block.usage.iter().zip(values) {

@@ -39,6 +39,7 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use fathom_sys::memory::Mapping;
+use fathom_sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -84,6 +85,8 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         latency_limit_ns,
         slots: Slots::new(context.region.units(context.index)),
         next_event: 0,
+        usage_before: Usage::default(),
+        usage_due_ns: 0,
         ramp: None,
         stopping: false,
         has_given_up_waiting: false,

@@ -126,33 +126,44 @@ impl OptionValue for WriteModes {
         _: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        let expected = "one of write, uncor, zeroes, verify, zone_append, or several with their shares: write/50:zeroes/50";
-        let Some(modes) = modes_of(text) else {
-            context.complain(format!("fio: invalid write_mode value: {text}"));
-            return Err(ValueError::new(expected));
-        };
-        let sum: u32 = modes.iter().fold(0, |sum, (_, percent)| sum.saturating_add(*percent));
-        if sum != 100 {
-            if sum > 100 {
-                context.complain("fio: write_mode percentages exceed 100%".to_owned());
-            }
-            return Err(ValueError::new("shares that make 100 percent together"));
-        }
-        self.0 = modes;
+        self.0 = modes_of(text).map_err(|complaint| {
+            context.complain(complaint);
+            ValueError::new(
+                "one of write, uncor, zeroes, verify, zone_append, or several with shares that make 100 percent: write/50:zeroes/50",
+            )
+        })?;
         Ok(())
     }
 }
 
-fn modes_of(text: &str) -> Option<Vec<(WriteMode, u32)>> {
+/// Commands with their shares; those without a share divide what is left. The error is fio's line.
+fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, String> {
     if let Some(mode) = WriteMode::from_name(text) {
-        return Some(vec![(mode, 100)]);
+        return Ok(vec![(mode, 100)]);
     }
-    let part = |part: &str| {
-        let (word, percent) = part.split_once('/')?;
-        Some((WriteMode::from_name(word.trim())?, percent.trim().parse().ok()?))
+    let mut modes = Vec::new();
+    for part in text.split(':') {
+        let invalid = || format!("fio: invalid write_mode value: {}", part.split('/').next().unwrap_or(part));
+        let (word, percent) = part.split_once('/').ok_or_else(invalid)?;
+        let mode = WriteMode::from_name(word.trim()).ok_or_else(invalid)?;
+        let percent = match percent.trim() {
+            "" => None,
+            digits => Some(digits.parse::<u32>().map_err(|_| invalid())?),
+        };
+        modes.push((mode, percent));
+    }
+    let given = modes.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
+    let blanks = modes.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
+    if given > 100 || (blanks == 0 && given != 100) {
+        return Err("fio: write_mode percentages should add up to 100%".to_owned());
+    }
+    let (mut left, mut sharers) = (100 - given, blanks);
+    let mut share = || {
+        let own = left.div_ceil(sharers);
+        (left, sharers) = (left - own, sharers - 1);
+        own
     };
-    let modes: Vec<_> = text.split(':').map(part).collect::<Option<_>>()?;
-    (modes.len() > 1).then_some(modes)
+    Ok(modes.into_iter().map(|(mode, percent)| (mode, percent.unwrap_or_else(&mut share))).collect())
 }
 
 #[cfg(test)]
@@ -165,10 +176,22 @@ mod tests {
         for text in ["write", "zone_append", "write/50:zeroes/50", "write/1:uncor/2:verify/97"] {
             assert_eq!(parse::<WriteModes>(text).map(|modes| modes.to_string()), Ok(text.to_owned()));
         }
-        for text in
-            ["", "foo", "write/50", "zeroes/100", "write/50:zeroes/60", "write/50:zeroes/40", "write:zeroes"]
-        {
+        for text in [
+            "",
+            "foo",
+            "write/50",
+            "write/50:zeroes/60",
+            "write/50:zeroes/40",
+            "write:zeroes",
+            "write/50:bogus/50",
+        ] {
             assert!(parse::<WriteModes>(text).is_err(), "{text}");
+        }
+        for (text, shares) in [
+            ("write/50:zeroes/:verify/", "write/50:zeroes/25:verify/25"),
+            ("uncor/:write/:zeroes/", "uncor/34:write/33:zeroes/33"),
+        ] {
+            assert_eq!(parse::<WriteModes>(text).map(|modes| modes.to_string()), Ok(shares.to_owned()));
         }
     }
 }

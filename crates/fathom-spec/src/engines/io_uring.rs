@@ -133,7 +133,7 @@ fn note_options_of_commands(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
         if job.is_set(option) {
             let name = &job.name;
             review.note(format!(
-                "note: {name}: {option} has no effect with ioengine=io_uring, but with io_uring_cmd"
+                "fathom: job {name}: {option} has no effect with ioengine=io_uring, but with io_uring_cmd"
             ));
         }
     }
@@ -157,7 +157,7 @@ fn check_protection(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Re
     };
     for option in ["pi_chk", "apptag", "apptag_mask"] {
         if job.is_set(option) {
-            review.note(format!("note: {}: {option} has no effect without {needed}", job.name));
+            review.note(format!("fathom: job {}: {option} has no effect without {needed}", job.name));
         }
     }
     Ok(())
@@ -172,15 +172,15 @@ mod tests {
         let start = "--name=a --ioengine=io_uring --md_per_io_size=64";
         assert_eq!(refusal(&format!("{start} --pi_act=0")), "fio: md_per_io_size needs direct=1");
         quiet_job(&format!("{start} --pi_act=0 --pi_chk=GUARD,REFTAG --apptag=1 --direct=1"));
-        let note = "note: a: pi_chk has no effect without pi_act=0: the kernel makes and checks protection information itself";
+        let note = "fathom: job a: pi_chk has no effect without pi_act=0: the kernel makes and checks protection information itself";
         assert_eq!(job(&format!("{start} --pi_chk=GUARD --direct=1")).1, [note]);
-        let note = "note: a: apptag has no effect without md_per_io_size";
+        let note = "fathom: job a: apptag has no effect without md_per_io_size";
         assert_eq!(job("--name=a --ioengine=io_uring --apptag=1").1, [note]);
     }
 
     #[test]
     fn options_of_commands_have_no_effect() {
-        let note = "note: a: readfua has no effect with ioengine=io_uring, but with io_uring_cmd";
+        let note = "fathom: job a: readfua has no effect with ioengine=io_uring, but with io_uring_cmd";
         assert_eq!(job("--name=a --ioengine=io_uring --readfua=1").1, [note]);
     }
 }

@@ -1,6 +1,6 @@
 //! The `io_uring_cmd` engine: what its commands are, and what it demands of jobs. Its options are those of [`io_uring`](super::io_uring).
 
-use super::commands::{CommandType, ReadMode, WriteMode};
+use super::commands::{CdbLength, CommandType, ReadMode, VerifyBytchk, WriteMode};
 use super::io_uring::TABLE;
 use super::{EngineDef, refuse_appending};
 use crate::assign::Rejected;
@@ -26,6 +26,7 @@ pub const DEFINITION: EngineDef = EngineDef::new("io_uring_cmd", "NVMe and SCSI 
         refuse_what_cannot_be_checked,
         check_ranges,
         check_zones,
+        check_command,
         check_scsi,
         note_options_of_the_other_type,
     ]);
@@ -120,6 +121,33 @@ fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejecte
     Ok(())
 }
 
+/// Options of SCSI commands that have no place in the command that would be sent.
+fn check_command(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let options = &job.private.io_uring;
+    let scsi = options.cmd_type == CommandType::Bsg;
+    let prefetches = scsi && options.read_mode == ReadMode::Prefetch;
+    let verifies = scsi && options.write_mode.0.iter().any(|(mode, _)| *mode == WriteMode::Verify);
+    let refused = [
+        (!scsi && job.is_set("read_mode"), "fio: read_mode is only supported with cmd_type=bsg"),
+        (
+            prefetches && options.cdb_len == CdbLength::ThirtyTwo,
+            "cdb_len=32 is not supported with read_mode=prefetch for bsg",
+        ),
+        (prefetches && options.readfua, "readfua is not supported with read_mode=prefetch for bsg"),
+        (verifies && options.writefua, "writefua is not supported with write_mode=verify for bsg"),
+        (
+            scsi && !verifies && options.verify_bytchk != VerifyBytchk::Zero,
+            "verify_bytchk is only supported with write_mode=verify for bsg",
+        ),
+    ];
+    let Some((_, line)) = refused.into_iter().find(|(is_wrong, _)| *is_wrong) else { return Ok(()) };
+    Err(review.refuse(
+        &job.origin,
+        line,
+        format!("job {}: the command has no place for it; leave one of the two out", job.name),
+    ))
+}
+
 fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.private.io_uring;
     if options.cmd_type != CommandType::Bsg {
@@ -156,12 +184,12 @@ fn check_scsi(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected
 /// Options that say something of the other kind of commands.
 fn note_options_of_the_other_type(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (options, other): (&[&str], _) = match job.private.io_uring.cmd_type {
-        CommandType::Nvme => (&["cdb_len", "verify_bytchk", "read_mode"], "bsg"),
+        CommandType::Nvme => (&["cdb_len", "verify_bytchk"], "bsg"),
         CommandType::Bsg => (&["pi_act", "pi_chk", "apptag", "apptag_mask", "deac"], "nvme"),
     };
     for option in options {
         if job.is_set(option) {
-            review.note(format!("note: {}: {option} has no effect without cmd_type={other}", job.name));
+            review.note(format!("fathom: job {}: {option} has no effect without cmd_type={other}", job.name));
         }
     }
     Ok(())
@@ -202,6 +230,23 @@ mod tests {
             ("--cmd_type=bsg --md_per_io_size=64", "fio: This cmd_type does not support generate_guard"),
             ("--cmd_type=bsg --zonemode=zbd", "fio: This cmd_type does not support get_zoned_model"),
             ("--cmd_type=bsg --rw=write --fdp=1", "a: cmd_type=bsg places no data"),
+            ("--read_mode=prefetch", "fio: read_mode is only supported with cmd_type=bsg"),
+            (
+                "--cmd_type=bsg --read_mode=prefetch --cdb_len=32",
+                "cdb_len=32 is not supported with read_mode=prefetch for bsg",
+            ),
+            (
+                "--cmd_type=bsg --read_mode=prefetch --readfua=1",
+                "readfua is not supported with read_mode=prefetch for bsg",
+            ),
+            (
+                "--cmd_type=bsg --rw=write --write_mode=verify --writefua=1",
+                "writefua is not supported with write_mode=verify for bsg",
+            ),
+            (
+                "--cmd_type=bsg --rw=write --verify_bytchk=1",
+                "verify_bytchk is only supported with write_mode=verify for bsg",
+            ),
             ("--atomic=1", "fio: engine does not support atomic writes"),
         ] {
             assert_eq!(refusal(&format!("{START} {words}")), line, "{words}");
@@ -213,6 +258,6 @@ mod tests {
     fn options_without_effect_are_said() {
         let (job, lines) = job(&format!("{START} --cdb_len=16"));
         assert!(job.is_some());
-        assert_eq!(lines, ["note: a: cdb_len has no effect without cmd_type=bsg"]);
+        assert_eq!(lines, ["fathom: job a: cdb_len has no effect without cmd_type=bsg"]);
     }
 }

@@ -149,7 +149,9 @@ fn note_what_has_no_effect(job: &mut JobSpec, review: &mut Review<'_>) -> Result
         ("lockfile", locks),
     ];
     for (option, _) in without_effect.into_iter().filter(|(_, is_set)| *is_set) {
-        review.note(format!("note: {name}: {option} has no effect with ioengine={engine}: no file is open"));
+        review.note(format!(
+            "fathom: job {name}: {option} has no effect with ioengine={engine}: no file is open"
+        ));
     }
     Ok(())
 }

@@ -135,9 +135,9 @@ options! {
     /// Report disk utilisation
     Built Bool disk_util: bool = "1";
 
-    /// Skip latency and bandwidth measurements
+    /// Skip latency measurements
     ///
-    /// Sets the four disable options and turns all percentiles off.
+    /// Sets disable_lat, disable_clat and disable_slat and turns all percentiles off; what is given after it counts.
     Built Bool gtod_reduce: bool = "0";
 
     /// Do not measure total latency

@@ -60,7 +60,7 @@ fn jobs(defaults: &JobSpec) -> JobFile {
     let work = if own.prep { preparation } else { load };
     let sections =
         std::iter::once(section("global", global)).chain(devices.iter().flat_map(|device| work(device, own)));
-    JobFile { sections: sections.collect(), failure: Vec::new() }
+    JobFile { sections: sections.collect(), ..JobFile::default() }
 }
 
 /// Reads and writes of one device.
@@ -150,7 +150,7 @@ fn notes(defaults: &JobSpec) -> Vec<Message> {
     let of_load = PROFILE.own_options.iter().filter(|name| !matches!(**name, "device-names" | "prep"));
     of_load
         .filter(|name| defaults.private.act.prep && defaults.is_set(name))
-        .map(|name| Message::stdout(format!("fathom: {name} has no effect with prep")))
+        .map(|name| Message::stderr(format!("fathom: {name} has no effect with prep")))
         .collect()
 }
 
@@ -161,7 +161,7 @@ fn refused(line: &str, problem: &str) -> JobFile {
     }
     failure.push(Message::stderr("fio: profile act prep failed"));
     failure.push(Diagnostic::general(&Origin::CommandLine, problem).message());
-    JobFile { sections: Vec::new(), failure }
+    JobFile { failure, ..JobFile::default() }
 }
 
 fn section(name: &str, options: Vec<RawOption>) -> Section {
@@ -169,7 +169,7 @@ fn section(name: &str, options: Vec<RawOption>) -> Section {
 }
 
 fn option(name: &str, value: &str) -> RawOption {
-    RawOption { name: name.to_owned(), value: Some(value.to_owned()), origin: Origin::CommandLine }
+    RawOption::new(name, Some(value.to_owned()), Origin::CommandLine)
 }
 
 fn seconds(time: Duration) -> String {

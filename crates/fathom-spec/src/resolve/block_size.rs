@@ -63,7 +63,7 @@ pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -
     if matches!(mode, Rw::TrimWrite | Rw::RandTrimWrite) && differ {
         let name = &job.name;
         review.note(format!(
-            "note: {name}: the block size of writes has no effect with rw={mode}, a write has the size of the trim before it"
+            "fathom: job {name}: the block size of writes has no effect with rw={mode}, a write has the size of the trim before it"
         ));
     }
     Ok(())
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn writes_of_what_was_trimmed_have_its_size() {
         let (_, lines) = job("--name=a --rw=randtrimwrite --bs=4k,8k,16k");
-        let note = "note: a: the block size of writes has no effect with rw=randtrimwrite, a write has the size of the trim before it";
+        let note = "fathom: job a: the block size of writes has no effect with rw=randtrimwrite, a write has the size of the trim before it";
         assert_eq!(lines, [note]);
         quiet_job("--name=a --rw=trimwrite --bs=4k,8k,8k");
         quiet_job("--name=a --rw=randrw --bs=4k,8k,16k");

@@ -1,4 +1,4 @@
-//! Pairs of opposite options for one setting: the last one wins.
+//! Options that set others: pairs of opposites, and switches for several. The last one wins.
 
 use crate::spec::JobSpec;
 use crate::value::CpuList;
@@ -12,6 +12,15 @@ pub(crate) fn follow(job: &mut JobSpec, option: &str) {
         "rwmixread" => io_type.rwmixwrite = 100u32.saturating_sub(io_type.rwmixread),
         "rwmixwrite" => io_type.rwmixread = 100u32.saturating_sub(io_type.rwmixwrite),
         "cpumask" => job.threads.cpus_allowed = job.threads.cpumask.map(CpuList::from_mask),
+        "gtod_reduce" if job.measurement.gtod_reduce => {
+            let measurement = &mut job.measurement;
+            measurement.disable_lat = true;
+            measurement.disable_clat = true;
+            measurement.disable_slat = true;
+            measurement.clat_percentiles = false;
+            measurement.lat_percentiles = false;
+            measurement.slat_percentiles = false;
+        }
         "name" => {
             if let Some(name) = &job.job_description.name {
                 job.name.clone_from(name);
@@ -36,6 +45,16 @@ mod tests {
         assert_eq!((job.io_type.rwmixread, job.io_type.rwmixwrite), (70, 30));
         let job = quiet_job("--name=a --rwmixread=70 --rwmixwrite=90");
         assert_eq!((job.io_type.rwmixread, job.io_type.rwmixwrite), (10, 90));
+    }
+
+    #[test]
+    fn gtod_reduce_turns_latencies_off_until_they_are_turned_on() {
+        let measurement = quiet_job("--name=a --disable_clat=0 --gtod_reduce=1").measurement;
+        assert!(measurement.disable_lat && measurement.disable_clat && measurement.disable_slat);
+        assert!(!measurement.disable_bw_measurement && !measurement.clat_percentiles);
+        let measurement = quiet_job("--name=a --gtod_reduce=1 --disable_clat=0").measurement;
+        assert!(measurement.disable_lat && !measurement.disable_clat && !measurement.clat_percentiles);
+        assert!(quiet_job("--name=a --gtod_reduce=0").measurement.clat_percentiles);
     }
 
     #[test]

@@ -84,7 +84,6 @@ const RULES: &[Rule] = &[
     verification::check_header_place,
     verification::turn_checks_off,
     verification::warn_of_trouble,
-    measurement::expand_gtod_reduce,
     measurement::ignore_error_continues,
     steady_state::check_window,
 ];
@@ -168,8 +167,13 @@ impl Review<'_> {
         self.warned = true;
     }
 
-    /// A line on standard output.
+    /// A line of ours: what has no effect, or another one than it seems.
     pub fn note(&mut self, line: impl Into<String>) {
+        self.messages.push(Message::stderr(line));
+    }
+
+    /// A line that fio prints among those of its report.
+    pub fn note_as_fio(&mut self, line: impl Into<String>) {
         self.messages.push(Message::stdout(line));
     }
 }

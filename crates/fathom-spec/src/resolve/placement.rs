@@ -61,7 +61,10 @@ pub(super) fn check_placement(job: &mut JobSpec, review: &mut Review<'_>) -> Res
 fn note_idle_options(job: &JobSpec, review: &mut Review<'_>) {
     for option in ["plid_select", "plids", "dp_scheme"] {
         if job.is_set(option) {
-            review.note(format!("note: {}: {option} has no effect without fdp=1 or dataplacement", job.name));
+            review.note(format!(
+                "fathom: job {}: {option} has no effect without fdp=1 or dataplacement",
+                job.name
+            ));
         }
     }
 }
@@ -95,7 +98,8 @@ mod tests {
     fn what_has_no_effect_is_said() {
         let (job, lines) = job("--name=a --fdp=0 --plids=1 --plid_select=random");
         assert!(job.is_some());
-        let note = |option: &str| format!("note: a: {option} has no effect without fdp=1 or dataplacement");
+        let note =
+            |option: &str| format!("fathom: job a: {option} has no effect without fdp=1 or dataplacement");
         assert_eq!(lines, [note("plid_select"), note("plids")]);
     }
 }

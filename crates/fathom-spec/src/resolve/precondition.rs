@@ -36,7 +36,7 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
     let ignored = [("loops", job.job_description.loops > 1), ("time_based", job.time.time_based)];
     for (option, _) in ignored.iter().filter(|(_, is_given)| *is_given) {
         review.note(format!(
-            "note: {}: {option} has no effect with sprandom, which ends after one pass",
+            "fathom: job {}: {option} has no effect with sprandom, which ends after one pass",
             job.name
         ));
     }
@@ -56,7 +56,7 @@ fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), 
         .collect();
     for (option, value, is_so) in needed {
         if !is_so && !job.is_set(option) {
-            review.note(format!("fio: sprandom sets {option}={value}"));
+            review.note_as_fio(format!("fio: sprandom sets {option}={value}"));
         }
     }
     if wrong.is_empty() {
@@ -103,7 +103,7 @@ fn unfit(job: &JobSpec) -> Option<String> {
 fn note_idle_options(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     for option in ["spr_num_regions", "spr_op", "spr_cs"] {
         if job.is_set(option) {
-            review.note(format!("note: {}: {option} has no effect without sprandom=1", job.name));
+            review.note(format!("fathom: job {}: {option} has no effect without sprandom=1", job.name));
         }
     }
     Ok(())
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_said() {
         let (_, lines) = job(&format!("{PASS} --loops=2"));
-        assert_eq!(lines, ["note: a: loops has no effect with sprandom, which ends after one pass"]);
+        assert_eq!(lines, ["fathom: job a: loops has no effect with sprandom, which ends after one pass"]);
         let (_, lines) = job("--name=a --size=1m --spr_op=0.3");
-        assert_eq!(lines, ["note: a: spr_op has no effect without sprandom=1"]);
+        assert_eq!(lines, ["fathom: job a: spr_op has no effect without sprandom=1"]);
     }
 }

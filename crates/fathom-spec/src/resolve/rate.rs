@@ -55,7 +55,7 @@ pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Res
             return Err(review.refuse_in_our_words(&job.origin, problem));
         }
         if job.is_set("open_loop_spin") {
-            review.note(format!("note: {name}: open_loop_spin has no effect without open_loop"));
+            review.note(format!("fathom: job {name}: open_loop_spin has no effect without open_loop"));
         }
         return Ok(());
     }

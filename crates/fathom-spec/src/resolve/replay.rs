@@ -66,7 +66,7 @@ pub(super) fn check_replay(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     let idle: Vec<&str> = DECIDED_BY_LOG.into_iter().filter(|option| job.is_set(option)).collect();
     if !idle.is_empty() {
         review.note(format!(
-            "note: {name}: read_iolog= overrides these options, so they have no effect: {}",
+            "fathom: job {name}: read_iolog= overrides these options, so they have no effect: {}",
             idle.join(", ")
         ));
     }
@@ -88,7 +88,7 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
             "replay_skip",
         ] {
             if job.is_set(option) {
-                review.note(format!("note: {name}: {option} has no effect without read_iolog"));
+                review.note(format!("fathom: job {name}: {option} has no effect without read_iolog"));
             }
         }
     }
@@ -99,7 +99,7 @@ pub(super) fn check_merge(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     ];
     if options.merge_blktrace_file.is_none() {
         for (option, _) in lists.iter().filter(|(_, length)| *length > 0) {
-            review.note(format!("note: {name}: {option} has no effect without merge_blktrace_file"));
+            review.note(format!("fathom: job {name}: {option} has no effect without merge_blktrace_file"));
         }
         return Ok(());
     }

@@ -181,7 +181,7 @@ pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     }
     let options = &job.verification;
     if job.job_description.numjobs > 1 && (job.is_set("filename") || job.is_set("filename_format")) {
-        review.note(
+        review.note_as_fio(
             "fio: multiple writers may overwrite blocks that belong to other jobs. This can cause verification failures.",
         );
     }
@@ -192,7 +192,9 @@ pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         && options.verify_backlog.is_none_or(|writes| writes == 0)
         && only_writes
     {
-        review.note("fio: verification read phase will never start because write phase uses all of runtime");
+        review.note_as_fio(
+            "fio: verification read phase will never start because write phase uses all of runtime",
+        );
     }
     Ok(())
 }

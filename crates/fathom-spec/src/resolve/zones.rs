@@ -72,7 +72,7 @@ fn check_without_zones(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rej
     let skips = !matches!(job.file.zoneskip, None | Some(SizeSpec::Bytes(0)));
     for (option, is_given) in [("zonerange", job.file.zonerange > 0), ("zoneskip", skips)] {
         if is_given {
-            review.note(format!("note: {}: {option} has no effect without zonemode=strided", job.name));
+            review.note(format!("fathom: job {}: {option} has no effect without zonemode=strided", job.name));
         }
     }
     Ok(())
@@ -104,7 +104,10 @@ fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     }
     let mode = job.io_type.rw.rw;
     if mode.is_random() && !matches!(job.file.zoneskip, None | Some(SizeSpec::Bytes(0))) {
-        review.note(format!("note: {}: zoneskip has no effect on random I/O with zonemode=zbd", job.name));
+        review.note(format!(
+            "fathom: job {}: zoneskip has no effect on random I/O with zonemode=zbd",
+            job.name
+        ));
     }
     let (threshold, frequency) = (job.file.zone_reset_threshold, job.file.zone_reset_frequency);
     for (option, other, is_lonely) in [
@@ -112,7 +115,7 @@ fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
         ("zone_reset_frequency", "zone_reset_threshold", threshold.is_none() && frequency.is_some()),
     ] {
         if is_lonely {
-            review.note(format!("note: {}: {option} has no effect without {other}", job.name));
+            review.note(format!("fathom: job {}: {option} has no effect without {other}", job.name));
         }
     }
     Ok(())
@@ -197,8 +200,8 @@ mod tests {
         quiet_job(&format!("{zoned} --recover_zbd_write_error=1 --continue_on_error=write"));
         let (_, lines) = job(&format!("{zoned} --rw=randwrite --zoneskip=64k --zone_reset_threshold=0.5"));
         let notes = [
-            "note: a: zoneskip has no effect on random I/O with zonemode=zbd",
-            "note: a: zone_reset_threshold has no effect without zone_reset_frequency",
+            "fathom: job a: zoneskip has no effect on random I/O with zonemode=zbd",
+            "fathom: job a: zone_reset_threshold has no effect without zone_reset_frequency",
         ];
         assert_eq!(lines, notes);
         quiet_job(&format!("{zoned} --rw=randwrite --zone_reset_threshold=0.5 --zone_reset_frequency=1"));
@@ -207,7 +210,7 @@ mod tests {
     #[test]
     fn what_has_no_effect_is_said() {
         let (_, lines) = job("--name=a --size=1m --zonerange=1m --zoneskip=4k");
-        let note = |option: &str| format!("note: a: {option} has no effect without zonemode=strided");
+        let note = |option: &str| format!("fathom: job a: {option} has no effect without zonemode=strided");
         assert_eq!(lines, [note("zonerange"), note("zoneskip")]);
         quiet_job("--name=a --size=1m --zonerange=0 --zoneskip=0");
     }

@@ -18,7 +18,7 @@ const MOST_SHARES: usize = 64;
 pub struct BsShare {
     /// Block size in bytes.
     pub size: u64,
-    /// Percentage of I/Os; left blank, it shares equally what the others leave over.
+    /// Percentage of I/Os; left blank or 0, it shares equally what the others leave over.
     pub percent: Option<u32>,
 }
 
@@ -27,7 +27,7 @@ pub struct BsShare {
 pub struct BlockSizeSplit(pub PerDirection<Vec<BsShare>>);
 
 impl BlockSizeSplit {
-    /// The split of a direction with every percentage filled in.
+    /// The split of a direction with every percentage filled in. What a sum below 100 leaves over belongs to the largest.
     pub fn resolved(&self, direction: Direction) -> Vec<(u64, u32)> {
         let shares = &self.0[direction];
         let given: u32 = shares.iter().filter_map(|share| share.percent).sum();
@@ -67,10 +67,22 @@ fn parse_share(text: &str, context: &mut ParseContext<'_>) -> Result<BsShare, Va
     let percent = match parts.get(1).map(|percent| percent.trim()) {
         None | Some("") => None,
         Some(percent) => {
-            let percent = parse_whole(percent, 1024).and_then(|whole| u32::try_from(whole.value).ok());
-            Some(percent.ok_or_else(|| conversion_failed(context))?.min(100))
+            let (digits, rest) =
+                percent.split_at(percent.find(|c: char| !c.is_ascii_digit()).unwrap_or(percent.len()));
+            // Above 100 all numbers mean the same.
+            let number: u32 = digits.parse().unwrap_or(if digits.is_empty() { 0 } else { 100 });
+            if !matches!(rest, "" | "%") {
+                if digits.is_empty() {
+                    return Err(conversion_failed(context));
+                }
+                context.remark(format!("{} is read as {digits} percent; is a colon missing?", text.trim()));
+            }
+            (number > 0).then_some(number.min(100))
         }
     };
+    if let Some(rest) = parts.get(2) {
+        context.remark(format!("\"/{rest}\" in {} has no effect; is a colon missing?", text.trim()));
+    }
     Ok(BsShare { size, percent })
 }
 
@@ -89,6 +101,16 @@ fn parse_shares(text: &str, context: &mut ParseContext<'_>) -> Result<Vec<BsShar
     if sum > 100 && blanks > 1 {
         context.complain("fio: bssplit percentages add to more than 100%");
         return Err(ValueError::new("percentages that add up to at most 100"));
+    }
+    if sum > 100 {
+        context.remark(format!("the percentages add up to {sum}: what is beyond 100 has no effect"));
+    } else if let Some(largest) =
+        shares.iter().max_by_key(|share| share.percent).filter(|_| sum < 100 && blanks == 0)
+    {
+        context.remark(format!(
+            "the percentages add up to {sum}: blocks of {} bytes get the rest",
+            largest.size
+        ));
     }
     Ok(shares)
 }
@@ -142,7 +164,7 @@ mod tests {
     proptest! {
         #[test]
         fn printing_parses_back(
-            shares in proptest::collection::vec((1u64..1 << 40, proptest::option::of(0u32..30)), 1..4)
+            shares in proptest::collection::vec((1u64..1 << 40, proptest::option::of(1u32..30)), 1..4)
         ) {
             let shares: Vec<BsShare> =
                 shares.into_iter().map(|(size, percent)| BsShare { size, percent }).collect();

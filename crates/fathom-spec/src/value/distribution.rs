@@ -135,7 +135,7 @@ impl OptionValue for Distribution {
             "normal" => parse_normal(arguments, context)?,
             "zoned" => Distribution::Zoned(parse_zoned(arguments.unwrap_or(""), context)?),
             "zoned_abs" => Distribution::ZonedAbs(parse_zoned_abs(arguments.unwrap_or(""), context)?),
-            "sequence" => parse_sequence(arguments.unwrap_or(""), context)?,
+            "sequence" => parse_sequence(arguments, context)?,
             other => return Err(no_such_choice(definition, other, context)),
         };
         Ok(())
@@ -275,16 +275,20 @@ fn parse_zoned_abs(
     Ok(zones)
 }
 
-fn parse_sequence(text: &str, context: &mut ParseContext<'_>) -> Result<Distribution, ValueError> {
-    if text.trim().is_empty() {
+fn parse_sequence(
+    arguments: Option<&str>,
+    context: &mut ParseContext<'_>,
+) -> Result<Distribution, ValueError> {
+    let Some(text) = arguments else {
         context.complain("fio: missing pattern in sequence distribution");
         return Err(ValueError::new("block numbers separated by commas"));
-    }
-    let blocks: Option<Vec<u64>> = text
-        .split(',')
-        .map(|part| parse_whole(part, 1024).and_then(|whole| u64::try_from(whole.value).ok()))
-        .collect();
-    blocks.map(Distribution::Sequence).ok_or_else(|| ValueError::new("block numbers separated by commas"))
+    };
+    let blocks: Result<Vec<u64>, &str> =
+        text.split(',').map(|part| part.trim().parse().map_err(|_| part.trim())).collect();
+    blocks.map(Distribution::Sequence).map_err(|part| {
+        context.complain(format!("fio: invalid or negative element <{part}> in random_sequence"));
+        ValueError::new("block numbers without a suffix, separated by commas")
+    })
 }
 
 #[cfg(test)]
@@ -320,6 +324,10 @@ mod tests {
         assert_eq!(complaint("pareto:2"), "fio: pareto input out of range (0 < input < 1.0)");
         assert_eq!(complaint("normal:200"), "fio: normal deviation out of range (0 <= input < 100.0)");
         assert_eq!(complaint("sequence"), "fio: missing pattern in sequence distribution");
+        for (text, element) in [("", ""), ("-1,2", "-1"), ("a,b", "a"), ("1k,0", "1k")] {
+            let told = format!("fio: invalid or negative element <{element}> in random_sequence");
+            assert_eq!(complaint(&format!("sequence:{text}")), told);
+        }
         assert_eq!(
             complaint("zoned:50/10"),
             "fio: access percentage don't add up to 100 for zoned random distribution (got=50)"

@@ -90,6 +90,8 @@ pub struct ParseContext<'a> {
     pub source: &'a dyn Source,
     /// Lines to print, in order: reasons of a failure and warnings.
     pub notes: Vec<Message>,
+    /// What a valid value means that it does not seem to say, in words that follow the option.
+    pub remarks: Vec<String>,
 }
 
 impl<'a> ParseContext<'a> {
@@ -103,12 +105,18 @@ impl<'a> ParseContext<'a> {
             job_name: String::new(),
             source,
             notes: Vec::new(),
+            remarks: Vec::new(),
         }
     }
 
     /// Adds a line for standard error.
     pub(crate) fn complain(&mut self, text: impl Into<String>) {
         self.notes.push(Message::stderr(text));
+    }
+
+    /// Says how a value is read that fio takes without a word.
+    pub(crate) fn remark(&mut self, text: impl Into<String>) {
+        self.remarks.push(text.into());
     }
 }
 

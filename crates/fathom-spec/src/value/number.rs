@@ -80,6 +80,42 @@ pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     (fraction, &digits[end..])
 }
 
+/// The end of a number that has no meaning, which fio drops without a word: `b5` in `4kb5`. Empty for numbers that are read as a whole.
+fn unread(text: &str) -> &str {
+    let text = text.trim();
+    let unsigned = text.trim_start_matches(['-', '+']);
+    if unsigned.starts_with('(') {
+        return "";
+    }
+    if let Some(hex) = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X")) {
+        return hex.trim_start_matches(|letter: char| letter.is_ascii_hexdigit());
+    }
+    let mut rest = unsigned.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    for unit in ["kmgtp", "i", "b", "%z"] {
+        rest = rest.strip_prefix(|letter: char| unit.contains(letter.to_ascii_lowercase())).unwrap_or(rest);
+    }
+    rest
+}
+
+/// Refuses a number with a unit that there is not, such as `4x`, and says what has no effect after one that can be read.
+pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    let text = text.trim();
+    let rest = unread(text);
+    let read = &text[..text.len() - rest.len()];
+    if rest.is_empty() {
+        return Ok(());
+    }
+    let has_unit = read.ends_with(|letter: char| letter.is_ascii_alphabetic() || letter == '%');
+    if !has_unit && rest.trim_start().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+        return Err(ValueError::new(format!(
+            "one of k, m, g, t, p directly after {read}, not {:?}",
+            rest.trim()
+        )));
+    }
+    context.remark(format!("read as {read}; {rest:?} has no effect"));
+    Ok(())
+}
+
 fn saturate(value: f64) -> Option<i128> {
     // Far below the limits of i128, so the conversion cannot distort the number further.
     (value.is_finite() && value.abs() < 1e30).then_some(value as i128)
@@ -98,8 +134,8 @@ fn read_digits(text: &str, radix: u32) -> Option<(i128, &str)> {
     Some((value, &text[end..]))
 }
 
-/// What a suffix multiplies by. With the usual base `k` is 1024 and `kib` 1000; the other
-/// base turns both around.
+/// What a suffix multiplies by. With the usual base `k` and `ki` are 1024 and `kib` is 1000; with the other, `k` is 1000, `ki` and
+/// `kib` are 1024.
 fn multiplier(suffix: &str, kb_base: u32) -> i128 {
     let letters = suffix.as_bytes();
     let power = match letters.first().map(u8::to_ascii_lowercase) {
@@ -110,10 +146,14 @@ fn multiplier(suffix: &str, kb_base: u32) -> i128 {
         Some(b'p') => 5,
         _ => return 1,
     };
-    let turned = letters.len() >= 3
-        && letters[1].eq_ignore_ascii_case(&b'i')
-        && letters[2].eq_ignore_ascii_case(&b'b');
-    let base: i128 = if (kb_base == 1000) == turned { 1024 } else { 1000 };
+    let letter = |at: usize| letters.get(at).map(u8::to_ascii_lowercase);
+    let has_i = letter(1) == Some(b'i');
+    let base: i128 = match kb_base {
+        1000 if has_i => 1024,
+        1000 => 1000,
+        _ if has_i && letter(2) == Some(b'b') => 1000,
+        _ => 1024,
+    };
     base.pow(power)
 }
 
@@ -133,6 +173,7 @@ pub(crate) fn parse_bounded(
         context.complain(format!("{}: 'z' suffix isn't applicable", definition.name));
         return Err(ValueError::new("a number without the suffix z"));
     }
+    judge_unread(text, context)?;
     let label = if definition.kind == Kind::Bool { String::new() } else { format!("{}: ", definition.name) };
     let max = definition.bounds.max.map_or(type_max, |max| (max as i128).min(type_max));
     if whole.value > max {
@@ -184,8 +225,11 @@ macro_rules! whole_number {
                 definition: &OptionDef,
                 context: &mut ParseContext<'_>,
             ) -> Result<(), ValueError> {
-                let first = super::per_direction::split_values(text, definition.kind);
-                *self = <$type>::parse_element(first[0], definition, context)?;
+                let parts = super::per_direction::split_values(text, definition.kind);
+                *self = <$type>::parse_element(parts[0], definition, context)?;
+                if parts.len() > 1 {
+                    context.remark(format!("read as {}; it takes one value", parts[0].trim()));
+                }
                 Ok(())
             }
         }
@@ -280,9 +324,10 @@ impl OptionValue for Vec<f64> {
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
         let values = parse_floats(text, definition, context)?;
-        if !values.is_empty() {
-            *self = values;
+        if values.is_empty() {
+            return Err(ValueError::new("numbers in the range of the option"));
         }
+        *self = values;
         Ok(())
     }
 }
@@ -352,6 +397,8 @@ mod tests {
         }
         assert_eq!(parse_whole("4k", 1000).map(|whole| whole.value), Some(4000));
         assert_eq!(parse_whole("4kib", 1000).map(|whole| whole.value), Some(4096));
+        assert_eq!(parse_whole("4ki", 1000).map(|whole| whole.value), Some(4096));
+        assert_eq!(parse_whole("4ki", 1024).map(|whole| whole.value), Some(4096));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::number::Ending;
+use super::number::{Ending, judge_unread};
+use super::per_direction::split_values;
 use super::{OptionValue, ParseContext, ValueError, parse_whole};
-use crate::definition::OptionDef;
+use crate::definition::{Kind, OptionDef};
 
 /// An amount of data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +43,18 @@ impl OptionValue for SizeSpec {
     ) -> Result<(), ValueError> {
         let expected =
             || ValueError::new("a size such as 512m, a percentage such as 50%, or zones such as 4z");
+        // Of several values fio takes the last.
+        let parts = split_values(text, Kind::Int);
+        let text = parts.last().copied().unwrap_or(text);
         let whole = parse_whole(text, context.kb_base).ok_or_else(expected)?;
+        judge_unread(text, context)?;
+        if parts.len() > 1 {
+            context.remark(format!(
+                "read as {}, the last of {} values; it takes one",
+                text.trim(),
+                parts.len()
+            ));
+        }
         if whole.value < 0 {
             context.complain(format!("{}: min value out of range: {} (0 min)", definition.name, whole.value));
             return Err(expected());

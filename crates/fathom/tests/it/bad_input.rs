@@ -182,13 +182,31 @@ fn filling_a_device_is_no_error() {
 }
 
 #[test]
-fn a_device_too_small() {
-    fathom_only!();
+fn of_a_size_beyond_a_device_what_exists_is_used() {
     let device = require!(LoopDevice::new(MIB));
-    let words = format!("--name=bad --filename={} --rw=read --size=2M", device.path().display());
-    let finished = run(scratch().path(), &words);
-    let document = json::document(&finished.stdout);
-    assert_ne!(json::integer(json::job(&document, "bad"), "error"), 0);
+    let check = |words: &str, bytes: u64| {
+        let words = format!("--name=a --filename={} --bs=64k {words}", device.path().display());
+        let finished = run(scratch().path(), &words);
+        assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
+        let job = json::document(&finished.stdout);
+        let job = json::job(&job, "a");
+        let sum: u64 =
+            ["read", "write", "trim"].map(|way| json::integer(job, &format!("{way}/io_bytes"))).iter().sum();
+        assert_eq!(sum, bytes, "{words}");
+        finished.stderr
+    };
+    let told = check("--rw=read --size=2M", MIB);
+    assert!(program::is_another() || told.contains("ends 1048576 bytes before"), "{told}");
+    check("--rw=randread --size=1T --io_size=128k", MIB / 8);
+    check("--rw=write --size=2M --fill_device=1", MIB);
+    check("--rw=read --offset=512k --size=1M", MIB / 2);
+    check("--rw=randtrim --size=1G", MIB);
+    check("--rw=write --size=1M --offset_increment=256k --numjobs=4 --group_reporting", MIB * 10 / 4);
+    let behind = run(
+        scratch().path(),
+        &format!("--name=a --filename={} --rw=read --offset=1M --size=1M", device.path().display()),
+    );
+    assert_eq!(behind.code(), 1, "{}", behind.stdout);
 }
 
 #[test]

@@ -65,8 +65,8 @@ fn a_pass_fills_a_file_once_and_ends() {
     let finished = Launch::fathom(directory.path()).words(&words).run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     for option in ["loops", "time_based"] {
-        let note = format!("note: job: {option} has no effect with sprandom");
-        assert!(finished.stdout.contains(&note), "{}", finished.stdout);
+        let note = format!("fathom: job job: {option} has no effect with sprandom");
+        assert!(finished.stderr.contains(&note), "{}", finished.stderr);
     }
     let document = json::document(&finished.stdout);
     let job = &document["jobs"][0];

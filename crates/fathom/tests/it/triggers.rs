@@ -170,7 +170,7 @@ fn data_is_placed_only_by_engines_that_can() {
     let noted = run("--plids=1");
     assert_eq!(noted.code(), 0);
     assert!(
-        noted.stdout.contains("note: a: plids has no effect without fdp=1 or dataplacement\n"),
+        noted.stderr.contains("fathom: job a: plids has no effect without fdp=1 or dataplacement\n"),
         "{}",
         noted.stdout
     );

@@ -95,7 +95,7 @@ fn names(subject: &Subject<'_>) -> NamesPlan {
     NamesPlan {
         directory,
         names,
-        device: may_be_device.then(|| subject.job.name.clone()),
+        device: may_be_device.then(|| subject.job.section.clone()),
         opened_directory: options.opendir.clone(),
     }
 }
@@ -105,9 +105,8 @@ fn tree(subject: &Subject<'_>, before: &str) -> Option<TreePlan> {
     let options = &subject.job.file;
     let count =
         directories_of_tree(options.tree_width, options.tree_depth).filter(|_| options.tree_files > 0)?;
-    let job = subject.job.name.replace('/', "_");
     Some(TreePlan {
-        root: format!("{before}{job}.{}.tree", subject.place.subjob),
+        root: format!("{before}{}.{}.tree", subject.job.section, subject.place.subjob),
         width: options.tree_width as usize,
         directories: count as usize,
         files: options.tree_files as usize,
@@ -130,9 +129,8 @@ fn directory(subject: &Subject<'_>) -> Option<String> {
 
 /// Fills in `filename_format` but for the number of the file. Keywords are found whatever their case.
 fn texts_around_number(subject: &Subject<'_>) -> Vec<String> {
-    // A slash in a job name must not make directories out of it.
     let keywords = [
-        ("$jobname", Some(subject.job.name.replace('/', "_"))),
+        ("$jobname", Some(subject.job.section.clone())),
         ("$jobnum", Some(subject.place.subjob.to_string())),
         ("$filenum", None),
         ("$clientuid", Some(client(subject).unwrap_or("").to_owned())),

@@ -4,6 +4,7 @@
 //! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
 //! waited for, so that a window is judged by I/Os of its own depth only.
 
+use crate::message::Message;
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
 use crate::worker::Worker;
@@ -22,6 +23,8 @@ pub(in crate::worker) struct LatencySearch {
     missed: u64,
     /// The slowest I/O of the window: its latency and which it was.
     slowest: Option<(u64, Slow)>,
+    /// It was said that not even one I/O at a time meets the target.
+    is_miss_said: bool,
 }
 
 /// An I/O, for the message.
@@ -67,7 +70,7 @@ enum Verdict {
     /// The depth does not change any more.
     Found,
     /// Not even one I/O at a time meets the target.
-    Hopeless,
+    Missed,
 }
 
 impl Bounds {
@@ -86,7 +89,7 @@ impl Bounds {
             }
         } else {
             if self.depth == 1 {
-                return Verdict::Hopeless;
+                return Verdict::Missed;
             }
             self.bad = Some(self.depth);
             // What was good may not be so any more.
@@ -123,6 +126,7 @@ impl LatencySearch {
             met: 0,
             missed: 0,
             slowest: None,
+            is_miss_said: false,
         }
     }
 
@@ -220,7 +224,11 @@ impl Worker<'_> {
                     }
                     Some(Verdict::Depth(_)) => search.phase = Phase::Settling,
                     Some(Verdict::Found) => search.phase = Phase::Found,
-                    Some(Verdict::Hopeless) => self.target_missed(search),
+                    Some(Verdict::Missed) if search.wanted.percentile >= 100.0 => self.target_missed(search),
+                    Some(Verdict::Missed) => {
+                        self.note_miss(search);
+                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns) };
+                    }
                 }
             }
         }
@@ -233,6 +241,19 @@ impl Worker<'_> {
             self.latency_exceeded(*latency, limit, file, slow.word, slow.offset, slow.length);
         }
         self.stopping = true;
+    }
+
+    /// As long as a share of the I/Os may be slower, the job goes on with one I/O at a time.
+    #[cold]
+    fn note_miss(&mut self, search: &mut LatencySearch) {
+        if !std::mem::replace(&mut search.is_miss_said, true) {
+            let (name, percentile) = (&self.plan.name, search.wanted.percentile);
+            let share = 100.0 * search.met as f64 / (search.met + search.missed) as f64;
+            self.context.messages.send(&Message::Output(format!(
+                "fathom: job {name}: only {share:.2} % of the I/Os met latency_target with one I/O at a time \
+                 (latency_percentile={percentile}); the job goes on at depth 1"
+            )));
+        }
     }
 }
 
@@ -248,7 +269,7 @@ mod tests {
             match bounds.judge(bounds.depth <= capacity, false) {
                 Verdict::Depth(_) => {}
                 Verdict::Found => return Some(bounds.depth),
-                Verdict::Hopeless => return None,
+                Verdict::Missed => return None,
             }
         }
         panic!("no end: {bounds:?}");

@@ -108,7 +108,6 @@ fn is_in_own_words(line: &str) -> bool {
         "        valid values: ",
         "                    : ",
         "fathom: ",
-        "note: a: ",
         "  --",
         "    creates  : ",
         "    stats    : ",
