@@ -1,6 +1,6 @@
 //! Protection information of block devices, which goes with reads and writes of io_uring (Linux 6.14): made and checked here.
 
-use crate::protection::{Guard, Layout, Wanted};
+use crate::protection::{Guard, Layout, ProtectionError, Wanted};
 use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
@@ -111,7 +111,7 @@ impl Integrity {
 
     /// Checks what a read has brought; the error says what is wrong.
     #[inline(never)]
-    pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), String> {
+    pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), ProtectionError> {
         let io = &self.units[slot as usize];
         if io.operation() != Operation::Read || moved <= 0 {
             return Ok(());
@@ -123,10 +123,7 @@ impl Integrity {
             std::slice::from_raw_parts_mut(io.buffer(), (moved as usize).min(io.length() as usize))
         };
         let address = io.offset() / u64::from(device.interval);
-        device
-            .layout
-            .check(&self.wanted, address, data, place)
-            .map_err(|why| format!("{}: {why}", device.name))
+        device.layout.check(&self.wanted, address, data, place).map_err(|mismatch| mismatch.on(&device.name))
     }
 }
 
@@ -145,6 +142,9 @@ impl Device {
             GuardKind::Crc64 => Guard::Bits64,
             GuardKind::Other => return Err(none("its guards are no CRC of 16 or 64 bits")),
         };
+        if offset.saturating_add(guard.bytes()) > metadata {
+            return Err(none("it has more protection information than metadata"));
+        }
         Ok(Device { layout: Layout::new(guard, interval, metadata, offset), name, interval, metadata })
     }
 

@@ -135,7 +135,7 @@ impl IoUring {
         for ended in &mut out.list_mut()[from..] {
             if let Err(why) = integrity.check(ended.slot, ended.result) {
                 ended.result = i64::from(-libc::EIO);
-                self.said.keep(ended.slot, why);
+                self.said.keep(ended.slot, why.to_string());
             }
         }
     }

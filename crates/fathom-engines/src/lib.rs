@@ -45,7 +45,7 @@ mod sync;
 mod vsync;
 
 pub use client_files::client_files;
-pub use external::load;
+pub use external::{LoadError, load};
 
 use fathom_run::EngineEntry;
 use fathom_run::engine::{Engine, EngineType, Setup, SetupError};

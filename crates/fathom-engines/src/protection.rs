@@ -3,6 +3,32 @@
 
 use crc_fast::CrcAlgorithm;
 use fathom_spec::engines::io_uring::{IoUringOptions, PiCheck};
+use thiserror::Error;
+
+/// A block whose protection information is wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{part} compare error: LBA: {block} Expected={wanted:x}, Actual={found:x}")]
+pub(crate) struct Mismatch {
+    /// `GUARD`, `APPTAG` or `REFTAG`.
+    part: &'static str,
+    block: u64,
+    wanted: u64,
+    found: u64,
+}
+
+/// The same with the device that the block was read from.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{device}: {mismatch}")]
+pub(crate) struct ProtectionError {
+    device: String,
+    mismatch: Mismatch,
+}
+
+impl Mismatch {
+    pub(crate) fn on(self, device: &str) -> ProtectionError {
+        ProtectionError { device: device.to_owned(), mismatch: self }
+    }
+}
 
 /// The check sum of protection information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +144,7 @@ impl Layout {
         address: u64,
         data: &mut [u8],
         separate: &mut [u8],
-    ) -> Result<(), String> {
+    ) -> Result<(), Mismatch> {
         for index in 0..data.len() / self.data_stride {
             let found = self.tuple(index, data, separate);
             let block = address + index as u64;
@@ -222,11 +248,11 @@ impl Layout {
     }
 }
 
-fn expect(what: &str, block: u64, wanted: u64, found: u64) -> Result<(), String> {
+fn expect(part: &'static str, block: u64, wanted: u64, found: u64) -> Result<(), Mismatch> {
     if wanted == found {
         return Ok(());
     }
-    Err(format!("{what} compare error: LBA: {block} Expected={wanted:x}, Actual={found:x}"))
+    Err(Mismatch { part, block, wanted, found })
 }
 
 #[cfg(test)]
@@ -257,7 +283,7 @@ mod tests {
         let (mut data, mut metadata) = (vec![1; 512], vec![0xff; 8]);
         assert_eq!(layout.check(&ALL, 0, &mut data, &mut metadata), Ok(()));
         metadata[2] = 0;
-        let told = layout.check(&ALL, 0, &mut data, &mut metadata).expect_err("wrong");
+        let told = layout.check(&ALL, 0, &mut data, &mut metadata).expect_err("wrong").to_string();
         assert!(told.starts_with("GUARD compare error: LBA: 0 "), "{told}");
     }
 

@@ -8,7 +8,7 @@ use fathom_command::Failure;
 use fathom_run::plan::Plan;
 use fathom_spec::engines::EngineDef;
 use fathom_spec::mistakes::in_own_words;
-use fathom_spec::{Message, Outcome, RunSpec, Source};
+use fathom_spec::{EngineNotLoaded, Message, Outcome, RunSpec, Source};
 use fathom_stats::live::LiveTick;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -49,10 +49,10 @@ impl Source for TextSource<'_> {
     }
 
     /// To load an engine is to run what is in it.
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
         match self.loads {
             true => self.machine.load_engine(path),
-            false => Err("the server was started without --allow-commands".to_owned()),
+            false => Err(EngineNotLoaded::Forbidden("the server was started without --allow-commands")),
         }
     }
 

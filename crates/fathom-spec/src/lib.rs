@@ -44,7 +44,7 @@ pub use outcome::{Message, Outcome, Reply, Stream};
 pub use program_options::{ALL as PROGRAM_OPTIONS, Argument, ProgramOption, ProgramOptions};
 pub use resolve::tree::directories as directories_of_tree;
 pub use resolve::{Review, Rule};
-pub use source::{LoadEngine, Source, SystemSource};
+pub use source::{EngineNotLoaded, LoadEngine, Source, SystemSource};
 pub use spec::{Eta, GlobalSection, IdleProfile, JobSpec, Origin, Requirement, RunSpec, Trigger};
 
 use assembly::Assembly;

@@ -1,11 +1,26 @@
 //! What the job language asks of the world outside: files, environment variables and a
 //! few facts about the machine.
 
+use std::error::Error;
 use std::io;
 use std::path::Path;
 
 use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
+
+/// Why an engine is not loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineNotLoaded {
+    /// This source loads none.
+    #[error("engines are not loaded here")]
+    NotHere,
+    /// What is asked may run no programs; how to allow that.
+    #[error("{0}")]
+    Forbidden(&'static str),
+    /// What loads engines refuses this one.
+    #[error(transparent)]
+    Refused(Box<dyn Error + Send + Sync>),
+}
 
 /// The only door through which parsing reaches outside the text it was given.
 ///
@@ -37,9 +52,9 @@ pub trait Source {
     fn engines(&self) -> &[&'static EngineDef] {
         engines::ALL
     }
-    /// Loads an engine from a shared object, which runs what is in it; otherwise a sentence. It goes by the name `external:PATH`.
-    fn load_engine(&self, _path: &Path) -> Result<&'static EngineDef, String> {
-        Err("engines are not loaded here".to_owned())
+    /// Loads an engine from a shared object, which runs what is in it. It goes by the name `external:PATH`.
+    fn load_engine(&self, _path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
+        Err(EngineNotLoaded::NotHere)
     }
     /// The forms of the report that there are. Whoever prints no report needs none.
     fn formats(&self) -> &[&'static FormatDeclaration] {
@@ -104,7 +119,7 @@ pub struct SystemSource {
 }
 
 /// What loads an engine: [`Source::load_engine`].
-pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, String>;
+pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, EngineNotLoaded>;
 
 impl SystemSource {
     /// A source for this machine. The page size comes from the caller because asking the
@@ -178,11 +193,12 @@ impl Source for SystemSource {
         &self.engines
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
         match self.loads {
             Some(load) => load(path),
-            None => engines::loaded::find(&format!("external:{}", path.display()))
-                .ok_or_else(|| "engines are not loaded here".to_owned()),
+            None => {
+                engines::loaded::find(&format!("external:{}", path.display())).ok_or(EngineNotLoaded::NotHere)
+            }
         }
     }
 

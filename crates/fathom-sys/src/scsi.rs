@@ -179,6 +179,13 @@ pub struct Answer {
     pub good: bool,
 }
 
+impl Answer {
+    /// The sense data that there is.
+    pub fn sense(&self) -> &[u8] {
+        self.sense.get(..usize::from(self.sense_length)).unwrap_or(&self.sense)
+    }
+}
+
 /// Sends a command and waits for its end.
 ///
 /// # Safety

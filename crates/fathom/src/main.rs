@@ -16,7 +16,7 @@ mod tools;
 
 use fathom_local::{exit, here, output};
 use fathom_run::invariant::Broken;
-use fathom_spec::{Message, Outcome, SystemSource};
+use fathom_spec::{EngineNotLoaded, Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
 use output::Output;
@@ -107,9 +107,9 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
 
 /// What the parser asks of this machine and of this program.
 fn machine() -> SystemSource {
-    SystemSource::new(page_size() as u64)
-        .with_formats(fathom_report::declarations())
-        .with_loading(fathom_engines::load)
+    SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations()).with_loading(|path| {
+        fathom_engines::load(path).map_err(|error| EngineNotLoaded::Refused(error.into()))
+    })
 }
 
 /// A defect of ours is one line that asks for a report, never a backtrace.

@@ -14,7 +14,7 @@ use fathom_spec::engines::{EngineDef, StorageKind};
 use fathom_spec::hosts::Invocation;
 use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
-use fathom_spec::{Outcome, ProgramOptions, RunSpec, Source, SystemSource};
+use fathom_spec::{EngineNotLoaded, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_sys::clock::Calibration;
@@ -209,7 +209,7 @@ impl Source for TextSource<'_> {
         self.system.variable(name)
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
         self.system.load_engine(path)
     }
 

@@ -1,6 +1,7 @@
 //! Finding the engine in a shared object: what is in the file before anything of it runs, and what it says of itself once it does.
 
 use super::External;
+use super::error::{Fault, LoadError};
 use super::interface::{
     ASYNCHRONOUS, DISCARDS_DATA, Entry, KNOWN, OWN_TARGETS, RawEngine, RawOption, VERSION,
 };
@@ -15,10 +16,8 @@ use std::sync::{Mutex, PoisonError};
 /// What begins a name by which such an engine goes.
 pub(crate) const PREFIX: &str = "external:";
 /// The function that a library exports, and what fio looks for in its own.
-const SYMBOL: &str = "fathom_engine";
+pub(super) const SYMBOL: &str = "fathom_engine";
 const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
-/// Where it is told how to write one.
-const PAGE: &str = "docs/external.md says how to write an engine";
 /// More options than this are a mistake in a number.
 const MOST_OPTIONS: u64 = 1000;
 
@@ -46,32 +45,37 @@ pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
     find(name).map(|loaded| &loaded.entry)
 }
 
-/// Loads the engine in a shared object, unless it is there already; otherwise a sentence.
-pub fn load(path: &Path) -> Result<&'static EngineDef, String> {
+/// Loads the engine in a shared object, unless it is there already.
+pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     let name = format!("{PREFIX}{}", path.display());
     if let Some(loaded) = find(&name) {
         return Ok(loaded.entry.definition);
     }
-    let told = |reason: String| format!("{}: {reason}", path.display());
-    check_symbols(path).map_err(told)?;
-    let functions = open(path).map_err(told)?;
-    let definition = definition(name, functions).map_err(told)?;
-    loaded::keep(definition).map_err(told)?;
+    let (definition, functions) =
+        found_in(path, name).map_err(|fault| LoadError { path: path.to_owned(), fault })?;
     let entry = EngineEntry { definition, ..EngineEntry::indirect::<External>() };
     let loaded = Box::leak(Box::new(Loaded { entry, functions }));
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(loaded);
     Ok(definition)
 }
 
+/// The engine in a file, which jobs know by this name from now on.
+fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static RawEngine), Fault> {
+    check_symbols(path)?;
+    let functions = open(path)?;
+    let definition = definition(name, functions)?;
+    loaded::keep(definition)?;
+    Ok((definition, functions))
+}
+
 /// Looks into the file: what is no engine is not run to find that out.
-fn check_symbols(path: &Path) -> Result<(), String> {
-    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !found.is_file() {
-        return Err("is no file".to_owned());
+fn check_symbols(path: &Path) -> Result<(), Fault> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Fault::NoFile);
     }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = std::fs::read(path)?;
     if !bytes.starts_with(b"\x7fELF") {
-        return Err(format!("is no shared object; {PAGE}"));
+        return Err(Fault::NoObject);
     }
     let has = |symbol: &str| {
         let word = [b"\0", symbol.as_bytes(), b"\0"].concat();
@@ -81,39 +85,27 @@ fn check_symbols(path: &Path) -> Result<(), String> {
         return Ok(());
     }
     Err(match SYMBOLS_OF_FIO.into_iter().find(|symbol| has(symbol)) {
-        Some(symbol) => format!(
-            "is an engine for fio ({symbol}), which works on structures of one version of fio; \
-             the interface of fathom is another, include/fathom_engine.h: {PAGE}"
-        ),
-        None => format!("exports no {SYMBOL}; {PAGE}"),
+        Some(symbol) => Fault::ForFio(symbol),
+        None => Fault::NoEntry,
     })
 }
 
 /// Loads the file and asks it for its engine.
-fn open(path: &Path) -> Result<&'static RawEngine, String> {
+fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
     // A name without a slash would be looked for elsewhere.
     let whole = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     let threads = threads();
     let library: &'static libloading::Library = Box::leak(Box::new(library::open_file(&whole)?));
     if self::threads() > threads {
-        return Err(
-            "starts a thread when it is loaded; the workers of a run begin without it, so open() has to"
-                .to_owned(),
-        );
+        return Err(Fault::StartsThread);
     }
     // SAFETY: the header gives the symbol this type.
-    let entry = unsafe { library.get::<Entry>(SYMBOL.as_bytes()) }
-        .map_err(|_| format!("exports no {SYMBOL}; {PAGE}"))?;
+    let entry = unsafe { library.get::<Entry>(SYMBOL.as_bytes()) }.map_err(|_| Fault::NoEntry)?;
     // SAFETY: a function without effects, by the header. What it returns is constant, and the library stays.
     let engine = unsafe { entry(VERSION).as_ref() };
     match engine {
-        None => {
-            Err(format!("does not know version {VERSION} of the interface, which is that of this fathom"))
-        }
-        Some(engine) if engine.version != VERSION => Err(format!(
-            "speaks version {} of the interface, this fathom version {VERSION}: build it with its include/fathom_engine.h",
-            engine.version
-        )),
+        None => Err(Fault::UnknownVersion),
+        Some(engine) if engine.version != VERSION => Err(Fault::OtherVersion(engine.version)),
         Some(engine) => check(engine).map(|()| engine),
     }
 }
@@ -124,10 +116,10 @@ fn threads() -> usize {
 }
 
 /// All functions are there that its capabilities need.
-fn check(engine: &RawEngine) -> Result<(), String> {
+fn check(engine: &RawEngine) -> Result<(), Fault> {
     let unknown = engine.capabilities & !KNOWN;
     if unknown != 0 {
-        return Err(format!("has capabilities that version {VERSION} does not have: {unknown:#x}"));
+        return Err(Fault::UnknownCapabilities(unknown));
     }
     let needed = [
         ("open", engine.open.is_some(), true),
@@ -137,18 +129,18 @@ fn check(engine: &RawEngine) -> Result<(), String> {
         ("size", engine.size.is_some(), engine.capabilities & OWN_TARGETS != 0),
     ];
     match needed.into_iter().find(|(_, is_there, is_needed)| *is_needed && !is_there) {
-        Some((name, ..)) => Err(format!("has no function {name} in its struct fathom_engine")),
+        Some((name, ..)) => Err(Fault::NoFunction(name)),
         None if engine.option_count > MOST_OPTIONS
             || (engine.option_count > 0 && engine.options.is_null()) =>
         {
-            Err(format!("claims {} options", engine.option_count))
+            Err(Fault::TooManyOptions(engine.option_count))
         }
         None => Ok(()),
     }
 }
 
 /// The declaration of a loaded engine, as jobs are held against it.
-fn definition(name: String, engine: &'static RawEngine) -> Result<&'static EngineDef, String> {
+fn definition(name: String, engine: &'static RawEngine) -> Result<&'static EngineDef, Fault> {
     let name: &'static str = name.leak();
     let has = |capability: u32| engine.capabilities & capability != 0;
     let options: Vec<OptionDef> =
@@ -175,15 +167,15 @@ fn raw_options(engine: &RawEngine) -> &[RawOption] {
     }
 }
 
-fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, String> {
-    let name = text(raw.name).ok_or("has an option without a name")?;
+fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, Fault> {
+    let name = text(raw.name).ok_or(Fault::NamelessOption)?;
     let kind = match raw.kind {
         1 => Kind::Int,
         2 => Kind::Size,
         3 => Kind::Bool,
         4 => Kind::Time,
         5 => Kind::Text,
-        other => return Err(format!("has an option {name} of an unknown type, {other}")),
+        kind => return Err(Fault::UnknownType { name: name.to_owned(), kind }),
     };
     let help = text(raw.help).unwrap_or("");
     Ok(OptionDef { default: text(raw.default_text), ..OptionDef::of_engine(engine, name, kind, help) })

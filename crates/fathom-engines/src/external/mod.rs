@@ -1,10 +1,12 @@
 //! `external`: an engine in a shared object that somebody else has written, by the interface of `include/fathom_engine.h`.
 
+mod error;
 mod interface;
 mod library;
 mod setup;
 mod targets;
 
+pub use error::LoadError;
 pub use library::load;
 pub(crate) use library::{PREFIX, entry};
 

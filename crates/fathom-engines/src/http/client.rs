@@ -120,7 +120,6 @@ pub(super) struct Client {
 impl Client {
     /// Finds servers and credentials; connects to nobody yet.
     pub(super) fn new(options: &HttpOptions) -> Result<Client, Failure> {
-        let invalid = |sentence: String| Failure::new(libc::EINVAL, sentence);
         let access = match options.http_mode {
             HttpMode::WebDav => Access::Dav(options.http_user.as_ref().map(|user| {
                 let password = options.http_pass.as_deref().unwrap_or("");
@@ -128,7 +127,7 @@ impl Client {
             })),
             HttpMode::S3 => {
                 let found = Credentials::find(options);
-                let found = found.map_err(|sentence| Failure::new(libc::EACCES, sentence))?;
+                let found = found.map_err(|error| Failure::new(libc::EACCES, error.to_string()))?;
                 Access::S3(Box::new(Signer::new(found, &options.http_s3_region)))
             }
             HttpMode::Swift => {
@@ -152,14 +151,15 @@ impl Client {
                 identity: identity.map(|(certificate, key)| (certificate.into(), key.into())),
                 verifies_server: options.https == Https::On,
             };
-            transport = transport.with_tls(&rules).map_err(invalid)?;
+            transport =
+                transport.with_tls(&rules).map_err(|error| Failure::new(libc::EINVAL, error.to_string()))?;
         }
         let hosts = options.http_host.split(',').map(str::trim).filter(|host| !host.is_empty());
         let endpoints: Result<Vec<Endpoint>, Failure> =
             hosts.map(|host| Endpoint::find(host, &transport)).collect();
         let endpoints = endpoints?;
         if endpoints.is_empty() {
-            return Err(invalid("http_host= names no server".to_owned()));
+            return Err(Failure::new(libc::EINVAL, "http_host= names no server"));
         }
         let (turn, tally) = (Cell::new(0), Tally::default());
         Ok(Client { transport, endpoints, turn, access, options: options.clone(), tally })

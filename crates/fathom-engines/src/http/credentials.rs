@@ -2,6 +2,24 @@
 
 use fathom_spec::engines::http::HttpOptions;
 use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why there are no credentials.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum CredentialsError {
+    /// One of a pair.
+    #[error(
+        "half of the S3 credentials: {there} is set and {missing} is not; give both in one place (a key id and a secret from \
+         different places do not belong together)"
+    )]
+    Half { there: &'static str, missing: &'static str },
+    /// Nothing in any place.
+    #[error(
+        "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or http_s3_keyid= and http_s3_key= \
+         in the job file, or the profile {profile} in {file}"
+    )]
+    None { profile: String, file: String },
+}
 
 /// Key id and secret. Never shown.
 pub(super) struct Credentials {
@@ -11,14 +29,17 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Those of a job, or one sentence on where they could come from.
-    pub(super) fn find(options: &HttpOptions) -> Result<Credentials, String> {
+    /// Those of a job.
+    pub(super) fn find(options: &HttpOptions) -> Result<Credentials, CredentialsError> {
         Credentials::from(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
     /// Both come from one place: an id from one and a secret from another are no pair, and a request signed with them tells a server
     /// of both.
-    fn from(options: &HttpOptions, variable: &dyn Fn(&str) -> Option<String>) -> Result<Credentials, String> {
+    fn from(
+        options: &HttpOptions,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Credentials, CredentialsError> {
         let of_options = Source {
             names: ["http_s3_keyid=", "http_s3_key="],
             id: options.http_s3_keyid.clone(),
@@ -41,11 +62,9 @@ impl Credentials {
         let path = path.or_else(|| Some(PathBuf::from(variable("HOME")?).join(".aws/credentials")));
         let text = path.as_ref().and_then(|path| std::fs::read_to_string(path).ok());
         text.and_then(|text| of_profile(&text, &profile)).ok_or_else(|| {
-            format!(
-                "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or http_s3_keyid= and http_s3_key= \
-                 in the job file, or the profile {profile} in {}",
-                path.map_or_else(|| "~/.aws/credentials".to_owned(), |path| path.display().to_string())
-            )
+            let file =
+                path.map_or_else(|| "~/.aws/credentials".to_owned(), |path| path.display().to_string());
+            CredentialsError::None { profile, file }
         })
     }
 }
@@ -61,18 +80,12 @@ struct Source {
 
 impl Source {
     /// Both, or none; one of them without the other is a mistake.
-    fn pair(self) -> Result<Option<Credentials>, String> {
-        let half = |there: usize| {
-            let (there, missing) = (self.names[there], self.names[1 - there]);
-            format!(
-                "half of the S3 credentials: {there} is set and {missing} is not; give both in one place (a key id and a secret from \
-                 different places do not belong together)"
-            )
-        };
+    fn pair(self) -> Result<Option<Credentials>, CredentialsError> {
+        let [id, secret] = self.names;
         match (self.id, self.secret) {
             (Some(id), Some(secret)) => Ok(Some(Credentials { id, secret, token: self.token })),
-            (Some(_), None) => Err(half(0)),
-            (None, Some(_)) => Err(half(1)),
+            (Some(_), None) => Err(CredentialsError::Half { there: id, missing: secret }),
+            (None, Some(_)) => Err(CredentialsError::Half { there: secret, missing: id }),
             (None, None) => Ok(None),
         }
     }
@@ -115,7 +128,7 @@ mod tests {
     fn options_come_before_the_environment_and_a_lack_names_the_places() {
         let mut options = HttpOptions::default();
         let nothing = |_: &str| None;
-        let lack = Credentials::from(&options, &nothing).err().expect("nothing to find");
+        let lack = Credentials::from(&options, &nothing).err().expect("nothing to find").to_string();
         assert!(lack.contains("AWS_ACCESS_KEY_ID") && lack.contains(".aws/credentials"), "{lack}");
         let environment = |name: &str| name.starts_with("AWS_").then(|| format!("env {name}"));
         let found = Credentials::from(&options, &environment).expect("both are there");
@@ -136,11 +149,12 @@ mod tests {
         let id = HttpOptions { http_s3_keyid: Some("mine".to_owned()), ..HttpOptions::default() };
         let secret = HttpOptions { http_s3_key: Some("mine".to_owned()), ..HttpOptions::default() };
         for (options, missing) in [(id, "http_s3_key= is not"), (secret, "http_s3_keyid= is not")] {
-            let told = Credentials::from(&options, &environment).err().expect("half is refused");
+            let told = Credentials::from(&options, &environment).err().expect("half is refused").to_string();
             assert!(told.contains(missing) && !told.contains("mine"), "{told}");
         }
         let only_id = |name: &str| (name == "AWS_ACCESS_KEY_ID").then(|| "id".to_owned());
-        let told = Credentials::from(&HttpOptions::default(), &only_id).err().expect("half is refused");
+        let told =
+            Credentials::from(&HttpOptions::default(), &only_id).err().expect("half is refused").to_string();
         assert!(told.contains("AWS_SECRET_ACCESS_KEY is not"), "{told}");
         // A profile with one of them has none.
         assert!(of_profile("[default]\naws_access_key_id = A\n", "default").is_none());

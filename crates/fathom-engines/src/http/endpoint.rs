@@ -4,7 +4,7 @@ use super::body::Content;
 use super::tally::Tally;
 use super::wire::Wire;
 use crate::net::refusal::Refusal;
-use crate::net::tls::TlsRules;
+use crate::net::tls::{TlsError, TlsRules};
 use fathom_sys::Errno;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -84,7 +84,7 @@ pub(super) struct Transport {
 
 impl Transport {
     /// The settings of TLS, with the versions that are offered.
-    pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, String> {
+    pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, TlsError> {
         let mut settings = ClientConfig::clone(&*rules.settings()?);
         if self.speaks_two {
             settings.alpn_protocols.push(b"h2".to_vec());

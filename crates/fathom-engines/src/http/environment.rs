@@ -2,9 +2,20 @@
 
 use fathom_spec::JobSpec;
 use fathom_spec::engines::http::{HttpMode, HttpOptions, Https};
+use thiserror::Error;
+
+/// A variable that does not name a server.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error(
+    "{variable}={url}: it looks like https://server:port, without a path; or name the server with http_host="
+)]
+pub(super) struct EndpointError {
+    variable: &'static str,
+    url: String,
+}
 
 /// The options of a job, with what it leaves to the environment.
-pub(super) fn completed(job: &JobSpec) -> Result<HttpOptions, String> {
+pub(super) fn completed(job: &JobSpec) -> Result<HttpOptions, EndpointError> {
     complete(job.private.http.clone(), &|option| job.is_set(option), &|name| {
         std::env::var(name).ok().filter(|value| !value.is_empty())
     })
@@ -14,7 +25,7 @@ fn complete(
     mut options: HttpOptions,
     is_set: &dyn Fn(&str) -> bool,
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<HttpOptions, String> {
+) -> Result<HttpOptions, EndpointError> {
     if options.http_mode != HttpMode::S3 {
         return Ok(options);
     }
@@ -27,9 +38,7 @@ fn complete(
     let is_ignored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS").is_some_and(|value| value == "true");
     let endpoint = first(["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"]);
     if let Some((name, url)) = endpoint.filter(|_| !is_ignored && !is_set("http_host")) {
-        let (is_secure, host) = host_of(&url).ok_or_else(|| {
-            format!("{name}={url}: it looks like https://server:port, without a path; or name the server with http_host=")
-        })?;
+        let (is_secure, host) = host_of(&url).ok_or(EndpointError { variable: name, url })?;
         options.http_host = host;
         if !is_set("https") {
             options.https = if is_secure { Https::On } else { Https::Off };
@@ -54,7 +63,7 @@ fn host_of(url: &str) -> Option<(bool, String)> {
 mod tests {
     use super::*;
 
-    fn of(mode: HttpMode, given: &[&str], variables: &[(&str, &str)]) -> Result<HttpOptions, String> {
+    fn of(mode: HttpMode, given: &[&str], variables: &[(&str, &str)]) -> Result<HttpOptions, EndpointError> {
         let options = HttpOptions {
             http_mode: mode,
             http_host: "localhost".to_owned(),
@@ -94,7 +103,7 @@ mod tests {
     #[test]
     fn what_names_no_server_is_refused() {
         for url in ["s3.test", "ftp://x", "https://", "https://x/path", "https://a@b", "http://a,b"] {
-            let told = of(HttpMode::S3, &[], &[("AWS_ENDPOINT_URL", url)]).expect_err(url);
+            let told = of(HttpMode::S3, &[], &[("AWS_ENDPOINT_URL", url)]).expect_err(url).to_string();
             assert!(told.starts_with(&format!("AWS_ENDPOINT_URL={url}: ")), "{told}");
         }
     }

@@ -55,7 +55,7 @@ impl EngineType for Http {
     fn new(setup: &Setup<'_>) -> Result<Http, SetupError> {
         let failed = |failure: Failure| refused(failure.errno, "connect", failure.sentence);
         let options = environment::completed(setup.job);
-        let options = &options.map_err(|sentence| failed(Failure::new(libc::EINVAL, sentence)))?;
+        let options = &options.map_err(|error| failed(Failure::new(libc::EINVAL, error.to_string())))?;
         let driver = Driver::new().map_err(|refusal| failed(refusal.into()))?;
         let client = Rc::new(Client::new(options).map_err(failed)?);
         let files: Vec<(String, u64)> =

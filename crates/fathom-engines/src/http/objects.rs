@@ -12,6 +12,18 @@ use ring::digest;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 use std::rc::Rc;
+use thiserror::Error;
+
+/// Shares of requests that are none.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub(super) enum MixError {
+    /// An unknown word, or a share that is no percentage.
+    #[error("{option}={text}: shares of {} are needed, as in {}", known.join(", "), example(known))]
+    NoShares { option: &'static str, text: String, known: Vec<&'static str> },
+    /// Shares that are not the whole.
+    #[error("{option}={text}: the shares are {sum} percent together; they must be 100")]
+    WrongSum { option: &'static str, text: String, sum: i64 },
+}
 
 /// What one side of a job does, by shares.
 pub(super) struct Mix<O> {
@@ -21,9 +33,13 @@ pub(super) struct Mix<O> {
 
 impl<O: Copy> Mix<O> {
     /// `get/70:head/30`; a single word has all.
-    pub(super) fn parse(option: &str, text: &str, words: &[(&str, O)]) -> Result<Mix<O>, String> {
+    pub(super) fn parse(
+        option: &'static str,
+        text: &str,
+        words: &[(&'static str, O)],
+    ) -> Result<Mix<O>, MixError> {
         let mut shares = Vec::new();
-        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        let known = || words.iter().map(|(word, _)| *word).collect();
         for entry in text.split(':') {
             let (word, share) = entry.split_once('/').unwrap_or((entry, "100"));
             let found = words.iter().find(|(known, _)| *known == word.trim());
@@ -31,17 +47,13 @@ impl<O: Copy> Mix<O> {
             match (found, share) {
                 (Some((_, operation)), Some(share)) => shares.push((*operation, share)),
                 _ => {
-                    return Err(format!(
-                        "{option}={text}: shares of {} are needed, as in {}",
-                        known.join(", "),
-                        example(&known)
-                    ));
+                    return Err(MixError::NoShares { option, text: text.to_owned(), known: known() });
                 }
             }
         }
         let sum: i64 = shares.iter().map(|(_, share)| share).sum();
         if sum != 100 {
-            return Err(format!("{option}={text}: the shares are {sum} percent together; they must be 100"));
+            return Err(MixError::WrongSum { option, text: text.to_owned(), sum });
         }
         Ok(Mix { credit: RefCell::new(vec![0; shares.len()]), shares })
     }
@@ -109,7 +121,7 @@ impl Objects {
         files: Vec<(String, u64)>,
         block: u64,
     ) -> Result<Objects, Failure> {
-        let invalid = |sentence: String| Failure::new(libc::EINVAL, sentence);
+        let invalid = |error: MixError| Failure::new(libc::EINVAL, error.to_string());
         let reads = Mix::parse("http_reads", &options.http_reads, &READS).map_err(invalid)?;
         let writes = Mix::parse("http_writes", &options.http_writes, &WRITES).map_err(invalid)?;
         let blocks = files.iter().map(|(name, size)| Blocks::new(name, block, *size)).collect();

@@ -3,6 +3,7 @@
 use super::body::Payload;
 use super::client::{Call, Client};
 use super::endpoint::Failure;
+use super::environment::EndpointError;
 use super::objects::block_name;
 use crate::net::tasks::Driver;
 use fathom_run::files::filling::Filling;
@@ -29,14 +30,14 @@ const PIECE: usize = 1 << 20;
 pub(super) struct Bucket {
     options: HttpOptions,
     /// Why the options cannot be used.
-    objection: Option<String>,
+    objection: Option<EndpointError>,
     connected: OnceCell<(Driver, Rc<Client>)>,
     /// Bytes of the objects, where each block has one and all have the same length.
     block: Cell<Option<u64>>,
 }
 
 impl Bucket {
-    pub(super) fn new(options: Result<HttpOptions, String>) -> Bucket {
+    pub(super) fn new(options: Result<HttpOptions, EndpointError>) -> Bucket {
         let (options, objection) = match options {
             Ok(options) => (options, None),
             Err(objection) => (HttpOptions::default(), Some(objection)),
@@ -49,7 +50,7 @@ impl Bucket {
             return Ok(connected);
         }
         if let Some(objection) = &self.objection {
-            return Err(Failure::new(libc::EINVAL, objection.clone()));
+            return Err(Failure::new(libc::EINVAL, objection.to_string()));
         }
         let driver = Driver::new()?;
         let client = Rc::new(Client::new(&self.options)?);

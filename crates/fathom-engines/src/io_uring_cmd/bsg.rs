@@ -1,7 +1,8 @@
 //! SCSI commands of a job, through the bsg device of a disk (`/dev/bsg/0:0:0:0`).
 
+use super::error::{Asked, CommandError};
 use crate::sg::commands::{self, Command, Operation as On};
-use crate::sg::{self, sense};
+use crate::sg::{self, ScsiError, sense};
 use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::unit::Operation;
@@ -83,13 +84,18 @@ impl Commands {
     }
 
     /// The command of a unit, as it goes into a ring, and whether it moves the unit's buffer; `expects` says that a read is to compare
-    /// with that. The error says what the device does not take.
+    /// with that.
     #[inline(always)]
-    pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<([u8; 80], bool), String> {
+    pub(super) fn command(
+        &mut self,
+        slot: u32,
+        io: &Io,
+        expects: bool,
+    ) -> Result<([u8; 80], bool), CommandError> {
         let block = self.devices[io.file() as usize].block;
         let (address, blocks) = (io.offset() / u64::from(block), io.length() / block);
         if !io.offset().is_multiple_of(u64::from(block)) || !io.length().is_multiple_of(block) {
-            return Err(self.told(io, "commands cover whole blocks"));
+            return Err(CommandError::PartOfScsiBlock(self.asked(io)));
         }
         let (on, flags, moves) = match io.operation() {
             Operation::Read if expects && self.compares => {
@@ -101,7 +107,7 @@ impl Commands {
             _ => return Ok((self.entry(slot, Command::synchronize_cache(), Transfer::None), false)),
         };
         let Some(command) = self.in_length(on, flags, address, blocks) else {
-            return Err(self.told(io, "commands of the length that cdb_len wants do not reach this far"));
+            return Err(CommandError::OutOfReach(self.asked(io)));
         };
         let transfer = match moves {
             Moves::In => Transfer::In(io.buffer(), io.length()),
@@ -153,23 +159,19 @@ impl Commands {
     }
 
     #[cold]
-    fn told(&self, io: &Io, what: &str) -> String {
+    fn asked(&self, io: &Io) -> Asked {
         let Device { name, block } = &self.devices[io.file() as usize];
-        format!(
-            "{what}: {name} has blocks of {block} bytes, not offset={} length={}",
-            io.offset(),
-            io.length()
-        )
+        Asked { device: name.clone(), block: *block, offset: io.offset(), length: io.length() }
     }
 
-    /// What became of a command: bytes that count for its unit. The error says what the device had against it.
+    /// What became of a command: bytes that count for its unit.
     #[inline(always)]
-    pub(super) fn outcome(&self, slot: u32, io: &Io, result: u64) -> Result<i64, String> {
+    pub(super) fn outcome(&self, slot: u32, io: &Io, result: u64) -> Result<i64, CommandError> {
         let slot = &self.slots[slot as usize];
         if result as u32 & 0x00ff_ffff != 0 {
             let answer = scsi::answer_in_ring(result, &slot.sense);
             if !sense::is_good(&answer) {
-                return Err(sense::describe(&answer, slot.command.bytes()));
+                return Err(ScsiError::refused(answer, slot.command).into());
             }
         }
         let left = (result >> 32) as u32;
@@ -217,6 +219,7 @@ pub(super) fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     }
     let opened =
         file::open(&path, libc::O_RDONLY, 0).map_err(|errno| FileError::of_call(errno, "open", &path))?;
-    let (blocks, block) = sg::capacity(scsi::run_bsg, opened.as_raw_fd()).map_err(told)?;
+    let (blocks, block) =
+        sg::capacity(scsi::run_bsg, opened.as_raw_fd()).map_err(|why| told(why.to_string()))?;
     Ok(FileEntry::new(path, FileKind::Medium, Some(blocks.saturating_mul(u64::from(block)))))
 }

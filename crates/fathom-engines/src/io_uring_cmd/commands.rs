@@ -1,8 +1,9 @@
 //! NVMe commands of a job (NVM and Zoned Namespace command set specifications).
 
+use super::error::{Asked, CommandError};
 use super::namespace::Namespace;
 use super::placement::Placement;
-use crate::protection::{Layout, Wanted};
+use crate::protection::{Layout, ProtectionError, Wanted};
 use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
@@ -137,19 +138,16 @@ impl Commands {
         })
     }
 
-    /// The command of a unit; `expects` says that a read is to compare with its buffer. The error says what the device does not take.
+    /// The command of a unit; `expects` says that a read is to compare with its buffer.
     #[inline(always)]
-    pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, String> {
+    pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, CommandError> {
         let device = &self.devices[io.file() as usize];
         let block = u64::from(device.block);
         if !io.offset().is_multiple_of(block) || !u64::from(io.length()).is_multiple_of(block) {
-            return Err(self.told_of_blocks(io));
+            return Err(self.part_of_block(io));
         }
         if u64::from(io.length()) / block > MOST_BLOCKS && io.operation() != Operation::Trim {
-            return Err(format!(
-                "{}: a command covers at most {MOST_BLOCKS} blocks: use a smaller bs=",
-                device.name
-            ));
+            return Err(CommandError::TooLong { device: device.name.clone(), most: MOST_BLOCKS });
         }
         match io.operation() {
             Operation::Read if expects && self.compares => Ok(self.transfer(slot, io, COMPARE, 0)),
@@ -161,13 +159,14 @@ impl Commands {
     }
 
     #[cold]
-    fn told_of_blocks(&self, io: &Io) -> String {
+    fn part_of_block(&self, io: &Io) -> CommandError {
         let Device { name, block, .. } = &self.devices[io.file() as usize];
-        format!(
-            "commands cover whole blocks of {name}, of {block} bytes, not offset={} length={}",
-            io.offset(),
-            io.length()
-        )
+        CommandError::PartOfBlock(Asked {
+            device: name.clone(),
+            block: *block,
+            offset: io.offset(),
+            length: io.length(),
+        })
     }
 
     #[inline(always)]
@@ -297,7 +296,7 @@ impl Commands {
 
     /// Checks the protection information of a read that went well.
     #[inline(always)]
-    pub(super) fn check(&mut self, slot: u32, io: &Io) -> Result<(), String> {
+    pub(super) fn check(&mut self, slot: u32, io: &Io) -> Result<(), ProtectionError> {
         let device = &self.devices[io.file() as usize];
         if self.pi_act || io.operation() != Operation::Read || device.protection.is_none() {
             return Ok(());
@@ -305,7 +304,7 @@ impl Commands {
         let checked = self.with_blocks(slot, io, |layout, wanted, address, data, separate| {
             layout.check(wanted, address, data, separate)
         });
-        checked.unwrap_or(Ok(())).map_err(|why| format!("{}: {why}", self.devices[io.file() as usize].name))
+        checked.unwrap_or(Ok(())).map_err(|mismatch| mismatch.on(&self.devices[io.file() as usize].name))
     }
 
     /// Does something with the data and the metadata of a unit.
@@ -327,11 +326,11 @@ impl Commands {
     }
 
     /// A word on a transfer that the kernel refused.
-    pub(super) fn advice(&self, io: &Io) -> Option<String> {
+    pub(super) fn advice(&self, io: &Io) -> Option<CommandError> {
         let device = &self.devices[io.file() as usize];
         let limit = largest_transfer(&device.name)?;
         (u64::from(io.length()) > limit)
-            .then(|| format!("{} takes at most {limit} bytes at once: use a smaller bs=", device.name))
+            .then(|| CommandError::TooLarge { device: device.name.clone(), limit })
     }
 }
 

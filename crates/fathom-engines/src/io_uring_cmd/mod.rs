@@ -3,6 +3,7 @@
 
 mod bsg;
 mod commands;
+mod error;
 mod namespace;
 mod placement;
 mod status;
@@ -11,6 +12,7 @@ mod zones;
 use crate::media::Media;
 use crate::ring::{ARENA, EveryNth, Ring};
 use crate::shared::Said;
+use error::CommandError;
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
@@ -126,7 +128,7 @@ impl Engine for IoUringCmd {
         };
         let (code, bytes, moves) = match built {
             Ok(built) => built,
-            Err(why) => return self.refuse(slot, why),
+            Err(why) => return self.refuse(slot, &why),
         };
         // SAFETY: a unit is used only until its end is listed.
         self.units[slot as usize] = unsafe { io.keep() };
@@ -194,8 +196,8 @@ impl Engine for IoUringCmd {
 
 impl IoUringCmd {
     #[cold]
-    fn refuse(&mut self, slot: u32, why: String) -> Queued {
-        self.said.keep(slot, why);
+    fn refuse(&mut self, slot: u32, why: &CommandError) -> Queued {
+        self.said.keep(slot, why.to_string());
         Queued::Done(i64::from(-libc::EINVAL))
     }
 }
@@ -219,9 +221,9 @@ fn collect(
             _ if entry.result() < 0 => Err((entry.result(), None)),
             Commands::Nvme(commands) if entry.result() == 0 => match commands.check(slot, io) {
                 Ok(()) => Ok(i64::from(io.length())),
-                Err(why) => Err((-libc::EIO, Some(why))),
+                Err(why) => Err((-libc::EIO, Some(why.into()))),
             },
-            Commands::Nvme(_) => Err((-entry.result(), Some(status::describe(entry.result() as u16)))),
+            Commands::Nvme(_) => Err((-entry.result(), Some(CommandError::Status(entry.result() as u16)))),
             Commands::Scsi(commands) => {
                 commands.outcome(slot, io, entry.big_cqe()[0]).map_err(|why| (-libc::EIO, Some(why)))
             }
@@ -237,23 +239,17 @@ fn failed(
     commands: &Commands,
     slot: u32,
     io: &Io,
-    (errno, why): (i32, Option<String>),
+    (errno, why): (i32, Option<CommandError>),
     said: &mut Said,
 ) -> i64 {
     let why = why.or_else(|| match (commands, -errno) {
         (Commands::Nvme(commands), libc::EINVAL) => commands.advice(io),
-        (_, libc::EACCES | libc::EPERM) => Some(
-            "the kernel passes this command on for those who may administer the system (CAP_SYS_ADMIN)"
-                .to_owned(),
-        ),
-        (Commands::Scsi(_), libc::EOPNOTSUPP) => Some(
-            "this kernel takes no SCSI commands through io_uring (Linux 7.1 does): use ioengine=sg"
-                .to_owned(),
-        ),
+        (_, libc::EACCES | libc::EPERM) => Some(CommandError::NotAllowed),
+        (Commands::Scsi(_), libc::EOPNOTSUPP) => Some(CommandError::NoScsi),
         _ => None,
     });
     if let Some(why) = why {
-        said.keep(slot, why);
+        said.keep(slot, why.to_string());
     }
     i64::from(errno)
 }

@@ -1,5 +1,6 @@
 //! An NVMe namespace: how large it is, and how its blocks lie.
 
+use super::error::{MisfitError, NamespaceError};
 use crate::protection::{Guard, Layout};
 use fathom_run::files::{FileEntry, FileError, FileKind};
 use fathom_run::plan::WorkerPlan;
@@ -48,13 +49,19 @@ pub(super) struct Protection {
 
 impl Namespace {
     /// Asks a device.
-    pub(super) fn of(fd: RawFd) -> Result<Namespace, String> {
-        let id = nvme::namespace_id(fd).map_err(|errno| errno.to_string())?;
-        let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(super::describe_refusal)?;
+    pub(super) fn of(fd: RawFd) -> Result<Namespace, NamespaceError> {
+        let id = nvme::namespace_id(fd)?;
+        let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(NamespaceError::NotDescribed)?;
         // Older controllers have no more to say, and their guards have 16 bits.
         let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
-        Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
-            .ok_or_else(|| "it names blocks of no known size".to_owned())
+        let namespace = Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
+            .ok_or(NamespaceError::UnknownBlocks)?;
+        match namespace.protection {
+            Some(protection) if protection.guard.bytes() > namespace.metadata_bytes => {
+                Err(NamespaceError::NoRoomForProtection)
+            }
+            _ => Ok(namespace),
+        }
     }
 
     /// From the answers to Identify.
@@ -63,7 +70,7 @@ impl Namespace {
         const EXTENDED_FORMATS: usize = 12;
         let bytes = |at: usize| answer.get(at..at + 4).and_then(|bytes| bytes.try_into().ok());
         let blocks = u64::from_le_bytes(answer.get(..8)?.try_into().ok()?);
-        let (formatted, protection) = (answer[26], answer[29]);
+        let (formatted, protection) = (*answer.get(26)?, *answer.get(29)?);
         let index = usize::from(formatted & 0xf) | usize::from(formatted >> 5 & 3) << 4;
         let format = u32::from_le_bytes(bytes(FORMATS + 4 * index)?);
         let (metadata_bytes, shift) = (format & 0xffff, format >> 16 & 0xff);
@@ -116,7 +123,8 @@ impl Namespace {
     /// How its protection information lies, if it has any.
     pub(super) fn layout(&self) -> Option<Layout> {
         let Protection { guard, comes_first, is_type_3 } = self.protection?;
-        let offset = if comes_first { 0 } else { self.metadata_bytes.checked_sub(guard.bytes())? };
+        let behind = self.metadata_bytes.checked_sub(guard.bytes())?;
+        let offset = if comes_first { 0 } else { behind };
         let mut layout = Layout::new(guard, self.data_bytes, self.metadata_bytes, offset);
         if self.is_extended {
             layout = layout.extended();
@@ -133,7 +141,10 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
         let line = "ioengine io_uring_cmd only works with nvme ns generic char devices (/dev/ngXnY)";
         let advice = match std::fs::metadata(&path) {
             Ok(found) if found.file_type().is_block_device() && name.starts_with("/dev/nvme") => {
-                format!("fathom: the device of the same namespace is /dev/ng{}", &name["/dev/nvme".len()..])
+                format!(
+                    "fathom: the device of the same namespace is /dev/ng{}",
+                    name.trim_start_matches("/dev/nvme")
+                )
             }
             Ok(_) => format!("fathom: {name} is none"),
             Err(error) => format!("fathom: {name}: {}", Errno::from(error)),
@@ -146,7 +157,7 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
         FileError::without_line(format!("{name}: failed to fetch namespace-id\nfathom: {name}: {why}"))
     })?;
     check_sizes(job, plan, &namespace, &name)
-        .map_err(|message| failed(Errno(libc::EINVAL)).with_message(message))?;
+        .map_err(|misfit| failed(Errno(libc::EINVAL)).with_message(misfit.to_string()))?;
     let size = namespace.blocks.saturating_mul(u64::from(namespace.block_bytes(job.private.io_uring.pi_act)));
     Ok(FileEntry::new(path, FileKind::Medium, Some(size)))
 }
@@ -160,7 +171,12 @@ fn is_generic_device(path: &Path) -> bool {
 }
 
 /// Buffers hold whole blocks, and those of metadata have room.
-fn check_sizes(job: &JobSpec, plan: &WorkerPlan, namespace: &Namespace, name: &str) -> Result<(), String> {
+fn check_sizes(
+    job: &JobSpec,
+    plan: &WorkerPlan,
+    namespace: &Namespace,
+    name: &str,
+) -> Result<(), MisfitError> {
     let options = &job.private.io_uring;
     let block = u64::from(namespace.block_bytes(options.pi_act));
     let targets = &plan.target_plan;
@@ -169,29 +185,27 @@ fn check_sizes(job: &JobSpec, plan: &WorkerPlan, namespace: &Namespace, name: &s
         lengths().map(|rule| rule.min()).min().unwrap_or(0),
         lengths().map(|rule| rule.max()).max().unwrap_or(0),
     );
+    let name = || name.to_owned();
     if shortest % block != 0 {
-        return Err(match block == u64::from(namespace.data_bytes) {
-            true => format!(
-                "{name}: block size must be a multiple of LBA data size\nfathom: {name} has blocks of {block} bytes, and bs={shortest}"
-            ),
-            false => format!(
-                "{name}: block size must be a multiple of {block} (LBA data size + Metadata size)\nDid you mean to use a block size of {}?",
-                (shortest / u64::from(namespace.data_bytes)).max(1) * block
-            ),
+        let data = u64::from(namespace.data_bytes);
+        return Err(match block == data {
+            true => MisfitError::PartOfBlock { name: name(), block, shortest },
+            false => {
+                let better = (shortest / data).max(1) * block;
+                MisfitError::PartOfExtendedBlock { name: name(), block, better }
+            }
         });
     }
     if namespace.protection.is_some_and(|protection| protection.guard == Guard::Bits32) && !options.pi_act {
-        return Err(format!("{name}: guards of 32 bits are not made here: use pi_act=1"));
+        return Err(MisfitError::WideGuards(name()));
     }
     let verifies = plan.verify.is_some();
     if verifies && namespace.is_extended && namespace.protection.is_some() && !options.pi_act {
-        return Err(format!(
-            "{name}: for extended LBA, verify cannot be used when E2E data protection is enabled\nfathom: protection information would lie in the middle of what is checked; use pi_act=1"
-        ));
+        return Err(MisfitError::VerifiesProtected(name()));
     }
     let needed = longest / block * u64::from(namespace.separate_bytes(options.pi_act));
     if needed > u64::from(options.md_per_io_size) && (plan.reads_data() || plan.writes_data()) {
-        return Err(format!("{name}: md_per_io_size should be at least {needed} bytes"));
+        return Err(MisfitError::TooLittleMetadata { name: name(), needed });
     }
     Ok(())
 }
@@ -199,6 +213,10 @@ fn check_sizes(job: &JobSpec, plan: &WorkerPlan, namespace: &Namespace, name: &s
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protection::Wanted;
+    use proptest::prelude::*;
+
+    const ALL: Wanted = Wanted { guard: true, reference: true, application: true, tag: 1, mask: 0xffff };
 
     /// The answer of a namespace of 1000 blocks, in this format and with this protection.
     fn answer(formatted: u8, format: u32, protection: u8) -> Vec<u8> {
@@ -229,5 +247,30 @@ mod tests {
         assert_eq!(wide.protection.map(|protection| protection.guard), Some(Guard::Bits64));
         assert_eq!((wide.separate_bytes(true), wide.separate_bytes(false)), (0, 16));
         assert_eq!(Namespace::parse(1, &answer(0, 0, 0), None), None);
+    }
+
+    proptest! {
+        /// Whatever a controller answers, and however little, a namespace has blocks and room for its protection.
+        #[test]
+        fn no_answer_is_too_odd(
+            mut answer in proptest::collection::vec(any::<u8>(), 0..600),
+            more in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..600)),
+            shift in proptest::option::of(9_u8..13),
+        ) {
+            // A format that there is, in half of the answers.
+            if let (Some(shift), true) = (shift, answer.len() > 131) {
+                answer[26] &= 0x90;
+                answer[130] = shift;
+            }
+            let parsed = Namespace::parse(1, &answer, more.as_deref());
+            if let Some(found) = parsed.filter(|found| found.data_bytes < 1 << 16) {
+                prop_assert!(found.data_bytes >= 512 && found.block_bytes(false) >= found.data_bytes);
+                if let Some(layout) = found.layout() {
+                    let (mut data, mut separate) = (vec![0; 2 * found.block_bytes(false) as usize], vec![0; 2 * found.separate_bytes(false) as usize]);
+                    layout.make(&ALL, 0, &mut data, &mut separate);
+                    prop_assert!(layout.check(&ALL, 0, &mut data, &mut separate).is_ok());
+                }
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Where a device is told to put what is written: reclaim unit handles (FDP) or streams.
 
+use super::error::SchemeError;
 use fathom_run::engine::{OpenFile, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_spec::options::engine::{DataPlacement, PlacementSelect};
@@ -76,7 +77,7 @@ impl Placement {
             PlacementSelect::Random => Choice::Random(Taus88::new(setup.job.io_type.randseed)),
             PlacementSelect::Scheme => {
                 let path = options.dp_scheme.as_deref().unwrap_or_default();
-                let scheme = read_scheme(path).map_err(refused)?;
+                let scheme = read_scheme(path).map_err(|error| refused(error.to_string()))?;
                 // A scheme names places in the list of the job, or in that of the device.
                 let known = |index: u32| match &asked {
                     None => identifier(index),
@@ -144,8 +145,9 @@ fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
 }
 
 /// Lines `start,end,index`; the end does not belong to the range.
-fn read_scheme(path: &str) -> Result<Vec<(u64, u64, u32)>, String> {
-    let text = std::fs::read_to_string(path).map_err(|error| format!("dp_scheme={path}: {error}"))?;
+fn read_scheme(path: &str) -> Result<Vec<(u64, u64, u32)>, SchemeError> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| SchemeError::Unreadable { path: path.to_owned(), error })?;
     let mut ranges = Vec::new();
     for (number, line) in text.lines().enumerate() {
         if line.trim().is_empty() {
@@ -157,10 +159,8 @@ fn read_scheme(path: &str) -> Result<Vec<(u64, u64, u32)>, String> {
             _ => None,
         };
         let Some(((start, end), index)) = parsed else {
-            return Err(format!(
-                "{path}: line {} is `{line}`, but should be three numbers: the first byte, the one after the last, and the index of an identifier",
-                number + 1
-            ));
+            let (path, line) = (path.to_owned(), line.to_owned());
+            return Err(SchemeError::NoRange { path, number: number + 1, line });
         };
         ranges.push((start, end, index));
     }
@@ -198,13 +198,13 @@ mod tests {
         let path = directory.path().join("scheme");
         let name = path.to_str().expect("a name");
         std::fs::write(&path, "0, 4096, 1\n\n4096,8192,2\n").expect("written");
-        assert_eq!(read_scheme(name), Ok(vec![(0, 4096, 1), (4096, 8192, 2)]));
+        assert_eq!(read_scheme(name).expect("two lines"), [(0, 4096, 1), (4096, 8192, 2)]);
         let mut placement = placement(Choice::Scheme(vec![(0, 4096, 1), (4096, 8192, 2)]));
         let given: Vec<u32> = [0, 4095, 4096, 8192].iter().map(|&at| placement.words(at).1 >> 16).collect();
         assert_eq!(given, [1, 1, 2, 0]);
         for wrong in ["0,16k,1", "0,16384", "foo", "1,2,3,4"] {
             std::fs::write(&path, wrong).expect("written");
-            assert!(read_scheme(name).is_err_and(|why| why.contains("line 1")), "{wrong}");
+            assert!(read_scheme(name).is_err_and(|why| why.to_string().contains("line 1")), "{wrong}");
         }
     }
 }

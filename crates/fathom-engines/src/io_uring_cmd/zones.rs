@@ -1,5 +1,6 @@
 //! Zones of an NVMe namespace, past the kernel's block layer, which does not take every namespace.
 
+use super::error::NamespaceError;
 use super::namespace::Namespace;
 use fathom_run::files::{FileEntry, FileError};
 use fathom_run::zones::device::{OwnZones, ZonedDevice};
@@ -41,7 +42,7 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     let failed = |errno| FileError::of_call(errno, "open", &entry.path);
     let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
     let device = file::open(&entry.path, flags, 0).map_err(failed)?;
-    let told = |why: String| FileError::without_line(format!("{}: {why}", entry.name()));
+    let told = |why: NamespaceError| FileError::without_line(format!("{}: {why}", entry.name()));
     let namespace = Namespace::of(device.as_raw_fd()).map_err(told)?;
     let Some((zone_bytes, limits)) = zoning(device.as_raw_fd(), &namespace, pi_act) else { return Ok(None) };
     // A zone that was written and not finished takes from both limits, open or not. Zero-based, all ones: no limit.

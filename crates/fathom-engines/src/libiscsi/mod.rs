@@ -3,12 +3,14 @@
 //! `url.rs` reads the names of units, `session.rs` has the library's functions and logs in, `storage.rs` knows sizes. Commands are
 //! queued and sent together when the loop next looks for ends; the library reports ends through a callback.
 
+mod error;
 mod session;
 mod storage;
 mod url;
 
 use crate::net::callbacks::{Ends, Polled};
 use crate::net::library::refused;
+use error::SessionError;
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_run::unit::Operation;
@@ -70,13 +72,13 @@ impl EngineType for Libiscsi {
 
     fn new(setup: &Setup<'_>) -> Result<Libiscsi, SetupError> {
         let options = &setup.job.private.libiscsi;
-        let failed = |sentence| refused(Errno(libc::EIO), "iscsi_full_connect", sentence);
-        let functions = Functions::load().map(Arc::new).map_err(failed)?;
+        let failed = |error: SessionError| refused(Errno(libc::EIO), "iscsi_full_connect", error);
+        let functions = Functions::load().map(Arc::new).map_err(|error| failed(error.into()))?;
         let storage: &dyn Any = setup.storage;
         let held = storage.downcast_ref::<Units>();
         let mut sessions = Vec::new();
         for (index, file) in setup.files.iter().enumerate() {
-            let unit = Unit::parse(&file.name).map_err(failed)?;
+            let unit = Unit::parse(&file.name).map_err(|error| failed(error.into()))?;
             sessions.extend(held.and_then(|units| units.take_session(&file.name)));
             while sessions.len() < (index + 1) * options.sessions as usize {
                 sessions.push(Session::open(&functions, &options.initiator, &unit).map_err(failed)?);
@@ -118,7 +120,7 @@ impl Engine for Libiscsi {
         self.sessions.ends().begun();
         if self.start(context, lun, block_length, slot, io).is_null() {
             let session = chosen.and_then(|index| self.sessions.clients[index].as_ref());
-            let why = session.map(Session::error).unwrap_or_default();
+            let why = session.map(|session| session.error().to_string()).unwrap_or_default();
             self.sessions.ends().not_begun();
             return self.refuse(slot, libc::EIO, &why);
         }

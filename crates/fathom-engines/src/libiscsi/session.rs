@@ -1,10 +1,10 @@
 //! A session with a target, through libiscsi: its functions, and what is said of a logical unit.
 
+use super::error::{Said, SessionError};
 use super::url::Unit;
-use crate::net::callbacks::Client;
+use crate::net::callbacks::{Client, ConnectionLost};
 use crate::net::library::functions;
 use crate::net::socket::{Address, Socket};
-use fathom_sys::Errno;
 use fathom_sys::socket::Awaited;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -98,14 +98,18 @@ const NORMAL_SESSION: c_int = 2;
 const SERVICE_ACTION_IN: u8 = 0x9e;
 
 impl Session {
-    /// Logs in and looks at the unit; the error is one sentence.
-    pub(super) fn open(functions: &Arc<Functions>, initiator: &str, unit: &Unit) -> Result<Session, String> {
-        let text = |text: &str| CString::new(text).map_err(|_| format!("{text:?} has a zero byte in it"));
+    /// Logs in and looks at the unit.
+    pub(super) fn open(
+        functions: &Arc<Functions>,
+        initiator: &str,
+        unit: &Unit,
+    ) -> Result<Session, SessionError> {
+        let text = |text: &str| CString::new(text).map_err(|_| SessionError::ZeroByte(text.to_owned()));
         let (initiator, target, portal) = (text(initiator)?, text(&unit.target)?, text(&unit.portal)?);
         // SAFETY: the texts end with a zero, and live through the calls, which copy them.
         let context = unsafe { (functions.create_context)(initiator.as_ptr()) };
         if context.is_null() {
-            return Err("libiscsi cannot make a session".to_owned());
+            return Err(SessionError::NoContext);
         }
         let mut session =
             Session { functions: Arc::clone(functions), context, lun: unit.lun, blocks: 0, block_length: 0 };
@@ -130,38 +134,36 @@ impl Session {
     }
 
     /// The library does not say why there is no connection; one of our own does.
-    fn why_not_connected(&self, portal: &str) -> String {
+    fn why_not_connected(&self, portal: &str) -> SessionError {
         let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
         let host = host.trim_matches(['[', ']']).to_owned();
         let address = Address::Tcp { host, port: port.parse().unwrap_or(0) };
         match Socket::connect(&address, Duration::from_secs(5)) {
-            Ok(_) => format!("{portal}: {}", self.error()),
-            Err(error) => format!("{portal}: {}; no iSCSI target listens there", Errno::from(error)),
+            Ok(_) => SessionError::Refused { portal: portal.to_owned(), said: self.error() },
+            Err(error) => SessionError::NotConnected { portal: portal.to_owned(), errno: error.into() },
         }
     }
 
     /// User and password (CHAP), from the environment that libiscsi's own programs take them from.
-    fn name_user(&self, unit: &Unit) -> Result<(), String> {
+    fn name_user(&self, unit: &Unit) -> Result<(), SessionError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(user) = unit.user.clone().or_else(|| variable("LIBISCSI_CHAP_USERNAME")) else {
             return Ok(());
         };
-        let password = variable("LIBISCSI_CHAP_PASSWORD").ok_or(
-            "there is a user but no password: put it into the environment variable LIBISCSI_CHAP_PASSWORD",
-        )?;
+        let password = variable("LIBISCSI_CHAP_PASSWORD").ok_or(SessionError::NoPassword)?;
         let (Ok(user), Ok(password)) = (CString::new(user), CString::new(password)) else {
-            return Err("user and password must not have a zero byte in them".to_owned());
+            return Err(SessionError::ZeroByteInUser);
         };
         // SAFETY: the texts end with a zero and are copied.
         unsafe { (self.functions.set_user)(self.context, user.as_ptr(), password.as_ptr()) };
         Ok(())
     }
 
-    fn read_capacity(&mut self) -> Result<(), String> {
+    fn read_capacity(&mut self) -> Result<(), SessionError> {
         // SAFETY: the context is logged in; the task is freed below, and what it holds is read before.
         let task = unsafe { (self.functions.read_capacity)(self.context, self.lun) };
         if task.is_null() {
-            return Err(self.error());
+            return Err(self.error().into());
         }
         // SAFETY: as above. A library whose tasks look different is found out by the code of the command.
         let found = unsafe {
@@ -170,15 +172,15 @@ impl Session {
                     .cast::<Capacity>()
                     .as_ref()
                     .map(|capacity| (capacity.last_block, capacity.block_length))),
-                (0, _) => Err("this release of libiscsi is not known".to_owned()),
-                _ => Err(self.error()),
+                (0, _) => Err(SessionError::UnknownRelease),
+                _ => Err(self.error().into()),
             }
         };
         // SAFETY: the task has ended.
         unsafe { (self.functions.free_task)(task) };
-        let (last_block, block_length) = found?.ok_or("the target does not say how large the unit is")?;
+        let (last_block, block_length) = found?.ok_or(SessionError::NoSize)?;
         if block_length == 0 {
-            return Err("the target says that the unit's blocks have no bytes".to_owned());
+            return Err(SessionError::EmptyBlocks);
         }
         (self.blocks, self.block_length) = (last_block.saturating_add(1), block_length);
         Ok(())
@@ -190,22 +192,22 @@ impl Session {
     }
 
     /// What libiscsi says of the last error.
-    pub(super) fn error(&self) -> String {
+    pub(super) fn error(&self) -> Said {
         // SAFETY: the text is the context's and is copied at once.
         let text = unsafe {
             let text = (self.functions.error)(self.context);
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
         };
         let text = text.trim().replace(char::is_control, " ");
-        if text.is_empty() { "libiscsi does not say why".to_owned() } else { text }
+        Said(if text.is_empty() { "libiscsi does not say why".to_owned() } else { text })
     }
 }
 
 impl Client for Session {
-    fn service(&mut self) -> Result<(), String> {
+    fn service(&mut self) -> Result<(), ConnectionLost> {
         // SAFETY: the context is the session's; callbacks only touch what outlives the context.
         let result = unsafe { (self.functions.service)(self.context, (self.functions.events)(self.context)) };
-        if result < 0 { Err(self.error()) } else { Ok(()) }
+        if result < 0 { Err(ConnectionLost(self.error().0)) } else { Ok(()) }
     }
 
     fn awaited(&self) -> Awaited {

@@ -1,5 +1,6 @@
 //! Logical units as a storage: every file of a job is one, named by its URL.
 
+use super::error::SessionError;
 use super::session::{Functions, Session};
 use super::url::Unit;
 use fathom_run::files::filling::Filling;
@@ -28,6 +29,11 @@ impl Units {
     pub(super) fn take_session(&self, url: &str) -> Option<Session> {
         self.held.borrow_mut().remove(url)
     }
+
+    fn open(&self, url: &str) -> Result<Session, SessionError> {
+        let unit = Unit::parse(url)?;
+        Session::open(&Functions::load().map(Arc::new)?, &self.initiator, &unit)
+    }
 }
 
 impl Storage for Units {
@@ -35,13 +41,11 @@ impl Storage for Units {
         let url = name.to_string_lossy().into_owned();
         let mut held = self.held.borrow_mut();
         if !held.contains_key(&url) {
-            let opened = Unit::parse(&url)
-                .and_then(|unit| Session::open(&Functions::load().map(Arc::new)?, &self.initiator, &unit))
-                .map_err(|sentence| FileError {
-                    errno: libc::EIO,
-                    text: None,
-                    message: Some(format!("fathom: job {}: {sentence}", plan.name)),
-                })?;
+            let opened = self.open(&url).map_err(|error| FileError {
+                errno: libc::EIO,
+                text: None,
+                message: Some(format!("fathom: job {}: {error}", plan.name)),
+            })?;
             held.insert(url.clone(), opened);
         }
         let size = held.get(&url).map(Session::size);

@@ -1,5 +1,6 @@
 //! Names of logical units: `iscsi://[user@]host[:port]/target/lun`, as libiscsi's own programs take them.
 
+use super::error::UnitError;
 use iri_string::types::UriStr;
 use percent_encoding::percent_decode_str;
 
@@ -19,25 +20,24 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// Reads a URL; the error is one sentence, and never shows a password.
-    pub(super) fn parse(text: &str) -> Result<Unit, String> {
-        const FORM: &str =
-            "a logical unit is named as in filename=iscsi\\://host\\:3260/iqn.2026-01.org.example\\:disk/1";
+    /// Reads a URL; the error never shows a password.
+    pub(super) fn parse(text: &str) -> Result<Unit, UnitError> {
         if has_password(text) {
-            return Err("a password does not belong into filename=, where everybody can read it: put user and password into the environment \
-                        variables LIBISCSI_CHAP_USERNAME and LIBISCSI_CHAP_PASSWORD"
-                .to_owned());
+            return Err(UnitError::Password);
         }
-        let wrong = || format!("{text} is no URL of iSCSI; {FORM}");
+        let wrong = || UnitError::NoUrl(text.to_owned());
         let url = UriStr::new(text).map_err(|_| wrong())?;
         let authority =
             url.authority_components().filter(|_| url.scheme_str() == "iscsi").ok_or_else(wrong)?;
         let port = match authority.port() {
             None | Some("") => USUAL_PORT,
-            Some(port) => port.parse().map_err(|_| format!("{text}: {port} is no port"))?,
+            Some(port) => port
+                .parse()
+                .map_err(|_| UnitError::NoPort { text: text.to_owned(), port: port.to_owned() })?,
         };
         let (target, lun) = url.path_str().trim_start_matches('/').rsplit_once('/').ok_or_else(wrong)?;
-        let lun = lun.parse().map_err(|_| format!("{text}: {lun} is no number of a logical unit"))?;
+        let lun =
+            lun.parse().map_err(|_| UnitError::NoNumber { text: text.to_owned(), lun: lun.to_owned() })?;
         if target.is_empty() || authority.host().is_empty() {
             return Err(wrong());
         }
@@ -91,7 +91,7 @@ mod tests {
             ("iscsi://host/iqn.a/one", "one is no number"),
             ("iscsi://host:x/iqn.a/1", "is no"),
         ] {
-            let error = Unit::parse(text).expect_err(text);
+            let error = Unit::parse(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
     }
@@ -101,7 +101,7 @@ mod tests {
         for text in
             ["iscsi://me%secret@host/iqn.a/1", "iscsi://me:secret@host/iqn.a/1", "iscsi://me%%secret@@host"]
         {
-            let error = Unit::parse(text).expect_err(text);
+            let error = Unit::parse(text).expect_err(text).to_string();
             assert!(!error.contains("secret") && error.contains("LIBISCSI_CHAP_PASSWORD"), "{error}");
         }
     }

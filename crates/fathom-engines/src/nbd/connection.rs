@@ -1,6 +1,7 @@
 //! A connection after the handshake: requests out, replies in, neither with a wait that is not wanted.
 
-use super::handshake::{self, Export, Refusal};
+use super::error::HandshakeError;
+use super::handshake::{self, Export};
 use super::uri::ExportUri;
 use super::wire::{Command, REQUEST_LENGTH, ReplyHead, Request, chunk, reply_head, u16_at, u32_at, u64_at};
 use crate::net::socket::{Socket, Stream};
@@ -172,25 +173,12 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Connects to the export; no step takes longer than `limit`.
-    pub(super) fn open(target: &ExportUri, limit: Duration) -> Result<Connection, Refusal> {
-        let refused = |error: std::io::Error| {
-            let advice = match error.kind() {
-                std::io::ErrorKind::ConnectionRefused | std::io::ErrorKind::NotFound => {
-                    "; no NBD server listens there"
-                }
-                std::io::ErrorKind::PermissionDenied => "; the socket belongs to somebody else",
-                _ => "",
-            };
-            let what = error.to_string();
-            let errno = Errno::from(error);
-            let what = if errno == Errno(libc::EIO) { what } else { errno.text() };
-            Refusal { errno, sentence: format!("{what}{advice}") }
-        };
-        let socket = Socket::connect(&target.address, limit).map_err(refused)?;
-        socket.limit_waits(Some(limit)).map_err(refused)?;
+    pub(super) fn open(target: &ExportUri, limit: Duration) -> Result<Connection, HandshakeError> {
+        let socket = Socket::connect(&target.address, limit).map_err(HandshakeError::NotConnected)?;
+        socket.limit_waits(Some(limit)).map_err(HandshakeError::NotConnected)?;
         let mut transport = Transport::plain(socket);
         let export = handshake::negotiate(&mut transport, target)?;
-        transport.socket().limit_waits(None).map_err(refused)?;
+        transport.socket().limit_waits(None).map_err(HandshakeError::NotConnected)?;
         Ok(Connection::over(transport, export))
     }
 
@@ -478,9 +466,9 @@ fn begin_data(
     let asked = &unit.request;
     let from = offset.checked_sub(asked.offset).filter(|_| asked.command == Command::Read);
     let total = u64::from(unit.received) + u64::from(length);
-    let Some(from) = from.filter(|from| {
-        total <= u64::from(asked.length) && from + u64::from(length) <= u64::from(asked.length)
-    }) else {
+    // The server chooses the offset: a sum that wraps around must not look like one that fits.
+    let fits = |from: &u64| from.checked_add(length.into()).is_some_and(|end| end <= u64::from(asked.length));
+    let Some(from) = from.filter(fits).filter(|_| total <= u64::from(asked.length)) else {
         return Err(Broken::Violation("data came that nobody asked for"));
     };
     unit.received = total as u32;

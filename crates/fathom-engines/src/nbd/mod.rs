@@ -4,6 +4,7 @@
 //! waits. `uri.rs` reads the URI, `handshake.rs` agrees with the server, `connection.rs` moves data.
 
 mod connection;
+mod error;
 mod handshake;
 mod storage;
 #[cfg(test)]
@@ -89,7 +90,7 @@ impl EngineType for Nbd {
     fn new(setup: &Setup<'_>) -> Result<Nbd, SetupError> {
         let options = &setup.job.private.nbd;
         let target = ExportUri::parse(options.uri.as_deref().unwrap_or(""))
-            .map_err(|sentence| refused(Errno(libc::EINVAL), sentence))?;
+            .map_err(|error| refused(Errno(libc::EINVAL), error.to_string()))?;
         let storage: &dyn Any = setup.storage;
         let held = storage.downcast_ref::<Volume>().and_then(Volume::take_connection);
         let first = match held {
@@ -419,7 +420,7 @@ impl Nbd {
                 }
                 false => "the export is another one now".to_owned(),
             },
-            Err(refusal) => refusal.sentence,
+            Err(error) => error.to_string(),
         };
         let lost = self.links[link].lost.as_mut()?;
         if lost.since.elapsed() >= self.reconnect {
@@ -540,7 +541,7 @@ fn refused(errno: Errno, sentence: String) -> SetupError {
 
 fn connect(target: &ExportUri) -> Result<Connection, SetupError> {
     Connection::open(target, HANDSHAKE_LIMIT)
-        .map_err(|refusal| refused(refusal.errno, format!("{target}: {}", refusal.sentence)))
+        .map_err(|error| refused(error.errno(), format!("{target}: {error}")))
 }
 
 /// What the job wants and the export does not have.

@@ -39,10 +39,9 @@ impl Volume {
         };
         let job = &plan.name;
         let target = ExportUri::parse(uri)
-            .map_err(|sentence| failed(Errno(libc::EINVAL), format!("fathom: job {job}: {sentence}")))?;
-        let connection = Connection::open(&target, HANDSHAKE_LIMIT).map_err(|refusal| {
-            failed(refusal.errno, format!("fathom: job {job}: {target}: {}", refusal.sentence))
-        })?;
+            .map_err(|error| failed(Errno(libc::EINVAL), format!("fathom: job {job}: {error}")))?;
+        let connection = Connection::open(&target, HANDSHAKE_LIMIT)
+            .map_err(|error| failed(error.errno(), format!("fathom: job {job}: {target}: {error}")))?;
         let size = connection.export.size;
         self.size.set(Some(size));
         *self.held.borrow_mut() = Some(connection);

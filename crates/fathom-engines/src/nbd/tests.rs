@@ -1,6 +1,7 @@
 //! Servers that say what real ones rarely say: replies in parts, in any order, cut, changed, or plain nonsense.
 
 use super::connection::{Broken, Connection, InFlight, Listener, slot_of};
+use super::error::HandshakeError;
 use super::handshake::{self, Export};
 use super::uri::ExportUri;
 use super::wire::{Command, REQUEST_LENGTH, Request};
@@ -197,6 +198,8 @@ fn what_a_server_must_not_say_ends_the_connection() {
         ("data beyond the buffer", part(1, true, 1, &data_at(1060, &[9; 8]))),
         ("a hole beyond the buffer", part(1, true, 2, &hole_at(1000, 65))),
         ("far away", part(1, true, 1, &data_at(u64::MAX, &[9; 8]))),
+        ("so far that the end wraps around", part(0, true, 1, &data_at(u64::MAX, &[9; 8]))),
+        ("a hole whose end wraps around", part(0, true, 2, &hole_at(u64::MAX - 3, 8))),
         (
             "more than was asked for",
             [part(1, false, 1, &data_at(1000, &[9; 64])), part(1, true, 1, &data_at(1000, &[9; 1]))].concat(),
@@ -224,13 +227,13 @@ fn target() -> ExportUri {
 }
 
 /// A handshake with a server that says this and goes.
-fn shake_hands(bytes: &[u8]) -> Result<Export, String> {
+fn shake_hands(bytes: &[u8]) -> Result<Export, HandshakeError> {
     let (client, mut server) = UnixStream::pair().expect("sockets");
     server.write_all(bytes).expect("the socket takes it");
     server.shutdown(std::net::Shutdown::Write).expect("the socket closes");
     let socket = Socket::Unix(client);
     socket.limit_waits(Some(Duration::from_secs(20))).expect("a limit");
-    handshake::negotiate(&mut Transport::plain(socket), &target()).map_err(|refusal| refusal.sentence)
+    handshake::negotiate(&mut Transport::plain(socket), &target())
 }
 
 fn reply(option: u32, kind: u32, data: &[u8]) -> Vec<u8> {
@@ -262,8 +265,8 @@ fn good_handshake() -> Vec<u8> {
 fn handshakes_of_all_ages() {
     let found = shake_hands(&good_handshake());
     assert_eq!(
-        found,
-        Ok(Export { size: 4096, flags: 0x101, structured: true, block_sizes: Some((512, 65536)) })
+        found.expect("an export"),
+        Export { size: 4096, flags: 0x101, structured: true, block_sizes: Some((512, 65536)) }
     );
 
     // A server that knows neither GO nor structured replies.
@@ -276,11 +279,13 @@ fn handshakes_of_all_ages() {
         1_u16.to_be_bytes().to_vec(),
     ];
     let found = shake_hands(&older.concat());
-    assert_eq!(found, Ok(Export { size: 4096, flags: 1, structured: false, block_sizes: None }));
+    let wanted = Export { size: 4096, flags: 1, structured: false, block_sizes: None };
+    assert_eq!(found.expect("an export"), wanted);
     let oldest = [b"NBDMAGIC".to_vec(), 0x0000_4202_8186_1253_u64.to_be_bytes().to_vec()].concat();
-    assert!(shake_hands(&oldest).is_err_and(|said| said.contains("too old for names of exports")));
+    assert!(shake_hands(&oldest).is_err_and(|error| matches!(error, HandshakeError::TooOldForNames)));
     assert!(
-        shake_hands(b"HTTP/1.1 400 Bad Request\r\n").is_err_and(|said| said.contains("does not speak NBD"))
+        shake_hands(b"HTTP/1.1 400 Bad Request\r\n")
+            .is_err_and(|error| matches!(error, HandshakeError::NotNbd))
     );
 }
 

@@ -1,6 +1,7 @@
 //! NBD URIs, as the NBD project defines them (doc/uri.md): `nbd://host:port/export`, `nbd+unix:///export?socket=PATH`, and `nbds`
 //! for TLS.
 
+use super::error::UriError;
 use crate::net::socket::Address;
 use crate::net::tls::TlsRules;
 use iri_string::types::UriStr;
@@ -30,19 +31,15 @@ impl std::fmt::Display for ExportUri {
 
 impl ExportUri {
     /// Reads a URI; the error is one sentence.
-    pub(super) fn parse(text: &str) -> Result<ExportUri, String> {
-        let uri = UriStr::new(text).map_err(|_| {
-            format!("uri={text} is no URI: it looks like nbd://host:10809/export or nbd+unix:///export?socket=/path")
-        })?;
+    pub(super) fn parse(text: &str) -> Result<ExportUri, UriError> {
+        let uri = UriStr::new(text).map_err(|_| UriError::NoUri(text.to_owned()))?;
         let (encrypted, local) = match uri.scheme_str() {
             "nbd" => (false, false),
             "nbds" => (true, false),
             "nbd+unix" => (false, true),
             "nbds+unix" => (true, true),
             other => {
-                return Err(format!(
-                    "uri={text}: {other} is not built; there are nbd, nbds, nbd+unix and nbds+unix"
-                ));
+                return Err(UriError::UnknownScheme { text: text.to_owned(), scheme: other.to_owned() });
             }
         };
         let parameters = Parameters::of(uri.query_str().unwrap_or(""))?;
@@ -51,13 +48,9 @@ impl ExportUri {
         let host = decoded(host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host))?;
         let address = match (local, parameters.socket) {
             (true, Some(path)) => Address::Unix(path),
-            (true, None) => {
-                return Err(format!("uri={text}: ?socket=PATH is missing, which names the server's socket"));
-            }
-            (false, Some(_)) => {
-                return Err(format!("uri={text}: socket= belongs to nbd+unix:// and nbds+unix://"));
-            }
-            (false, None) if host.is_empty() => return Err(format!("uri={text}: the host is missing")),
+            (true, None) => return Err(UriError::NoSocket(text.to_owned())),
+            (false, Some(_)) => return Err(UriError::UselessSocket(text.to_owned())),
+            (false, None) if host.is_empty() => return Err(UriError::NoHost(text.to_owned())),
             (false, None) => Address::Tcp {
                 host: host.clone(),
                 port: port(text, authority.and_then(|authority| authority.port()))?,
@@ -78,18 +71,20 @@ pub(crate) fn files(text: &str) -> Vec<PathBuf> {
     named.filter_map(|(_, value)| decoded(value).ok()).map(PathBuf::from).collect()
 }
 
-fn port(text: &str, given: Option<&str>) -> Result<u16, String> {
+fn port(text: &str, given: Option<&str>) -> Result<u16, UriError> {
     match given {
         None | Some("") => Ok(USUAL_PORT),
-        Some(port) => port.parse().map_err(|_| format!("uri={text}: {port} is no port")),
+        Some(port) => {
+            port.parse().map_err(|_| UriError::NoPort { text: text.to_owned(), port: port.to_owned() })
+        }
     }
 }
 
-fn decoded(text: &str) -> Result<String, String> {
+fn decoded(text: &str) -> Result<String, UriError> {
     percent_decode_str(text)
         .decode_utf8()
         .map(|text| text.into_owned())
-        .map_err(|_| format!("{text}: the escaped characters are no UTF-8"))
+        .map_err(|_| UriError::NoText(text.to_owned()))
 }
 
 /// What stands after the question mark.
@@ -100,7 +95,7 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn of(query: &str) -> Result<Parameters, String> {
+    fn of(query: &str) -> Result<Parameters, UriError> {
         let tls = TlsRules { authorities: None, identity: None, verifies_server: true };
         let mut parameters = Parameters { socket: None, hostname: None, tls };
         for pair in query.split(['&', ';']).filter(|pair| !pair.is_empty()) {
@@ -113,14 +108,8 @@ impl Parameters {
                     parameters.tls.verifies_server = !matches!(value.as_str(), "0" | "false" | "no" | "off")
                 }
                 "tls-certificates" => parameters.tls.read_directory(PathBuf::from(value)),
-                "tls-psk-file" => {
-                    return Err("tls-psk-file: keys shared beforehand are not built; use certificates (tls-certificates=DIR)".to_owned());
-                }
-                other => {
-                    return Err(format!(
-                        "the parameter {other} of the URI is not known; there are socket, tls-certificates, tls-hostname and tls-verify-peer"
-                    ));
-                }
+                "tls-psk-file" => return Err(UriError::SharedKeys),
+                other => return Err(UriError::UnknownParameter(other.to_owned())),
             }
         }
         Ok(parameters)
@@ -189,7 +178,7 @@ mod tests {
             ("nbd://h/?tls-psk-file=/k", "not built"),
             ("nbd://h/?colour=red", "colour of the URI is not known"),
         ] {
-            let error = ExportUri::parse(text).expect_err(text);
+            let error = ExportUri::parse(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -5,14 +5,20 @@ use fathom_sys::Errno;
 use fathom_sys::socket::{self, Awaited};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Libraries have things to do that no socket tells of: to connect again, to find that a limit has passed.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
+/// Why a connection cannot go on, in the words of its library.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub(crate) struct ConnectionLost(pub(crate) String);
+
 /// A connection of such a library. What ends it has callbacks for all that is in flight on it.
 pub(crate) trait Client {
-    /// Sends what is queued and takes what has come, without a wait; why that cannot go on.
-    fn service(&mut self) -> Result<(), String>;
+    /// Sends what is queued and takes what has come, without a wait.
+    fn service(&mut self) -> Result<(), ConnectionLost>;
     /// What to wait for.
     fn awaited(&self) -> Awaited;
 }
@@ -24,7 +30,7 @@ pub(crate) struct Ends {
     explained: Vec<Option<String>>,
     in_flight: usize,
     /// Why the connection that is being given up is gone.
-    lost: Option<String>,
+    lost: Option<ConnectionLost>,
 }
 
 impl Ends {
@@ -41,7 +47,7 @@ impl Ends {
     /// An I/O has ended. What the library says of an error counts less than why its connection was given up.
     pub(crate) fn ended(&mut self, slot: u32, result: i64, said: impl FnOnce() -> String) {
         if result < 0 {
-            let text = self.lost.clone().unwrap_or_else(said);
+            let text = self.lost.as_ref().map_or_else(said, ConnectionLost::to_string);
             self.explain(slot, &text);
         }
         self.in_flight -= 1;

@@ -4,38 +4,59 @@ use fathom_run::engine::SetupError;
 use fathom_sys::Errno;
 use libloading::Library;
 use std::path::Path;
+use thiserror::Error;
+
+/// Why a library cannot be used.
+#[derive(Debug, Error)]
+pub(crate) enum LibraryError {
+    /// This program cannot load a client library.
+    #[error(
+        "this is the static build of fathom, which cannot load {0}: use the one of the packages for this engine"
+    )]
+    StaticBuild(&'static str),
+    /// This program cannot load an engine.
+    #[error("the static build of fathom loads no engines: use the one of the packages for this")]
+    NoEngines,
+    /// The machine does not have it.
+    #[error("{library} is not installed: apt-get install {package}")]
+    NotInstalled { library: &'static str, package: &'static str },
+    /// The system refuses the file.
+    #[error("cannot be loaded: {0}")]
+    NotLoaded(libloading::Error),
+    /// Another release than those that are known.
+    #[error("the library lacks {0}: it is too old or too new")]
+    LacksFunction(&'static str),
+}
 
 /// Opens the first of these libraries that this machine has; the error names the package to install.
-pub(crate) fn open(names: &[&str], package: &str) -> Result<Library, String> {
+pub(crate) fn open<const N: usize>(
+    names: [&'static str; N],
+    package: &'static str,
+) -> Result<Library, LibraryError> {
     if cfg!(target_feature = "crt-static") {
-        return Err(format!(
-            "this is the static build of fathom, which cannot load {}: use the one of the packages for this engine",
-            names[0]
-        ));
+        return Err(LibraryError::StaticBuild(names[0]));
     }
     for name in names {
         // SAFETY: a client library of a known name; its initialisers do nothing that could harm this process.
-        if let Ok(library) = unsafe { Library::new(*name) } {
+        if let Ok(library) = unsafe { Library::new(name) } {
             return Ok(library);
         }
     }
-    Err(format!("{} is not installed: apt-get install {package}", names[0]))
+    Err(LibraryError::NotInstalled { library: names[0], package })
 }
 
 /// Opens the library in this file, which the user has named.
-pub(crate) fn open_file(path: &Path) -> Result<Library, String> {
+pub(crate) fn open_file(path: &Path) -> Result<Library, LibraryError> {
     if cfg!(target_feature = "crt-static") {
-        return Err(
-            "the static build of fathom loads no engines: use the one of the packages for this".to_owned()
-        );
+        return Err(LibraryError::NoEngines);
     }
     // SAFETY: whoever names the file vouches for what is in it.
-    unsafe { Library::new(path) }.map_err(|error| format!("cannot be loaded: {error}"))
+    unsafe { Library::new(path) }.map_err(LibraryError::NotLoaded)
 }
 
-/// A sentence in place of an engine.
-pub(crate) fn refused(errno: Errno, call: &'static str, sentence: String) -> SetupError {
-    SetupError::new(errno, call).with_advice(sentence)
+/// What is wrong, in place of an engine.
+pub(crate) fn refused(errno: Errno, call: &'static str, error: impl ToString) -> SetupError {
+    SetupError::new(errno, call).with_advice(error.to_string())
 }
 
 /// Declares the functions of a library that are used, and a type that holds them: the names that the library may have, the package to
@@ -51,13 +72,13 @@ macro_rules! functions {
 
         impl $Type {
             /// Opens the library and finds all functions; the error names the first that is missing.
-            pub(super) fn load() -> Result<$Type, String> {
-                let library = $crate::net::library::open(&[$($name),+], $package)?;
+            pub(super) fn load() -> Result<$Type, $crate::net::library::LibraryError> {
+                let library = $crate::net::library::open([$($name),+], $package)?;
                 $(
                     // SAFETY: the symbol has this type in every release of the library that has the names asked for.
                     let $field = unsafe { library.get::<unsafe extern "C" fn($($argument),*) $(-> $result)?>($symbol) }
                         .map(|function| *function)
-                        .map_err(|_| concat!("the library lacks ", stringify!($field), ": it is too old or too new").to_owned())?;
+                        .map_err(|_| $crate::net::library::LibraryError::LacksFunction(stringify!($field)))?;
                 )*
                 Ok($Type { $($field,)* _library: library })
             }

@@ -1,5 +1,6 @@
 //! Why something on a server is not to be had.
 
+use super::library::LibraryError;
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_sys::Errno;
@@ -18,8 +19,8 @@ impl Refusal {
     }
 
     /// A library that is not there, or not as it has to be.
-    pub(crate) fn of_library(sentence: String) -> Refusal {
-        Refusal::new(libc::ENOSYS, sentence)
+    pub(crate) fn of_library(error: LibraryError) -> Refusal {
+        Refusal::new(libc::ENOSYS, error.to_string())
     }
 
     /// Of a call that gave an error.

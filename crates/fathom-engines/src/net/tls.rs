@@ -1,14 +1,44 @@
 //! TLS: whom to trust, and as whom to appear.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use thiserror::Error;
+
+/// Why TLS cannot begin.
+#[derive(Debug, Error)]
+pub(crate) enum TlsError {
+    /// No version of TLS that this program would speak.
+    #[error("TLS: {0}")]
+    NoVersion(rustls::Error),
+    /// A file of certificates cannot be read.
+    #[error("{}: {error}; certificates in PEM form are needed", path.display())]
+    Certificates { path: PathBuf, error: pem::Error },
+    /// A file of certificates has none.
+    #[error("{}: there is no certificate in it", .0.display())]
+    NoCertificate(PathBuf),
+    /// A file of a key cannot be read.
+    #[error("{}: {error}; a private key in PEM form is needed", path.display())]
+    Key { path: PathBuf, error: pem::Error },
+    /// A certificate that cannot be used.
+    #[error("{}: {error}", path.display())]
+    Unusable { path: PathBuf, error: rustls::Error },
+    /// The certificates of `place` vouch for no server.
+    #[error("{place}: {error}")]
+    Authorities { place: String, error: VerifierBuilderError },
+    /// Certificates are for names and addresses.
+    #[error("{0} is no name that a certificate could have")]
+    NoName(String),
+    /// A connection with this host cannot be set up.
+    #[error("TLS with {host}: {error}")]
+    Connection { host: String, error: rustls::Error },
+}
 
 /// What a job says about TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,12 +52,12 @@ pub(crate) struct TlsRules {
 }
 
 impl TlsRules {
-    /// The settings of a connection, or one sentence on why there are none.
-    pub(crate) fn settings(&self) -> Result<Arc<ClientConfig>, String> {
+    /// The settings of a connection.
+    pub(crate) fn settings(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let versions = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
-            .map_err(|error| format!("TLS: {error}"))?;
+            .map_err(TlsError::NoVersion)?;
         let trusting = match self.verifies_server {
             true => versions.dangerous().with_custom_certificate_verifier(self.verifier(&provider)?),
             false => versions.dangerous().with_custom_certificate_verifier(Arc::new(Anybody(provider))),
@@ -36,25 +66,26 @@ impl TlsRules {
             None => trusting.with_no_client_auth(),
             Some((certificate, key)) => {
                 let chain = certificates(certificate)?;
-                let key_of = PrivateKeyDer::from_pem_file(key).map_err(|error| {
-                    format!("{}: {error}; a private key in PEM form is needed", key.display())
-                })?;
+                let key_of = PrivateKeyDer::from_pem_file(key)
+                    .map_err(|error| TlsError::Key { path: key.clone(), error })?;
                 trusting
                     .with_client_auth_cert(chain, key_of)
-                    .map_err(|error| format!("{}: {error}", certificate.display()))?
+                    .map_err(|error| TlsError::Unusable { path: certificate.clone(), error })?
             }
         };
         Ok(Arc::new(settings))
     }
 
-    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<OneOfThose>, String> {
+    fn verifier(&self, provider: &Arc<CryptoProvider>) -> Result<Arc<OneOfThose>, TlsError> {
         let mut roots = RootCertStore::empty();
         let mut named = Vec::new();
         let place = match &self.authorities {
             Some(path) => {
                 for certificate in certificates(path)? {
                     named.push(certificate.clone());
-                    roots.add(certificate).map_err(|error| format!("{}: {error}", path.display()))?;
+                    roots
+                        .add(certificate)
+                        .map_err(|error| TlsError::Unusable { path: path.clone(), error })?;
                 }
                 path.display().to_string()
             }
@@ -66,17 +97,17 @@ impl TlsRules {
         };
         let usual = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
             .build()
-            .map_err(|error| format!("{place}: {error}"))?;
+            .map_err(|error| TlsError::Authorities { place, error })?;
         Ok(Arc::new(OneOfThose { named, usual }))
     }
 }
 
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let failed = |error| format!("{}: {error}; certificates in PEM form are needed", path.display());
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let failed = |error| TlsError::Certificates { path: path.to_owned(), error };
     let all: Result<Vec<_>, _> = CertificateDer::pem_file_iter(path).map_err(failed)?.collect();
     let all = all.map_err(failed)?;
     if all.is_empty() {
-        return Err(format!("{}: there is no certificate in it", path.display()));
+        return Err(TlsError::NoCertificate(path.to_owned()));
     }
     Ok(all)
 }

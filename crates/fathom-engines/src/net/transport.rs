@@ -2,6 +2,7 @@
 //! wait, and waits only where it is told to.
 
 use super::socket::{Socket, Stream};
+use super::tls::TlsError;
 use fathom_sys::Errno;
 use fathom_sys::socket::{self, Awaited, Wait};
 use rustls::pki_types::ServerName;
@@ -24,11 +25,10 @@ impl Transport {
     }
 
     /// Goes over to TLS; the handshake is done by the first who reads or writes.
-    pub(crate) fn encrypt(&mut self, settings: Arc<ClientConfig>, host: &str) -> Result<(), String> {
-        let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| format!("{host} is no name that a certificate could have"))?;
-        let mut connection =
-            ClientConnection::new(settings, name).map_err(|error| format!("TLS with {host}: {error}"))?;
+    pub(crate) fn encrypt(&mut self, settings: Arc<ClientConfig>, host: &str) -> Result<(), TlsError> {
+        let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::NoName(host.to_owned()))?;
+        let mut connection = ClientConnection::new(settings, name)
+            .map_err(|error| TlsError::Connection { host: host.to_owned(), error })?;
         connection.set_buffer_limit(Some(TLS_BUFFER));
         self.tls = Some(Box::new(connection));
         Ok(())

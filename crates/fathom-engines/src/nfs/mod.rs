@@ -6,7 +6,7 @@
 mod mount;
 mod storage;
 
-use crate::net::callbacks::{Client, Ends, Polled};
+use crate::net::callbacks::{Client, ConnectionLost, Ends, Polled};
 use crate::net::library::refused;
 use crate::net::refusal::Refusal;
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -45,7 +45,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const BROKEN: c_int = -1;
 
 impl Client for Connection {
-    fn service(&mut self) -> Result<(), String> {
+    fn service(&mut self) -> Result<(), ConnectionLost> {
         let Mount { functions, context, .. } = &self.mount;
         if self.gap.as_ref().is_some_and(|gap| Instant::now() < gap.next) {
             return Ok(());
@@ -62,7 +62,7 @@ impl Client for Connection {
         // A try to come back that finds nobody there is not the last one. What is in flight stays with the library until one succeeds.
         let failed = self.gap.as_ref().map_or(0, |gap| gap.failed) + 1;
         if !self.mount.tries_again(failed) {
-            return Err(self.mount.error());
+            return Err(ConnectionLost(self.mount.error()));
         }
         self.gap = Some(Gap { next: Instant::now() + PAUSE, failed });
         Ok(())

@@ -107,8 +107,8 @@ const MEMORY_ADVICE: &str = "memory that a device reaches has to stay in place: 
 impl Connection {
     /// Loads the libraries, and opens what tells of connections.
     pub(super) fn open() -> Result<Connection, FileError> {
-        let libraries = Libraries::load().map_err(|sentence| {
-            failed("dlopen", Errno(libc::ENOENT), &format!("{sentence}\nfio: io engine rdma init failed."))
+        let libraries = Libraries::load().map_err(|error| {
+            failed("dlopen", Errno(libc::ENOENT), &format!("{error}\nfio: io engine rdma init failed."))
         })?;
         // SAFETY: the call has no arguments.
         let channel = unsafe { (libraries.manager.create_event_channel)() };
@@ -239,7 +239,7 @@ impl Connection {
     pub(super) fn poll(&mut self, room: &mut [WorkCompletion]) -> Result<usize, Errno> {
         // SAFETY: the queue is ours, from the connection on.
         let count = unsafe { verbs::poll(self.completions, room) };
-        usize::try_from(count).map_err(|_| Errno(libc::EIO))
+        usize::try_from(count).ok().filter(|count| *count <= room.len()).ok_or(Errno(libc::EIO))
     }
 
     /// Waits for an event of this kind; `None` when nobody wants to wait any more.

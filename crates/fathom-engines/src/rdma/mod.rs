@@ -541,12 +541,19 @@ impl Rdma {
             }
             return;
         }
-        self.in_flight -= 1;
         let slot = end.number as u32;
+        let Some(piece) = self.pieces.get(slot as usize) else {
+            return self.end(
+                Standing::Ended(-i64::from(libc::EIO)),
+                Some(format!("the library lists request {}, which is not in flight", end.number)),
+            );
+        };
+        let length = i64::from(piece.length);
+        self.in_flight -= 1;
         let result = match self.result() {
             Some(result) if end.status != status::SUCCESS => result,
             _ if end.operation & verbs::RECEIVED != 0 => i64::from(end.length),
-            _ => i64::from(self.pieces[slot as usize].length),
+            _ => length,
         };
         self.ended.push_back((slot, result));
     }

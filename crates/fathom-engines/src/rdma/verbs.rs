@@ -1,7 +1,7 @@
 //! What libibverbs and librdmacm are used for: their functions, and the structures that pass between them and the engine, as far as those
 //! are looked at. (From the libraries' public headers, under their BSD licence.) Both libraries have kept them since 2019, and promise to.
 
-use crate::net::library::functions;
+use crate::net::library::{LibraryError, functions};
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -400,7 +400,7 @@ pub(super) struct Libraries {
 
 impl Libraries {
     /// Loads them; the error says what to install.
-    pub(super) fn load() -> Result<Arc<Libraries>, String> {
+    pub(super) fn load() -> Result<Arc<Libraries>, LibraryError> {
         Ok(Arc::new(Libraries { manager: Manager::load()?, verbs: Core::load()? }))
     }
 }

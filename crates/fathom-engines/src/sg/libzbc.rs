@@ -65,6 +65,6 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
         Ok(false) => {
             Err(failed(Errno(libc::ENOTTY), "it is a disk without zones; ioengine=sg sends commands to it"))
         }
-        Err(why) => Err(failed(Errno(libc::EIO), &why)),
+        Err(why) => Err(failed(Errno(libc::EIO), &why.to_string())),
     }
 }

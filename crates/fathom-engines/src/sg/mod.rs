@@ -2,10 +2,12 @@
 //! else is not a whole disk are refused.
 
 pub(crate) mod commands;
+mod error;
 mod libzbc;
 pub(crate) mod sense;
 mod zoned;
 
+pub(crate) use error::ScsiError;
 pub(crate) use libzbc::Libzbc;
 
 use crate::media::Media;
@@ -190,7 +192,7 @@ impl Sg {
         if sense::is_good(answer) {
             return moved(transfer, answer);
         }
-        self.said = Some(sense::describe(answer, command.bytes()));
+        self.said = Some(ScsiError::refused(*answer, command).to_string());
         i64::from(-libc::EIO)
     }
 
@@ -232,7 +234,8 @@ fn moved(transfer: Transfer, answer: &Answer) -> i64 {
     match transfer {
         Transfer::None => 0,
         Transfer::Out(_, length) | Transfer::In(_, length) => {
-            i64::from(length) - i64::from(answer.residual.max(0))
+            // A device that claims more is left than there was has moved nothing.
+            (i64::from(length) - i64::from(answer.residual.max(0))).max(0)
         }
     }
 }
@@ -241,7 +244,7 @@ impl Device {
     /// `stream` is the one to write to, 0 for one of its own.
     fn of(file: &OpenFile, stream: Option<u32>) -> Result<Device, SetupError> {
         let (_, block) = capacity(scsi::run, file.handle.descriptor())
-            .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why))?;
+            .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why.to_string()))?;
         let stream = match stream {
             None => None,
             Some(0) => Some(Stream::open(&file.name)?),
@@ -284,27 +287,25 @@ impl Drop for Stream {
     }
 }
 
-/// Asks a device something; the error says what it had against it.
-pub(crate) fn ask(run: Runner, fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), String> {
+/// Asks a device something.
+pub(crate) fn ask(run: Runner, fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), ScsiError> {
     let transfer = Transfer::In(answer.as_mut_ptr(), answer.len() as u32);
-    let mut why = String::new();
-    for _ in 0..QUESTIONS {
+    let mut asked = 0;
+    loop {
         // SAFETY: the answer is ours, and as long as that.
-        let ended = unsafe { run(fd, command.bytes(), transfer, 0, TIMEOUT_MS) };
-        let ended = ended.map_err(|errno| errno.to_string())?;
+        let ended = unsafe { run(fd, command.bytes(), transfer, 0, TIMEOUT_MS) }?;
         if sense::is_good(&ended) {
             return Ok(());
         }
-        why = sense::describe(&ended, command.bytes());
-        if !sense::is_attention(&ended) {
-            break;
+        asked += 1;
+        if asked == QUESTIONS || !sense::is_attention(&ended) {
+            return Err(ScsiError::refused(ended, command));
         }
     }
-    Err(why)
 }
 
 /// Number of logical blocks of a disk, and bytes of one.
-pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), String> {
+pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), ScsiError> {
     let mut short = [0; commands::CAPACITY_10];
     ask(run, fd, Command::read_capacity_10(), &mut short)?;
     let (blocks, block) = match commands::capacity_10(&short) {
@@ -315,7 +316,7 @@ pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), String> {
             commands::capacity_16(&long)
         }
     };
-    if block == 0 { Err("it names blocks of 0 bytes".to_owned()) } else { Ok((blocks, block)) }
+    if block == 0 { Err(ScsiError::EmptyBlocks) } else { Ok((blocks, block)) }
 }
 
 fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {

@@ -74,7 +74,7 @@ struct Sense {
 impl Sense {
     /// Of fixed or descriptor format; `None` where there is none.
     fn of(answer: &Answer) -> Option<Sense> {
-        let bytes = &answer.sense[..usize::from(answer.sense_length)];
+        let bytes = answer.sense();
         let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
         match at(0) & 0x7f {
             0x70 | 0x71 => Some(Sense { key: at(2) & 0xf, code: at(12), qualifier: at(13) }),
@@ -115,7 +115,7 @@ pub(crate) fn describe(answer: &Answer, command: &[u8]) -> String {
             KEYS[usize::from(key)],
             in_brackets(known)
         ));
-        words.push(format!("sense data {}", hex(&answer.sense[..usize::from(answer.sense_length)])));
+        words.push(format!("sense data {}", hex(answer.sense())));
     }
     words.push(format!("command {}", hex(command)));
     words.join(", ")

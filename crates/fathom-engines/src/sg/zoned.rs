@@ -1,7 +1,7 @@
 //! Zones of a SCSI disk, by its own commands (ZBC-2): for devices that no block device stands for, so that the kernel cannot be asked.
 
 use super::commands::{self, Command};
-use super::{TIMEOUT_MS, ask, capacity, sense};
+use super::{ScsiError, TIMEOUT_MS, ask, capacity, sense};
 use fathom_run::files::{FileEntry, FileError};
 use fathom_run::zones::device::{OwnZones, ZonedDevice};
 use fathom_sys::scsi::{self, Transfer};
@@ -66,8 +66,8 @@ impl ZonedDevice for ScsiZones {
     }
 }
 
-/// Zones from the one with this byte on; the error is what the device says against it.
-fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>, String> {
+/// Zones from the one with this byte on.
+fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>, ScsiError> {
     let mut answer = vec![0; HEADER + BATCH * DESCRIPTOR];
     let command = Command::report_zones(offset / block, answer.len() as u32);
     ask(scsi::run, descriptor, command, &mut answer)?;
@@ -77,15 +77,14 @@ fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>,
 /// The zones that stand in a report, which may say that there are more.
 fn zones_of(answer: &[u8], block: u64) -> Vec<ZoneReport> {
     let Some((header, list)) = answer.split_at_checked(HEADER) else { return Vec::new() };
-    let count = u32::from_be_bytes([header[0], header[1], header[2], header[3]]) as usize / DESCRIPTOR;
-    list.chunks_exact(DESCRIPTOR).take(count).map(|zone| zone_of(zone, block)).collect()
+    let Some(length) = header.first_chunk() else { return Vec::new() };
+    let count = u32::from_be_bytes(*length) as usize / DESCRIPTOR;
+    list.as_chunks().0.iter().take(count).map(|zone| zone_of(zone, block)).collect()
 }
 
-fn zone_of(descriptor: &[u8], block: u64) -> ZoneReport {
+fn zone_of(descriptor: &[u8; DESCRIPTOR], block: u64) -> ZoneReport {
     let number = |place: usize| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(&descriptor[place..place + 8]);
-        u64::from_be_bytes(bytes)
+        descriptor[place..place + 8].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte))
     };
     let (length, start, pointer) = (number(8), number(16), number(24));
     let condition = match (descriptor[0] & 0xf, descriptor[1] >> 4) {
@@ -112,8 +111,8 @@ fn zone_of(descriptor: &[u8], block: u64) -> ZoneReport {
     }
 }
 
-/// True for a disk with zones that writes must keep to; the error says what the device has against the question.
-pub(super) fn is_host_managed(descriptor: RawFd) -> Result<bool, String> {
+/// True for a disk with zones that writes must keep to.
+pub(super) fn is_host_managed(descriptor: RawFd) -> Result<bool, ScsiError> {
     let mut answer = [0; commands::INQUIRY_ANSWER];
     ask(scsi::run, descriptor, Command::inquiry(None), &mut answer)?;
     Ok(answer[0] & 0x1f == HOST_MANAGED)
@@ -122,7 +121,7 @@ pub(super) fn is_host_managed(descriptor: RawFd) -> Result<bool, String> {
 /// The zones of a generic device, for changes if `writes`.
 pub(crate) fn own_zones(entry: &FileEntry, writes: bool) -> Result<Option<OwnZones>, FileError> {
     let failed = |errno, call| FileError::of_call(errno, call, &entry.path);
-    let said = |call: &'static str, why: String| {
+    let said = |call: &'static str, why: ScsiError| {
         failed(Errno(libc::EIO), call).with_message(format!("fathom: {}: {why}", entry.path.display()))
     };
     let device = ScsiZones::open(entry, writes).map_err(|errno| failed(errno, "open"))?;

@@ -15,7 +15,7 @@ use fathom_local::here;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Options};
 use fathom_spec::engines::EngineDef;
-use fathom_spec::{RunSpec, Source};
+use fathom_spec::{EngineNotLoaded, RunSpec, Source};
 use fathom_sys::clock::Calibration;
 use logs::CollectedLogs;
 use observer::{Remote, pong};
@@ -98,10 +98,10 @@ impl Source for Machine<'_> {
         !self.rules.allows(path) || self.machine.exists(path)
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
         match self.rules.may_run_programs() {
             true => self.machine.load_engine(path),
-            false => Err("the agent was started without --allow-commands".to_owned()),
+            false => Err(EngineNotLoaded::Forbidden("the agent was started without --allow-commands")),
         }
     }
 

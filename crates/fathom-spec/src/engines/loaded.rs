@@ -5,6 +5,29 @@ use crate::registry::find_job_option;
 use crate::spec::{JobSpec, Origin};
 use crate::value::{NoSource, ParseContext};
 use std::sync::{Mutex, PoisonError};
+use thiserror::Error;
+
+/// Why an option of an engine cannot be one of a job.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UnfitOption {
+    /// A name that job files cannot have.
+    #[error("its option {0:?} is no word of letters, digits and _")]
+    NoWord(&'static str),
+    /// A name that has a meaning already.
+    #[error("its option {0} has the name of an option of every job")]
+    Taken(&'static str),
+    /// A name that means two things.
+    #[error("it has two options of the name {0}")]
+    Twice(&'static str),
+    /// A default that the option refuses.
+    #[error("the default of its option {name}, {default}, is not what the option takes")]
+    Default {
+        /// The option.
+        name: &'static str,
+        /// Its default.
+        default: &'static str,
+    },
+}
 
 static LOADED: Mutex<Vec<&'static EngineDef>> = Mutex::new(Vec::new());
 
@@ -14,24 +37,24 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
     loaded.iter().copied().find(|engine| engine.name == name)
 }
 
-/// Keeps an engine, if its options can be those of a job; otherwise the reason.
-pub fn keep(engine: &'static EngineDef) -> Result<(), String> {
+/// Keeps an engine, if its options can be those of a job.
+pub fn keep(engine: &'static EngineDef) -> Result<(), UnfitOption> {
     for (index, option) in engine.options.iter().enumerate() {
         let name = option.name;
         let is_word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
         if name.is_empty() || !is_word(name) {
-            return Err(format!("its option {name:?} is no word of letters, digits and _"));
+            return Err(UnfitOption::NoWord(name));
         }
         if find_job_option(name).is_some() {
-            return Err(format!("its option {name} has the name of an option of every job"));
+            return Err(UnfitOption::Taken(name));
         }
         if engine.options[..index].iter().any(|other| other.name == name) {
-            return Err(format!("it has two options of the name {name}"));
+            return Err(UnfitOption::Twice(name));
         }
         let Some(default) = option.default else { continue };
         let mut job = JobSpec::new("default", Origin::CommandLine);
         if (option.set)(&mut job, default, option, &mut ParseContext::new(&NoSource)).is_err() {
-            return Err(format!("the default of its option {name}, {default}, is not what the option takes"));
+            return Err(UnfitOption::Default { name, default });
         }
     }
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(engine);
@@ -47,7 +70,7 @@ mod tests {
     fn answer(options: &[OptionDef]) -> String {
         let options = options.to_vec().leak();
         let engine = Box::leak(Box::new(EngineDef::new("external:/x", "for a test").with_options(options)));
-        keep(engine).err().unwrap_or_default()
+        keep(engine).err().map(|unfit| unfit.to_string()).unwrap_or_default()
     }
 
     #[test]

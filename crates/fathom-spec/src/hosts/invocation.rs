@@ -127,7 +127,7 @@ impl Source for Recording<'_> {
         self.source.engines()
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
         self.source.load_engine(path)
     }
 
@@ -175,7 +175,7 @@ impl Source for InvocationSource<'_> {
         })
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
         self.machine.load_engine(path)
     }
 

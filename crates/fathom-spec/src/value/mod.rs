@@ -286,7 +286,7 @@ impl Source for NoSource {
         1024
     }
 
-    fn load_engine(&self, _: &Path) -> Result<&'static EngineDef, String> {
+    fn load_engine(&self, _: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
         Ok(&engines::EXTERNAL)
     }
 }
