@@ -8,6 +8,28 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use thiserror::Error;
+
+/// Why a log that can be read once only is not replayed.
+#[derive(Debug, Error)]
+pub(crate) enum CopyError {
+    /// Nowhere to keep it.
+    #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display())]
+    NoRoom {
+        /// The log.
+        log: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// It breaks off.
+    #[error("fathom: {log}: the log cannot be read to its end: {error}")]
+    BrokenOff {
+        /// The log.
+        log: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
 
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
@@ -48,13 +70,10 @@ pub(crate) fn is_stream(name: &str) -> bool {
 }
 
 /// Reads a stream to its end; where it can be read from then on.
-pub(crate) fn keep_copy(name: &str) -> Result<LogSource, String> {
-    let shown = if name == "-" { "standard input" } else { name };
-    let mut file = nameless_file().map_err(|error| {
-        format!("fathom: no room for a copy of {shown} in {}: {error}", directory().display())
-    })?;
-    let copied = copy(name, &mut file);
-    copied.map_err(|error| format!("fathom: {shown}: the log cannot be read to its end: {error}"))?;
+pub(crate) fn keep_copy(name: &str) -> Result<LogSource, CopyError> {
+    let log = || if name == "-" { "standard input" } else { name }.to_owned();
+    let mut file = nameless_file().map_err(|error| CopyError::NoRoom { log: log(), error })?;
+    copy(name, &mut file).map_err(|error| CopyError::BrokenOff { log: log(), error })?;
     let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
     copies.push(file);
     Ok(LogSource::Copy(copies.len() - 1))

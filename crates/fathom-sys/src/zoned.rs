@@ -134,10 +134,10 @@ fn translated(zone: &RawZone, has_capacity: bool) -> ZoneReport {
         Condition::Conventional | Condition::Full | Condition::ReadOnly => capacity,
     };
     ZoneReport {
-        start: zone.start * SECTOR,
-        length: zone.length * SECTOR,
-        capacity: capacity * SECTOR,
-        written: written * SECTOR,
+        start: zone.start.saturating_mul(SECTOR),
+        length: zone.length.saturating_mul(SECTOR),
+        capacity: capacity.saturating_mul(SECTOR),
+        written: written.saturating_mul(SECTOR),
         condition,
     }
 }

@@ -27,6 +27,15 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// False for what cannot be the rule of a job: a pattern without bytes, offsets outside of it.
+    pub fn is_possible(&self) -> bool {
+        let is_pattern = |pattern: &Pattern| {
+            !pattern.bytes.is_empty()
+                && pattern.offset_places.iter().all(|place| *place < pattern.bytes.len())
+        };
+        self.pattern.as_ref().is_none_or(is_pattern)
+    }
+
     /// Bytes of one interval of a write of `length` bytes.
     pub fn interval_of(&self, length: usize) -> usize {
         match self.interval {

@@ -4,6 +4,8 @@
 //! after another. Version 7 lists the numbers of the writes in flight, version 3 the places of the last completions.
 //! Version 7 is written, both can be read.
 
+use thiserror::Error;
+
 /// Version that is written.
 pub const VERSION: u64 = 7;
 /// Marks a place of the list of writes in flight that is free.
@@ -105,6 +107,33 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     u64::from(!crc32c::crc32c(bytes))
 }
 
+/// Why the threads of a state file cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StateError {
+    /// Bytes are missing, or too many.
+    #[error("Size mismatch: {found} bytes after the header, which says {promised}")]
+    Size {
+        /// Bytes after the header.
+        found: u64,
+        /// What the header says.
+        promised: u64,
+    },
+    /// Bytes have changed.
+    #[error("crc mismatch {found:x} != {promised:x}: the file is damaged")]
+    Checksum {
+        /// The checksum of the bytes after the header.
+        found: u64,
+        /// What the header says.
+        promised: u64,
+    },
+    /// A layout that is not known.
+    #[error("Unsupported version {0}; versions 3 and 7 are known")]
+    Version(u64),
+    /// A thread of which a part is missing.
+    #[error("the state of a thread is truncated")]
+    Truncated,
+}
+
 /// A state file with its threads still as bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFile {
@@ -153,36 +182,32 @@ impl StateFile {
         let mut fields = Fields { bytes: &bytes };
         let (version, size, crc) = (fields.u64()?, fields.u64()?, fields.u64()?);
         let known = usize::try_from(size).ok().filter(|size| size.checked_add(RUN) == Some(rest.len()));
-        let run = known.and_then(|size| RunTime::decode(&rest[size..]));
+        let run = known.and_then(|size| RunTime::decode(rest.get(size..)?));
         if let (Some(size), Some(_)) = (known, run) {
             rest.truncate(size);
         }
         Some(StateFile { version, size, crc, run, rest })
     }
 
-    /// The threads, after a check of size, checksum and version; the error says what is wrong.
-    pub fn threads(&self) -> Result<Vec<SavedThread>, String> {
-        if self.rest.len() as u64 != self.size {
-            return Err(format!(
-                "Size mismatch: {} bytes after the header, which says {}",
-                self.rest.len(),
-                self.size
-            ));
+    /// The threads, after a check of size, checksum and version.
+    pub fn threads(&self) -> Result<Vec<SavedThread>, StateError> {
+        let found = self.rest.len() as u64;
+        if found != self.size {
+            return Err(StateError::Size { found, promised: self.size });
         }
         let crc = checksum(&self.rest);
         if crc != self.crc {
-            return Err(format!("crc mismatch {crc:x} != {:x}: the file is damaged", self.crc));
+            return Err(StateError::Checksum { found: crc, promised: self.crc });
         }
         let read_thread = match self.version {
             7 => read_version_7,
             3 => read_version_3,
-            other => return Err(format!("Unsupported version {other}; versions 3 and 7 are known")),
+            other => return Err(StateError::Version(other)),
         };
         let mut fields = Fields { bytes: &self.rest };
         let mut threads = Vec::new();
         while !fields.bytes.is_empty() {
-            let thread = read_thread(&mut fields);
-            threads.push(thread.ok_or_else(|| "the state of a thread is truncated".to_owned())?);
+            threads.push(read_thread(&mut fields).ok_or(StateError::Truncated)?);
         }
         Ok(threads)
     }

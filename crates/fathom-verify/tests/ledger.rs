@@ -2,9 +2,10 @@
 //! writes, and a power cut anywhere. An honest disk never raises an alarm, whatever of the ledger is left; a lying one that
 //! lost what it promised always does.
 
+use fathom_verify::content::Pattern;
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
-use fathom_verify::ledger::{Account, After, FileToCheck, Outcome, check};
+use fathom_verify::ledger::{Account, AccountError, After, FileToCheck, Outcome, check};
 use fathom_verify::method::Method;
 use fathom_verify::rule::Rule;
 use fathom_verify::stamp::{Write, split_time, stamp};
@@ -383,6 +384,31 @@ proptest! {
         let mut ledger = Model::new(&plain_rule(), false).ledgers[0].clone();
         ledger.extend(bytes);
         let _ = Account::read(&ledger[..cut % (ledger.len() + 1)]);
+    }
+}
+
+/// A ledger whose checksums are right, and whose rule or places are not.
+#[test]
+fn ledgers_that_no_job_could_write_are_refused() {
+    let whole = Model::new(&plain_rule(), false).ledgers[0].clone();
+    let start = Account::read(&whole).expect("a ledger").start;
+    let pattern = |bytes: &[u8], places: &[usize]| {
+        Some(Pattern { bytes: bytes.to_vec(), offset_places: places.to_vec() })
+    };
+    for rule in [
+        Rule { pattern: pattern(&[], &[]), ..plain_rule() },
+        Rule { pattern: pattern(&[1], &[1]), ..plain_rule() },
+    ] {
+        let mut bytes = Vec::new();
+        Record::Start(Box::new(Start { rule, ..start.clone() })).encode(&mut bytes);
+        assert_eq!(Account::read(&bytes).err(), Some(AccountError::ImpossibleRule));
+    }
+    for (offset, length) in [(u64::MAX, 2), (u64::MAX - 4096, 4096), (i64::MAX as u64, 1)] {
+        let mut bytes = whole.clone();
+        let (id, number, seed, file, time_ns, discards) = (1, 7, 1, 0, 1, false);
+        let issued = Issued { id, number, seed, file, offset, length, time_ns, discards };
+        Record::Issued(issued).encode(&mut bytes);
+        assert_eq!(Account::read(&bytes).err(), Some(AccountError::ImpossibleOffset { number: 7 }));
     }
 }
 

@@ -39,6 +39,7 @@ use fathom_sys::process::Ended;
 use serde::{Deserialize, Serialize};
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// The workers of a run.
 pub trait Crew: LogKeeper + Machine {
@@ -109,6 +110,20 @@ pub trait LogKeeper {
     fn log_losses(&self) -> LogLosses;
 }
 
+/// Why idleness is not measured.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum IdlenessError {
+    /// A limit on processes or threads, and what to do about it.
+    #[error("{}; {advice}", Errno(libc::EAGAIN))]
+    NoProcesses {
+        /// The limit.
+        advice: String,
+    },
+    /// Another error of the system.
+    #[error("{0}")]
+    System(#[from] Errno),
+}
+
 /// What the workers run on.
 pub trait Machine {
     /// Makes the control groups of all jobs; those that could not be made are returned.
@@ -117,8 +132,8 @@ pub trait Machine {
     /// Removes the control groups that were made, unless somebody is in them; names those that stay.
     fn remove_control_groups(&mut self) -> Vec<String>;
 
-    /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end. The error is in words.
-    fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), String>;
+    /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end.
+    fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError>;
 
     /// How idle the processors have been; nothing where that is not measured.
     fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport>;

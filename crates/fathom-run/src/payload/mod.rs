@@ -5,6 +5,7 @@ pub mod shaped;
 use crate::plan::model::payload::PayloadRule;
 use crate::random::{SeedUse, Seeds, Taus88};
 pub use fathom_verify::content::{Pattern, fill_random};
+pub use shaped::NoRoomForPages;
 use shaped::Shaper;
 
 /// Fills buffers of one worker.
@@ -26,9 +27,8 @@ enum Content {
 }
 
 impl Payload {
-    /// A filler for the worker with these seeds, whose files have `bytes` bytes. Fails when the rule needs more memory
-    /// than there is.
-    pub fn new(rule: PayloadRule, seeds: &Seeds, bytes: u64) -> Result<Payload, String> {
+    /// A filler for the worker with these seeds, whose files have `bytes` bytes.
+    pub fn new(rule: PayloadRule, seeds: &Seeds, bytes: u64) -> Result<Payload, NoRoomForPages> {
         let content = match rule {
             PayloadRule::Zero => Content::Zero,
             PayloadRule::Random { refill, scramble } => Content::Random { refill, scramble },

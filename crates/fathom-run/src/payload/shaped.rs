@@ -7,6 +7,15 @@
 use super::fill_random;
 use crate::plan::model::payload::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
 use crate::random::{SeedUse, Seeds, Taus88};
+use thiserror::Error;
+
+/// A working set that does not fit the memory of this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")]
+pub struct NoRoomForPages {
+    /// Pages of the set.
+    pub pages: u64,
+}
 
 /// Makes such content for one worker.
 #[derive(Clone, Debug)]
@@ -19,9 +28,8 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    /// For the worker with these seeds, whose files have `bytes` bytes. Fails when there is no memory for the working
-    /// set.
-    pub(super) fn new(rule: ShapedRule, seeds: &Seeds, bytes: u64) -> Result<Shaper, String> {
+    /// For the worker with these seeds, whose files have `bytes` bytes.
+    pub(super) fn new(rule: ShapedRule, seeds: &Seeds, bytes: u64) -> Result<Shaper, NoRoomForPages> {
         let mut working_set = Vec::new();
         if let Some(Duplicates { source: DuplicateSource::WorkingSet(parts), .. }) = &rule.duplicates {
             for part in parts {
@@ -69,7 +77,7 @@ impl Shaper {
     }
 }
 
-fn add_pages(set: &mut Vec<Taus88>, part: &SetPart, seeds: &Seeds, bytes: u64) -> Result<(), String> {
+fn add_pages(set: &mut Vec<Taus88>, part: &SetPart, seeds: &Seeds, bytes: u64) -> Result<(), NoRoomForPages> {
     let pages = match part.pages {
         SetSize::Pages(pages) => pages,
         SetSize::Share { percent, page } => {
@@ -77,9 +85,7 @@ fn add_pages(set: &mut Vec<Taus88>, part: &SetPart, seeds: &Seeds, bytes: u64) -
         }
     };
     let room = usize::try_from(pages).ok().and_then(|pages| set.try_reserve_exact(pages).ok());
-    room.ok_or_else(|| {
-        format!("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")
-    })?;
+    room.ok_or(NoRoomForPages { pages })?;
     let mut state = part.seed.map_or_else(|| seeds.generator(SeedUse::Buffer), Taus88::new);
     for _ in 0..pages {
         set.push(state.clone());

@@ -3,8 +3,8 @@
 
 use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
-    Crew, Event, Figures, GroupFailure, InFlight, LatencyKind, LogError, LogKeeper, LogLosses, LogState,
-    Lost, Machine, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
+    Crew, Event, Figures, GroupFailure, IdlenessError, InFlight, LatencyKind, LogError, LogKeeper, LogLosses,
+    LogState, Lost, Machine, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
 use crate::message::{Envelope, Message};
 use crate::plan::Plan;
@@ -219,7 +219,7 @@ impl Machine for Elsewhere {
         Vec::new()
     }
 
-    fn measure_idleness(&mut self, _: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn measure_idleness(&mut self, _: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError> {
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 //! none at all, since a regular file or an ordinary device only looks zoned to fathom.
 
 pub mod device;
+pub mod error;
 pub mod fit;
 pub mod geometry;
 pub mod rules;

@@ -1,6 +1,7 @@
 //! Which I/O a zone takes: what becomes of a drawn target.
 
 use super::device::ZonedDevice;
+use super::error::ZoneError;
 use super::table::{Locked, Wanted, ZoneTable};
 use crate::plan::model::zones::{WriteOrder, ZonePlan};
 use crate::targets::Target;
@@ -101,8 +102,12 @@ impl<'a> ZoneRules<'a> {
         }
     }
 
-    /// Adds the next file; the text says why its zones cannot be used.
-    pub fn add_file(&mut self, wanted: &Wanted<'_>, mut device: Box<dyn ZonedDevice>) -> Result<(), String> {
+    /// Adds the next file.
+    pub fn add_file(
+        &mut self,
+        wanted: &Wanted<'_>,
+        mut device: Box<dyn ZonedDevice>,
+    ) -> Result<(), ZoneError> {
         let slot = self.table.attach(wanted, self.plan, device.as_mut())?;
         let zone_size = wanted.geometry.zone_size;
         let zones = match self.plan.keeps_data && self.plan.random {

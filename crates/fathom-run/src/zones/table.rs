@@ -4,6 +4,7 @@
 //! in the middle loses the lock to the next that wants it.
 
 use super::device::ZonedDevice;
+use super::error::ZoneError;
 use super::geometry::Geometry;
 use crate::files::names::planned_paths;
 use crate::plan::Plan;
@@ -201,13 +202,13 @@ impl ZoneTable {
         Locked { lock: &slot.lock, file, zones }
     }
 
-    /// Finds the slot of a file, or takes a new one; the text says why that cannot be.
+    /// Finds the slot of a file, or takes a new one.
     pub fn attach(
         &self,
         wanted: &Wanted<'_>,
         plan: &ZonePlan,
         device: &mut dyn ZonedDevice,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, ZoneError> {
         for index in 0..self.files {
             let mut locked = self.lock(index);
             if locked.file.zone_size == 0 {
@@ -222,18 +223,15 @@ impl ZoneTable {
             locked.count_used(wanted, plan);
             return Ok(index);
         }
-        Err(format!("{}: zones are kept for {} files at most", wanted.name, self.files))
+        Err(ZoneError::TooManyFiles { name: wanted.name.to_owned(), most: self.files })
     }
 
-    fn check_room(&self, wanted: &Wanted<'_>) -> Result<(), String> {
+    fn check_room(&self, wanted: &Wanted<'_>) -> Result<(), ZoneError> {
         let zones = wanted.start.saturating_add(wanted.size).div_ceil(wanted.geometry.zone_size);
         if zones <= self.zones_per_file as u64 {
             return Ok(());
         }
-        let (name, most) = (wanted.name, self.zones_per_file);
-        Err(format!(
-            "{name}: {zones} zones are more than the {most} kept per file; use larger zones, or fewer files"
-        ))
+        Err(ZoneError::TooManyZones { name: wanted.name.to_owned(), zones, most: self.zones_per_file })
     }
 }
 
@@ -258,7 +256,7 @@ impl Locked<'_> {
         wanted: &Wanted<'_>,
         plan: &ZonePlan,
         device: &mut dyn ZonedDevice,
-    ) -> Result<(), String> {
+    ) -> Result<(), ZoneError> {
         self.file.identity = wanted.identity;
         self.file.capacity = wanted.geometry.capacity;
         self.file.asked_limit = plan.max_open;
@@ -273,14 +271,24 @@ impl Locked<'_> {
     }
 
     /// Takes over what the device knows of its zones.
-    fn read_report(&mut self, wanted: &Wanted<'_>, device: &mut dyn ZonedDevice) -> Result<(), String> {
-        let failed = |errno: Errno| format!("{}: report zones failed: {errno}", wanted.name);
+    fn read_report(&mut self, wanted: &Wanted<'_>, device: &mut dyn ZonedDevice) -> Result<(), ZoneError> {
+        let zone_size = wanted.geometry.zone_size;
+        let name = || wanted.name.to_owned();
+        let failed = |errno: Errno| ZoneError::NoReport { name: name(), errno };
         let mut offset = 0;
         while let Some(list) = device.report(offset).map_err(failed)? {
             let Some(last) = list.last() else { break };
-            offset = last.start + last.length;
+            let behind = last.start.saturating_add(last.length);
+            if behind <= offset {
+                return Err(ZoneError::EndlessReport { name: name(), offset });
+            }
+            offset = behind;
             for report in &list {
-                let number = (report.start / wanted.geometry.zone_size) as usize;
+                let start = report.start;
+                if !start.is_multiple_of(zone_size) || report.capacity.max(report.written) > zone_size {
+                    return Err(ZoneError::Misplaced { name: name(), start, zone_size });
+                }
+                let number = (start / zone_size) as usize;
                 let Some(zone) = self.zones.get_mut(number) else { return Ok(()) };
                 *zone = Zone {
                     write_pointer: report.written,
@@ -291,37 +299,29 @@ impl Locked<'_> {
                     ..Zone::default()
                 };
                 if report.condition == Condition::Active && !self.open_zone(number, 0) {
-                    return Err(format!(
-                        "{}: more zones are partly written than the {} that may be open; finish or reset some \
-                         (blkzone finish, blkzone reset), or allow more with max_open_zones=",
-                        wanted.name, self.file.limit
-                    ));
+                    return Err(ZoneError::TooManyOpen { name: name(), limit: self.file.limit });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_agreement(&self, wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<(), String> {
-        let (name, size, own) = (wanted.name, wanted.geometry.zone_size, self.file.zone_size);
+    fn check_agreement(&self, wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<(), ZoneError> {
+        let name = || wanted.name.to_owned();
+        let (size, own) = (wanted.geometry.zone_size, self.file.zone_size);
         if size != own {
-            return Err(format!("{name}: zonesize {size} does not match the device zone size {own}."));
+            return Err(ZoneError::OtherSize { name: name(), size, own });
         }
         if wanted.geometry.capacity != self.file.capacity {
             let (capacity, own) = (wanted.geometry.capacity, self.file.capacity);
-            return Err(format!(
-                "{name}: zonecapacity {capacity} is not the {own} of another job on the same file"
-            ));
+            return Err(ZoneError::OtherCapacity { name: name(), capacity, own });
         }
         if plan.max_open != self.file.asked_limit {
-            return Err(format!(
-                "Different 'max_open_zones' values\nfathom: {name}: all jobs on a file share its limit"
-            ));
+            return Err(ZoneError::OtherLimit { name: name() });
         }
         let others = self.file.written;
         if plan.writes && plan.reset_threshold.is_some() && others != [0, 0] && others != wanted.range() {
-            return Err("multi-jobs with different write ranges are not supported with zone_reset_threshold"
-                .to_owned());
+            return Err(ZoneError::OtherRange);
         }
         check_own_limit(plan, self.file.limit)
     }
@@ -411,21 +411,19 @@ impl Locked<'_> {
 }
 
 /// Zones that may be open at a time.
-fn limit(wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<u32, String> {
+fn limit(wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<u32, ZoneError> {
     let of_device = if plan.ignores_limits { 0 } else { wanted.geometry.limit };
     if of_device > 0 && plan.max_open > of_device {
-        return Err(format!(
-            "{}: max_open_zones={} is more than the {of_device} that the device allows; ignore_zone_limits=1 tries it anyway",
-            wanted.name, plan.max_open
-        ));
+        let (name, asked) = (wanted.name.to_owned(), plan.max_open);
+        return Err(ZoneError::AboveDevice { name, asked, allowed: of_device });
     }
     let limit = if plan.max_open > 0 { plan.max_open } else { of_device.min(MOST_OPEN as u32) };
     check_own_limit(plan, limit).map(|()| limit)
 }
 
-fn check_own_limit(plan: &ZonePlan, limit: u32) -> Result<(), String> {
+fn check_own_limit(plan: &ZonePlan, limit: u32) -> Result<(), ZoneError> {
     if plan.job_max_open > 0 && limit == 0 {
-        return Err("'job_max_open_zones' cannot be used without a global open zones limit".to_owned());
+        return Err(ZoneError::NoLimit);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //! allowed, no reset or finish with a write on its way, reads of what has been written.
 
 use super::device::{EmulatedZones, ZonedDevice};
+use super::error::ZoneError;
 use super::geometry::Geometry;
 use super::rules::{Decision, ZoneRules};
 use super::table::{Wanted, ZoneTable};
@@ -179,7 +180,7 @@ fn rules<'a>(
     plan: &'a ZonePlan,
     model: &Rc<RefCell<Model>>,
     worker: u32,
-) -> Result<ZoneRules<'a>, String> {
+) -> Result<ZoneRules<'a>, ZoneError> {
     let geometry = geometry(model);
     let size = geometry.zone_size * model.borrow().zones.len() as u64;
     let mut rules = ZoneRules::new(table, plan, worker);
@@ -241,14 +242,14 @@ fn partly_written_zones_of_a_device_count_as_open() {
     assert_eq!(go(&mut own, write(40, 1)), Some(17));
     model.borrow_mut().zones[2].written = BLOCK;
     let table = ZoneTable::new(1).expect("mapped");
-    let refusal = rules(&table, &plan, &model, 0).err().expect("one zone too many");
+    let refusal = rules(&table, &plan, &model, 0).err().expect("one zone too many").to_string();
     assert!(refusal.contains("more zones are partly written than the 2"), "{refusal}");
     let ignoring = ZonePlan { ignores_limits: true, ..plan.clone() };
     let table = ZoneTable::new(1).expect("mapped");
     rules(&table, &ignoring, &model, 0).expect("the limit is ignored");
     let wanting = ZonePlan { max_open: 3, ..plan };
     let table = ZoneTable::new(1).expect("mapped");
-    let refusal = rules(&table, &wanting, &model, 0).err().expect("more than the device allows");
+    let refusal = rules(&table, &wanting, &model, 0).err().expect("more than the device allows").to_string();
     assert!(refusal.contains("ignore_zone_limits=1"), "{refusal}");
 }
 
@@ -276,16 +277,85 @@ fn jobs_on_a_file_agree_on_its_zones() {
     let _first = rules(&table, &plan, &model, 0).expect("attached");
     let _second = rules(&table, &plan, &model, 1).expect("attached to the same");
     let other = ZonePlan { max_open: 3, ..plan.clone() };
-    assert!(
-        rules(&table, &other, &model, 2)
-            .err()
-            .expect("refused")
-            .starts_with("Different 'max_open_zones' values")
-    );
+    assert_eq!(rules(&table, &other, &model, 2).err(), Some(ZoneError::OtherLimit { name: "f".to_owned() }));
     let lonely = ZonePlan { max_open: 0, job_max_open: 1, ..plan };
     let table = ZoneTable::new(1).expect("mapped");
-    let text = "'job_max_open_zones' cannot be used without a global open zones limit";
-    assert_eq!(rules(&table, &lonely, &model, 0).err().as_deref(), Some(text));
+    assert_eq!(rules(&table, &lonely, &model, 0).err(), Some(ZoneError::NoLimit));
+}
+
+/// A device that says anything of its zones, and the same at every question.
+struct OddDevice(Vec<ZoneReport>);
+
+impl ZonedDevice for OddDevice {
+    fn report(&mut self, _: u64) -> Result<Option<Vec<ZoneReport>>, Errno> {
+        Ok(Some(self.0.clone()))
+    }
+
+    fn reset(&mut self, _: u64, _: u64) -> Result<(), Errno> {
+        Ok(())
+    }
+
+    fn finish(&mut self, _: u64, _: u64) -> Result<(), Errno> {
+        Ok(())
+    }
+}
+
+/// What becomes of a job on such a device, with zones of 16 blocks.
+fn attached(reports: Vec<ZoneReport>) -> Result<(), ZoneError> {
+    let table = ZoneTable::new(1).expect("mapped");
+    let plan = zone_plan(true, [false, true, false]);
+    let zone_size = 16 * BLOCK;
+    let geometry = Geometry { zone_size, capacity: zone_size, is_device: true, limit: 0, notes: Vec::new() };
+    let wanted = Wanted { identity: [1, 1], name: "f", geometry: &geometry, start: 0, size: 4 * zone_size };
+    ZoneRules::new(&table, &plan, 0).add_file(&wanted, Box::new(OddDevice(reports)))?;
+    let locked = table.lock(0);
+    assert!(locked.zones.iter().all(|zone| zone.write_pointer.max(zone.own_capacity) <= zone_size));
+    Ok(())
+}
+
+#[test]
+fn reports_that_cannot_be_are_refused() {
+    let zone = |start, length, written| ZoneReport {
+        start: start * BLOCK,
+        length: length * BLOCK,
+        capacity: length * BLOCK,
+        written: written * BLOCK,
+        condition: Condition::Active,
+    };
+    for (reports, wanted) in [
+        (vec![zone(0, 16, 1)], "the device lists the zones from byte 65536 on again and again"),
+        (vec![zone(0, 0, 0)], "the device lists the zones from byte 0 on again and again"),
+        (vec![zone(3, 16, 1)], "the zone at byte 12288 is not one of zones of 65536 bytes"),
+        (vec![zone(0, 17, 1)], "the zone at byte 0 is not one of zones of 65536 bytes"),
+        (vec![zone(0, 16, 17)], "the zone at byte 0 is not one of zones of 65536 bytes"),
+    ] {
+        let refusal = attached(reports).expect_err(wanted).to_string();
+        assert_eq!(refusal, format!("f: report zones failed: {wanted}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn no_report_is_too_odd(
+        numbers in proptest::collection::vec((any::<[u64; 4]>(), 0_u32..48, 0..6_usize), 0..5)
+    ) {
+        let conditions = [
+            Condition::Conventional,
+            Condition::Empty,
+            Condition::Active,
+            Condition::Full,
+            Condition::ReadOnly,
+            Condition::Offline,
+        ];
+        let report = |([start, length, capacity, written], shift, condition): ([u64; 4], u32, usize)| ZoneReport {
+            start: start >> shift << 16,
+            length: length >> shift,
+            capacity: capacity >> shift,
+            written: written >> shift,
+            condition: conditions[condition],
+        };
+        let _ = attached(numbers.into_iter().map(report).collect());
+    }
 }
 
 /// What a run of the property below looks like.

@@ -5,7 +5,9 @@ use super::{BROKEN, NOTHING_PROMISED, accounts};
 use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
 use fathom_sys::{block_device, page_cache};
-use fathom_verify::ledger::{Account, After, CheckError, FileToCheck, Outcome, ReadError, check};
+use fathom_verify::ledger::{
+    Account, After, CheckError, FileToCheck, Outcome, ReadError, Unreadable, Unusable, check,
+};
 use lexopt::Arg::{Long, Value};
 use serde_json::json;
 use std::collections::HashMap;
@@ -158,10 +160,10 @@ struct Opened {
 /// Opens a file, and has the page cache forget it: what is read then comes from the storage, whose promises are checked.
 fn open(name: &str) -> Result<Opened, ReadError> {
     let file = File::open(name).map_err(|error| {
-        ReadError::Unusable(format!(
+        ReadError::Unusable(Unusable(format!(
             "{name}: {error}; mount its file system, or give its current place with --file={name}=ACTUAL. If it is gone for good, \
              so is all that was promised for it"
-        ))
+        )))
     })?;
     let descriptor = file.as_raw_fd();
     let length = file.metadata().map_or(0, |metadata| metadata.len());
@@ -192,7 +194,7 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadErr
             Ok(0) => break,
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(ReadError::Unreadable(error.to_string())),
+            Err(error) => return Err(ReadError::Unreadable(Unreadable(error.to_string()))),
         }
     }
     Ok(done)
@@ -200,7 +202,7 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadErr
 
 fn explained(error: &CheckError, ledgers: &[PathBuf]) -> String {
     match error {
-        CheckError::Unusable(reason) => reason.clone(),
+        CheckError::Unusable(reason) => reason.to_string(),
         CheckError::Boots { file, ledgers: (first, second) } => format!(
             "{} and {} both name {file}, but are from different boots of the machine, so the order of their writes is unknown; \
              check each separately if the other's run has not touched the file since",

@@ -2,6 +2,44 @@
 
 use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger};
 use std::collections::HashMap;
+use thiserror::Error;
+
+/// Why nothing can be made of a ledger.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AccountError {
+    /// Its beginning is missing.
+    #[error("its first record is cut off, damaged, or from another version of fathom")]
+    NoStart,
+    /// Another kind of file.
+    #[error("not a ledger: verify_ledger= creates them")]
+    NoLedger,
+    /// A file that the beginning does not name.
+    #[error("a record names file number {file} of {files}: the ledger is damaged")]
+    UnknownFile {
+        /// The number of the file.
+        file: u32,
+        /// Files that there are.
+        files: usize,
+    },
+    /// More than one ledger.
+    #[error("the file holds two ledgers, one after the other")]
+    TwoLedgers,
+    /// A rule by which no job could have written.
+    #[error("its rule for blocks is impossible: the ledger is damaged")]
+    ImpossibleRule,
+    /// A write beyond all files.
+    #[error("write {number} has an impossible offset: the ledger is damaged")]
+    ImpossibleOffset {
+        /// The number of the write.
+        number: u64,
+    },
+    /// An end without a beginning.
+    #[error("number {id} ends but never began: the ledger is damaged")]
+    NeverBegan {
+        /// The number in the ledger.
+        id: u64,
+    },
+}
 
 /// What one clone of a job did.
 #[derive(Clone, Debug)]
@@ -61,15 +99,18 @@ enum Open {
 }
 
 impl Account {
-    /// Reads a ledger. What is cut off at its end is left out; the error says why nothing can be made of it.
-    pub fn read(bytes: &[u8]) -> Result<Account, String> {
+    /// Reads a ledger. What is cut off at its end is left out.
+    pub fn read(bytes: &[u8]) -> Result<Account, AccountError> {
         let mut records = Records::new(bytes);
         let Some(Record::Start(start)) = records.next() else {
             return Err(match looks_like_ledger(bytes) {
-                true => "its first record is cut off, damaged, or from another version of fathom".to_owned(),
-                false => "not a ledger: verify_ledger= creates them".to_owned(),
+                true => AccountError::NoStart,
+                false => AccountError::NoLedger,
             });
         };
+        if !start.rule.is_possible() {
+            return Err(AccountError::ImpossibleRule);
+        }
         let mut account = Account {
             last_ns: start.time_ns,
             start: *start,
@@ -87,22 +128,20 @@ impl Account {
         Ok(account)
     }
 
-    fn add(&mut self, record: Record, open: &mut HashMap<u64, Open>) -> Result<(), String> {
+    fn add(&mut self, record: Record, open: &mut HashMap<u64, Open>) -> Result<(), AccountError> {
         let files = self.start.files.len();
         let known = |file: u32| match (file as usize) < files {
             true => Ok(()),
-            false => Err(format!("a record names file number {file} of {files}: the ledger is damaged")),
+            false => Err(AccountError::UnknownFile { file, files }),
         };
         match record {
-            Record::Start(_) => return Err("the file holds two ledgers, one after the other".to_owned()),
+            Record::Start(_) => return Err(AccountError::TwoLedgers),
             Record::Issued(issued) => {
                 known(issued.file)?;
                 let is_too_long = issued.length > u64::from(u32::MAX) && !issued.discards;
-                if issued.offset.checked_add(issued.length).is_none() || is_too_long {
-                    return Err(format!(
-                        "write {} has an impossible offset: the ledger is damaged",
-                        issued.number
-                    ));
+                let end = issued.offset.checked_add(issued.length);
+                if is_too_long || end.is_none_or(|end| i64::try_from(end).is_err()) {
+                    return Err(AccountError::ImpossibleOffset { number: issued.number });
                 }
                 open.insert(issued.id, Open::Operation(self.operations.len()));
                 self.operations.push(Operation { issued, end: None });
@@ -117,9 +156,7 @@ impl Account {
                 match open.remove(&id) {
                     Some(Open::Operation(index)) => self.operations[index].end = end,
                     Some(Open::Sync(index)) => self.syncs[index].end = end,
-                    None => {
-                        return Err(format!("number {id} ends but never began: the ledger is damaged"));
-                    }
+                    None => return Err(AccountError::NeverBegan { id }),
                 }
             }
             Record::JobEnded { .. } => self.is_complete = true,

@@ -3,7 +3,9 @@
 use super::account::Account;
 use super::contents::Contents;
 use super::evidence;
-use super::outcome::{BrokenPromise, FileToCheck, FoundWrite, Outcome, PromisedWrite, ReadError};
+use super::outcome::{
+    BrokenPromise, FileToCheck, FoundWrite, Outcome, PromisedWrite, ReadError, Unreadable, Unusable,
+};
 use super::promises::{Claim, Place};
 use super::record::Issued;
 use crate::header::Header;
@@ -49,8 +51,8 @@ impl Held {
 }
 
 impl Judge<'_> {
-    /// Judges one place; the error says why the file is of no use.
-    pub(super) fn judge(&mut self, place: &Place<'_>) -> Result<(), String> {
+    /// Judges one place.
+    pub(super) fn judge(&mut self, place: &Place<'_>) -> Result<(), Unusable> {
         let length = place.end - place.start;
         let Some(promised) = place.promised.filter(|_| !place.may_hold_anything()) else {
             self.outcome.bytes_not_promised += length;
@@ -87,7 +89,7 @@ impl Judge<'_> {
         promised: &Claim,
         candidates: &[&Claim],
         held: &Held,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unusable> {
         let grid: Vec<Range<u64>> = sectors(place.start, place.end).collect();
         let present = place.start + held.present as u64;
         let is_there = self.sectors_of(place, &grid, candidates, held);
@@ -161,7 +163,7 @@ impl Judge<'_> {
         promised: &Claim,
         grid: &[Range<u64>],
         held: &Held,
-    ) -> Result<Vec<bool>, String> {
+    ) -> Result<Vec<bool>, Unusable> {
         let rule = &self.accounts[promised.ledger].start.rule;
         let mut found = vec![false; grid.len()];
         for block in self.newer_blocks(place, promised)? {
@@ -201,7 +203,7 @@ impl Judge<'_> {
 
     /// Whole blocks, over or into a place, that were written after the last record. They need not lie on multiples of their
     /// length: wherever a sector begins there may be a header, and only where there is one is the block after it read.
-    fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, String> {
+    fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, Unusable> {
         const STRETCH: u64 = 1 << 20;
         let rule = &self.accounts[promised.ledger].start.rule;
         let mut found = Vec::new();
@@ -249,7 +251,7 @@ impl Judge<'_> {
         place: &Place<'_>,
         promised: &Claim,
         wrong: &[(Range<u64>, bool)],
-    ) -> Result<(), String> {
+    ) -> Result<(), Unusable> {
         let rule = &self.accounts[promised.ledger].start.rule;
         let mut told = 0;
         for (sector, is_missing) in wrong {
@@ -275,7 +277,7 @@ impl Judge<'_> {
         promised: &Claim,
         block: &Range<u64>,
         wrong: &Range<u64>,
-    ) -> Result<(), String> {
+    ) -> Result<(), Unusable> {
         if self.outcome.broken.len() >= MOST_TOLD {
             self.outcome.broken_count += 1;
             return Ok(());
@@ -361,7 +363,7 @@ impl Judge<'_> {
     }
 
     /// Reads a range; the inner error is that it cannot be read.
-    fn fetch(&mut self, start: u64, length: u64) -> Result<Result<Held, String>, String> {
+    fn fetch(&mut self, start: u64, length: u64) -> Result<Result<Held, Unreadable>, Unusable> {
         let mut bytes = vec![0; length as usize];
         match (self.read)(start, &mut bytes) {
             Ok(present) => Ok(Ok(Held { bytes, present })),

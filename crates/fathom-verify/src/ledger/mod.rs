@@ -22,8 +22,8 @@ pub mod outcome;
 pub mod promises;
 pub mod record;
 
-pub use account::Account;
+pub use account::{Account, AccountError};
 pub use check::check;
-pub use outcome::{BrokenPromise, CheckError, FileToCheck, Outcome, ReadError};
+pub use outcome::{BrokenPromise, CheckError, FileToCheck, Outcome, ReadError, Unreadable, Unusable};
 pub use promises::{After, Promise, PromisedBy};
 pub use record::{Issued, Record, Start, SyncKind};

@@ -3,6 +3,7 @@
 use super::promises::PromisedBy;
 use crate::verdict::Verdict;
 use serde::Serialize;
+use thiserror::Error;
 
 /// A file to check, and who wrote it.
 #[derive(Clone, Debug)]
@@ -17,10 +18,20 @@ pub struct FileToCheck {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
     /// It cannot be used at all, so nothing can be checked.
-    Unusable(String),
+    Unusable(Unusable),
     /// This part of it cannot be read.
-    Unreadable(String),
+    Unreadable(Unreadable),
 }
+
+/// A file that cannot be used, in the words of whoever reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unusable(pub String);
+
+/// A part of a file that cannot be read, in the words of whoever reads it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0}")]
+pub struct Unreadable(pub String);
 
 /// Why the check has no outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +44,7 @@ pub enum CheckError {
         ledgers: (usize, usize),
     },
     /// A file cannot be used.
-    Unusable(String),
+    Unusable(Unusable),
 }
 
 /// What was found, over all files.

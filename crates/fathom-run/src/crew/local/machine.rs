@@ -5,7 +5,7 @@ use super::disks::directory_of;
 use super::facts::FactWatch;
 use super::spawn::become_child;
 use super::{LocalCrew, stack};
-use crate::crew::{GroupFailure, Machine};
+use crate::crew::{GroupFailure, IdlenessError, Machine};
 use crate::exhausted;
 use crate::files::names;
 use crate::idleness::IdleProcess;
@@ -40,20 +40,16 @@ impl Machine for LocalCrew<'_> {
         self.groups.remove().into_iter().map(stays).collect()
     }
 
-    fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), String> {
+    fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError> {
         let in_child = || become_child(&self.blocked_signals);
         // SAFETY: whoever has a crew promises to have a single thread.
         match unsafe { IdleProcess::start(in_child, interrupted) } {
             Ok(idle) => self.idle = Some(idle),
             Err(Errno(libc::EINTR)) => {}
             Err(Errno(libc::EAGAIN)) => {
-                return Err(format!(
-                    "{}; {}",
-                    Errno(libc::EAGAIN),
-                    exhausted::processes(Errno(libc::EAGAIN))
-                ));
+                return Err(IdlenessError::NoProcesses { advice: exhausted::processes(Errno(libc::EAGAIN)) });
             }
-            Err(errno) => return Err(errno.to_string()),
+            Err(errno) => return Err(errno.into()),
         }
         Ok(())
     }

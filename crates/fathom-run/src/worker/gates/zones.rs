@@ -82,7 +82,7 @@ impl<'a> ZonedWork<'a> {
             };
             if let Err(reason) = rules.add_file(&wanted, device) {
                 let errno = Errno(libc::EINVAL);
-                context.messages.send(&Message::Error(reason));
+                context.messages.send(&Message::Error(reason.to_string()));
                 return Err(context.fail(errno, Cause::ZONE_TABLE));
             }
         }

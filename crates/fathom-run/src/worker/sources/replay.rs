@@ -18,8 +18,10 @@ use fathom_stats::samples::LatencySamples;
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
 use fathom_trace::reader::Reader;
-use fathom_trace::{Action, Entry};
+use fathom_trace::{Action, Entry, TraceError};
+use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use thiserror::Error;
 
 /// Entries handed over at a time.
 const CHUNK: usize = 4096;
@@ -34,11 +36,33 @@ const STEP_NS: u64 = 10_000;
 /// Stands for no due time.
 const AT_ONCE: u64 = u64::MAX;
 
+/// Why a log is not replayed to its end.
+#[derive(Debug, Error)]
+#[error("{log}: {fault}")]
+struct ReplayError {
+    log: String,
+    fault: Fault,
+}
+
+/// What is wrong with a log.
+#[derive(Debug, Error)]
+enum Fault {
+    /// The system does not give it.
+    #[error(transparent)]
+    NotOpened(#[from] io::Error),
+    /// What it says makes no sense, or it cannot be read on.
+    #[error(transparent)]
+    Unreadable(#[from] TraceError),
+    /// It names files, or blocks, that the run was not planned for.
+    #[error("the log has changed since the run was planned")]
+    Changed,
+}
+
 /// What the reader hands over.
 enum Part {
     Entries(Vec<Entry>),
     /// The log cannot be read any further.
-    Failed(String),
+    Failed(ReplayError),
 }
 
 /// The replay of one worker.
@@ -67,7 +91,7 @@ enum Step {
     Entry(Entry),
     Wait(u64),
     End,
-    Failed(String),
+    Failed(ReplayError),
 }
 
 impl Feature for Replay<'_> {
@@ -238,7 +262,7 @@ impl Worker<'_> {
     }
 
     #[cold]
-    fn replay_failed(&mut self, reason: &str) {
+    fn replay_failed(&mut self, reason: &ReplayError) {
         self.stopping = true;
         self.context.messages.send(&Message::Error(format!("fathom: job {}: {reason}", self.plan.name)));
         self.context.fail(Errno(libc::EINVAL), Cause::LOG_READ);
@@ -258,9 +282,9 @@ fn direction_of(action: Action) -> Option<Direction> {
 /// Reads the log to its end, as far ahead as there is room.
 fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
     fathom_sys::priority::set_name("replay");
-    if let Err(reason) = read_chunks(plan, parts, used) {
+    if let Err(fault) = read_chunks(plan, parts, used) {
         // Without a receiver the run is over.
-        let _ = parts.send(Part::Failed(reason));
+        let _ = parts.send(Part::Failed(ReplayError { log: plan.name.clone(), fault }));
     }
 }
 
@@ -268,16 +292,15 @@ fn read_chunks(
     plan: &ReplayPlan,
     parts: &SyncSender<Part>,
     used: &Receiver<Vec<Entry>>,
-) -> Result<(), String> {
-    let told = |reason: &dyn std::fmt::Display| format!("{}: {reason}", plan.name);
-    let file = source::open(&plan.source).map_err(|error| told(&error))?;
-    let mut reader = Reader::new(file, plan.rules.clone()).map_err(|error| told(&error))?;
+) -> Result<(), Fault> {
+    let file = source::open(&plan.source)?;
+    let mut reader = Reader::new(file, plan.rules.clone())?;
     loop {
         // Chunks go round; the first few are new.
         let mut chunk = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
         chunk.clear();
         while chunk.len() < CHUNK {
-            match reader.next().map_err(|error| told(&error))? {
+            match reader.next()? {
                 Some(entry) => chunk.push(checked(entry, plan)?),
                 None => break,
             }
@@ -290,16 +313,12 @@ fn read_chunks(
 }
 
 /// Buffers and files are those of the first look at the log; it may have changed since.
-fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, String> {
+fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, Fault> {
     let fits = entry.length <= plan.largest()
         && plan.scan.files.get(entry.file as usize).is_some_and(|file| {
             entry.offset.checked_add(u64::from(entry.length)).is_some_and(|end| end <= file.end)
         });
-    if fits {
-        Ok(entry)
-    } else {
-        Err(format!("{}: the log has changed since the run was planned", plan.name))
-    }
+    if fits { Ok(entry) } else { Err(Fault::Changed) }
 }
 
 #[cfg(test)]
@@ -328,7 +347,7 @@ mod tests {
         let entry = |file, offset, length| Entry { due_ns: None, action: Action::Read, file, offset, length };
         assert!(checked(entry(0, 3584, 512), &plan).is_ok());
         for changed in [entry(0, 0, 1024), entry(1, 0, 512), entry(0, 4096, 512), entry(0, u64::MAX, 512)] {
-            assert!(checked(changed, &plan).expect_err("refused").contains("has changed"));
+            assert!(matches!(checked(changed, &plan), Err(Fault::Changed)));
         }
     }
 }

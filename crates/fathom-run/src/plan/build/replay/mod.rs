@@ -8,7 +8,7 @@ mod merge;
 
 use crate::plan::PlanError;
 use crate::plan::model::replay::{Failure, LogSource, ReplayPlan};
-use crate::replay as source;
+use crate::replay::{self as source, CopyError};
 use fathom_spec::JobSpec;
 use fathom_spec::value::split_file_names;
 use fathom_stats::Direction;
@@ -20,11 +20,23 @@ use fathom_trace::{FileName, Rules, Skip, TraceError};
 use merge::merge_traces;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use thiserror::Error;
 
 /// Plans replays; remembers what was copied and scanned, since clones share their logs.
 #[derive(Default)]
 pub(super) struct ReplayPlanner {
-    copies: HashMap<String, Result<LogSource, String>>,
+    copies: HashMap<String, Result<LogSource, CopyError>>,
+}
+
+/// A device of a trace that this machine does not have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error(
+    "fio: did not find replay device(s)\nfathom: this machine has no block device {major}:{minor}; replay_redirect= names \
+     another target"
+)]
+struct NoDevice {
+    major: u32,
+    minor: u32,
 }
 
 /// A log and what it is done to.
@@ -73,7 +85,10 @@ impl ReplayPlanner {
         let plan = &mut log.plan;
         if source::is_stream(name) {
             let copy = self.copies.entry(name.to_owned()).or_insert_with(|| source::keep_copy(name));
-            plan.source = copy.clone().map_err(Failure::invalid)?;
+            plan.source = match copy {
+                Ok(source) => source.clone(),
+                Err(error) => return Err(Failure::invalid(error.to_string())),
+            };
         }
         let mut sum = scan_log(plan)?;
         if readonly && (sum.directions[Direction::Write].ios > 0 || sum.directions[Direction::Trim].ios > 0) {
@@ -87,7 +102,7 @@ impl ReplayPlanner {
             (plan.rules.skip.write, plan.rules.skip.trim) = (true, true);
             sum = scan_log(&mut ReplayPlan { warnings: Vec::new(), ..plan.clone() })?;
         }
-        log.files = files(&sum).map_err(Failure::invalid)?;
+        log.files = files(&sum).map_err(|error| Failure::invalid(error.to_string()))?;
         plan.scan = sum;
         if plan.scan.entries() == 0 {
             let text = format!("fathom: {}: there is no I/O in it to replay", plan.name);
@@ -154,18 +169,11 @@ fn unreadable(name: &str, error: &TraceError) -> Failure {
 }
 
 /// The paths of the files of a log.
-fn files(sum: &Scan) -> Result<Vec<PathBuf>, String> {
-    let path = |name: &FileName| {
-        match name {
+fn files(sum: &Scan) -> Result<Vec<PathBuf>, NoDevice> {
+    let path = |name: &FileName| match name {
         FileName::Path(path) => Ok(PathBuf::from(path)),
-        FileName::Device(device) => device_path(device.major, device.minor).ok_or_else(|| {
-            format!(
-                "fio: did not find replay device(s)\nfathom: this machine has no block device {}:{}; replay_redirect= names \
-                 another target",
-                device.major, device.minor
-            )
-        }),
-    }
+        FileName::Device(device) => device_path(device.major, device.minor)
+            .ok_or(NoDevice { major: device.major, minor: device.minor }),
     };
     sum.files.iter().map(|file| path(&file.name)).collect()
 }

@@ -21,10 +21,40 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Room for the records of one moment.
 const BUFFER: usize = 4096;
+
+/// Which boot of the machine this is.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Why no ledger can be kept.
+#[derive(Debug, Error)]
+enum LedgerError {
+    /// A check could not tell what the machine lost.
+    #[error("{BOOT_ID}: {0}; mount /proc")]
+    NoBootId(io::Error),
+    /// Nobody takes the records.
+    #[error("{error}; start `fathom ledger receive --listen={address} FILE` there first")]
+    NoReceiver { address: String, error: io::Error },
+    /// A file cannot be made there.
+    #[error("{}: {error}; make the directory first, outside the storage under test", directory.display())]
+    NoDirectory { directory: PathBuf, error: io::Error },
+    /// What loses data would lose its ledger as well.
+    #[error(
+        "it would lie on the same storage as {target}, which is under test; name a file on another file system, or \
+         tcp:HOST:PORT"
+    )]
+    UnderTest { target: String },
+    /// A ledger of another run.
+    #[error("the file exists; a ledger is evidence and not overwritten: remove it, or name another")]
+    Exists,
+    /// The first record cannot be written.
+    #[error(transparent)]
+    NotWritten(#[from] io::Error),
+}
 
 /// The ledger of one worker.
 pub(super) struct Ledger {
@@ -66,7 +96,7 @@ impl Ledger {
         plan: &VerifyPlan,
         place: &LedgerPlace,
         files: &OpenFiles,
-    ) -> Result<Ledger, String> {
+    ) -> Result<Ledger, LedgerError> {
         let worker = context.worker_plan();
         let time_ns = context.clock.monotonic_ns();
         let start = Start {
@@ -91,7 +121,7 @@ impl Ledger {
         };
         ledger.add(&Record::Start(Box::new(start)));
         match ledger.problem {
-            Some(error) => Err(error.to_string()),
+            Some(error) => Err(error.into()),
             None => Ok(ledger),
         }
     }
@@ -191,36 +221,28 @@ impl Ledger {
     }
 }
 
-fn sink(place: &LedgerPlace, targets: &OpenFiles) -> Result<Box<dyn Write>, String> {
+fn sink(place: &LedgerPlace, targets: &OpenFiles) -> Result<Box<dyn Write>, LedgerError> {
     match place {
         LedgerPlace::File(path) => Ok(Box::new(create(Path::new(path), targets)?)),
         LedgerPlace::Tcp(address) => {
-            let stream = TcpStream::connect(address.as_str()).map_err(|error| {
-                format!("{error}; start `fathom ledger receive --listen={address} FILE` there first")
-            })?;
-            stream.set_nodelay(true).map_err(|error| error.to_string())?;
+            let stream = TcpStream::connect(address.as_str())
+                .map_err(|error| LedgerError::NoReceiver { address: address.to_string(), error })?;
+            stream.set_nodelay(true)?;
             Ok(Box::new(stream))
         }
     }
 }
 
-fn create(path: &Path, targets: &OpenFiles) -> Result<File, String> {
+fn create(path: &Path, targets: &OpenFiles) -> Result<File, LedgerError> {
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let metadata = std::fs::metadata(directory).map_err(|error| {
-        format!("{}: {error}; make the directory first, outside the storage under test", directory.display())
-    })?;
+    let metadata = std::fs::metadata(directory)
+        .map_err(|error| LedgerError::NoDirectory { directory: directory.to_owned(), error })?;
     if let Some(target) = targets.on_device(metadata.dev()) {
-        return Err(format!(
-            "it would lie on the same storage as {}, which is under test; name a file on another file system, or \
-             tcp:HOST:PORT",
-            target.name()
-        ));
+        return Err(LedgerError::UnderTest { target: target.name() });
     }
     OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            "the file exists; a ledger is evidence and not overwritten: remove it, or name another".to_owned()
-        }
-        _ => error.to_string(),
+        io::ErrorKind::AlreadyExists => LedgerError::Exists,
+        _ => error.into(),
     })
 }
 
@@ -232,9 +254,8 @@ fn absolute_name(entry: &FileEntry) -> String {
     std::path::absolute(&entry.path).unwrap_or_else(|_| entry.path.clone()).to_string_lossy().into_owned()
 }
 
-fn boot_id() -> Result<String, String> {
-    const PATH: &str = "/proc/sys/kernel/random/boot_id";
-    let text = std::fs::read_to_string(PATH).map_err(|error| format!("{PATH}: {error}; mount /proc"))?;
+fn boot_id() -> Result<String, LedgerError> {
+    let text = std::fs::read_to_string(BOOT_ID).map_err(LedgerError::NoBootId)?;
     Ok(text.trim().to_owned())
 }
 

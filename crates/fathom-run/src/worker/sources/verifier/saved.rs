@@ -7,11 +7,35 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
 use fathom_verify::rule::Rule;
-use fathom_verify::state::{RunTime, SavedState, SavedThread, SavedWrites, StateFile, VERSION};
+use fathom_verify::state::{RunTime, SavedState, SavedThread, SavedWrites, StateError, StateFile, VERSION};
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
+use thiserror::Error;
+
+/// Why a state file sets no limit.
+#[derive(Debug, Error)]
+enum LimitError {
+    /// The system does not give it.
+    #[error(transparent)]
+    NotRead(#[from] io::Error),
+    /// Nothing in it.
+    #[error("the file is empty")]
+    Empty,
+    /// Too short for any state.
+    #[error("the file ends too early")]
+    NoHeader,
+    /// Damaged, or of an unknown version.
+    #[error(transparent)]
+    Unusable(#[from] StateError),
+    /// A version that does not list writes in flight.
+    #[error("the file has version {0}; version {VERSION} can be read")]
+    OtherVersion(u64),
+    /// A state without a thread.
+    #[error("the file holds no job")]
+    NoJob,
+}
 
 /// What of an earlier run can be checked.
 pub(super) struct Limit {
@@ -33,8 +57,7 @@ impl Limit {
             )));
         };
         let read = std::fs::read(path).inspect_err(of_fio);
-        let limit = read.map_err(|error| error.to_string()).and_then(Limit::read);
-        match limit {
+        match read.map_err(LimitError::from).and_then(Limit::read) {
             Ok(limit) => Ok(limit),
             Err(problem) => {
                 context.messages.send(&Message::Error(format!(
@@ -48,18 +71,18 @@ impl Limit {
         }
     }
 
-    fn read(bytes: Vec<u8>) -> Result<Limit, String> {
+    fn read(bytes: Vec<u8>) -> Result<Limit, LimitError> {
         if bytes.is_empty() {
-            return Err("the file is empty".to_owned());
+            return Err(LimitError::Empty);
         }
-        let state = StateFile::new(bytes).ok_or("the file ends too early")?;
+        let state = StateFile::new(bytes).ok_or(LimitError::NoHeader)?;
         match state.threads()?.into_iter().next() {
             Some(SavedThread { ios, writes: SavedWrites::InFlight(numbers), .. }) => {
                 let issued = state.run.map(|run| (run.begin_ns, run.end_ns));
                 Ok(Limit { writes: ios, in_flight: numbers.into_iter().flatten().collect(), issued })
             }
-            Some(_) => Err(format!("the file has version {}; version {VERSION} can be read", state.version)),
-            None => Err("the file holds no job".to_owned()),
+            Some(_) => Err(LimitError::OtherVersion(state.version)),
+            None => Err(LimitError::NoJob),
         }
     }
 

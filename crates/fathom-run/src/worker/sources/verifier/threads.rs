@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use thiserror::Error;
 
 /// Reads that may wait for each thread.
 const WAITING_PER_THREAD: usize = 4;
@@ -25,6 +26,17 @@ pub(super) struct Task {
     pub(super) thread: u16,
 }
 
+/// Why a read is not checked: a defect of this program.
+#[derive(Debug, Error)]
+enum CheckerError {
+    /// What the panic of the thread says.
+    #[error("{0}")]
+    Panicked(String),
+    /// All threads have ended.
+    #[error("no thread is left")]
+    Gone,
+}
+
 /// A read that was checked.
 pub(super) struct Checked {
     pub(super) task: Task,
@@ -35,7 +47,7 @@ pub(super) struct Checked {
 /// The threads, and the way to them and back.
 pub(super) struct Checkers {
     tasks: Option<SyncSender<(Task, Vec<u8>)>>,
-    results: Receiver<Result<Checked, String>>,
+    results: Receiver<Result<Checked, CheckerError>>,
     threads: Vec<JoinHandle<()>>,
     /// Buffers to copy reads into.
     buffers: Vec<Vec<u8>>,
@@ -81,10 +93,10 @@ impl Checkers {
             return None;
         }
         let result = self.results.recv();
-        Some(self.back(result.unwrap_or_else(|_| Err("no thread is left".to_owned()))))
+        Some(self.back(result.unwrap_or(Err(CheckerError::Gone))))
     }
 
-    fn back(&mut self, result: Result<Checked, String>) -> Checked {
+    fn back(&mut self, result: Result<Checked, CheckerError>) -> Checked {
         self.under_way -= 1;
         result.unwrap_or_else(|why| broken(Invariant::Checked, format_args!("{why}")))
     }
@@ -108,7 +120,7 @@ impl Drop for Checkers {
 
 fn run(
     tasks: &Mutex<Receiver<(Task, Vec<u8>)>>,
-    results: &Sender<Result<Checked, String>>,
+    results: &Sender<Result<Checked, CheckerError>>,
     plan: &VerifyPlan,
 ) {
     if !plan.thread_cpus.is_empty() {
@@ -122,7 +134,7 @@ fn run(
         let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data)));
         let result = match checked {
             Ok(mismatches) => Ok(Checked { task, data, mismatches }),
-            Err(payload) => Err(invariant::text_of(&*payload)),
+            Err(payload) => Err(CheckerError::Panicked(invariant::text_of(&*payload))),
         };
         if results.send(result).is_err() {
             return;
