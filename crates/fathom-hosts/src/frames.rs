@@ -53,6 +53,8 @@ pub enum Mistake {
     Body(String),
 }
 
+impl std::error::Error for Mistake {}
+
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -13,7 +13,9 @@ use crate::strangers::Strangers;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use sha2::{Digest, Sha256};
+use std::io;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Longest time between two looks.
 const LOOK: Duration = Duration::from_millis(250);
@@ -21,6 +23,58 @@ const LOOK: Duration = Duration::from_millis(250);
 const GREET_EVERY: Duration = Duration::from_secs(5);
 /// Those who have not said who they are yet.
 const MOST_STRANGERS: usize = 1024;
+
+/// Why there are not enough agents.
+#[derive(Debug, Error)]
+pub enum GatherError {
+    /// The system does not let this program listen.
+    #[error(transparent)]
+    NotListening(#[from] io::Error),
+    /// A signal came first.
+    #[error("the run was stopped when {joined} of {wanted} hosts had joined")]
+    Stopped {
+        /// Agents that have joined.
+        joined: usize,
+        /// Agents that were to join.
+        wanted: usize,
+    },
+    /// Some did not come.
+    #[error("only {joined} of {wanted} hosts have joined in {seconds} s")]
+    TooFew {
+        /// Agents that have joined.
+        joined: usize,
+        /// Agents that were to join.
+        wanted: usize,
+        /// How long was waited.
+        seconds: u64,
+    },
+}
+
+/// Why somebody who connected is not let in.
+#[derive(Debug, Error)]
+enum Refusal {
+    /// Silent, or with other things to say.
+    #[error("it did not say who it is")]
+    Nameless,
+    /// What it said cannot be read.
+    #[error(transparent)]
+    Unreadable(#[from] frames::Mistake),
+    /// An agent for another purpose.
+    #[error("it does not want to join")]
+    NotJoining,
+    /// An agent that was left over.
+    #[error("it has the token of another run")]
+    OtherRun,
+    /// Two agents that could not be told apart.
+    #[error("{0} has joined already; a second agent on one host needs --name")]
+    SameName(String),
+    /// One too many.
+    #[error("all {0} hosts have joined")]
+    Full(usize),
+    /// The connection ended; what it says of that.
+    #[error("{0}")]
+    Ended(String),
+}
 
 /// An agent that has joined.
 pub struct Joined {
@@ -33,7 +87,7 @@ pub struct Joined {
 }
 
 /// Waits until so many agents have joined; they come in the order of their ranks, those without in the order of their names. `say`
-/// gets lines on those that were refused. The error says why there are not enough.
+/// gets lines on those that were refused.
 pub fn gather(
     listener: &Listener,
     keys: &Keys,
@@ -41,19 +95,19 @@ pub fn gather(
     patience: Duration,
     interrupted: &mut dyn FnMut() -> bool,
     say: &mut dyn FnMut(&str),
-) -> Result<Vec<Joined>, String> {
-    listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+) -> Result<Vec<Joined>, GatherError> {
+    listener.set_nonblocking(true)?;
     let begun = Instant::now();
     let mut greeted = Instant::now();
     let (mut strangers, mut joined): (Strangers<Connection>, Vec<Joined>) =
         (Strangers::up_to(MOST_STRANGERS), Vec::new());
     while joined.len() < wanted {
         if interrupted() {
-            return Err(format!("the run was stopped when {} of {wanted} hosts had joined", joined.len()));
+            return Err(GatherError::Stopped { joined: joined.len(), wanted });
         }
         if begun.elapsed() > patience {
             let seconds = patience.as_secs();
-            return Err(format!("only {} of {wanted} hosts have joined in {seconds} s", joined.len()));
+            return Err(GatherError::TooFew { joined: joined.len(), wanted, seconds });
         }
         while let Ok((socket, from)) = listener.accept() {
             let address = socket.peer();
@@ -114,44 +168,50 @@ fn introduce(
                     Err(reason) => reason,
                 }
             }
-            None if stranger.way.end().is_some() => stranger.way.end().unwrap_or_default().to_owned(),
-            None if stranger.is_late() => "it did not say who it is".to_owned(),
-            None => {
-                strangers.put_back(stranger);
-                continue;
-            }
+            None => match stranger.way.end() {
+                Some(end) => Refusal::Ended(end.to_owned()),
+                None if stranger.is_late() => Refusal::Nameless,
+                None => {
+                    strangers.put_back(stranger);
+                    continue;
+                }
+            },
         };
         say(&format!("fathom: {from} was not let in: {refused}"));
         stranger.way.close();
     }
 }
 
-fn hello_of(frame: &frames::Frame) -> Result<Hello, String> {
+fn hello_of(frame: &frames::Frame) -> Result<Hello, Refusal> {
     match frame.kind {
-        FrameKind::Word => match frames::read::<FromAgent>(&frame.body) {
-            Ok(FromAgent::Hello(hello)) => Ok(hello),
-            Ok(_) => Err("it did not say who it is".to_owned()),
-            Err(mistake) => Err(mistake.to_string()),
+        FrameKind::Word => match frames::read::<FromAgent>(&frame.body)? {
+            FromAgent::Hello(hello) => Ok(hello),
+            _ => Err(Refusal::Nameless),
         },
-        _ => Err("it did not say who it is".to_owned()),
+        _ => Err(Refusal::Nameless),
     }
 }
 
-fn is_welcome(hello: &Hello, joined: &[Joined], keys: &Keys, wanted: usize) -> Result<(Hello, Join), String> {
-    let mut join = hello.join.clone().ok_or("it does not want to join")?;
+fn is_welcome(
+    hello: &Hello,
+    joined: &[Joined],
+    keys: &Keys,
+    wanted: usize,
+) -> Result<(Hello, Join), Refusal> {
+    let mut join = hello.join.clone().ok_or(Refusal::NotJoining)?;
     // They stand in lines of others.
     let texts = join.groups.iter_mut().chain([&mut join.name]);
     texts.for_each(|text| text.retain(|letter| !letter.is_control()));
     // Digests take the same time to compare wherever they differ first.
     if Sha256::digest(&join.token) != Sha256::digest(&keys.token) {
-        return Err("it has the token of another run".to_owned());
+        return Err(Refusal::OtherRun);
     }
     let is_same = |other: &&Joined| other.join.name == join.name && other.join.rank == join.rank;
     if joined.iter().any(|other| is_same(&other)) {
-        return Err(format!("{} has joined already; a second agent on one host needs --name", join.name));
+        return Err(Refusal::SameName(join.name));
     }
     if joined.len() >= wanted {
-        return Err(format!("all {wanted} hosts have joined"));
+        return Err(Refusal::Full(wanted));
     }
     Ok((hello.clone(), join))
 }

@@ -8,6 +8,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fathom_sys::credentials;
+use ring::pkcs8::Document;
 use ring::rand::{SecureRandom, SystemRandom};
 use ring::signature::Ed25519KeyPair;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -15,7 +16,8 @@ use rustls::client::{AlwaysResolvesClientRawPublicKeys, ClientConfig};
 use rustls::crypto::ring::{default_provider, sign::any_supported_type};
 use rustls::crypto::{CryptoProvider, verify_tls13_signature_with_raw_key};
 use rustls::pki_types::{
-    CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime,
+    CertificateDer, InvalidDnsNameError, PrivateKeyDer, PrivatePkcs8KeyDer, ServerName,
+    SubjectPublicKeyInfoDer, UnixTime,
 };
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{AlwaysResolvesServerRawPublicKeys, ServerConfig};
@@ -29,6 +31,69 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use thiserror::Error as ThisError;
+
+/// Why keys cannot be made or used.
+#[derive(Debug, ThisError)]
+pub enum KeysError {
+    /// Nothing to make keys of.
+    #[error("the system gives no random numbers")]
+    NoRandom,
+    /// A file or directory that the system does not give.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// Keys are not overwritten.
+    #[error("{} is there already; remove it, or name another directory", .0.display())]
+    InTheWay(PathBuf),
+    /// Others may have the keys as well.
+    #[error("{path}: others can read these keys; chmod 600 {path}, if they have not already", path = .0.display())]
+    NotPrivate(PathBuf),
+    /// Another kind of file.
+    #[error("{}: this is no file of keys; fathom keys makes them", .0.display())]
+    NoKeys(PathBuf),
+    /// Keys of the other side.
+    #[error("{}: these are the keys of {has}; {wanted} is needed here", path.display())]
+    OtherRole {
+        /// The file.
+        path: PathBuf,
+        /// Whose keys they are.
+        has: &'static str,
+        /// Whose keys are needed.
+        wanted: &'static str,
+    },
+    /// Keys of the past.
+    #[error("{}: these keys are no longer valid; make new ones with fathom keys", .0.display())]
+    TooOld(PathBuf),
+    /// Keys that a run has used up.
+    #[error(
+        "{}: agents have joined a run with these keys already, and may still be about; make new ones with fathom keys",
+        .0.display()
+    )]
+    UsedUp(PathBuf),
+    /// Keys that are not written as keys are.
+    #[error("{}: the keys are damaged", .0.display())]
+    Damaged(PathBuf),
+    /// Keys that TLS does not take.
+    #[error(transparent)]
+    Unusable(#[from] Error),
+    /// A private key of an unknown kind.
+    #[error("the key has no public half")]
+    NoPublicHalf,
+    /// The text of the file cannot be made.
+    #[error(transparent)]
+    Text(#[from] serde_json::Error),
+    /// The name that every peer has is refused.
+    #[error(transparent)]
+    Name(InvalidDnsNameError),
+    /// TLS cannot be set up.
+    #[error("TLS: {0}")]
+    Tls(Error),
+}
 
 /// Whose keys a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,18 +139,17 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Makes the two files of a run in a directory; they are valid for so long. The error is in words.
-pub fn make(directory: &Path, valid: Duration) -> Result<[PathBuf; 2], String> {
+/// Makes the two files of a run in a directory; they are valid for so long.
+pub fn make(directory: &Path, valid: Duration) -> Result<[PathBuf; 2], KeysError> {
     let random = SystemRandom::new();
     let mut token = [0; 32];
-    let no_random = |_| "the system gives no random numbers".to_owned();
+    let no_random = |_| KeysError::NoRandom;
     random.fill(&mut token).map_err(no_random)?;
     let private = || Ed25519KeyPair::generate_pkcs8(&random).map_err(no_random);
     let (controller, agent) = (private()?, private()?);
     let valid_until = now_seconds().saturating_add(valid.as_secs());
-    fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-    let mut paths = Vec::new();
-    for (role, own, peer) in [(Role::Controller, &controller, &agent), (Role::Agent, &agent, &controller)] {
+    fs::create_dir_all(directory).map_err(|error| KeysError::File { path: directory.to_owned(), error })?;
+    let make_one = |role: Role, own: &Document, peer: &Document| -> Result<PathBuf, KeysError> {
         let keys = Keys {
             role,
             key: STANDARD.encode(own.as_ref()),
@@ -95,15 +159,15 @@ pub fn make(directory: &Path, valid: Duration) -> Result<[PathBuf; 2], String> {
             path: directory.join(role.file_name()),
         };
         keys.write()?;
-        paths.push(keys.path);
-    }
-    <[PathBuf; 2]>::try_from(paths).map_err(|_| "two files were to be made".to_owned())
+        Ok(keys.path)
+    };
+    Ok([make_one(Role::Controller, &controller, &agent)?, make_one(Role::Agent, &agent, &controller)?])
 }
 
 /// The public key that belongs to a private one.
-fn public_key(private: &[u8]) -> Result<Vec<u8>, String> {
-    let key = any_supported_type(&private_der(private)).map_err(|error| error.to_string())?;
-    key.public_key().map(|key| key.to_vec()).ok_or_else(|| "the key has no public half".to_owned())
+fn public_key(private: &[u8]) -> Result<Vec<u8>, KeysError> {
+    let key = any_supported_type(&private_der(private))?;
+    key.public_key().map(|key| key.to_vec()).ok_or(KeysError::NoPublicHalf)
 }
 
 fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
@@ -122,12 +186,10 @@ fn now_seconds() -> u64 {
 }
 
 impl Keys {
-    fn write(&self) -> Result<(), String> {
+    fn write(&self) -> Result<(), KeysError> {
         let failed = |error: io::Error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                format!("{} is there already; remove it, or name another directory", self.path.display())
-            }
-            _ => format!("{}: {error}", self.path.display()),
+            io::ErrorKind::AlreadyExists => KeysError::InTheWay(self.path.clone()),
+            _ => KeysError::File { path: self.path.clone(), error },
         };
         let mut file = fs::OpenOptions::new()
             .write(true)
@@ -135,68 +197,64 @@ impl Keys {
             .mode(0o600)
             .open(&self.path)
             .map_err(failed)?;
-        let text = serde_json::to_string_pretty(self).map_err(|error| error.to_string())?;
+        let text = serde_json::to_string_pretty(self)?;
         writeln!(file, "{text}").map_err(failed)
     }
 
-    /// Reads a file of keys for this role. The error says what is wrong with it.
-    pub fn read(path: &Path, role: Role) -> Result<Keys, String> {
-        let place = path.display();
-        let failed = |error: io::Error| format!("{place}: {error}");
+    /// Reads a file of keys for this role.
+    pub fn read(path: &Path, role: Role) -> Result<Keys, KeysError> {
+        let place = || path.to_owned();
+        let failed = |error: io::Error| KeysError::File { path: place(), error };
         let mut file = fs::File::open(path).map_err(failed)?;
         // Of what was opened, whatever the name leads to meanwhile.
         let found = file.metadata().map_err(failed)?;
         if !is_private(found.uid(), found.gid(), found.mode(), &credentials::groups()) {
-            return Err(format!(
-                "{place}: others can read these keys; chmod 600 {place}, if they have not already"
-            ));
+            return Err(KeysError::NotPrivate(place()));
         }
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(failed)?;
-        let mut keys: Keys = serde_json::from_str(&text)
-            .map_err(|_| format!("{place}: this is no file of keys; fathom keys makes them"))?;
+        let mut keys: Keys = serde_json::from_str(&text).map_err(|_| KeysError::NoKeys(place()))?;
         if keys.role != role {
             let (wanted, has) = (role.file_name(), keys.role.file_name());
-            return Err(format!("{place}: these are the keys of {has}; {wanted} is needed here"));
+            return Err(KeysError::OtherRole { path: place(), has, wanted });
         }
         if keys.valid_until <= now_seconds() {
-            return Err(format!("{place}: these keys are no longer valid; make new ones with fathom keys"));
+            return Err(KeysError::TooOld(place()));
         }
         path.clone_into(&mut keys.path);
         Ok(keys)
     }
 
-    /// Uses the token up: a second run with these keys is refused. The error says what to do.
-    pub fn use_up(&self) -> Result<(), String> {
+    /// Uses the token up: a second run with these keys is refused.
+    pub fn use_up(&self) -> Result<(), KeysError> {
         let mut name = self.path.clone().into_os_string();
         name.push(".used");
         let mark = PathBuf::from(name);
         match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&mark) {
             Ok(_) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(format!(
-                "{}: agents have joined a run with these keys already, and may still be about; make new ones with fathom keys",
-                self.path.display()
-            )),
-            Err(error) => Err(format!("{}: {error}", mark.display())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Err(KeysError::UsedUp(self.path.clone()))
+            }
+            Err(error) => Err(KeysError::File { path: mark, error }),
         }
     }
 
-    fn identity(&self) -> Result<(Arc<CertifiedKey>, Arc<ThatKey>), String> {
-        let damaged = |_| format!("{}: the keys are damaged", self.path.display());
+    fn identity(&self) -> Result<(Arc<CertifiedKey>, Arc<ThatKey>), KeysError> {
+        let damaged = |_| KeysError::Damaged(self.path.clone());
         let private = STANDARD.decode(&self.key).map_err(damaged)?;
         let peer = STANDARD.decode(&self.peer).map_err(damaged)?;
-        let key = any_supported_type(&private_der(&private)).map_err(|error| error.to_string())?;
+        let key = any_supported_type(&private_der(&private))?;
         let own = CertificateDer::from(public_key(&private)?);
         let identity = Arc::new(CertifiedKey::new(vec![own], key));
         Ok((identity, Arc::new(ThatKey { peer, provider: default_provider() })))
     }
 
     /// TLS for the side that connects.
-    pub fn client(&self) -> Result<Arc<ClientConfig>, String> {
+    pub fn client(&self) -> Result<Arc<ClientConfig>, KeysError> {
         let (identity, peer) = self.identity()?;
         let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&TLS13])
-            .map_err(|error| format!("TLS: {error}"))?
+            .map_err(KeysError::Tls)?
             .dangerous()
             .with_custom_certificate_verifier(peer)
             .with_client_cert_resolver(Arc::new(AlwaysResolvesClientRawPublicKeys::new(identity)));
@@ -204,11 +262,11 @@ impl Keys {
     }
 
     /// TLS for the side that listens.
-    pub fn server(&self) -> Result<Arc<ServerConfig>, String> {
+    pub fn server(&self) -> Result<Arc<ServerConfig>, KeysError> {
         let (identity, peer) = self.identity()?;
         let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_protocol_versions(&[&TLS13])
-            .map_err(|error| format!("TLS: {error}"))?
+            .map_err(KeysError::Tls)?
             .with_client_cert_verifier(peer)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(identity)));
         // Every connection proves who it is.
@@ -363,15 +421,16 @@ mod tests {
         let keys = Keys::read(&controller, Role::Controller).expect("its own keys");
         assert_eq!(keys.token, Keys::read(&agent, Role::Agent).expect("its own keys").token);
         assert!(!format!("{keys:?}").contains(&keys.token), "keys show in no message");
-        let problem = |path: &Path, role| Keys::read(path, role).expect_err("refused");
+        let problem = |path: &Path, role| Keys::read(path, role).expect_err("refused").to_string();
         assert!(problem(&agent, Role::Controller).contains("controller.keys is needed"));
         assert!(
             make(directory.path(), Duration::from_secs(60))
                 .expect_err("in the way")
+                .to_string()
                 .contains("there already")
         );
         keys.use_up().expect("the first run");
-        assert!(keys.use_up().expect_err("the second run").contains("make new ones"));
+        assert!(keys.use_up().expect_err("the second run").to_string().contains("make new ones"));
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o644)).expect("permissions");
         assert!(problem(&agent, Role::Agent).contains("chmod 600"));
         let old = directory.path().join("old");

@@ -6,14 +6,23 @@ use crate::protocol::{Bytes, FromAgent};
 use fathom_run::plan::{Plan, WorkerPlan};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use thiserror::Error;
 
 /// Bytes that are sent at once.
 const AT_ONCE: u64 = 1 << 20;
 /// Where logs lie meanwhile: this is on a disk, where there may be no room in memory.
 const DIRECTORY: &str = "/var/tmp";
+
+/// Nowhere to keep logs.
+#[derive(Debug, Error)]
+#[error("fathom: no directory for logs can be made in {}: {error}", parent.display())]
+pub(super) struct NoDirectory {
+    parent: PathBuf,
+    error: io::Error,
+}
 
 /// The logs of a run, and the directory that they lie in meanwhile.
 pub(super) struct CollectedLogs {
@@ -23,8 +32,8 @@ pub(super) struct CollectedLogs {
 }
 
 impl CollectedLogs {
-    /// Has the plan write its logs into a directory of their own. The error is a line for the user.
-    pub(super) fn redirect(plan: &mut Plan) -> Result<CollectedLogs, String> {
+    /// Has the plan write its logs into a directory of their own.
+    pub(super) fn redirect(plan: &mut Plan) -> Result<CollectedLogs, NoDirectory> {
         let mut logs = CollectedLogs { directory: None, names: BTreeMap::new() };
         let keeps = |worker: &WorkerPlan| worker.logs.is_some() || worker.triggered_state.is_some();
         let keeps_any = plan.bandwidth_log.is_some() || plan.workers.iter().any(keeps);
@@ -95,22 +104,21 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
 }
 
 /// A new directory that nobody else can enter.
-fn private_directory() -> Result<PathBuf, String> {
+fn private_directory() -> Result<PathBuf, NoDirectory> {
     use std::os::unix::fs::DirBuilderExt;
     let parent = Some(Path::new(DIRECTORY))
         .filter(|path| path.is_dir())
         .map_or_else(std::env::temp_dir, PathBuf::from);
     let pid = std::process::id();
-    let mut last = None;
+    let mut error = io::ErrorKind::AlreadyExists.into();
     for attempt in 0..100 {
         let directory = parent.join(format!("fathom-agent-{pid}-{attempt}"));
         match fs::DirBuilder::new().mode(0o700).create(&directory) {
             Ok(()) => return Ok(directory),
-            Err(error) => last = Some(error),
+            Err(refusal) => error = refusal,
         }
     }
-    let reason = last.map_or_else(String::new, |error| error.to_string());
-    Err(format!("fathom: no directory for logs can be made in {}: {reason}", parent.display()))
+    Err(NoDirectory { parent, error })
 }
 
 impl Drop for CollectedLogs {

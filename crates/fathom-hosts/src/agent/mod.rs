@@ -155,7 +155,7 @@ fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &
     };
     let logs = match CollectedLogs::redirect(&mut plan) {
         Ok(logs) => logs,
-        Err(line) => return channel.send(&FromAgent::Refused { lines: vec![line] }),
+        Err(error) => return channel.send(&FromAgent::Refused { lines: vec![error.to_string()] }),
     };
     let opening =
         if assignment.opening { here::opening(&plan, &spec.messages) } else { spec.messages.clone() };

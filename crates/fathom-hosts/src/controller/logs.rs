@@ -4,8 +4,20 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a log of a host is missing, or not whole.
+#[derive(Debug, Error)]
+pub(super) enum LogError {
+    /// A host chooses where it writes.
+    #[error("fathom: host {host} sends a log {name:?} that no job of it keeps; it is left out")]
+    Unexpected { host: String, name: String },
+    /// The system does not take it.
+    #[error("fathom: cannot write the log {}: {error}", path.display())]
+    NotWritten { path: PathBuf, error: io::Error },
+}
 
 /// Where logs of hosts go.
 pub(super) struct LogSink {
@@ -21,14 +33,12 @@ impl LogSink {
         LogSink { hosts: hosts.to_vec(), prefixes, files: BTreeMap::new(), is_incomplete: false }
     }
 
-    /// Appends a piece to a log. The error is a line for the user.
-    pub(super) fn take(&mut self, index: usize, name: &str, bytes: &[u8]) -> Result<(), String> {
+    /// Appends a piece to a log.
+    pub(super) fn take(&mut self, index: usize, name: &str, bytes: &[u8]) -> Result<(), LogError> {
         let host = self.hosts.get(index).cloned().unwrap_or_default();
         if !self.is_expected(index, name) {
             self.is_incomplete = true;
-            return Err(format!(
-                "fathom: host {host} sends a log {name:?} that no job of it keeps; it is left out"
-            ));
+            return Err(LogError::Unexpected { host, name: name.to_owned() });
         }
         let host = host.replace('/', "_");
         let path = match state_of(name) {
@@ -38,12 +48,12 @@ impl LogSink {
         let file = match self.files.get_mut(&path) {
             Some(file) => file,
             None => {
-                let file = File::create(&path).map_err(|error| self.lost(&path, &error))?;
+                let file = File::create(&path).map_err(|error| self.lost(&path, error))?;
                 self.files.entry(path.clone()).or_insert(BufWriter::new(file))
             }
         };
         if let Err(error) = file.write_all(bytes) {
-            return Err(self.lost(&path, &error));
+            return Err(self.lost(&path, error));
         }
         Ok(())
     }
@@ -60,15 +70,15 @@ impl LogSink {
         })
     }
 
-    fn lost(&mut self, path: &std::path::Path, error: &std::io::Error) -> String {
+    fn lost(&mut self, path: &Path, error: io::Error) -> LogError {
         self.is_incomplete = true;
-        format!("fathom: cannot write the log {}: {error}", path.display())
+        LogError::NotWritten { path: path.to_owned(), error }
     }
 
-    /// Completes the files. The error is a line for the user.
-    pub(super) fn finish(&mut self) -> Result<(), String> {
+    /// Completes the files.
+    pub(super) fn finish(&mut self) -> Result<(), LogError> {
         for (path, mut file) in std::mem::take(&mut self.files) {
-            file.flush().map_err(|error| self.lost(&path, &error))?;
+            file.flush().map_err(|error| self.lost(&path, error))?;
         }
         Ok(())
     }

@@ -113,7 +113,7 @@ impl Member {
                 member.transport = connection.transport();
                 member.connection = Some(connection);
             }
-            Err(reason) => member.give_up(&reason),
+            Err(error) => member.give_up(&error.to_string()),
         }
         member
     }

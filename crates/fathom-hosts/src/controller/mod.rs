@@ -9,6 +9,7 @@ mod logs;
 mod member;
 
 use crate::links::Connection;
+use crate::links::tcp::ConnectError;
 use crate::protocol::{Assignment, Hello, ToAgent};
 use clocks::there;
 use fathom_run::message::Message;
@@ -55,7 +56,7 @@ pub struct Seat {
     /// The host.
     pub entry: HostEntry,
     /// The way; or why there is none.
-    pub connection: Result<Connection, String>,
+    pub connection: Result<Connection, ConnectError>,
     /// What it said of itself, where that was read already.
     pub hello: Option<Hello>,
     /// What it is to read, where that is not what all read.
@@ -240,8 +241,8 @@ impl Controller<'_> {
                 }
             }
             Said::Log(name, bytes) => {
-                if let Err(line) = self.logs.take(index, &name, &bytes) {
-                    self.observer.message(&Message::Error(line));
+                if let Err(error) = self.logs.take(index, &name, &bytes) {
+                    self.observer.message(&Message::Error(error.to_string()));
                 }
             }
         }
@@ -502,8 +503,8 @@ impl Controller<'_> {
     }
 
     fn outcome(mut self) -> Outcome {
-        if let Err(line) = self.logs.finish() {
-            self.observer.message(&Message::Error(line));
+        if let Err(error) = self.logs.finish() {
+            self.observer.message(&Message::Error(error.to_string()));
         }
         self.run_trigger_command();
         let report = self.report();

@@ -2,35 +2,64 @@
 //! a port of the loopback is open to every local user, and so is many a socket file.
 
 use super::tcp::Socket;
-use fathom_sys::credentials;
 use fathom_sys::socket::peer_user;
-use std::fs;
+use fathom_sys::{Errno, credentials};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::fd::AsRawFd;
+use std::{fs, io};
+use thiserror::Error;
+
+/// Why the other end of a socket is not served.
+#[derive(Debug, Error)]
+pub(crate) enum IdentityError {
+    /// The user of a socket file is not known.
+    #[error("the kernel does not say who it is: {0}")]
+    Unknown(Errno),
+    /// The user of a port is not known.
+    #[error("the kernel does not say who it is ({0}); --keys lets both sides prove that")]
+    NotInTable(TableError),
+    /// The socket has no addresses any more.
+    #[error(transparent)]
+    NoAddress(#[from] io::Error),
+    /// Only this machine knows its users.
+    #[error("it is not on this machine")]
+    Elsewhere,
+    /// Its process may be anybody's.
+    #[error("its socket is closed already")]
+    Closed,
+    /// Another user.
+    #[error("it belongs to user {user}; without --keys only user {own} and root are served")]
+    OtherUser { user: u32, own: u32 },
+    /// A number that several users share.
+    #[error("its user cannot be told from others: {0} stands for all without a number here")]
+    SharedNumber(u32),
+}
+
+/// Why the kernel's tables of sockets do not name a user.
+#[derive(Debug, Error)]
+pub(crate) enum TableError {
+    /// A table that cannot be read.
+    #[error("{table}: {error}")]
+    NotRead { table: &'static str, error: io::Error },
+    /// No table has the socket.
+    #[error("its socket is gone")]
+    Gone,
+}
 
 /// The state of a connection that both sides have open.
 const ESTABLISHED: &str = "01";
 
-/// Refuses others than the user of this process and root; why, in words.
-pub(crate) fn check(socket: &Socket) -> Result<(), String> {
+/// Refuses others than the user of this process and root.
+pub(crate) fn check(socket: &Socket) -> Result<(), IdentityError> {
     let user = match socket {
-        Socket::Unix(stream) => peer_user(stream.as_raw_fd())
-            .map_err(|errno| format!("the kernel does not say who it is: {errno}"))?,
-        Socket::Tcp(stream) => {
-            let failed = |error: std::io::Error| error.to_string();
-            let (peer, own) = (stream.peer_addr().map_err(failed)?, stream.local_addr().map_err(failed)?);
-            user_of(peer, own)?
-        }
+        Socket::Unix(stream) => peer_user(stream.as_raw_fd()).map_err(IdentityError::Unknown)?,
+        Socket::Tcp(stream) => user_of(stream.peer_addr()?, stream.local_addr()?)?,
     };
     let own = credentials::effective_user();
     match user {
-        user if user != own && user != 0 => {
-            Err(format!("it belongs to user {user}; without --keys only user {own} and root are served"))
-        }
+        user if user != own && user != 0 => Err(IdentityError::OtherUser { user, own }),
         // In a namespace of users all who have no number in it share one.
-        user if user != 0 && Some(user) == shared_number() => {
-            Err(format!("its user cannot be told from others: {user} stands for all without a number here"))
-        }
+        user if user != 0 && Some(user) == shared_number() => Err(IdentityError::SharedNumber(user)),
         _ => Ok(()),
     }
 }
@@ -44,11 +73,11 @@ fn shared_number() -> Option<u32> {
 }
 
 /// The user of the socket at `peer` that is connected with ours at `own`.
-fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, String> {
+fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, IdentityError> {
     if !peer.ip().to_canonical().is_loopback() {
-        return Err("it is not on this machine".to_owned());
+        return Err(IdentityError::Elsewhere);
     }
-    let mut last = None;
+    let mut reason = TableError::Gone;
     for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
         match fs::read_to_string(table) {
             Ok(text) => {
@@ -56,11 +85,10 @@ fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, String> {
                     return user;
                 }
             }
-            Err(error) => last = Some(format!("{table}: {error}")),
+            Err(error) => reason = TableError::NotRead { table, error },
         }
     }
-    let why = last.unwrap_or_else(|| "its socket is gone".to_owned());
-    Err(format!("the kernel does not say who it is ({why}); --keys lets both sides prove that"))
+    Err(IdentityError::NotInTable(reason))
 }
 
 fn plain(address: SocketAddr) -> (IpAddr, u16) {
@@ -69,7 +97,7 @@ fn plain(address: SocketAddr) -> (IpAddr, u16) {
 
 /// The user of a socket in the kernel's table of sockets. Once its process has closed it, the table says
 /// root, so only a socket that is open counts.
-fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<Result<u32, String>> {
+fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<Result<u32, IdentityError>> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
         let [_, local, remote, state, _, _, _, user, _, inode, ..] = fields[..] else { return None };
@@ -79,7 +107,7 @@ fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<R
         let is_open = state == ESTABLISHED && inode != "0";
         Some(match user.parse() {
             Ok(user) if is_open => Ok(user),
-            _ => Err("its socket is closed already".to_owned()),
+            _ => Err(IdentityError::Closed),
         })
     })
 }
@@ -121,14 +149,14 @@ mod tests {
             }
             let mut client = TcpStream::connect(place).expect("it listens");
             let accepted = Socket::tcp(listener.accept().expect("it connected").0).expect("a socket");
-            assert_eq!(check(&accepted), Ok(()), "{host}");
+            check(&accepted).unwrap_or_else(|error| panic!("{host}: {error}"));
             // A closed socket has no user, which is not root.
             client.write_all(b"x").expect("sent");
             drop(client);
             assert!(check(&accepted).is_err(), "{host}");
         }
         let (one, other) = UnixStream::pair().expect("sockets");
-        assert_eq!(check(&Socket::unix(one).expect("a socket")), Ok(()));
+        check(&Socket::unix(one).expect("a socket")).expect("our own");
         drop(other);
     }
 
@@ -148,13 +176,13 @@ mod tests {
         let of = |ip: &str, port| (ip.parse::<IpAddr>().expect("an address"), port);
         let (asked, with) = (of("127.0.0.1", 0xa000), of("127.0.0.1", 80));
         let user = |text: String| user_in(&format!("{head}{text}"), asked, with);
-        assert_eq!(user(line(&peer, &own, "01", 1000, 7)), Some(Ok(1000)));
-        assert_eq!(user(line(&own, &peer, "01", 0, 7)), None, "our own end is not the peer's");
+        assert!(matches!(user(line(&peer, &own, "01", 1000, 7)), Some(Ok(1000))));
+        assert!(user(line(&own, &peer, "01", 0, 7)).is_none(), "our own end is not the peer's");
         // Closed by its process, and after the end: the table says root.
         assert!(user(line(&peer, &own, "01", 0, 0)).is_some_and(|user| user.is_err()));
         assert!(user(line(&peer, &own, "06", 0, 0)).is_some_and(|user| user.is_err()));
         let mapped =
             |text: &str| format!("{:08X}{:08X}{:08X}{text}", 0, 0, u32::from_ne_bytes([0, 0, 0xff, 0xff]));
-        assert_eq!(user(line(&mapped(&peer), &mapped(&own), "01", 5, 7)), Some(Ok(5)));
+        assert!(matches!(user(line(&mapped(&peer), &mapped(&own), "01", 5, 7)), Some(Ok(5))));
     }
 }

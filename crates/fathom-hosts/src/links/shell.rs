@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// The usual shell. It must not ask for a password: there may be a hundred of them.
 const SSH: &str = "ssh -T -o BatchMode=yes {host}";
@@ -23,6 +24,17 @@ const MOST_WORDS: usize = 4096;
 const END_PATIENCE: Duration = Duration::from_millis(500);
 /// How long it may take where it has a program to remove first, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why hosts cannot be reached by a shell.
+#[derive(Debug, Error)]
+pub enum ShellError {
+    /// No command.
+    #[error("--remote-shell={0}: expected a command such as ssh, quotes closed")]
+    NoCommand(String),
+    /// Nothing to send.
+    #[error("--push: this program cannot be read: {0}")]
+    NoProgram(io::Error),
+}
 
 /// How to reach hosts by a shell.
 #[derive(Clone, Debug)]
@@ -38,23 +50,19 @@ pub struct Shell {
 }
 
 impl Shell {
-    /// By this command (`ssh` without one), for this program there (`fathom` without one). The error says what is wrong.
-    pub fn new(command: Option<&str>, program: Option<&str>, push: bool) -> Result<Shell, String> {
+    /// By this command (`ssh` without one), for this program there (`fathom` without one).
+    pub fn new(command: Option<&str>, program: Option<&str>, push: bool) -> Result<Shell, ShellError> {
         let text = command.unwrap_or(SSH);
         let mut words = shlex::split(text)
             .filter(|words| !words.is_empty())
-            .ok_or_else(|| format!("--remote-shell={text}: expected a command such as ssh, quotes closed"))?;
+            .ok_or_else(|| ShellError::NoCommand(text.to_owned()))?;
         if !words.iter().any(|word| word.contains("{host}")) {
             words.push("{host}".to_owned());
         }
         let name = words[0].rsplit('/').next().unwrap_or("");
         let quotes = matches!(name, "ssh" | "rsh" | "remsh" | "dbclient");
         let push = match push {
-            true => {
-                let own = fs::read("/proc/self/exe")
-                    .map_err(|error| format!("--push: this program cannot be read: {error}"))?;
-                Some(Arc::new(own))
-            }
+            true => Some(Arc::new(fs::read("/proc/self/exe").map_err(ShellError::NoProgram)?)),
             false => None,
         };
         Ok(Shell { words, quotes, program: program.unwrap_or("fathom").to_owned(), push })

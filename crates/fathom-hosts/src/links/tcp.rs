@@ -1,6 +1,7 @@
 //! Sockets: of the network, and of this machine.
 
 use super::Pipe;
+use crate::keys::KeysError;
 use fathom_sys::socket::Awaited;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -9,6 +10,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
+use thiserror::Error;
 
 /// The port of agents, unless another is named.
 pub const PORT: u16 = 8766;
@@ -171,10 +173,40 @@ impl fmt::Display for Address {
     }
 }
 
+/// A text that is no address.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{0:?} is no address; expected HOST, HOST:PORT or [ADDRESS]:PORT")]
+pub struct AddressError(String);
+
+/// Why there is no way to a host.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// The name of the host is no address.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// An agent elsewhere, and nothing to prove who is who.
+    #[error("an agent at {0} is reached with keys: give --keys=FILE (fathom keys makes it)")]
+    NoKeys(Address),
+    /// Nobody listens, or the network says so.
+    #[error("{address}: {error}")]
+    NotConnected {
+        /// Where.
+        address: Address,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The keys cannot be used.
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    /// The command that would reach it.
+    #[error("its shell cannot be started: {0}")]
+    Shell(io::Error),
+}
+
 impl Address {
     /// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, `:PORT`; the usual port without one.
-    pub fn read(text: &str) -> Result<Address, String> {
-        let refused = || format!("{text:?} is no address; expected HOST, HOST:PORT or [ADDRESS]:PORT");
+    pub fn read(text: &str) -> Result<Address, AddressError> {
+        let refused = || AddressError(text.to_owned());
         let (host, port) = match text.strip_prefix('[') {
             Some(rest) => {
                 let (host, rest) = rest.split_once(']').ok_or_else(refused)?;

@@ -2,7 +2,7 @@
 
 use super::Pipe;
 use super::tcp::{ANSWERS_WITHIN, Socket};
-use crate::keys::Keys;
+use crate::keys::{Keys, KeysError};
 use fathom_sys::socket::Awaited;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
@@ -17,16 +17,16 @@ pub struct TlsPipe {
 
 impl TlsPipe {
     /// The side that has connected, with its keys; the handshake takes place as things are read and written.
-    pub fn connect(socket: Socket, keys: &Keys) -> Result<TlsPipe, String> {
+    pub fn connect(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         // The name is not looked at: the key is.
-        let name = ServerName::try_from("peer").map_err(|error| error.to_string())?;
-        let tls = ClientConnection::new(keys.client()?, name).map_err(|error| format!("TLS: {error}"))?;
+        let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
+        let tls = ClientConnection::new(keys.client()?, name).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into() })
     }
 
     /// The side that was connected to.
-    pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, String> {
-        let tls = ServerConnection::new(keys.server()?).map_err(|error| format!("TLS: {error}"))?;
+    pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
+        let tls = ServerConnection::new(keys.server()?).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into() })
     }
 

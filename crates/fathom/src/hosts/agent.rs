@@ -79,7 +79,7 @@ pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
     fathom_command::call("fathom agent", Some(HELP), words, streams, |words, streams| {
         let mut asked = read(words)?;
         let keys = match &asked.keys {
-            Some(path) => Some(Keys::read(path, Role::Agent).map_err(Failure::new)?),
+            Some(path) => Some(Keys::read(path, Role::Agent).map_err(Failure::because)?),
             None => None,
         };
         match asked.way.take() {
@@ -228,7 +228,7 @@ fn join(
             Err(_) => std::thread::sleep(RETRY),
         }
     };
-    let pipe = TlsPipe::connect(socket, &keys).map_err(Failure::new)?;
+    let pipe = TlsPipe::connect(socket, &keys).map_err(Failure::because)?;
     enter_first_directory(&asked.rules)?;
     match serve(Box::new(pipe), &asked.rules, Some(join)) {
         Ok(code) => Ok(code),

@@ -44,7 +44,7 @@ pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
             }
         }
         let directory = directory.ok_or_else(|| Failure::new("name the directory for the keys"))?;
-        for path in keys::make(&directory, valid).map_err(Failure::new)? {
+        for path in keys::make(&directory, valid).map_err(Failure::because)? {
             writeln!(streams.out, "{}", path.display())?;
         }
         Ok(0)

@@ -4,7 +4,7 @@ use fathom_hosts::controller::Seat;
 use fathom_hosts::joining;
 use fathom_hosts::keys::{Keys, Role};
 use fathom_hosts::links::shell::Shell;
-use fathom_hosts::links::tcp::{Address, PlainPipe};
+use fathom_hosts::links::tcp::{Address, ConnectError, PlainPipe};
 use fathom_hosts::links::tls::TlsPipe;
 use fathom_hosts::links::{Connection, Pipe};
 use fathom_run::message::Message;
@@ -12,6 +12,7 @@ use fathom_run::supervisor::Observer;
 use fathom_spec::ProgramOptions;
 use fathom_spec::hosts::{HostEntry, HostList, Invocation};
 use fathom_sys::signal::{OF_USERS, SignalQueue};
+use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ pub(super) fn seats(
         connection: shell
             .connect(&entry.name)
             .map(|pipe| Connection::new(Box::new(pipe)))
-            .map_err(|error| format!("its shell cannot be started: {error}")),
+            .map_err(ConnectError::Shell),
         hello: None,
         invocation: None,
     };
@@ -87,9 +88,7 @@ fn agents(list: &HostList, keys: Option<&Keys>) -> Vec<Seat> {
     let connections = in_parallel(&list.names(), &|name| {
         let address = Address::read(name)?;
         if keys.is_none() && !address.is_of_this_machine() {
-            return Err(format!(
-                "an agent at {address} is reached with keys: give --keys=FILE (fathom keys makes it)"
-            ));
+            return Err(ConnectError::NoKeys(address));
         }
         connect(&address, keys)
     });
@@ -100,8 +99,8 @@ fn agents(list: &HostList, keys: Option<&Keys>) -> Vec<Seat> {
 /// Connects with many at a time; the connections are in the order of the places.
 fn in_parallel<T: Sync>(
     places: &[T],
-    connect: &(dyn Fn(&T) -> Result<Connection, String> + Sync),
-) -> Vec<Result<Connection, String>> {
+    connect: &(dyn Fn(&T) -> Result<Connection, ConnectError> + Sync),
+) -> Vec<Result<Connection, ConnectError>> {
     let next = AtomicUsize::new(0);
     let connect_some = || {
         let mut connections = Vec::new();
@@ -111,7 +110,7 @@ fn in_parallel<T: Sync>(
             connections.push((index, connect(place)));
         }
     };
-    let mut connections: Vec<(usize, Result<Connection, String>)> = std::thread::scope(|scope| {
+    let mut connections: Vec<(usize, Result<Connection, ConnectError>)> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..places.len().min(AT_A_TIME)).map(|_| scope.spawn(connect_some)).collect();
         threads.into_iter().filter_map(|thread| thread.join().ok()).flatten().collect()
     });
@@ -119,8 +118,10 @@ fn in_parallel<T: Sync>(
     connections.into_iter().map(|(_, connection)| connection).collect()
 }
 
-fn connect(address: &Address, keys: Option<&Keys>) -> Result<Connection, String> {
-    let socket = address.connect(CONNECT).map_err(|error| format!("{address}: {error}"))?;
+fn connect(address: &Address, keys: Option<&Keys>) -> Result<Connection, ConnectError> {
+    let socket = address
+        .connect(CONNECT)
+        .map_err(|error| ConnectError::NotConnected { address: address.clone(), error })?;
     let pipe: Box<dyn Pipe> = match keys {
         Some(keys) => Box::new(TlsPipe::connect(socket, keys)?),
         None => Box::new(PlainPipe::new(socket)),
@@ -139,9 +140,9 @@ fn joined(
         "fathom: option --wait-for-hosts: hosts that join prove who they are: give --keys=FILE (fathom keys makes it)",
     )?;
     let text = program.join_address.as_deref().unwrap_or(":");
-    let failed = |problem: String| format!("fathom: option --join-address={text}: {problem}");
-    let address = Address::read(text).map_err(failed)?;
-    let listener = address.listen().map_err(|error| failed(error.to_string()))?;
+    let failed = |problem: &dyn Display| format!("fathom: option --join-address={text}: {problem}");
+    let address = Address::read(text).map_err(|error| failed(&error))?;
+    let listener = address.listen().map_err(|error| failed(&error))?;
     keys.use_up().map_err(|problem| format!("fathom: option --keys: {problem}"))?;
     let signals =
         SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
