@@ -12,9 +12,11 @@ use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -27,19 +29,34 @@ const MOST_CONNECTIONS: usize = 32;
 /// How long to wait when the system gives no more connections.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Takes the address. The error says why it cannot be had.
-pub fn listen(address: SocketAddr) -> Result<TcpListener, String> {
+/// Why Prometheus is not answered.
+#[derive(Debug, Error)]
+pub enum EndpointError {
+    /// The address cannot be had.
+    #[error("nobody can be answered at {address}: {error}")]
+    NotListening {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// The thread that answers cannot work.
+    #[error("the endpoint for Prometheus: {0}")]
+    NotServing(#[from] io::Error),
+}
+
+/// Takes the address.
+pub fn listen(address: SocketAddr) -> Result<TcpListener, EndpointError> {
     let listener =
         TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
-    listener.map_err(|error| format!("nobody can be answered at {address}: {error}"))
+    listener.map_err(|error| EndpointError::NotListening { address, error })
 }
 
 /// Answers for ever.
-pub(crate) fn serve(listener: TcpListener, shared: Arc<Shared>) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("the endpoint for Prometheus: {error}");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+pub(crate) fn serve(listener: TcpListener, shared: Arc<Shared>) -> Result<(), EndpointError> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
+        let listener = tokio::net::TcpListener::from_std(listener)?;
         let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
         let local = tokio::task::LocalSet::new();
         local.run_until(accept(listener, places, shared)).await;

@@ -3,16 +3,21 @@
 //! Each place has a thread of its own, so that one that hangs keeps no other waiting. All of this is to run in a process of its own:
 //! the supervisor of a run has one thread, because it forks.
 
+use crate::endpoint::EndpointError;
 use crate::figures::families;
-use crate::otlp::Otlp;
+use crate::otlp::{Otlp, OtlpError};
 use crate::settings::Settings;
 use crate::shared::{Shared, State};
+use crate::textfile::TextFileError;
 use crate::{Snapshot, endpoint, prometheus, textfile};
+use std::fmt::Display;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// Time between two versions of a text file: often enough for a collector that reads it every 15 s, and little beside what is
 /// measured.
@@ -20,6 +25,23 @@ const FILE_EVERY: Duration = Duration::from_secs(5);
 
 /// Hears of what goes wrong: one sentence.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Why metrics do not get to where they are wanted.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// An address that Prometheus reads from.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// A file for node_exporter.
+    #[error(transparent)]
+    TextFile(#[from] TextFileError),
+    /// A collector of OpenTelemetry.
+    #[error(transparent)]
+    Otlp(#[from] OtlpError),
+    /// The system gives no thread.
+    #[error("no thread for metrics: {0}")]
+    NoThread(io::Error),
+}
 
 /// Threads that bring snapshots to where they are wanted.
 pub struct Exporter {
@@ -36,14 +58,14 @@ impl Exporter {
         &self.chosen
     }
 
-    /// Takes the addresses and looks at the files before anything is measured. The error says what cannot be had.
-    pub fn start(settings: Settings, tell: Tell) -> Result<Exporter, String> {
-        let listeners: Result<Vec<TcpListener>, String> =
+    /// Takes the addresses and looks at the files before anything is measured.
+    pub fn start(settings: Settings, tell: Tell) -> Result<Exporter, ExportError> {
+        let listeners: Result<Vec<TcpListener>, EndpointError> =
             settings.endpoints.iter().map(|address| endpoint::listen(*address)).collect();
         let listeners = listeners?;
         settings.files.iter().try_for_each(|path| textfile::check(path))?;
         let otlp =
-            settings.otlp.map(|otlp| Ok::<_, String>((otlp.interval, Otlp::new(otlp)?))).transpose()?;
+            settings.otlp.map(|otlp| Ok::<_, ExportError>((otlp.interval, Otlp::new(otlp)?))).transpose()?;
         let state = Mutex::new(State::default());
         let shared = Arc::new(Shared { state, changed: Condvar::new(), version: settings.version });
         let has_endpoint = !listeners.is_empty();
@@ -55,7 +77,7 @@ impl Exporter {
             let (shared, tell) = (Arc::clone(&shared), Arc::clone(&tell));
             spawn("endpoint", move || {
                 if let Err(problem) = endpoint::serve(listener, shared) {
-                    tell(&problem);
+                    tell(&problem.to_string());
                 }
             })?;
         }
@@ -107,25 +129,22 @@ impl Exporter {
 /// What an answer that is being written may take.
 const ANSWER: Duration = Duration::from_millis(200);
 
-fn to_file(path: PathBuf) -> impl FnMut(&Snapshot) -> Result<(), String> + Send + 'static {
+fn to_file(path: PathBuf) -> impl FnMut(&Snapshot) -> Result<(), TextFileError> + Send + 'static {
     move |snapshot| textfile::write(&path, &prometheus::text(&families(snapshot)))
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, String> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(work)
-        .map_err(|error| format!("no thread for metrics: {error}"))
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, ExportError> {
+    thread::Builder::new().name(name.to_owned()).spawn(work).map_err(ExportError::NoThread)
 }
 
 /// A thread that brings the newest snapshot somewhere at regular times, and the last one at the end.
-fn regularly(
+fn regularly<E: Display>(
     name: &str,
     shared: &Arc<Shared>,
     tell: &Tell,
     every: Duration,
-    mut bring: impl FnMut(&Snapshot) -> Result<(), String> + Send + 'static,
-) -> Result<JoinHandle<()>, String> {
+    mut bring: impl FnMut(&Snapshot) -> Result<(), E> + Send + 'static,
+) -> Result<JoinHandle<()>, ExportError> {
     let (shared, tell) = (Arc::clone(shared), Arc::clone(tell));
     spawn(name, move || {
         let (mut brought, mut due) = (0, Instant::now());
@@ -137,7 +156,7 @@ fn regularly(
                 // It is said once, and again when it has worked in between.
                 Err(problem) if !has_failed || snapshot.is_last => {
                     has_failed = true;
-                    tell(&problem);
+                    tell(&problem.to_string());
                 }
                 Err(_) => {}
                 Ok(()) => has_failed = false,

@@ -2,9 +2,33 @@
 
 use crate::otlp::environment::OtlpSettings;
 use serde::{Deserialize, Serialize};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use thiserror::Error;
+
+/// Why metrics cannot go to a place.
+#[derive(Debug, Error)]
+pub enum PlaceError {
+    /// A host that is not found.
+    #[error("{place}: {error}")]
+    NotFound {
+        /// The place.
+        place: String,
+        /// What the system says.
+        error: io::Error,
+    },
+    /// A host without an address.
+    #[error("{0} has no address")]
+    NoAddress(String),
+    /// Neither an address nor a file.
+    #[error(
+        "expected a port or an address to answer Prometheus at, such as 9750 or 127.0.0.1:9750, or a file for \
+         node_exporter's textfile collector, whose name ends with .prom"
+    )]
+    NoPlace,
+}
 
 /// Everywhere that metrics go.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,8 +51,8 @@ impl Settings {
         self.endpoints.is_empty() && self.files.is_empty() && self.otlp.is_none()
     }
 
-    /// Adds a place: a port, an address or a file. The error says what would be one.
-    pub fn add(&mut self, place: &str) -> Result<(), String> {
+    /// Adds a place: a port, an address or a file.
+    pub fn add(&mut self, place: &str) -> Result<(), PlaceError> {
         if let Ok(port) = place.parse::<u16>() {
             // Who says no more wants nothing that others on the network can reach.
             self.endpoints.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
@@ -40,14 +64,14 @@ impl Settings {
         }
         if !place.contains('/') && place.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
         {
-            let found = place.to_socket_addrs().map_err(|error| format!("{place}: {error}"))?;
-            let address = found.into_iter().next().ok_or_else(|| format!("{place} has no address"))?;
+            let found = place
+                .to_socket_addrs()
+                .map_err(|error| PlaceError::NotFound { place: place.to_owned(), error })?;
+            let address = found.into_iter().next().ok_or_else(|| PlaceError::NoAddress(place.to_owned()))?;
             self.endpoints.push(address);
             return Ok(());
         }
-        Err("expected a port or an address to answer Prometheus at, such as 9750 or 127.0.0.1:9750, or a file for \
-             node_exporter's textfile collector, whose name ends with .prom"
-            .to_owned())
+        Err(PlaceError::NoPlace)
     }
 }
 
@@ -59,15 +83,15 @@ mod tests {
     fn a_place_is_an_address_or_a_file() {
         let added = |place: &str| {
             let mut settings = Settings::default();
-            settings.add(place).map(|()| (settings.endpoints, settings.files))
+            settings.add(place).map(|()| (settings.endpoints, settings.files)).ok()
         };
-        let endpoint = |address: &str| Ok((vec![address.parse().expect("an address")], Vec::new()));
+        let endpoint = |address: &str| Some((vec![address.parse().expect("an address")], Vec::new()));
         assert_eq!(added("9750"), endpoint("127.0.0.1:9750"));
         assert_eq!(added("0.0.0.0:1"), endpoint("0.0.0.0:1"));
         assert_eq!(added("[::1]:9750"), endpoint("[::1]:9750"));
-        assert_eq!(added("/a/b.prom"), Ok((Vec::new(), vec![PathBuf::from("/a/b.prom")])));
+        assert_eq!(added("/a/b.prom"), Some((Vec::new(), vec![PathBuf::from("/a/b.prom")])));
         for wrong in ["", "70000", "file.txt", "127.0.0.1", "a/b:80", ":"] {
-            assert!(added(wrong).is_err(), "{wrong}");
+            assert!(added(wrong).is_none(), "{wrong}");
         }
     }
 }

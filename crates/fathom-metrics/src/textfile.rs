@@ -3,28 +3,43 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why a file is not written.
+#[derive(Debug, Error)]
+pub enum TextFileError {
+    /// A device, a pipe or a directory.
+    #[error("{} is no plain file; name one that is new", .0.display())]
+    NoFile(PathBuf),
+    /// Somebody else's file.
+    #[error("{} is there and holds something else than metrics of fathom; name another file, or remove it", .0.display())]
+    InTheWay(PathBuf),
+    /// The system says no.
+    #[error("{} cannot be written: {error}", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        error: io::Error,
+    },
+}
 
 /// What every file of ours begins with.
 const BEGINNING: &[u8] = b"# HELP fathom_";
 
 /// Says why the file must not or cannot be written, before a run relies on it.
-pub fn check(path: &Path) -> Result<(), String> {
+pub fn check(path: &Path) -> Result<(), TextFileError> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
-            return Err(format!("{} is no plain file; name one that is new", path.display()));
+            return Err(TextFileError::NoFile(path.to_owned()));
         }
-        Ok(_) if !is_ours(path) => {
-            return Err(format!(
-                "{} is there and holds something else than metrics of fathom; name another file, or remove it",
-                path.display()
-            ));
-        }
+        Ok(_) if !is_ours(path) => return Err(TextFileError::InTheWay(path.to_owned())),
         _ => {}
     }
     let beside = beside(path);
     create(&beside)
         .and_then(|_| fs::remove_file(&beside))
-        .map_err(|error| format!("{} cannot be written: {error}", path.display()))
+        .map_err(|error| TextFileError::NotWritten { path: path.to_owned(), error })
 }
 
 /// A new file, never one that somebody has laid there.
@@ -46,7 +61,7 @@ fn is_ours(path: &Path) -> bool {
 }
 
 /// Puts the text into the file.
-pub fn write(path: &Path, text: &str) -> Result<(), String> {
+pub fn write(path: &Path, text: &str) -> Result<(), TextFileError> {
     let beside = beside(path);
     let written = create(&beside)
         .and_then(|mut file| file.write_all(text.as_bytes()))
@@ -54,7 +69,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| {
         // A half of it is no use to anybody.
         let _ = fs::remove_file(&beside);
-        format!("{} cannot be written: {error}", path.display())
+        TextFileError::NotWritten { path: path.to_owned(), error }
     })
 }
 
@@ -86,11 +101,16 @@ mod tests {
         write(&path, "# HELP fathom_info b\n").expect("written again");
         assert_eq!(fs::read_to_string(&path).expect("there"), "# HELP fathom_info b\n");
         fs::write(&path, "node_boot 1\n").expect("another's");
-        assert!(check(&path).expect_err("not ours").contains("something else"));
-        assert!(write(&path, "# HELP fathom_info c\n").expect_err("not ours").contains("something else"));
+        assert!(check(&path).expect_err("not ours").to_string().contains("something else"));
+        assert!(
+            write(&path, "# HELP fathom_info c\n")
+                .expect_err("not ours")
+                .to_string()
+                .contains("something else")
+        );
         assert_eq!(fs::read_to_string(&path).expect("there"), "node_boot 1\n");
         assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1, "nothing is left behind");
         assert!(check(&directory.path().join("no/where.prom")).is_err());
-        assert!(check(directory.path()).expect_err("a directory").contains("plain file"));
+        assert!(check(directory.path()).expect_err("a directory").to_string().contains("plain file"));
     }
 }

@@ -3,7 +3,7 @@
 //! Records of 48 bytes in either byte order, each followed by a payload. The layout is `struct blk_io_trace` in
 //! `linux/blktrace_api.h`.
 
-use crate::error::TraceError;
+use crate::error::{CutOff, Damage, TraceError};
 use crate::names::Device;
 use fathom_stats::Direction;
 use std::io::{self, Read};
@@ -115,14 +115,11 @@ impl<R: Read> Trace<R> {
         let mut first = [0; RECORD];
         let count = read_up_to(&mut reader, &mut first)?;
         if count < RECORD {
-            return Err(TraceError::Broken(format!("short read on trace file: {count} bytes are no record")));
+            return Err(Damage::Short(count).into());
         }
         let big_endian = match (begins_trace(&first), first[0] == (VERSION as u8)) {
             (true, is_little) => !is_little,
-            (false, _) => {
-                let hint = "it is no binary trace of version 7; make one with blktrace, or with blkparse -d";
-                return Err(TraceError::Broken(format!("blktrace appears corrupt: {hint}")));
-            }
+            (false, _) => return Err(Damage::NoTrace.into()),
         };
         Ok(Trace { reader, big_endian, first: Some(first), records: 0 })
     }
@@ -132,25 +129,25 @@ impl<R: Read> Trace<R> {
         self.records
     }
 
-    /// The next event; `None` at the end. An error says why reading cannot continue; everything before it is good.
+    /// The next event; `None` at the end. After an error reading cannot continue; everything before it is good.
     // Not an iterator: after an error there is nothing more.
     #[allow(clippy::should_implement_trait)]
-    pub fn next(&mut self) -> Result<Option<Event>, String> {
+    pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
         let record = match self.first.take() {
             Some(record) => record,
             None => {
                 let mut record = [0; RECORD];
-                match read_up_to(&mut self.reader, &mut record).map_err(|error| error.to_string())? {
+                match read_up_to(&mut self.reader, &mut record)? {
                     0 => return Ok(None),
                     RECORD => record,
-                    count => return Err(format!("the last record is cut off after {count} bytes")),
+                    count => return Err(CutOff::Record(count)),
                 }
             }
         };
         self.records += 1;
         let magic = self.u32(&record, 0);
         if !is_magic(magic) {
-            return Err(format!("bad magic in blktrace data: {magic:x}"));
+            return Err(CutOff::Magic(magic));
         }
         self.skip_payload(u64::from(self.u16(&record, 46)))?;
         let action = self.u32(&record, 28);
@@ -169,11 +166,11 @@ impl<R: Read> Trace<R> {
         }))
     }
 
-    fn skip_payload(&mut self, length: u64) -> Result<(), String> {
+    fn skip_payload(&mut self, length: u64) -> Result<(), CutOff> {
         let skipped = io::copy(&mut self.reader.by_ref().take(length), &mut io::sink());
-        match skipped.map_err(|error| error.to_string())? == length {
+        match skipped? == length {
             true => Ok(()),
-            false => Err("the payload of the last record is cut off".to_owned()),
+            false => Err(CutOff::Payload),
         }
     }
 

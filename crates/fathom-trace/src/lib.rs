@@ -19,6 +19,6 @@ mod rules;
 pub mod scan;
 
 pub use entry::{Action, Entry};
-pub use error::TraceError;
+pub use error::{CutOff, Damage, TraceError};
 pub use names::{Device, FileName};
 pub use rules::{Rules, Skip};

@@ -1,7 +1,7 @@
 //! Several block traces as one, in the order of time.
 
 use crate::blktrace::{Action, Event, Trace};
-use crate::error::TraceError;
+use crate::error::{CutOff, TraceError};
 use std::io::{self, Read, Write};
 
 /// A trace to merge, and how.
@@ -29,12 +29,12 @@ pub struct MergeError {
 }
 
 /// What was merged.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Merged {
     /// Events in the result.
     pub events: u64,
     /// Traces that broke off: number, and how.
-    pub broken: Vec<(usize, String)>,
+    pub broken: Vec<(usize, CutOff)>,
 }
 
 /// One trace on its way into the result.
@@ -48,7 +48,7 @@ struct Input<R> {
     /// How much later the repetition at hand is than the first.
     shift_ns: u64,
     head: Option<Event>,
-    broken: Option<String>,
+    broken: Option<CutOff>,
 }
 
 /// Writes the queued requests of all traces to `out`. `open` opens one of them, from its beginning, as often as it is

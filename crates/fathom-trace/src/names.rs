@@ -1,6 +1,6 @@
 //! The files that a log names, and their numbers.
 
-use crate::error::TraceError;
+use crate::error::{Damage, TraceError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
@@ -64,7 +64,7 @@ impl Names {
         let number = match self.numbers.get(&name) {
             Some(number) => *number,
             None if self.list.len() >= MOST_FILES => {
-                return Err(TraceError::Broken(format!("it names more than {MOST_FILES} files")));
+                return Err(Damage::TooManyFiles(MOST_FILES).into());
             }
             None => {
                 let number = self.list.len() as u32;

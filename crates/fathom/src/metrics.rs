@@ -249,7 +249,7 @@ pub(crate) fn export() -> ExitCode {
 fn export_from(mut source: Source) -> Result<(), String> {
     let Some(settings) = source.next()? else { return Ok(()) };
     let tell: Tell = Arc::new(say);
-    let exporter = Exporter::start(settings, tell)?;
+    let exporter = Exporter::start(settings, tell).map_err(|error| error.to_string())?;
     say(READY);
     exporter.chosen().iter().for_each(|address| say(&format!("they are at http://{address}/metrics")));
     while let Some(snapshot) = source.next::<Snapshot>()? {

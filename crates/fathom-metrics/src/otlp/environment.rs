@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
+use thiserror::Error;
 
 /// Where a collector listens unless somebody says otherwise.
 const USUAL_URL: &str = "http://localhost:4318";
@@ -13,6 +14,60 @@ const USUAL_URL: &str = "http://localhost:4318";
 const USUAL_TIMEOUT_MS: u64 = 10_000;
 /// Time between two times that metrics are sent. The specification's minute is longer than many runs.
 const USUAL_INTERVAL_MS: u64 = 10_000;
+
+/// Why the environment does not say how OpenTelemetry is sent.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EnvironmentError {
+    /// It says that nothing is sent.
+    #[error("OTEL_SDK_DISABLED=true forbids it")]
+    Disabled,
+    /// Half of an identity.
+    #[error("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY belong together")]
+    HalfIdentity,
+    /// Figures since the last time.
+    #[error(
+        "{variable}={value} is not built; the figures are cumulative, and collectors can turn them into differences"
+    )]
+    Delta {
+        /// Its name.
+        variable: &'static str,
+        /// What it says.
+        value: String,
+    },
+    /// Another protocol.
+    #[error("{variable}={value} is not built; collectors take http/protobuf at port 4318")]
+    Protocol {
+        /// Its name.
+        variable: String,
+        /// What it says.
+        value: String,
+    },
+    /// Another compression.
+    #[error("{variable}={value} is not built; gzip and none are")]
+    Compression {
+        /// Its name.
+        variable: String,
+        /// What it says.
+        value: String,
+    },
+    /// No URL.
+    #[error("{0} is no address of a collector; expected one such as {USUAL_URL}")]
+    NoUrl(String),
+    /// No time.
+    #[error("{variable}={value}: expected a number of milliseconds")]
+    NoNumber {
+        /// Its name.
+        variable: String,
+        /// What it says.
+        value: String,
+    },
+    /// No pairs. The value may be a secret, and is not repeated.
+    #[error("{variable}: expected name=value,name=value")]
+    NoPairs {
+        /// Its name.
+        variable: String,
+    },
+}
 
 /// What is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,33 +131,29 @@ pub struct OtlpSettings {
 }
 
 impl OtlpSettings {
-    /// What an address (empty for that of the environment) and the environment say, for this version of fathom. The error says
-    /// which of them is wrong.
+    /// What an address (empty for that of the environment) and the environment say, for this version of fathom.
     pub fn read(
         url: &str,
         version: &str,
         variable: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<OtlpSettings, String> {
+    ) -> Result<OtlpSettings, EnvironmentError> {
         // An empty variable counts as one that is not set.
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
-            return Err("OTEL_SDK_DISABLED=true forbids it".to_owned());
+            return Err(EnvironmentError::Disabled);
         }
         refuse_delta(&variable)?;
         let wanted = [Signal::Metrics, Signal::Traces].into_iter().filter(|signal| {
             let exporter = variable(&format!("OTEL_{}_EXPORTER", signal.word()));
             exporter.is_none_or(|exporter| exporter.trim() != "none")
         });
-        let routes: Result<Vec<Route>, String> = wanted.map(|signal| route(signal, url, &variable)).collect();
+        let routes: Result<Vec<Route>, EnvironmentError> =
+            wanted.map(|signal| route(signal, url, &variable)).collect();
         let of_all = |name: &str| variable(&format!("OTEL_EXPORTER_OTLP_{name}"));
         let identity = match (of_all("CLIENT_CERTIFICATE"), of_all("CLIENT_KEY")) {
             (Some(certificate), Some(key)) => Some((certificate.into(), key.into())),
             (None, None) => None,
-            _ => {
-                return Err(
-                    "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY belong together".to_owned()
-                );
-            }
+            _ => return Err(EnvironmentError::HalfIdentity),
         };
         let interval = number("OTEL_METRIC_EXPORT_INTERVAL", &variable)?.unwrap_or(USUAL_INTERVAL_MS).max(1);
         let histograms = variable("OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION");
@@ -123,17 +174,21 @@ impl OtlpSettings {
     }
 }
 
-fn refuse_delta(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), String> {
+fn refuse_delta(variable: &dyn Fn(&str) -> Option<String>) -> Result<(), EnvironmentError> {
     let name = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
     match variable(name) {
-        Some(value) if !value.trim().eq_ignore_ascii_case("cumulative") => Err(format!(
-            "{name}={value} is not built; the figures are cumulative, and collectors can turn them into differences"
-        )),
+        Some(value) if !value.trim().eq_ignore_ascii_case("cumulative") => {
+            Err(EnvironmentError::Delta { variable: name, value })
+        }
         _ => Ok(()),
     }
 }
 
-fn route(signal: Signal, url: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Route, String> {
+fn route(
+    signal: Signal,
+    url: &str,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> Result<Route, EnvironmentError> {
     // What is said of one signal comes before what is said of all.
     let own_name = |name: &str| format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.word());
     let own_or_all = |name: &str| {
@@ -143,13 +198,13 @@ fn route(signal: Signal, url: &str, variable: &dyn Fn(&str) -> Option<String>) -
     if let Some((name, protocol)) =
         own_or_all("PROTOCOL").filter(|(_, value)| value.trim() != "http/protobuf")
     {
-        return Err(format!("{name}={protocol} is not built; collectors take http/protobuf at port 4318"));
+        return Err(EnvironmentError::Protocol { variable: name, value: protocol });
     }
     let compressed = match own_or_all("COMPRESSION") {
         Some((_, value)) if value.trim() == "gzip" => true,
         Some((_, value)) if value.trim() == "none" => false,
         None => false,
-        Some((name, value)) => return Err(format!("{name}={value} is not built; gzip and none are")),
+        Some((name, value)) => return Err(EnvironmentError::Compression { variable: name, value }),
     };
     let timeout = match own_or_all("TIMEOUT") {
         Some((name, _)) => number(&name, variable)?.unwrap_or(USUAL_TIMEOUT_MS),
@@ -173,20 +228,21 @@ fn route(signal: Signal, url: &str, variable: &dyn Fn(&str) -> Option<String>) -
         }
     };
     if !url.starts_with("http://") && !url.starts_with("https://") {
-        return Err(format!("{url} is no address of a collector; expected one such as {USUAL_URL}"));
+        return Err(EnvironmentError::NoUrl(url));
     }
     Ok(Route { signal, url, headers, timeout: Duration::from_millis(timeout.max(1)), compressed })
 }
 
-fn number(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<u64>, String> {
+fn number(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Option<u64>, EnvironmentError> {
     let Some(text) = variable(name) else { return Ok(None) };
-    let number =
-        text.trim().parse().map_err(|_| format!("{name}={text}: expected a number of milliseconds"))?;
-    Ok(Some(number))
+    match text.trim().parse() {
+        Ok(number) => Ok(Some(number)),
+        Err(_) => Err(EnvironmentError::NoNumber { variable: name.to_owned(), value: text }),
+    }
 }
 
 /// `a=b,c=d`, with `%20` and the like for what would be misunderstood.
-fn pairs(name: &str, text: Option<String>) -> Result<Vec<(String, String)>, String> {
+fn pairs(name: &str, text: Option<String>) -> Result<Vec<(String, String)>, EnvironmentError> {
     let text = text.unwrap_or_default();
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let read = |pair: &str| {
@@ -195,14 +251,15 @@ fn pairs(name: &str, text: Option<String>) -> Result<Vec<(String, String)>, Stri
             |text: &str| percent_decode_str(text.trim()).decode_utf8().ok().map(|text| text.into_owned());
         Some((decode(key).filter(|key| !key.is_empty())?, decode(value)?))
     };
-    // The value may be a secret, and is not repeated.
-    pairs.map(|pair| read(pair).ok_or_else(|| format!("{name}: expected name=value,name=value"))).collect()
+    pairs
+        .map(|pair| read(pair).ok_or_else(|| EnvironmentError::NoPairs { variable: name.to_owned() }))
+        .collect()
 }
 
 fn resource(
     version: &str,
     variable: &dyn Fn(&str) -> Option<String>,
-) -> Result<Vec<(String, String)>, String> {
+) -> Result<Vec<(String, String)>, EnvironmentError> {
     let mut resource = pairs("OTEL_RESOURCE_ATTRIBUTES", variable("OTEL_RESOURCE_ATTRIBUTES"))?;
     let mut set =
         |name: &str, value: String, replace: bool| match resource.iter_mut().find(|(own, _)| own == name) {
@@ -225,7 +282,7 @@ fn resource(
 mod tests {
     use super::*;
 
-    fn read(url: &str, variables: &[(&str, &str)]) -> Result<OtlpSettings, String> {
+    fn read(url: &str, variables: &[(&str, &str)]) -> Result<OtlpSettings, EnvironmentError> {
         OtlpSettings::read(url, "1", &|name| {
             variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned())
         })
@@ -282,7 +339,7 @@ mod tests {
             ("OTEL_SDK_DISABLED", "true"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "secret"),
         ] {
-            let refusal = read("", &[(name, value)]).expect_err(name);
+            let refusal = read("", &[(name, value)]).expect_err(name).to_string();
             assert!(refusal.contains(name), "{refusal}");
             assert!(!refusal.contains("secret"), "{refusal}");
         }

@@ -1,5 +1,6 @@
 //! One request to a collector, and what it answers.
 
+use super::OtlpError;
 use super::environment::{OtlpSettings, Route, Signal};
 use prost::Message;
 use rustls::crypto::ring;
@@ -20,7 +21,7 @@ pub(super) struct Poster {
 }
 
 impl Poster {
-    pub(super) fn new(settings: &OtlpSettings) -> Result<Poster, String> {
+    pub(super) fn new(settings: &OtlpSettings) -> Result<Poster, OtlpError> {
         let mut config = Agent::config_builder().http_status_as_error(false).user_agent("fathom");
         if settings.routes.iter().any(|route| route.url.starts_with("https:")) {
             config = config.tls_config(tls(settings)?);
@@ -28,10 +29,10 @@ impl Poster {
         Ok(Poster { agent: config.build().into(), routes: settings.routes.clone() })
     }
 
-    /// Sends a request, where the signal is wanted. The error says what the collector did not like.
-    pub(super) fn post(&self, signal: Signal, request: &impl Message) -> Result<(), String> {
+    /// Sends a request, where the signal is wanted.
+    pub(super) fn post(&self, signal: Signal, request: &impl Message) -> Result<(), OtlpError> {
         let Some(route) = self.routes.iter().find(|route| route.signal == signal) else { return Ok(()) };
-        let failed = |what: String| format!("the collector at {}: {what}", without_password(&route.url));
+        let collector = || without_password(&route.url);
         let mut sent = self
             .agent
             .post(&route.url)
@@ -44,10 +45,12 @@ impl Poster {
         }
         let mut body = request.encode_to_vec();
         if route.compressed {
-            body = gzip(&body).map_err(|error| failed(error.to_string()))?;
+            body = gzip(&body).map_err(|error| OtlpError::NotCompressed { collector: collector(), error })?;
             sent = sent.header("content-encoding", "gzip");
         }
-        let mut answer = sent.send(&body[..]).map_err(|error| failed(error.to_string()))?;
+        let mut answer = sent
+            .send(&body[..])
+            .map_err(|error| OtlpError::NoAnswer { collector: collector(), error: Box::new(error) })?;
         if answer.status() == StatusCode::OK || answer.status().is_success() {
             return Ok(());
         }
@@ -55,7 +58,8 @@ impl Poster {
         let text = answer.body_mut().with_config().limit(MOST_OF_ANSWER).read_to_string().unwrap_or_default();
         let first_line: String =
             text.lines().next().unwrap_or("").chars().filter(|c| !c.is_control()).collect();
-        Err(failed(format!("{status} {first_line}").trim_end().to_owned()))
+        let said = format!("{status} {first_line}").trim_end().to_owned();
+        Err(OtlpError::Refused { collector: collector(), said })
     }
 }
 
@@ -78,7 +82,7 @@ fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-fn tls(settings: &OtlpSettings) -> Result<TlsConfig, String> {
+fn tls(settings: &OtlpSettings) -> Result<TlsConfig, OtlpError> {
     let roots = match &settings.authorities {
         Some(path) => certificates(path)?,
         None => {
@@ -89,10 +93,9 @@ fn tls(settings: &OtlpSettings) -> Result<TlsConfig, String> {
     let identity = match &settings.identity {
         None => None,
         Some((certificate, key)) => {
-            let text = std::fs::read(key).map_err(|error| format!("{}: {error}", key.display()))?;
-            let key = PrivateKey::from_pem(&text).map_err(|error| {
-                format!("{}: {error}; a private key in PEM form is needed", key.display())
-            })?;
+            let text = read(key)?;
+            let key =
+                PrivateKey::from_pem(&text).map_err(|error| OtlpError::Key { path: key.clone(), error })?;
             Some(ClientCert::new_with_certs(&certificates(certificate)?, key))
         }
     };
@@ -104,8 +107,12 @@ fn tls(settings: &OtlpSettings) -> Result<TlsConfig, String> {
         .build())
 }
 
-fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let text = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+fn read(path: &Path) -> Result<Vec<u8>, OtlpError> {
+    std::fs::read(path).map_err(|error| OtlpError::File { path: path.to_owned(), error })
+}
+
+fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, OtlpError> {
+    let text = read(path)?;
     let found: Vec<Certificate<'static>> = parse_pem(&text)
         .filter_map(|item| match item {
             Ok(PemItem::Certificate(certificate)) => Some(certificate),
@@ -113,7 +120,7 @@ fn certificates(path: &Path) -> Result<Vec<Certificate<'static>>, String> {
         })
         .collect();
     match found.is_empty() {
-        true => Err(format!("{}: there is no certificate in it; PEM form is needed", path.display())),
+        true => Err(OtlpError::NoCertificate(path.to_owned())),
         false => Ok(found),
     }
 }

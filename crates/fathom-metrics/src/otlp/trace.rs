@@ -1,6 +1,6 @@
 //! One trace per run: the run, in it its stages, in them its jobs.
 
-use super::{attribute, scope, text};
+use super::{OtlpError, attribute, scope, text};
 use crate::Snapshot;
 use fathom_stats::moment::WallSpan;
 use fathom_stats::report::{JobReport, RunReport};
@@ -25,11 +25,9 @@ pub(super) struct Ids {
 
 impl Ids {
     /// Those of a new trace, or of the one that the environment says the run belongs to (`TRACEPARENT`, as W3C's trace context).
-    pub(super) fn new(parent: Option<&str>) -> Result<Ids, String> {
+    pub(super) fn new(parent: Option<&str>) -> Result<Ids, OtlpError> {
         let mut random = [0; 24];
-        SystemRandom::new()
-            .fill(&mut random)
-            .map_err(|_| "the system gives no random numbers for the trace".to_owned())?;
+        SystemRandom::new().fill(&mut random).map_err(|_| OtlpError::NoRandom)?;
         let (trace, first) = random.split_at(16);
         let first = u64::from_le_bytes(first.try_into().unwrap_or_default());
         Ok(match parent.and_then(read_parent) {

@@ -23,6 +23,7 @@ pub use entry::{FileEntry, FileError, FileKind};
 use fathom_spec::value::SizeSpec;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
+use std::path::PathBuf;
 
 /// The files of a clone as they are now.
 pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
@@ -31,7 +32,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     }
     let mut entries = Vec::new();
     for name in storage.names(&plan.files.names) {
-        entries.push(storage.look_at(plan, name)?);
+        entries.push(look_at(storage, plan, name)?);
     }
     match &plan.zones {
         Some(zones) => place_in_zones(storage, plan, zones, &mut entries)?,
@@ -71,6 +72,24 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     Ok(entries)
 }
 
+/// What a storage finds under a name. Servers and devices say any size; with more than a file can have, offsets would wrap around.
+fn look_at(storage: &dyn Storage, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
+    check_size(&plan.name, storage.look_at(plan, path)?)
+}
+
+fn check_size(job: &str, entry: FileEntry) -> Result<FileEntry, FileError> {
+    match entry.present_size.filter(|size| i64::try_from(*size).is_err()) {
+        None => Ok(entry),
+        Some(size) => Err(FileError::of_job(
+            Cause::SIZES,
+            format!(
+                "fathom: job {job}: {} claims {size} bytes, more than any file can have: check its size on the server or device",
+                entry.name()
+            ),
+        )),
+    }
+}
+
 /// Files that were to take all the space there is and are read end where that was.
 pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
@@ -78,7 +97,7 @@ pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut 
         return;
     }
     for entry in entries.iter_mut().filter(|entry| entry.kind.can_grow()) {
-        let found = storage.look_at(plan, entry.path.clone());
+        let found = look_at(storage, plan, entry.path.clone());
         let present = found.ok().and_then(|found| found.present_size).unwrap_or(0);
         entry.present_size = Some(present);
         entry.size = entry.size.min(present.saturating_sub(entry.start));
@@ -101,7 +120,7 @@ fn resolve_replay(
     }
     let mut entries = Vec::new();
     for (path, scanned) in names::planned_paths(&plan.files.names).into_iter().zip(&replay.scan.files) {
-        let mut entry = storage.look_at(plan, path)?;
+        let mut entry = look_at(storage, plan, path)?;
         if let Some(present) = entry.present_size.filter(|_| entry.kind.has_fixed_size())
             && present < scanned.end
         {
@@ -375,4 +394,17 @@ fn fill_size(entry: &FileEntry) -> u64 {
         false => i64::MAX as u64,
     };
     end.saturating_sub(entry.start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_that_no_file_has_are_refused() {
+        let volume = |size| FileEntry::new("v".into(), FileKind::Volume, Some(size));
+        assert!(check_size("j", volume(i64::MAX as u64)).is_ok());
+        let refusal = check_size("j", volume(1 << 63)).expect_err("too large");
+        assert!(refusal.message.is_some_and(|text| text.contains("v claims 9223372036854775808 bytes")));
+    }
 }

@@ -14,6 +14,12 @@ use hyper::{Method, StatusCode, Uri};
 use percent_encoding::percent_decode_str;
 use ring::rand::{SecureRandom, SystemRandom};
 use std::net::IpAddr;
+use thiserror::Error;
+
+/// Nothing to make secrets of.
+#[derive(Clone, Copy, Debug, Error)]
+#[error("the system gives no random numbers")]
+pub(crate) struct NoRandom;
 
 /// The secrets of a server, made anew at each start.
 pub(crate) struct Door {
@@ -28,13 +34,11 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// The error is in words.
-    pub(crate) fn new(port: u16) -> Result<Door, String> {
+    pub(crate) fn new(port: u16) -> Result<Door, NoRandom> {
         let random = || {
             let mut bytes = [0; 32];
-            let filled = SystemRandom::new().fill(&mut bytes);
-            filled.map_err(|_| "the system gives no random numbers".to_owned())?;
-            Ok::<String, String>(URL_SAFE_NO_PAD.encode(bytes))
+            SystemRandom::new().fill(&mut bytes).map_err(|_| NoRandom)?;
+            Ok::<String, NoRandom>(URL_SAFE_NO_PAD.encode(bytes))
         };
         Ok(Door { token: random()?, session: random()?, place: random()?, cookie: format!("fathom-{port}") })
     }

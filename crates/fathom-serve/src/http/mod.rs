@@ -69,7 +69,7 @@ pub(crate) fn serve(
     let listener = TcpListener::bind(wishes.address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let door = Door::new(address.port()).map_err(Failure::new)?;
+    let door = Door::new(address.port()).map_err(Failure::because)?;
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
     tell(streams, address, &door, &results)?;

@@ -16,6 +16,7 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::rc::Rc;
+use thiserror::Error;
 use tokio::sync::oneshot;
 
 /// The longest file that is sent.
@@ -60,7 +61,7 @@ impl<'a> Site<'a> {
             ("GET", ["api", "place"]) => answer::json(ok, &self.place()),
             ("POST", ["api", "check"]) => match read::<Request>(&question.body) {
                 Ok(request) => answer::json(ok, &self.checker().check(&request)),
-                Err(text) => answer::problem(StatusCode::BAD_REQUEST, &text),
+                Err(error) => answer::problem(StatusCode::BAD_REQUEST, &error.to_string()),
             },
             ("GET", ["api", "runs"]) => {
                 let runs = self.runs.results.runs();
@@ -69,7 +70,7 @@ impl<'a> Site<'a> {
             }
             ("POST", ["api", "runs"]) => match read::<Request>(&question.body) {
                 Ok(request) => self.start(request),
-                Err(text) => answer::problem(StatusCode::BAD_REQUEST, &text),
+                Err(error) => answer::problem(StatusCode::BAD_REQUEST, &error.to_string()),
             },
             ("GET", ["compare"]) => return self.compare(question.query.as_deref()),
             (_, ["api", "runs", id, rest @ ..]) => match self.runs.results.run(id) {
@@ -201,7 +202,12 @@ fn file(folder: &Folder, name: &str) -> Answer {
     }
 }
 
-/// The document that a request holds; the error is in words.
-fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(body).map_err(|error| format!("the request cannot be read: {error}"))
+/// A request that is no document, or not the one that is wanted.
+#[derive(Debug, Error)]
+#[error("the request cannot be read: {0}")]
+struct Unreadable(#[from] serde_json::Error);
+
+/// The document that a request holds.
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Unreadable> {
+    Ok(serde_json::from_slice(body)?)
 }

@@ -47,7 +47,7 @@ fn events_of(bytes: &[u8]) -> (Vec<Event>, Option<String>) {
         match trace.next() {
             Ok(Some(event)) => events.push(event),
             Ok(None) => return (events, None),
-            Err(broken) => return (events, Some(broken)),
+            Err(broken) => return (events, Some(broken.to_string())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::blktrace::{self, Trace};
 use crate::entry::{Action, Entry};
-use crate::error::TraceError;
+use crate::error::{Damage, TraceError};
 use crate::iolog::{self, BadLine, Line, Said, Version};
 use crate::names::{FileName, Names};
 use crate::rules::Rules;
@@ -121,7 +121,7 @@ impl<R: BufRead> Reader<R> {
         }
         *number += 1;
         if line.len() as u64 == LONGEST_LINE && line.last() != Some(&b'\n') {
-            return Err(TraceError::Broken(format!("line {number} has more than {LONGEST_LINE} bytes")));
+            return Err(Damage::LongLine { number: *number, most: LONGEST_LINE }.into());
         }
         match iolog::parse(line, *version) {
             None => Ok(Found::Nothing),
