@@ -6,7 +6,7 @@ use fathom_hosts::frames::{self, Splitter};
 use fathom_hosts::protocol::{FromAgent, ToAgent};
 use fathom_logs::compressed::inflate;
 use fathom_run::plan::Plan;
-use fathom_spec::{FormatDeclaration, Outcome, Source};
+use fathom_spec::{FormatDeclaration, Machine, Outcome, Source};
 use fathom_stats::report::RunReport;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
@@ -38,7 +38,7 @@ pub const TARGETS: &[Target] = &[
 /// A machine on which every file has the same text.
 struct Memory(String);
 
-impl Source for Memory {
+impl Machine for Memory {
     fn read_file(&self, path: &Path) -> Result<String> {
         match path.to_str() {
             Some("missing") => Err(Error::from(ErrorKind::NotFound)),
@@ -77,7 +77,9 @@ impl Source for Memory {
     fn memory_mib(&self) -> u64 {
         4096
     }
+}
 
+impl Source for Memory {
     fn formats(&self) -> &[&'static FormatDeclaration] {
         static FORMATS: LazyLock<Vec<&'static FormatDeclaration>> =
             LazyLock::new(fathom_report::declarations);

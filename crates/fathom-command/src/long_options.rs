@@ -1,6 +1,6 @@
 //! The long options of a command, from its help text: for completions, and for hints if one is misspelt.
 
-use fathom_spec::registry;
+use fathom_spec::spelling;
 
 /// A long option.
 #[derive(Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ pub fn options_in(help: &'static str) -> Vec<LongOption> {
 pub(crate) fn hint(written: &str, help: Option<&'static str>) -> String {
     let name = written.trim_start_matches('-');
     let known = help.map(options_in).unwrap_or_default();
-    let near = registry::nearest(name, known.iter().map(|option| option.name));
+    let near = spelling::nearest(name, known.iter().map(|option| option.name));
     near.map_or(String::new(), |near| format!("; did you mean --{near}?"))
 }
 

@@ -6,9 +6,8 @@ use crate::events::{Event, Events};
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_run::plan::Plan;
-use fathom_spec::engines::EngineDef;
 use fathom_spec::mistakes::in_own_words;
-use fathom_spec::{EngineNotLoaded, Message, Outcome, RunSpec, Source};
+use fathom_spec::{EngineNotLoaded, Machine, Message, Outcome, RunSpec, Source};
 use fathom_stats::live::LiveTick;
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -31,7 +30,7 @@ pub(crate) struct TextSource<'a> {
     pub(crate) file: Option<&'a Path>,
 }
 
-impl Source for TextSource<'_> {
+impl Machine for TextSource<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         if self.file == Some(path) {
             return self.machine.read_file(path);
@@ -49,7 +48,7 @@ impl Source for TextSource<'_> {
     }
 
     /// To load an engine is to run what is in it.
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         match self.loads {
             true => self.machine.load_engine(path),
             false => Err(EngineNotLoaded::Forbidden("the server was started without --allow-commands")),
@@ -57,6 +56,10 @@ impl Source for TextSource<'_> {
     }
 
     fathom_spec::ask_machine!(machine);
+}
+
+impl Source for TextSource<'_> {
+    fathom_spec::ask_source!(machine);
 }
 
 /// Jobs from words and a text; otherwise what the parser says.

@@ -1,19 +1,21 @@
 //! Collecting jobs: defaults, the jobs of the command line, and the jobs of job files.
 
-use crate::assign::{ADDING_UP, RawOption, Rejected, Surroundings, assign};
+use crate::assign::{ADDING_UP, RawOption, Surroundings, assign};
 use crate::definition::OptionDef;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
 use crate::job_file::{self, JobFile, Section};
+use crate::message::Message;
 use crate::options::private;
-use crate::outcome::Message;
+use crate::outcome::GlobalSection;
 use crate::profiles;
 use crate::program_options::ProgramOptions;
 use crate::registry::{self, find_job_option};
 use crate::resolve;
 use crate::show_command;
 use crate::source::Source;
-use crate::spec::{GlobalSection, JobSpec, Origin};
+use crate::spec::JobSpec;
+use crate::spelling;
 use crate::value::not_loadable;
 
 /// What has been collected so far.
@@ -51,7 +53,7 @@ impl<'a> Assembly<'a> {
 
     /// The engines that jobs may name.
     pub(crate) fn engines(&self) -> Engines<'a> {
-        Engines::of(self.source)
+        Engines(self.source.engines())
     }
 
     /// Gives an option to a job.
@@ -254,7 +256,7 @@ impl<'a> Assembly<'a> {
             self.messages.extend(not_loadable(engine));
         }
         self.messages.push(Message::stderr(format!("Bad option <{}>", raw.text())));
-        let nearest = registry::nearest(&raw.name, known_names());
+        let nearest = spelling::nearest(&raw.name, known_names());
         if let Some(name) = nearest {
             self.messages.push(Message::stderr(format!("Did you mean {name}?")));
         }

@@ -1,12 +1,12 @@
 //! Giving one option to one job: the step that command lines and job files share.
 
 use crate::definition::{Kind, OptionDef, Status};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
-use crate::outcome::Message;
+use crate::message::Message;
 use crate::resolve;
 use crate::source::Source;
-use crate::spec::{JobSpec, Origin};
+use crate::spec::JobSpec;
 use crate::value::{ParseContext, ValueError, list_choices};
 
 /// An option as written.
@@ -43,10 +43,6 @@ impl RawOption {
     }
 }
 
-/// A job could not take an option; everything to say about it has been said.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rejected;
-
 /// Where options are parsed: the machine, and the rule against writing.
 pub(crate) struct Surroundings<'a> {
     pub(crate) source: &'a dyn Source,
@@ -67,6 +63,7 @@ pub(crate) fn assign(
         return assign_deprecated(definition, raw, messages);
     }
     let mut context = ParseContext::new(surroundings.source);
+    context.engines = Some(surroundings.source.engines().iter().map(|engine| engine.name).collect());
     context.kb_base = job.job_description.kb_base.factor();
     context.readonly = surroundings.readonly;
     context.parse_only = surroundings.parse_only;
@@ -167,7 +164,7 @@ fn refuse_unbuilt(
         return Ok(());
     }
     let obstacle = match definition.name {
-        "ioengine" => Engines::of(source).of_job(job).map_or("", |engine| engine.obstacle),
+        "ioengine" => Engines(source.engines()).of_job(job).map_or("", |engine| engine.obstacle),
         _ => "",
     };
     let problem = match obstacle {
@@ -183,7 +180,7 @@ fn refuse_unbuilt(
 }
 
 fn engine_is_unbuilt(job: &JobSpec, definition: &OptionDef, source: &dyn Source) -> bool {
-    definition.name == "ioengine" && Engines::of(source).of_job(job).is_none_or(|engine| !engine.built)
+    definition.name == "ioengine" && Engines(source.engines()).of_job(job).is_none_or(|engine| !engine.built)
 }
 
 /// Options whose values add up when they are given again.

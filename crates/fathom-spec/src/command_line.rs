@@ -2,16 +2,18 @@
 //! names, values after `=` or in the next argument, job files anywhere.
 
 use crate::assembly::{Assembly, known_names, unknown_option};
-use crate::assign::{RawOption, Rejected};
+use crate::assign::RawOption;
 use crate::definition::{Kind, OptionDef};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
 use crate::job_file::is_global_name;
+use crate::message::Message;
 use crate::options::private;
-use crate::outcome::{Message, Outcome};
+use crate::outcome::Outcome;
 use crate::program_options::{self, Argument, Given, ProgramOption};
-use crate::registry::{self, find_job_option, job_option_names};
-use crate::spec::{JobSpec, Origin};
+use crate::registry::{find_job_option, job_option_names};
+use crate::spec::JobSpec;
+use crate::spelling;
 
 /// What a name on the command line stands for.
 #[derive(Clone, Copy)]
@@ -188,9 +190,9 @@ impl Reader<'_, '_> {
 
     fn unrecognized(&mut self, argument: &str, typed: &str) -> Stop {
         let line = format!("{}: unrecognized option '{argument}'", self.program_name);
-        let nearest = registry::nearest(typed, known_names());
+        let nearest = spelling::nearest(typed, known_names());
         // fio takes the value for a part of the name.
-        let fios_nearest = registry::nearest(argument.trim_start_matches('-'), known_names());
+        let fios_nearest = spelling::nearest(argument.trim_start_matches('-'), known_names());
         let messages = &mut self.assembly.messages;
         messages.push(Message::stderr(line.clone()));
         messages.push(Message::stderr(line));
@@ -209,7 +211,7 @@ impl Reader<'_, '_> {
         let messages = &mut self.assembly.messages;
         messages.push(Message::stderr(format!("{program}: {line}")));
         messages.push(Message::stderr(format!("{program}: unrecognized option '{argument}'")));
-        let nearest = registry::nearest(typed, known_names());
+        let nearest = spelling::nearest(typed, known_names());
         messages.extend(nearest.map(|name| Message::stderr(format!("Did you mean {name}?"))));
         messages.push(Diagnostic::option(&Origin::CommandLine, typed, None, expected).message());
         Stop::Mistake

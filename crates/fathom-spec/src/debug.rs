@@ -1,6 +1,6 @@
 //! `--debug`: classes of events that a run writes a line about.
 
-use crate::outcome::Message;
+use crate::message::Message;
 use serde::{Deserialize, Serialize};
 
 /// All classes, in the order of the help.

@@ -1,10 +1,10 @@
-//! Option declarations, and the macro that turns a list of them into the struct that holds
-//! the values and the table from which everything else is derived.
+//! What is known of an option. The declarations are in `options/` and `engines/`, by the macros of `declare`.
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::JobSpec;
-use crate::value::{ParseContext, TimeUnit, ValueError};
+use std::any::{Any, TypeId};
+
+use crate::context::{ParseContext, ValueError};
 
 /// Whether an option does its work in this version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -152,6 +152,27 @@ impl Category {
     }
 }
 
+/// The unit of a time that is written without one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TimeUnit {
+    /// Seconds.
+    Seconds,
+    /// Milliseconds.
+    Milliseconds,
+    /// Microseconds.
+    Microseconds,
+}
+
+impl TimeUnit {
+    pub(crate) fn microseconds(self) -> u64 {
+        match self {
+            TimeUnit::Seconds => 1_000_000,
+            TimeUnit::Milliseconds => 1_000,
+            TimeUnit::Microseconds => 1,
+        }
+    }
+}
+
 /// Which numbers an option takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bounds {
@@ -213,8 +234,28 @@ pub enum Names {
     Setting,
 }
 
+/// A job, as far as its options know it: groups of values, each a type that the macro `options!` has made.
+pub trait Groups {
+    /// The group of that type, if there is one.
+    fn group(&self, of: TypeId) -> Option<&dyn Any>;
+    /// The same, to be written to.
+    fn group_mut(&mut self, of: TypeId) -> Option<&mut dyn Any>;
+}
+
+/// The values of a group.
+pub(crate) fn group<G: Any>(job: &dyn Groups) -> &G {
+    let found = job.group(TypeId::of::<G>()).and_then(|group| group.downcast_ref());
+    found.unwrap_or_else(|| panic!("no job has {}", std::any::type_name::<G>()))
+}
+
+/// The same, to be written to.
+pub(crate) fn group_mut<G: Any>(job: &mut dyn Groups) -> &mut G {
+    let found = job.group_mut(TypeId::of::<G>()).and_then(|group| group.downcast_mut());
+    found.unwrap_or_else(|| panic!("no job has {}", std::any::type_name::<G>()))
+}
+
 /// Writes a value into a job.
-pub type Setter = fn(&mut JobSpec, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
+pub type Setter = fn(&mut dyn Groups, &str, &OptionDef, &mut ParseContext<'_>) -> Result<(), ValueError>;
 
 /// Holds the text of a value against the machine.
 pub type Check = fn(&str, &mut ParseContext<'_>) -> Result<(), ValueError>;
@@ -261,10 +302,15 @@ pub struct OptionDef {
     /// Writes a value into a job.
     pub set: Setter,
     /// Whether the job's value is the default.
-    pub is_default: fn(&JobSpec, &OptionDef) -> bool,
+    pub is_default: fn(&dyn Groups, &OptionDef) -> bool,
 }
 
-fn set_nothing(_: &mut JobSpec, _: &str, _: &OptionDef, _: &mut ParseContext<'_>) -> Result<(), ValueError> {
+fn set_nothing(
+    _: &mut dyn Groups,
+    _: &str,
+    _: &OptionDef,
+    _: &mut ParseContext<'_>,
+) -> Result<(), ValueError> {
     Ok(())
 }
 
@@ -323,155 +369,3 @@ impl OptionDef {
         !matches!(self.kind, Kind::Flag)
     }
 }
-
-/// A group of options: where its values live inside a job.
-pub(crate) trait Section {
-    fn of(job: &JobSpec) -> &Self;
-    fn of_mut(job: &mut JobSpec) -> &mut Self;
-}
-
-/// Turns option declarations into a struct with one documented field per option and a
-/// static table of [`OptionDef`].
-///
-/// A declaration reads: documentation (which is the help text), `Built` or `Later`, the
-/// kind of value, field name (`as "name"` when the option's name is no Rust name), type,
-/// default as written, and further properties of [`OptionDef`] by name.
-macro_rules! options {
-    (
-        $(#[doc = $about:literal])+
-        pub struct $Struct:ident at job.$($path:ident).+, in $category:ident, table $TABLE:ident;
-        $(
-            $(#[doc = $help:literal])+
-            $status:ident $kind:ident $field:ident $(as $name:literal)? : $type:ty $(= $default:literal)?
-            $(, { $($property:ident : $value:expr),+ $(,)? })?;
-        )*
-    ) => {
-        $(#[doc = $about])+
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        pub struct $Struct {
-            $( $(#[doc = $help])+ pub $field: $type, )*
-        }
-
-        impl $crate::definition::Section for $Struct {
-            fn of(job: &$crate::spec::JobSpec) -> &Self {
-                &job.$($path).+
-            }
-            fn of_mut(job: &mut $crate::spec::JobSpec) -> &mut Self {
-                &mut job.$($path).+
-            }
-        }
-
-        impl Default for $Struct {
-            fn default() -> Self {
-                $Struct {
-                    $( $field: $crate::value::default_value::<$type>(
-                        &options!(@definition $Struct, $category, [$($help)+], $status, $kind, $field,
-                                  [$($name)?], $type, [$($default)?], [$($($property: $value,)+)?])), )*
-                }
-            }
-        }
-
-        #[doc = concat!("The declarations of [`", stringify!($Struct), "`].")]
-        pub static $TABLE: &[$crate::definition::OptionDef] = &[
-            $( options!(@definition $Struct, $category, [$($help)+], $status, $kind, $field,
-                        [$($name)?], $type, [$($default)?], [$($($property: $value,)+)?]), )*
-        ];
-    };
-
-    (@definition $Struct:ident, $category:ident, [$($help:literal)+], $status:ident, $kind:ident,
-     $field:ident, [$($name:literal)?], $type:ty, [$($default:literal)?],
-     [$($property:ident: $value:expr,)*]) => {
-        $crate::definition::OptionDef {
-            name: options!(@name $field $($name)?),
-            help: concat!($($help, "\n"),+),
-            kind: $crate::definition::Kind::$kind,
-            status: $crate::definition::Status::$status,
-            category: $crate::definition::Category::$category,
-            default: options!(@default $($default)?),
-            set: |job, text, definition, context| {
-                let section = <$Struct as $crate::definition::Section>::of_mut(job);
-                $crate::value::OptionValue::assign(&mut section.$field, text, definition, context)
-            },
-            is_default: |job, _| {
-                let section = <$Struct as $crate::definition::Section>::of(job);
-                section.$field == $Struct::default().$field
-            },
-            $( $property: $value, )*
-            ..$crate::definition::OptionDef::BLANK
-        }
-    };
-    (@name $field:ident $name:literal) => { $name };
-    (@name $field:ident) => { stringify!($field) };
-    (@default $default:literal) => { Some($default) };
-    (@default) => { None };
-}
-
-/// Turns a list of words into an enumeration that is an option value.
-///
-/// Each variant names the words that mean it, the first being the one printed, and its
-/// documentation is the help text of the value listing.
-macro_rules! choices {
-    (
-        $(#[doc = $about:literal])+
-        pub enum $Enum:ident {
-            $( $(#[doc = $help:literal])+ $Variant:ident = $word:literal $(| $other:literal)*, )+
-        }
-    ) => {
-        $(#[doc = $about])+
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-        pub enum $Enum {
-            $( $(#[doc = $help])+ $Variant, )+
-        }
-
-        impl $Enum {
-            /// The words this value can be written as, with their meaning.
-            pub const CHOICES: &'static [$crate::definition::Choice] = &[
-                $( $crate::definition::Choice { name: $word, help: concat!($($help),+).trim_ascii() },
-                   $( $crate::definition::Choice { name: $other, help: concat!("Same as ", $word) }, )* )+
-            ];
-
-            /// The word as fio prints it.
-            pub fn name(self) -> &'static str {
-                match self { $( $Enum::$Variant => $word, )+ }
-            }
-
-            /// The value a word stands for.
-            pub fn from_name(word: &str) -> Option<Self> {
-                match word {
-                    $( $word $(| $other)* => Some($Enum::$Variant), )+
-                    _ => None,
-                }
-            }
-        }
-
-        impl std::fmt::Display for $Enum {
-            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str(self.name())
-            }
-        }
-
-        impl $crate::value::Word for $Enum {
-            const FIRST: Self = [$($Enum::$Variant),+][0];
-            fn parse_word(word: &str) -> Option<Self> {
-                $Enum::from_name(word)
-            }
-        }
-
-        impl $crate::value::OptionValue for $Enum {
-            fn unset() -> Self {
-                <Self as $crate::value::Word>::FIRST
-            }
-            fn assign(
-                &mut self,
-                text: &str,
-                definition: &$crate::definition::OptionDef,
-                context: &mut $crate::value::ParseContext<'_>,
-            ) -> Result<(), $crate::value::ValueError> {
-                *self = $crate::value::parse_choice(text, definition, context)?;
-                Ok(())
-            }
-        }
-    };
-}
-
-pub(crate) use {choices, options};

@@ -1,9 +1,34 @@
 //! One clear line for every mistake, after the lines fio would print.
 
 use std::fmt;
+use std::path::PathBuf;
 
-use crate::outcome::Message;
-use crate::spec::Origin;
+use serde::{Deserialize, Serialize};
+
+use crate::message::Message;
+
+/// Where something was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Origin {
+    /// On the command line.
+    CommandLine,
+    /// In a job file.
+    File {
+        /// Name of the file, `-` for standard input.
+        path: PathBuf,
+        /// Line, counted from 1.
+        line: usize,
+    },
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::CommandLine => formatter.write_str("command line"),
+            Origin::File { path, line } => write!(formatter, "{}:{line}", path.display()),
+        }
+    }
+}
 
 /// What is wrong, where, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +98,10 @@ impl fmt::Display for Diagnostic {
         }
     }
 }
+
+/// A job could not take an option; everything to say about it has been said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rejected;
 
 #[cfg(test)]
 mod tests {

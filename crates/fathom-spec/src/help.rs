@@ -6,10 +6,11 @@ use std::path::Path;
 use crate::definition::{Bounds, Kind, OptionDef, Status};
 use crate::engines::Engines;
 use crate::formats::FormatDeclaration;
-use crate::outcome::{Message, Reply};
+use crate::message::{Message, Reply};
 use crate::program_options;
 use crate::registry::{self, find_job_option, job_options};
 use crate::source::Source;
+use crate::spelling;
 use crate::value::choice_lines;
 
 /// The version of fio whose language and output this is.
@@ -117,7 +118,7 @@ pub(crate) fn command_help(name: Option<&str>) -> Reply {
     if let Some(definition) = find_job_option(name).filter(|option| option.kind != Kind::Deprecated) {
         return Reply { messages: vec![Message::stdout(option_block(definition))], exit: 0 };
     }
-    let nearest = registry::nearest_with_distance(name, registry::job_option_names())
+    let nearest = spelling::nearest_with_distance(name, registry::job_option_names())
         .filter(|(_, distance)| *distance < 3)
         .and_then(|(nearest, _)| find_job_option(nearest));
     let messages = match nearest.filter(|option| option.kind != Kind::Deprecated) {
@@ -132,7 +133,7 @@ pub(crate) fn command_help(name: Option<&str>) -> Reply {
 
 /// The answer to `--enghelp`, `--enghelp=ENGINE` and `--enghelp=ENGINE,OPTION`.
 pub(crate) fn engine_help(request: Option<&str>, source: &dyn Source) -> Reply {
-    let engines = Engines::of(source);
+    let engines = Engines(source.engines());
     let Some(request) = request else {
         return list_engines(engines);
     };
@@ -184,7 +185,7 @@ fn list_engines(engines: Engines<'_>) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::NoSource;
+    use crate::testing::MemorySource;
 
     fn text(reply: &Reply) -> String {
         reply.messages.iter().map(|message| message.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -232,13 +233,17 @@ mod tests {
 
     #[test]
     fn engines_explain_themselves() {
-        assert!(text(&engine_help(None, &NoSource)).contains("\n\tio_uring"));
-        assert!(text(&engine_help(Some("libaio"), &NoSource)).contains("userspace_reap          : "));
+        assert!(text(&engine_help(None, &MemorySource::default())).contains("\n\tio_uring"));
         assert!(
-            text(&engine_help(Some("libaio,userspace_reap"), &NoSource)).contains("empty or boolean value")
+            text(&engine_help(Some("libaio"), &MemorySource::default()))
+                .contains("userspace_reap          : ")
         );
-        assert_eq!(engine_help(Some("null"), &NoSource).exit, 1);
-        assert_eq!(text(&engine_help(Some("libaio,foo"), &NoSource)), "No such command: foo");
-        assert_eq!(engine_help(Some("bogus"), &NoSource).exit, 1);
+        assert!(
+            text(&engine_help(Some("libaio,userspace_reap"), &MemorySource::default()))
+                .contains("empty or boolean value")
+        );
+        assert_eq!(engine_help(Some("null"), &MemorySource::default()).exit, 1);
+        assert_eq!(text(&engine_help(Some("libaio,foo"), &MemorySource::default())), "No such command: foo");
+        assert_eq!(engine_help(Some("bogus"), &MemorySource::default()).exit, 1);
     }
 }

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use crate::assign::RawOption;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::keywords;
-use crate::outcome::Message;
+use crate::message::Message;
 use crate::source::Source;
-use crate::spec::Origin;
 
 /// Includes nested deeper than this include each other.
 const DEEPEST_INCLUDE: usize = 16;

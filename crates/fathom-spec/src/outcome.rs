@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::hosts::HostPlace;
+use crate::message::{Message, Reply};
 use crate::program_options::ProgramOptions;
-use crate::spec::RunSpec;
+use crate::spec::JobSpec;
 
 /// The result of reading a command line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -26,43 +28,28 @@ pub enum Outcome {
     Exit(Reply),
 }
 
-/// Everything to print before ending, and the exit status.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
-    /// Messages in the order they were produced.
+/// Everything requested in one invocation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// Options of the program itself.
+    pub program: ProgramOptions,
+    /// Options written for all jobs, by canonical name; flags have an empty value.
+    pub global_options: Vec<(String, String)>,
+    /// The same where it was written: options for all jobs from a certain one on.
+    pub global_sections: Vec<GlobalSection>,
+    /// The jobs, in the order they were defined.
+    pub jobs: Vec<JobSpec>,
+    /// Warnings and notes to print before the run, in order.
     pub messages: Vec<Message>,
-    /// Exit status of the process.
-    pub exit: u8,
+    /// The place of this machine in a run over several hosts.
+    pub place: Option<HostPlace>,
 }
 
-/// One or more lines for one of the two output streams.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Message {
-    /// Where the text goes.
-    pub stream: Stream,
-    /// The text, without the newline that ends it.
-    pub text: String,
-    /// Index of the job whose options gave rise to it, where these are complete: it comes before the job's line.
-    pub job: Option<usize>,
-}
-
-impl Message {
-    /// A message for standard output.
-    pub fn stdout(text: impl Into<String>) -> Self {
-        Message { stream: Stream::Stdout, text: text.into(), job: None }
-    }
-
-    /// A message for standard error.
-    pub fn stderr(text: impl Into<String>) -> Self {
-        Message { stream: Stream::Stderr, text: text.into(), job: None }
-    }
-}
-
-/// An output stream of the process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Stream {
-    /// Standard output.
-    Stdout,
-    /// Standard error.
-    Stderr,
+/// Options that jobs begin with, as one place of a command line or job file set them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GlobalSection {
+    /// The place in the list of jobs of the first that they hold for.
+    pub first_job: usize,
+    /// By canonical name; flags have an empty value.
+    pub options: Vec<(String, String)>,
 }

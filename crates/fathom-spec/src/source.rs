@@ -1,60 +1,17 @@
-//! What the job language asks of the world outside: files, environment variables and a
-//! few facts about the machine.
+//! Where jobs are read: a machine with the engines and the forms of reports that the program brings.
 
-use std::error::Error;
 use std::io;
 use std::path::Path;
 
 use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
+use crate::machine::{EngineNotLoaded, Machine};
 
-/// Why an engine is not loaded.
-#[derive(Debug, thiserror::Error)]
-pub enum EngineNotLoaded {
-    /// This source loads none.
-    #[error("engines are not loaded here")]
-    NotHere,
-    /// What is asked may run no programs; how to allow that.
-    #[error("{0}")]
-    Forbidden(&'static str),
-    /// What loads engines refuses this one.
-    #[error(transparent)]
-    Refused(Box<dyn Error + Send + Sync>),
-}
-
-/// The only door through which parsing reaches outside the text it was given.
-///
-/// Tests answer from memory; the program uses [`SystemSource`].
-pub trait Source {
-    /// The whole text of a file: a job file, an included file.
-    fn read_file(&self, path: &Path) -> io::Result<String>;
-    /// All bytes of a file that becomes a part of a job: a pattern.
-    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.read_file(path).map(String::into_bytes)
-    }
-    /// The whole of standard input, for a job file named `-`.
-    fn read_stdin(&self) -> io::Result<String>;
-    /// The value of an environment variable, for `${NAME}` in job files.
-    fn variable(&self, name: &str) -> Option<String>;
-    /// Whether the path is an existing directory.
-    fn is_directory(&self, path: &Path) -> bool;
-    /// Whether there is anything of that name.
-    fn exists(&self, path: &Path) -> bool;
-    /// CPUs that are online (`$ncpus`).
-    fn online_cpus(&self) -> u32;
-    /// CPUs that the kernel is set up for, the bound of CPU lists.
-    fn configured_cpus(&self) -> u32;
-    /// Bytes of a memory page (`$pagesize`).
-    fn page_size(&self) -> u64;
-    /// Memory of the machine in MiB (`$mb_memory`).
-    fn memory_mib(&self) -> u64;
-    /// The engines that jobs may name.
+/// The machine, and what the program brings. Tests answer from memory; the program uses [`SystemSource`].
+pub trait Source: Machine {
+    /// The engines that jobs may name. One that was loaded goes by the name `external:PATH`.
     fn engines(&self) -> &[&'static EngineDef] {
         engines::ALL
-    }
-    /// Loads an engine from a shared object, which runs what is in it. It goes by the name `external:PATH`.
-    fn load_engine(&self, _path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
-        Err(EngineNotLoaded::NotHere)
     }
     /// The forms of the report that there are. Whoever prints no report needs none.
     fn formats(&self) -> &[&'static FormatDeclaration] {
@@ -62,43 +19,10 @@ pub trait Source {
     }
 }
 
-/// In an `impl Source`: what concerns the machine and the program is asked of the source in this field. What is left is what was
-/// written: files, standard input, variables.
+/// In an `impl Source`: all of it is asked of the source in this field.
 #[macro_export]
-macro_rules! ask_machine {
+macro_rules! ask_source {
     ($field:ident) => {
-        fn is_directory(&self, path: &std::path::Path) -> bool {
-            self.$field.is_directory(path)
-        }
-
-        fn exists(&self, path: &std::path::Path) -> bool {
-            self.$field.exists(path)
-        }
-
-        $crate::ask_about_machine!($field);
-    };
-}
-
-/// The same without what concerns paths.
-#[macro_export]
-macro_rules! ask_about_machine {
-    ($field:ident) => {
-        fn online_cpus(&self) -> u32 {
-            self.$field.online_cpus()
-        }
-
-        fn configured_cpus(&self) -> u32 {
-            self.$field.configured_cpus()
-        }
-
-        fn page_size(&self) -> u64 {
-            self.$field.page_size()
-        }
-
-        fn memory_mib(&self) -> u64 {
-            self.$field.memory_mib()
-        }
-
         fn engines(&self) -> &[&'static $crate::engines::EngineDef] {
             self.$field.engines()
         }
@@ -118,7 +42,7 @@ pub struct SystemSource {
     formats: Vec<&'static FormatDeclaration>,
 }
 
-/// What loads an engine: [`Source::load_engine`].
+/// What loads an engine: [`Machine::load_engine`].
 pub type LoadEngine = fn(&Path) -> Result<&'static EngineDef, EngineNotLoaded>;
 
 impl SystemSource {
@@ -145,7 +69,7 @@ impl SystemSource {
     }
 }
 
-impl Source for SystemSource {
+impl Machine for SystemSource {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -189,17 +113,19 @@ impl Source for SystemSource {
             / 1024
     }
 
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
+        let engine = match self.loads {
+            Some(load) => load(path)?,
+            None => engines::loaded::find(&format!("external:{}", path.display()))
+                .ok_or(EngineNotLoaded::NotHere)?,
+        };
+        Ok(engine.name)
+    }
+}
+
+impl Source for SystemSource {
     fn engines(&self) -> &[&'static EngineDef] {
         &self.engines
-    }
-
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
-        match self.loads {
-            Some(load) => load(path),
-            None => {
-                engines::loaded::find(&format!("external:{}", path.display())).ok_or(EngineNotLoaded::NotHere)
-            }
-        }
     }
 
     fn formats(&self) -> &[&'static FormatDeclaration] {

@@ -1,52 +1,26 @@
-//! The typed result of parsing: a run, its jobs and the program's own options.
+//! A job with its options, and the values of the program's own options.
 
+use std::any::{Any, TypeId};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 
-use crate::hosts::HostPlace;
+use crate::definition::Groups;
+use crate::diagnostic::Origin;
+use crate::engines;
 use crate::options::{
     block_size::BlockSizeOptions, buffers::BufferOptions, depth::DepthOptions,
     description::JobDescriptionOptions, engine::EngineOptions, error_handling::ErrorHandlingOptions,
     file::FileOptions, io_type::IoTypeOptions, latency::LatencyOptions, measurement::MeasurementOptions,
-    private::PrivateOptions, profile::ProfileOptions, rate::RateOptions, replay::ReplayOptions,
+    private as profiles, profile::ProfileOptions, rate::RateOptions, replay::ReplayOptions,
     size::SizeOptions, steady_state::SteadyStateOptions, threads::ThreadOptions, time::TimeOptions,
     verification::VerificationOptions,
 };
 use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
-use crate::outcome::Message;
-use crate::program_options::ProgramOptions;
 use crate::value::SizeRange;
-
-/// Everything requested in one invocation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct RunSpec {
-    /// Options of the program itself.
-    pub program: ProgramOptions,
-    /// Options written for all jobs, by canonical name; flags have an empty value.
-    pub global_options: Vec<(String, String)>,
-    /// The same where it was written: options for all jobs from a certain one on.
-    pub global_sections: Vec<GlobalSection>,
-    /// The jobs, in the order they were defined.
-    pub jobs: Vec<JobSpec>,
-    /// Warnings and notes to print before the run, in order.
-    pub messages: Vec<Message>,
-    /// The place of this machine in a run over several hosts.
-    pub place: Option<HostPlace>,
-}
-
-/// Options that jobs begin with, as one place of a command line or job file set them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct GlobalSection {
-    /// The place in the list of jobs of the first that they hold for.
-    pub first_job: usize,
-    /// By canonical name; flags have an empty value.
-    pub options: Vec<(String, String)>,
-}
 
 /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -103,29 +77,6 @@ pub enum IdleProfile {
     System,
     /// Each CPU as well.
     PerCpu,
-}
-
-/// Where something was written.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Origin {
-    /// On the command line.
-    CommandLine,
-    /// In a job file.
-    File {
-        /// Name of the file, `-` for standard input.
-        path: PathBuf,
-        /// Line, counted from 1.
-        line: usize,
-    },
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::CommandLine => formatter.write_str("command line"),
-            Origin::File { path, line } => write!(formatter, "{}:{line}", path.display()),
-        }
-    }
 }
 
 /// One job with all its options, defaults and inherited ones filled in.
@@ -262,4 +213,103 @@ impl JobSpec {
             || self.io_type.random_generator != RandomGenerator::Tausworthe
             || self.verification.verify != VerifyMethod::None
     }
+}
+
+/// The groups of a job, or those private to engines and profiles, from one list for both halves of [`Groups`].
+macro_rules! groups {
+    ($Type:ty: $($group:ident)+ $(, then $more:ident)?) => {
+        impl Groups for $Type {
+            fn group(&self, of: TypeId) -> Option<&dyn Any> {
+                let groups: [&dyn Any; _] = [$(&self.$group),+];
+                let found = groups.into_iter().find(|group| (**group).type_id() == of);
+                found$(.or_else(|| self.$more.group(of)))?
+            }
+
+            fn group_mut(&mut self, of: TypeId) -> Option<&mut dyn Any> {
+                let groups: [&mut dyn Any; _] = [$(&mut self.$group),+];
+                let found = groups.into_iter().find(|group| (**group).type_id() == of);
+                found$(.or_else(|| self.$more.group_mut(of)))?
+            }
+        }
+    };
+}
+
+groups! {
+    JobSpec: job_description io_type file size depth block_size time rate threads measurement latency verification
+        replay buffers error_handling engine steady_state profile, then private
+}
+
+/// One group for each engine and profile that has options of its own.
+macro_rules! private_options {
+    ($(#[doc = $of:literal] $group:ident: $Options:path,)+) => {
+        /// The private options of every engine; those of engines the job does not use keep their
+        /// defaults.
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        pub struct PrivateOptions {
+            $(#[doc = $of] pub $group: $Options,)+
+        }
+
+        groups! { PrivateOptions: $($group)+ }
+    };
+}
+
+private_options! {
+    /// Of the `act` profile.
+    act: profiles::act::ActOptions,
+    /// Of the `cpuio` engine.
+    cpuio: engines::cpuio::CpuioOptions,
+    /// Of the `dfs` engine.
+    dfs: engines::dfs::DfsOptions,
+    /// Of the `e4defrag` engine.
+    e4defrag: engines::e4defrag::E4defragOptions,
+    /// Of the `exec` engine.
+    exec: engines::exec::ExecOptions,
+    /// Of the `filestat`, `dirstat` engine.
+    filestat: engines::filestat::FilestatOptions,
+    /// Of the `gfapi`, `gfapi_async` engine.
+    gfapi: engines::gfapi::GfapiOptions,
+    /// Of the `http` engine.
+    http: engines::http::HttpOptions,
+    /// Of the `io_uring`, `io_uring_cmd` engine.
+    io_uring: engines::io_uring::IoUringOptions,
+    /// Of the `libaio` engine.
+    libaio: engines::libaio::LibaioOptions,
+    /// Of the `libblkio` engine.
+    libblkio: engines::libblkio::LibblkioOptions,
+    /// Of the `libcufile` engine.
+    libcufile: engines::libcufile::LibcufileOptions,
+    /// Of the `libhdfs` engine.
+    libhdfs: engines::libhdfs::LibhdfsOptions,
+    /// Of the `libhipfile` engine.
+    libhipfile: engines::libhipfile::LibhipfileOptions,
+    /// Of the `libiscsi` engine.
+    libiscsi: engines::libiscsi::LibiscsiOptions,
+    /// Of the `mmap` engine.
+    mmap: engines::mmap::MmapOptions,
+    /// Of the `mtd` engine.
+    mtd: engines::mtd::MtdOptions,
+    /// Of the `nbd` engine.
+    nbd: engines::nbd::NbdOptions,
+    /// Of the `net`, `netsplice` and `net_uring` engines.
+    net: engines::net::NetOptions,
+    /// Of the `nfs` engine.
+    nfs: engines::nfs::NfsOptions,
+    /// Of engines from outside.
+    outside: engines::outside::OutsideOptions,
+    /// Of the `pvsync2` engine.
+    pvsync2: engines::pvsync2::Pvsync2Options,
+    /// Of the `rados` engine.
+    rados: engines::rados::RadosOptions,
+    /// Of the `rbd` engine.
+    rbd: engines::rbd::RbdOptions,
+    /// Of the `rdma` engine.
+    rdma: engines::rdma::RdmaOptions,
+    /// Of the `sg` engine.
+    sg: engines::sg::SgOptions,
+    /// Of the `tiobench` profile.
+    tiobench: profiles::tiobench::TiobenchOptions,
+    /// Of the `windowsaio` engine.
+    windowsaio: engines::windowsaio::WindowsaioOptions,
+    /// Of the `xnvme` engine.
+    xnvme: engines::xnvme::XnvmeOptions,
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::engines::{self, EngineDef};
 use crate::formats::FormatDeclaration;
+use crate::machine::Machine;
 use crate::source::Source;
 
 /// Forms of the report that exist only in a test.
@@ -39,7 +40,7 @@ impl MemorySource {
     }
 }
 
-impl Source for MemorySource {
+impl Machine for MemorySource {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         self.files.get(path).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -75,7 +76,9 @@ impl Source for MemorySource {
     fn memory_mib(&self) -> u64 {
         1024
     }
+}
 
+impl Source for MemorySource {
     fn engines(&self) -> &[&'static EngineDef] {
         &self.engines
     }

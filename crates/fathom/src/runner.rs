@@ -10,11 +10,11 @@ use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage::files::use_of;
 use fathom_run::supervisor::{self, Observer, Options};
-use fathom_spec::engines::{EngineDef, StorageKind};
+use fathom_spec::engines::StorageKind;
 use fathom_spec::hosts::Invocation;
 use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
-use fathom_spec::{EngineNotLoaded, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
+use fathom_spec::{EngineNotLoaded, Machine, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_sys::clock::Calibration;
@@ -192,7 +192,7 @@ struct TextSource<'a> {
     job_file: &'a str,
 }
 
-impl Source for TextSource<'_> {
+impl Machine for TextSource<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         self.system.read_file(path)
     }
@@ -209,11 +209,15 @@ impl Source for TextSource<'_> {
         self.system.variable(name)
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         self.system.load_engine(path)
     }
 
     fathom_spec::ask_machine!(system);
+}
+
+impl Source for TextSource<'_> {
+    fathom_spec::ask_source!(system);
 }
 
 /// Passes on what a command hears.

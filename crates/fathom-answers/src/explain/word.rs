@@ -4,7 +4,7 @@ use super::terms::{self, Term};
 use fathom_command::Failure;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::engines::{self, EngineDef};
-use fathom_spec::registry;
+use fathom_spec::{registry, spelling};
 use std::fmt::Write as _;
 
 /// The explanation; for an unknown term, a failure that names similar ones.
@@ -196,7 +196,7 @@ fn unknown(word: &str) -> Failure {
         .chain(engines::ALL.iter().map(|engine| engine.name));
     let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
     let names = names.chain(of_terms.filter(|name| name.len() > 3));
-    let near = names.map(|name| (registry::distance(word, name), name)).min();
+    let near = names.map(|name| (spelling::distance(word, name), name)).min();
     let hint = match near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)) {
         Some((_, name)) => format!("; did you mean {name}?"),
         None => match by_meaning(word).as_slice() {

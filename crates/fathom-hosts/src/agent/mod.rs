@@ -14,7 +14,6 @@ use fathom_command::printer::{Letters, Printer};
 use fathom_local::here;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Options};
-use fathom_spec::engines::EngineDef;
 use fathom_spec::{EngineNotLoaded, RunSpec, Source};
 use fathom_sys::clock::Calibration;
 use logs::CollectedLogs;
@@ -72,7 +71,7 @@ struct Machine<'a> {
     rules: &'a Rules,
 }
 
-impl Source for Machine<'_> {
+impl fathom_spec::Machine for Machine<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         self.rules.read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -98,7 +97,7 @@ impl Source for Machine<'_> {
         !self.rules.allows(path) || self.machine.exists(path)
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, EngineNotLoaded> {
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         match self.rules.may_run_programs() {
             true => self.machine.load_engine(path),
             false => Err(EngineNotLoaded::Forbidden("the agent was started without --allow-commands")),
@@ -106,6 +105,10 @@ impl Source for Machine<'_> {
     }
 
     fathom_spec::ask_about_machine!(machine);
+}
+
+impl Source for Machine<'_> {
+    fathom_spec::ask_source!(machine);
 }
 
 /// The jobs as this machine understands them and allows them; otherwise lines that say why it does not.

@@ -1,6 +1,7 @@
 //! Which commands `io_uring_cmd` sends: the values of its options.
 
-use crate::definition::{OptionDef, choices};
+use crate::declare::choices;
+use crate::definition::OptionDef;
 use crate::value::{OptionValue, ParseContext, ValueError};
 use serde::{Deserialize, Serialize};
 use std::fmt;

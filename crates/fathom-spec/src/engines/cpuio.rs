@@ -1,9 +1,8 @@
 //! The `cpuio` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{choices, options};
-use crate::engines::{BackgroundLoad, EngineDef, have_no_end};
-use crate::resolve::Review;
+use crate::declare::{choices, options};
+use crate::diagnostic::Rejected;
+use crate::engines::{BackgroundLoad, EngineDef, Review, have_no_end};
 use crate::spec::JobSpec;
 use std::time::Duration;
 
@@ -31,7 +30,7 @@ choices! {
 
 options! {
     /// Options of the `cpuio` engine.
-    pub struct CpuioOptions at job.private.cpuio, in Engine, table TABLE;
+    pub struct CpuioOptions in Engine, table TABLE;
 
     /// CPU load in percent (required)
     Built Int cpuload: Option<u32>, { engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The `dfs` engine and its options.
 
-use crate::definition::options;
+use crate::declare::options;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -14,7 +14,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system")
 
 options! {
     /// Options of the `dfs` engine.
-    pub struct DfsOptions at job.private.dfs, in Engine, table TABLE;
+    pub struct DfsOptions in Engine, table TABLE;
 
     /// DAOS pool (label or UUID), required
     Later Text pool: Option<String>, { engine: ENGINE };

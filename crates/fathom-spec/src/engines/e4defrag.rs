@@ -1,9 +1,9 @@
 //! The `e4defrag` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, options};
-use crate::engines::EngineDef;
-use crate::resolve::Review;
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::spec::JobSpec;
 use crate::value::Rw;
 
@@ -20,7 +20,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "moves ext4 extents")
 
 options! {
     /// Options of the `e4defrag` engine.
-    pub struct E4defragOptions at job.private.e4defrag, in Engine, table TABLE;
+    pub struct E4defragOptions in Engine, table TABLE;
 
     /// Donor file, required: it loses what it holds
     Built Text donorname: Option<String>, { names: Names::File, engine: ENGINE };

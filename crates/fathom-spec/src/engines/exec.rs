@@ -1,9 +1,9 @@
 //! The `exec` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, options};
-use crate::engines::{BackgroundLoad, EngineDef, have_no_end};
-use crate::resolve::Review;
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{BackgroundLoad, EngineDef, Review, have_no_end};
 use crate::spec::JobSpec;
 
 /// The engine these options belong to.
@@ -21,7 +21,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "runs a program")
 
 options! {
     /// Options of the `exec` engine.
-    pub struct ExecOptions at job.private.exec, in Engine, table TABLE;
+    pub struct ExecOptions in Engine, table TABLE;
 
     /// Program to run (required)
     Built Text program: Option<String>, { names: Names::Program, engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The options of the `filestat` and `dirstat` engines.
 
-use crate::definition::{choices, options};
+use crate::declare::{choices, options};
 
 /// The engine these options belong to.
 pub(crate) const ENGINE: &str = "filestat";
@@ -19,7 +19,7 @@ choices! {
 
 options! {
     /// Options of the `filestat` and `dirstat` engines.
-    pub struct FilestatOptions at job.private.filestat, in Engine, table TABLE;
+    pub struct FilestatOptions in Engine, table TABLE;
 
     /// System call to measure
     Built Choice stat_type: StatType = "stat", { choices: StatType::CHOICES, engine: ENGINE };

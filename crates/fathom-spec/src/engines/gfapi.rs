@@ -1,6 +1,7 @@
 //! The `gfapi` and `gfapi_async` engines and their options.
 
-use crate::definition::{Names, options};
+use crate::declare::options;
+use crate::definition::Names;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -16,7 +17,7 @@ pub const ASYNCHRONOUS: EngineDef =
 
 options! {
     /// Options of the `gfapi` and `gfapi_async` engines.
-    pub struct GfapiOptions at job.private.gfapi, in Engine, table TABLE;
+    pub struct GfapiOptions in Engine, table TABLE;
 
     /// Volume that the files of the job lie on
     Built Text volume: Option<String>, { names: Names::Remote, engine: ENGINE };

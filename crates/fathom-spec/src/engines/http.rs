@@ -1,10 +1,10 @@
 //! The `http` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, choices, options};
-use crate::engines::EngineDef;
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::options::verification::VerifyMethod;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use std::time::Duration;
 
@@ -90,7 +90,7 @@ choices! {
 
 options! {
     /// Options of the `http` engine.
-    pub struct HttpOptions at job.private.http, in Engine, table TABLE;
+    pub struct HttpOptions in Engine, table TABLE;
 
     /// Whether to use TLS
     Built Choice https: Https = "off", { choices: Https::CHOICES, engine: ENGINE };

@@ -3,10 +3,10 @@
 pub use super::commands::{
     CdbLength, CommandType, PiCheck, ReadMode, VerifyBytchk, VerifyCommand, WriteModes,
 };
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, options};
-use crate::engines::{EngineDef, priorities};
-use crate::resolve::Review;
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, priorities};
 use crate::spec::JobSpec;
 use crate::value::{PriorityShares, WordList};
 use fathom_stats::PerDirection;
@@ -26,7 +26,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `io_uring` and `io_uring_cmd` engines.
-    pub struct IoUringOptions at job.private.io_uring, in Engine, table TABLE;
+    pub struct IoUringOptions in Engine, table TABLE;
 
     /// Poll the device for completions
     Built Flag hipri: bool, { engine: ENGINE };

@@ -3,11 +3,11 @@
 use super::commands::{CdbLength, CommandType, ReadMode, VerifyBytchk, WriteMode};
 use super::io_uring::TABLE;
 use super::{EngineDef, refuse_appending};
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
+use crate::engines::Review;
 use crate::options::engine::DataPlacement;
 use crate::options::file::ZoneMode;
 use crate::options::verification::VerifyMethod;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use crate::value::Rw;
 

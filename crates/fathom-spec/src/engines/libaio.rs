@@ -1,6 +1,7 @@
 //! The `libaio` engine and its options.
 
-use crate::definition::{Bounds, Names, options};
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
 use crate::engines::{EngineDef, priorities};
 use crate::value::PriorityShares;
 use fathom_stats::PerDirection;
@@ -18,7 +19,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "Linux native asynchron
 
 options! {
     /// Options of the `libaio` engine.
-    pub struct LibaioOptions at job.private.libaio, in Engine, table TABLE;
+    pub struct LibaioOptions in Engine, table TABLE;
 
     /// Reap completions from the shared ring without a system call
     Built Flag userspace_reap: bool, { engine: ENGINE };

@@ -1,6 +1,7 @@
 //! The `libblkio` engine and its options.
 
-use crate::definition::{Bounds, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Bounds;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -27,7 +28,7 @@ choices! {
 
 options! {
     /// Options of the `libblkio` engine.
-    pub struct LibblkioOptions at job.private.libblkio, in Engine, table TABLE;
+    pub struct LibblkioOptions in Engine, table TABLE;
 
     /// Driver name, required
     Later Text libblkio_driver: Option<String>, { engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The `libcufile` engine and its options.
 
-use crate::definition::{choices, options};
+use crate::declare::{choices, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -24,7 +24,7 @@ choices! {
 
 options! {
     /// Options of the `libcufile` engine.
-    pub struct LibcufileOptions at job.private.libcufile, in Engine, table TABLE;
+    pub struct LibcufileOptions in Engine, table TABLE;
 
     /// GPU ids, separated by colons, distributed to the clones
     Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };

@@ -1,6 +1,7 @@
 //! The `libhdfs` engine and its options.
 
-use crate::definition::{Bounds, Names, options};
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -12,7 +13,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `libhdfs` engine.
-    pub struct LibhdfsOptions at job.private.libhdfs, in Engine, table TABLE;
+    pub struct LibhdfsOptions in Engine, table TABLE;
 
     /// Name node: a host, or hdfs://NAME for what Hadoop's configuration calls so; without, localhost
     Built Text namenode: Option<String>, { names: Names::Remote, engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The `libhipfile` engine and its options.
 
-use crate::definition::{choices, options};
+use crate::declare::{choices, options};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -24,7 +24,7 @@ choices! {
 
 options! {
     /// Options of the `libhipfile` engine.
-    pub struct LibhipfileOptions at job.private.libhipfile, in Engine, table TABLE;
+    pub struct LibhipfileOptions in Engine, table TABLE;
 
     /// GPU ids, separated by colons, distributed to the clones
     Later Text gpu_dev_ids: Option<String>, { engine: ENGINE };

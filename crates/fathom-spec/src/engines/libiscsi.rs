@@ -1,10 +1,10 @@
 //! The `libiscsi` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, choices, options};
-use crate::engines::EngineDef;
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::options::verification::VerifyMethod;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 
 /// The engine these options belong to.
@@ -29,7 +29,7 @@ choices! {
 
 options! {
     /// Options of the `libiscsi` engine.
-    pub struct LibiscsiOptions at job.private.libiscsi, in Engine, table TABLE;
+    pub struct LibiscsiOptions in Engine, table TABLE;
 
     /// Initiator name
     Built Text initiator: String = "iqn.2019-04.org.fio:fio", { names: Names::Remote, engine: ENGINE };

@@ -1,9 +1,8 @@
 //! The `libzbc` engine. It has no options of its own.
 
-use crate::assign::Rejected;
-use crate::engines::{EngineDef, refuse_appending};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::options::file::ZoneMode;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use crate::value::Rw;
 

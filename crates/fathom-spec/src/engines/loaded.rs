@@ -1,8 +1,9 @@
 //! Engines that are loaded when a job names them (`ioengine=external:PATH`). They stay for as long as the program runs, under that name.
 
 use super::EngineDef;
+use crate::diagnostic::Origin;
 use crate::registry::find_job_option;
-use crate::spec::{JobSpec, Origin};
+use crate::spec::JobSpec;
 use crate::value::{NoSource, ParseContext};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;

@@ -1,10 +1,9 @@
 //! The engines that work on names and attributes and never on data: `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`,
 //! `dirdelete`. Each I/O is one operation on one target, and a pass goes once through all targets.
 
-use crate::assign::Rejected;
-use crate::engines::{EngineDef, filestat};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, Rule, filestat};
 use crate::options::file::{LockFile, ZoneMode};
-use crate::resolve::{Review, Rule};
 use crate::spec::JobSpec;
 use crate::value::Rw;
 use serde::{Deserialize, Serialize};

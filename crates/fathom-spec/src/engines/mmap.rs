@@ -1,6 +1,6 @@
 //! The `mmap` engine and its options.
 
-use crate::definition::options;
+use crate::declare::options;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -15,7 +15,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "memory copies to and f
 
 options! {
     /// Options of the `mmap` engine.
-    pub struct MmapOptions at job.private.mmap, in Engine, table TABLE;
+    pub struct MmapOptions in Engine, table TABLE;
 
     /// Private mapping with advice to use huge pages
     Built Int thp: Option<u32>, { engine: ENGINE };

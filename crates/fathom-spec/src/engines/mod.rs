@@ -32,19 +32,20 @@ pub mod pvsync2;
 pub mod rados;
 pub mod rbd;
 pub mod rdma;
+mod review;
 pub mod sg;
 pub mod windowsaio;
 pub mod xnvme;
 
-use crate::assign::Rejected;
 use crate::definition::{Choice, OptionDef};
+use crate::diagnostic::Rejected;
 use crate::engines::metadata::Metadata;
-use crate::resolve::{Review, Rule};
-use crate::source::Source;
 use crate::spec::JobSpec;
 use crate::value::{PriorityShares, Rw, SizeSpec};
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
+
+pub use review::{Review, Rule};
 
 /// One I/O engine.
 #[derive(Debug, Clone, Copy)]
@@ -492,11 +493,7 @@ pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
 #[derive(Debug, Clone, Copy)]
 pub struct Engines<'a>(pub &'a [&'static EngineDef]);
 
-impl<'a> Engines<'a> {
-    pub(crate) fn of(source: &'a dyn Source) -> Self {
-        Engines(source.engines())
-    }
-
+impl Engines<'_> {
     /// The engine that goes by this name.
     pub fn find(self, name: &str) -> Option<&'static EngineDef> {
         self.0.iter().copied().find(|engine| engine.name == name).or_else(|| loaded::find(name))

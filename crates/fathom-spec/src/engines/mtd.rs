@@ -1,9 +1,8 @@
 //! The `mtd` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::options;
-use crate::engines::{EngineDef, refuse_appending};
-use crate::resolve::Review;
+use crate::declare::options;
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::spec::JobSpec;
 
 /// The engine these options belong to.
@@ -19,7 +18,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "flash memory character
 
 options! {
     /// Options of the `mtd` engine.
-    pub struct MtdOptions at job.private.mtd, in Engine, table TABLE;
+    pub struct MtdOptions in Engine, table TABLE;
 
     /// Leave bad erase blocks alone: what would reach one is not done there
     Built Bool skip_bad: bool = "0", { engine: ENGINE };

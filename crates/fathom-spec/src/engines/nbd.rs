@@ -1,10 +1,10 @@
 //! The `nbd` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, choices, options};
-use crate::engines::{EngineDef, refuse_appending};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::options::verification::VerifyMethod;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ choices! {
 
 options! {
     /// Options of the `nbd` engine.
-    pub struct NbdOptions at job.private.nbd, in Engine, table TABLE;
+    pub struct NbdOptions in Engine, table TABLE;
 
     /// Server and export, such as nbd://host:10809/export or nbd+unix:///export?socket=/path
     ///

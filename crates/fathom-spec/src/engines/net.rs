@@ -1,10 +1,10 @@
 //! The `net` and `netsplice` engines and their options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, choices, options};
-use crate::engines::EngineDef;
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::options::depth::IoSubmitMode;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use crate::value::{FileNames, Rw};
 use std::path::PathBuf;
@@ -59,7 +59,7 @@ choices! {
 
 options! {
     /// Options of the `net` and `netsplice` engines.
-    pub struct NetOptions at job.private.net, in Engine, table TABLE;
+    pub struct NetOptions in Engine, table TABLE;
 
     /// Peer for the connecting side or multicast group; socket path for unix
     ///

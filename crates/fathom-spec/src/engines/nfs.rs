@@ -1,6 +1,7 @@
 //! The `nfs` engine and its options.
 
-use crate::definition::{Bounds, Names, options};
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -12,7 +13,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `nfs` engine.
-    pub struct NfsOptions at job.private.nfs, in Engine, table TABLE;
+    pub struct NfsOptions in Engine, table TABLE;
 
     /// The folder that the files of the job lie in, such as nfs://server/export/folder; required
     ///

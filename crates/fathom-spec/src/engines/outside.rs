@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::definition::{Kind, OptionDef, Status};
-use crate::spec::JobSpec;
+use crate::definition::{Groups, Kind, OptionDef, Status, group, group_mut};
 use crate::value::{OptionValue, ParseContext, ValueError, default_value, no_such_choice};
 
 /// A value of such an option.
@@ -81,14 +80,14 @@ impl OptionDef {
             help,
             status: Status::Built,
             set,
-            is_default: |job, option| !job.private.outside.0.contains_key(option.name),
+            is_default: |job, option| !group::<OutsideOptions>(job).0.contains_key(option.name),
             ..OptionDef::BLANK
         }
     }
 }
 
 fn set(
-    job: &mut JobSpec,
+    job: &mut dyn Groups,
     text: &str,
     option: &OptionDef,
     context: &mut ParseContext<'_>,
@@ -103,7 +102,7 @@ fn set(
         }
         _ => Value::Text(text.to_owned()),
     };
-    job.private.outside.0.insert(option.name.to_owned(), value);
+    group_mut::<OutsideOptions>(job).0.insert(option.name.to_owned(), value);
     Ok(())
 }
 
@@ -122,6 +121,7 @@ mod tests {
     use super::*;
     use crate::definition::{Bounds, Choice};
     use crate::engines::{self, EngineDef};
+    use crate::spec::JobSpec;
     use crate::testing::MemorySource;
     use crate::value::TimeUnit;
     use crate::{Outcome, Rejected, Review, parse};

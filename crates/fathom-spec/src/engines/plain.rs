@@ -1,8 +1,7 @@
 //! Engines without options of their own.
 
-use crate::assign::Rejected;
-use crate::engines::EngineDef;
-use crate::resolve::Review;
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::spec::JobSpec;
 use crate::value::Rw;
 

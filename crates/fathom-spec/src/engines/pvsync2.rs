@@ -1,6 +1,7 @@
 //! The `pvsync2` engine and its options.
 
-use crate::definition::{Bounds, options};
+use crate::declare::options;
+use crate::definition::Bounds;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -16,7 +17,7 @@ pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "preadv2(2) and pwritev
 
 options! {
     /// Options of the `pvsync2` engine.
-    pub struct Pvsync2Options at job.private.pvsync2, in Engine, table TABLE;
+    pub struct Pvsync2Options in Engine, table TABLE;
 
     /// Poll the device for completions (RWF_HIPRI)
     Built Flag hipri: bool, { engine: ENGINE };

@@ -1,6 +1,7 @@
 //! The `rados` engine and its options.
 
-use crate::definition::{Names, options};
+use crate::declare::options;
+use crate::definition::Names;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -12,7 +13,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `rados` engine.
-    pub struct RadosOptions at job.private.rados, in Engine, table TABLE;
+    pub struct RadosOptions in Engine, table TABLE;
 
     /// Cluster, if it is not called ceph
     Built Text clustername: Option<String>, { names: Names::Remote, engine: ENGINE };

@@ -1,9 +1,9 @@
 //! The `rbd` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Names, options};
-use crate::engines::{EngineDef, refuse_appending};
-use crate::resolve::Review;
+use crate::declare::options;
+use crate::definition::Names;
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::spec::JobSpec;
 
 /// The engine these options belong to.
@@ -15,7 +15,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `rbd` engine.
-    pub struct RbdOptions at job.private.rbd, in Engine, table TABLE;
+    pub struct RbdOptions in Engine, table TABLE;
 
     /// Cluster, if it is not called ceph
     Built Text clustername: Option<String>, { names: Names::Remote, engine: ENGINE };

@@ -1,10 +1,10 @@
 //! The `rdma` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{Bounds, Names, choices, options};
-use crate::engines::EngineDef;
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review};
 use crate::options::depth::IoSubmitMode;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 use crate::value::Rw;
 
@@ -35,7 +35,7 @@ choices! {
 
 options! {
     /// Options of the `rdma` engine.
-    pub struct RdmaOptions at job.private.rdma, in Engine, table TABLE;
+    pub struct RdmaOptions in Engine, table TABLE;
 
     /// Peer that a job with rw=write connects to
     ///

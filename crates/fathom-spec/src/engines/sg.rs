@@ -1,10 +1,9 @@
 //! The `sg` engine and its options.
 
-use crate::assign::Rejected;
-use crate::definition::{choices, options};
-use crate::engines::{EngineDef, refuse_appending};
+use crate::declare::{choices, options};
+use crate::diagnostic::Rejected;
+use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::options::verification::VerifyMethod;
-use crate::resolve::Review;
 use crate::spec::JobSpec;
 
 /// The engine these options belong to.
@@ -45,7 +44,7 @@ choices! {
 
 options! {
     /// Options of the `sg` engine.
-    pub struct SgOptions at job.private.sg, in Engine, table TABLE;
+    pub struct SgOptions in Engine, table TABLE;
 
     /// Polled completions
     Built Flag hipri: bool, { engine: ENGINE };

@@ -1,6 +1,6 @@
 //! The `windowsaio` engine and its options.
 
-use crate::definition::options;
+use crate::declare::options;
 use crate::engines::EngineDef;
 
 /// The engine these options belong to.
@@ -12,7 +12,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `windowsaio` engine.
-    pub struct WindowsaioOptions at job.private.windowsaio, in Engine, table TABLE;
+    pub struct WindowsaioOptions in Engine, table TABLE;
 
     /// Reap completions in the job
     Later Flag no_completion_thread: bool, { engine: ENGINE };

@@ -1,7 +1,7 @@
 //! The `xnvme` engine and its options.
 
 use super::io_uring::PiCheck;
-use crate::definition::options;
+use crate::declare::options;
 use crate::engines::EngineDef;
 use crate::value::WordList;
 
@@ -17,7 +17,7 @@ pub const DEFINITION: EngineDef =
 
 options! {
     /// Options of the `xnvme` engine.
-    pub struct XnvmeOptions at job.private.xnvme, in Engine, table TABLE;
+    pub struct XnvmeOptions in Engine, table TABLE;
 
     /// Polled completions
     Later Flag hipri: bool, { engine: ENGINE };

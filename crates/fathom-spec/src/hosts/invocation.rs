@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Bytes, HostPlace};
-use crate::engines::EngineDef;
-use crate::formats::FormatDeclaration;
+use crate::machine::{EngineNotLoaded, Machine};
 use crate::source::Source;
 
 /// Everything that parsing read of the place where the command was typed.
@@ -72,7 +71,7 @@ fn variable_of_place(place: &HostPlace, name: &str) -> Option<String> {
     }
 }
 
-impl Source for Recording<'_> {
+impl Machine for Recording<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         let text = self.source.read_file(path)?;
         self.recorded.borrow_mut().files.insert(path.to_owned(), text.clone());
@@ -123,17 +122,13 @@ impl Source for Recording<'_> {
         self.source.memory_mib()
     }
 
-    fn engines(&self) -> &[&'static EngineDef] {
-        self.source.engines()
-    }
-
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         self.source.load_engine(path)
     }
+}
 
-    fn formats(&self) -> &[&'static FormatDeclaration] {
-        self.source.formats()
-    }
+impl Source for Recording<'_> {
+    crate::ask_source!(source);
 }
 
 /// A host that reads an [`Invocation`]: what was written down comes from it, what concerns the machine from here.
@@ -146,7 +141,7 @@ pub struct InvocationSource<'a> {
     pub machine: &'a dyn Source,
 }
 
-impl Source for InvocationSource<'_> {
+impl Machine for InvocationSource<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         if self.invocation.remote_files.iter().any(|remote| remote == path) {
             return self.machine.read_file(path);
@@ -175,11 +170,15 @@ impl Source for InvocationSource<'_> {
         })
     }
 
-    fn load_engine(&self, path: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
+    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         self.machine.load_engine(path)
     }
 
     crate::ask_machine!(machine);
+}
+
+impl Source for InvocationSource<'_> {
+    crate::ask_source!(machine);
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Block sizes.
 
-use crate::definition::{Bounds, Names, options};
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
 use crate::value::{BlockSizeSplit, SizeRange};
 use fathom_stats::PerDirection;
 
 options! {
     /// Block sizes.
-    pub struct BlockSizeOptions at job.block_size, in BlockSize, table TABLE;
+    pub struct BlockSizeOptions in BlockSize, table TABLE;
 
     /// Block size
     ///

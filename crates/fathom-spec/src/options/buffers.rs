@@ -1,6 +1,7 @@
 //! I/O buffers: their memory and their content.
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::value::{Memory, MemoryKind, Pattern};
 
 choices! {
@@ -15,7 +16,7 @@ choices! {
 
 options! {
     /// I/O buffers: their memory and their content.
-    pub struct BufferOptions at job.buffers, in Buffers, table TABLE;
+    pub struct BufferOptions in Buffers, table TABLE;
 
     /// Type of memory for I/O buffers
     ///

@@ -1,6 +1,7 @@
 //! Queue depth and batching.
 
-use crate::definition::{Bounds, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Bounds;
 
 choices! {
     /// Who submits I/O.
@@ -14,7 +15,7 @@ choices! {
 
 options! {
     /// Queue depth and batching.
-    pub struct DepthOptions at job.depth, in Depth, table TABLE;
+    pub struct DepthOptions in Depth, table TABLE;
 
     /// Queue depth: I/Os to keep in flight
     ///

@@ -1,6 +1,7 @@
 //! Job name, number of runs, units.
 
-use crate::definition::{Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Names;
 
 choices! {
     /// Meaning of suffixes such as k.
@@ -26,7 +27,7 @@ choices! {
 
 options! {
     /// Job name, number of runs, units.
-    pub struct JobDescriptionOptions at job.job_description, in JobDescription, table TABLE;
+    pub struct JobDescriptionOptions in JobDescription, table TABLE;
 
     /// Description to print in the report
     Built Text description: Option<String>, { names: Names::Nothing };

@@ -1,6 +1,7 @@
 //! The I/O engine and the options that several engines share.
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::engines;
 use crate::value::{EngineName, ParseContext, PlacementIds, ValueError};
 use std::path::Path;
@@ -40,7 +41,7 @@ fn check_scheme(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueE
 
 options! {
     /// The I/O engine and the options that several engines share.
-    pub struct EngineOptions at job.engine, in Engine, table TABLE;
+    pub struct EngineOptions in Engine, table TABLE;
 
     /// I/O engine
     ///

@@ -1,11 +1,12 @@
 //! Error handling.
 
-use crate::definition::{Names, options};
+use crate::declare::options;
+use crate::definition::Names;
 use crate::value::{ContinueOnError, IgnoreErrors};
 
 options! {
     /// Error handling.
-    pub struct ErrorHandlingOptions at job.error_handling, in ErrorHandling, table TABLE;
+    pub struct ErrorHandlingOptions in ErrorHandling, table TABLE;
 
     /// End all jobs when this one fails
     Built Flag exitall_on_error: bool;

@@ -1,6 +1,7 @@
 //! Files, devices and zones.
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::value::{FileNames, FileService, SizeSpec, check_directories};
 
 choices! {
@@ -59,7 +60,7 @@ choices! {
 
 options! {
     /// Files, devices and zones.
-    pub struct FileOptions at job.file, in File, table TABLE;
+    pub struct FileOptions in File, table TABLE;
 
     /// Files and devices to work on, separated by colons
     ///

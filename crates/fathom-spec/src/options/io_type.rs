@@ -1,6 +1,7 @@
 //! I/O direction, pattern, caching and syncing.
 
-use crate::definition::{Bounds, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Bounds;
 use crate::value::{Distribution, Rw, RwMode, SizeSpec, SyncFileRange};
 use fathom_stats::PerDirection;
 
@@ -72,7 +73,7 @@ choices! {
 
 options! {
     /// I/O direction, pattern, caching and syncing.
-    pub struct IoTypeOptions at job.io_type, in IoType, table TABLE;
+    pub struct IoTypeOptions in IoType, table TABLE;
 
     /// I/O direction and pattern
     ///

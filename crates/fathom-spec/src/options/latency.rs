@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use crate::definition::{Bounds, options};
+use crate::declare::options;
+use crate::definition::Bounds;
 use crate::value::TimeUnit;
 use fathom_stats::PerDirection;
 
 options! {
     /// Limits on latency.
-    pub struct LatencyOptions at job.latency, in Latency, table TABLE;
+    pub struct LatencyOptions in Latency, table TABLE;
 
     /// Fail the job if an I/O takes longer than this
     ///

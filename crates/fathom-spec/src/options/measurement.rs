@@ -1,6 +1,7 @@
 //! Measurements, logs and reports.
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::value::CpuList;
 
 choices! {
@@ -29,7 +30,7 @@ choices! {
 
 options! {
     /// Measurements, logs and reports.
-    pub struct MeasurementOptions at job.measurement, in Measurement, table TABLE;
+    pub struct MeasurementOptions in Measurement, table TABLE;
 
     /// Start a new reporting group
     Built Flag new_group: bool;

@@ -1,6 +1,7 @@
 //! Built-in workloads.
 
-use crate::definition::{Choice, Names, options};
+use crate::declare::options;
+use crate::definition::{Choice, Names};
 use crate::value::{ParseContext, ValueError};
 
 /// The values of `--profile`.
@@ -20,7 +21,7 @@ fn refuse_in_jobs(_: &str, context: &mut ParseContext<'_>) -> Result<(), ValueEr
 
 options! {
     /// Built-in workloads.
-    pub struct ProfileOptions at job.profile, in Profile, table TABLE;
+    pub struct ProfileOptions in Profile, table TABLE;
 
     /// Use a built-in workload
     ///

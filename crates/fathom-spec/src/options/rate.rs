@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::definition::{Bounds, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Bounds;
 use crate::value::{ArrivalProcess, TimeUnit};
 use fathom_stats::PerDirection;
 
@@ -18,7 +19,7 @@ choices! {
 
 options! {
     /// Rates and pauses.
-    pub struct RateOptions at job.rate, in Rate, table TABLE;
+    pub struct RateOptions in Rate, table TABLE;
 
     /// Pause after thinktime_blocks I/Os
     ///

@@ -1,11 +1,12 @@
 //! Recording and replaying I/O.
 
-use crate::definition::{Bounds, Names, options};
+use crate::declare::options;
+use crate::definition::{Bounds, Names};
 use crate::value::{PowerOfTwo, ReplaySkip};
 
 options! {
     /// Recording and replaying I/O.
-    pub struct ReplayOptions at job.replay, in Replay, table TABLE;
+    pub struct ReplayOptions in Replay, table TABLE;
 
     /// Record issued I/O by appending to this file (text, version 3)
     Built Text write_iolog: Option<String>, { names: Names::File };

@@ -1,11 +1,12 @@
 //! Amount of I/O and file sizes.
 
-use crate::definition::{Bounds, options};
+use crate::declare::options;
+use crate::definition::Bounds;
 use crate::value::{SizeRange, SizeSpec};
 
 options! {
     /// Amount of I/O and file sizes.
-    pub struct SizeOptions at job.size, in Size, table TABLE;
+    pub struct SizeOptions in Size, table TABLE;
 
     /// Amount of data that each clone covers, over all its files
     ///

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::definition::options;
+use crate::declare::options;
 use crate::value::{SteadyCriterion, SteadyState};
 
 options! {
     /// Ending a job when it reaches a steady state.
-    pub struct SteadyStateOptions at job.steady_state, in SteadyState, table TABLE;
+    pub struct SteadyStateOptions in SteadyState, table TABLE;
 
     /// Steady state criterion and limit, such as bw_slope:0.3% or iops:100
     Built Choice steadystate: SteadyState = "iops_slope:0.01%", {

@@ -2,9 +2,10 @@
 
 use super::TABLES;
 use crate::definition::{Kind, Names, OptionDef, Status};
+use crate::diagnostic::Origin;
 use crate::engines;
 use crate::options::private;
-use crate::spec::{JobSpec, Origin};
+use crate::spec::JobSpec;
 use crate::value::{NoSource, ParseContext};
 
 /// Name and engine of every option that fio 3.42 has.

@@ -1,6 +1,7 @@
 //! Processes, CPUs, priorities and job order.
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
 
 choices! {
@@ -27,7 +28,7 @@ choices! {
 
 options! {
     /// Processes, CPUs, priorities and job order.
-    pub struct ThreadOptions at job.threads, in Threads, table TABLE;
+    pub struct ThreadOptions in Threads, table TABLE;
 
     /// Hosts or groups of hosts that run the job, separated by commas; all of them without it
     ///

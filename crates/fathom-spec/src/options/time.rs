@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::definition::{Bounds, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::Bounds;
 use crate::value::check_cpu_number;
 
 choices! {
@@ -19,7 +20,7 @@ choices! {
 
 options! {
     /// Start and stop times.
-    pub struct TimeOptions at job.time, in Time, table TABLE;
+    pub struct TimeOptions in Time, table TABLE;
 
     /// Delay before the job starts
     ///

@@ -1,6 +1,7 @@
 //! Verification: does the data read match the data written?
 
-use crate::definition::{Bounds, Names, choices, options};
+use crate::declare::{choices, options};
+use crate::definition::{Bounds, Names};
 use crate::value::{CpuList, LedgerPlace, Pattern};
 use fathom_verify::header::HeaderFormat;
 
@@ -38,7 +39,7 @@ choices! {
 
 options! {
     /// Verification: does the data read match the data written?
-    pub struct VerificationOptions at job.verification, in Verification, table TABLE;
+    pub struct VerificationOptions in Verification, table TABLE;
 
     /// Skip the writes and only verify data from an earlier identical run
     Built Flag verify_only: bool;

@@ -4,11 +4,11 @@
 
 use super::Profile;
 use crate::assign::RawOption;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::job_file::{JobFile, Section};
+use crate::message::Message;
 use crate::options::private::act::ActOptions;
-use crate::outcome::Message;
-use crate::spec::{JobSpec, Origin};
+use crate::spec::JobSpec;
 use std::time::Duration;
 
 /// Reads per second and device at `load=1`.

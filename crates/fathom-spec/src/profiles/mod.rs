@@ -4,7 +4,7 @@ mod act;
 mod tiobench;
 
 use crate::job_file::JobFile;
-use crate::outcome::Message;
+use crate::message::Message;
 use crate::source::Source;
 use crate::spec::JobSpec;
 

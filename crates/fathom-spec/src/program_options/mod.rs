@@ -5,7 +5,8 @@ mod declarations;
 mod setters;
 
 use crate::formats::{self, FormatDeclaration};
-use crate::outcome::{Message, Outcome};
+use crate::message::Message;
+use crate::outcome::Outcome;
 use crate::source::Source;
 
 pub use declarations::{ALL, ProgramOptions};

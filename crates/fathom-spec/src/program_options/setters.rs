@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use super::{Given, ProgramOptions};
 use crate::debug::DebugOptions;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Origin};
 use crate::formats;
 use crate::help;
 use crate::hosts::OnHostLoss;
-use crate::outcome::{Message, Outcome, Reply};
+use crate::message::{Message, Reply};
+use crate::outcome::Outcome;
 use crate::profiles;
-use crate::spec::{Eta, IdleProfile, Origin, Requirement, Trigger};
+use crate::spec::{Eta, IdleProfile, Requirement, Trigger};
 use crate::value::{TimeUnit, parse_time};
 use fathom_verify::method::Method;
 

@@ -1,7 +1,7 @@
 //! Block sizes, their alignment, and the map of random blocks.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw, SizeSpec};
 use fathom_stats::Direction;

@@ -1,7 +1,7 @@
 //! Options for the content of buffers that exclude or overrule one another.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::options::buffers::DedupeMode;
 use crate::spec::JobSpec;
 

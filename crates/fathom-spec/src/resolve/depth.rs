@@ -1,7 +1,7 @@
 //! Queue depth and batches.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::options::depth::IoSubmitMode;
 use crate::spec::JobSpec;
 

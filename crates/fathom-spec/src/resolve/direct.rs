@@ -1,7 +1,7 @@
 //! What an engine can do to files: atomic writes, syncing, reading ahead.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// Atomic writes need an engine that has them, and direct I/O.

@@ -1,7 +1,7 @@
 //! Jobs as members of groups, and how many there may be.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// All clones of all jobs together.

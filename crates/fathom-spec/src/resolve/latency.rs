@@ -1,7 +1,7 @@
 //! Targets for latency.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// A depth is judged by the I/Os of a window, so there has to be one.

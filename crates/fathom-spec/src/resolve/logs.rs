@@ -1,7 +1,7 @@
 //! Log options that need one another.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// Options that say how logs are kept, and those that ask for a log.

@@ -1,7 +1,7 @@
 //! What is measured and what is tolerated.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// Errors listed as ignorable also have to be survived.

@@ -21,27 +21,10 @@ mod verification;
 mod wait;
 mod zones;
 
-use crate::assign::Rejected;
-use crate::diagnostic::Diagnostic;
-use crate::engines::{EngineDef, Engines};
-use crate::outcome::Message;
-use crate::spec::{JobSpec, Origin};
-
-/// What a rule sees and where it speaks.
-pub struct Review<'a> {
-    /// The jobs defined before this one.
-    pub(crate) earlier: &'a [JobSpec],
-    /// The engines that jobs may name.
-    pub(crate) engines: Engines<'a>,
-    /// Warnings end the program.
-    pub(crate) warnings_fatal: bool,
-    /// Lines to print.
-    pub(crate) messages: &'a mut Vec<Message>,
-    warned: bool,
-}
-
-/// One rule: may change the job, and may refuse it.
-pub type Rule = fn(&mut JobSpec, &mut Review<'_>) -> Result<(), Rejected>;
+use crate::diagnostic::{Diagnostic, Rejected};
+use crate::engines::{Engines, Review, Rule};
+use crate::message::Message;
+use crate::spec::JobSpec;
 
 /// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
 /// once.
@@ -124,58 +107,18 @@ pub(crate) fn review(
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let first = messages.len();
-    let mut review = Review { earlier, engines, warnings_fatal, messages, warned: false };
+    let mut review = Review { earlier, engines, messages, warned: false };
     hold_against(RULES, job, &mut review)?;
     for rule in RULES_OF_THE_RUN {
         rule(job, &mut review)?;
     }
-    if review.warned && review.warnings_fatal {
+    if review.warned && warnings_fatal {
         let problem = format!("job {}: the warning above is an error because of --warnings-fatal", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
     messages[first..].iter_mut().for_each(|message| message.job = Some(earlier.len()));
     Ok(())
-}
-
-impl Review<'_> {
-    /// What the engine of the job can do, if there is one of that name.
-    pub(crate) fn engine_of(&self, job: &JobSpec) -> Option<&'static EngineDef> {
-        self.engines.of_job(job)
-    }
-
-    /// Refuses the job: fio's line, then what is wrong in our words.
-    pub fn refuse(
-        &mut self,
-        origin: &Origin,
-        line: impl Into<String>,
-        problem: impl Into<String>,
-    ) -> Rejected {
-        self.messages.push(Message::stderr(line));
-        self.refuse_in_our_words(origin, problem)
-    }
-
-    /// Refuses what fio takes, or says nothing of.
-    pub fn refuse_in_our_words(&mut self, origin: &Origin, problem: impl Into<String>) -> Rejected {
-        self.messages.push(Diagnostic::general(origin, problem).message());
-        Rejected
-    }
-
-    /// A line on standard error that does not stop the run, unless warnings are fatal.
-    pub fn warn(&mut self, line: impl Into<String>) {
-        self.messages.push(Message::stderr(line));
-        self.warned = true;
-    }
-
-    /// A line of ours: what has no effect, or another one than it seems.
-    pub fn note(&mut self, line: impl Into<String>) {
-        self.messages.push(Message::stderr(line));
-    }
-
-    /// A line that fio prints among those of its report.
-    pub fn note_as_fio(&mut self, line: impl Into<String>) {
-        self.messages.push(Message::stdout(line));
-    }
 }
 
 /// Helpers for the tests of the rules.

@@ -1,7 +1,7 @@
 //! Data placement hints for the device: `fdp`, `dataplacement` and related options.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::options::engine::{DataPlacement, PlacementSelect};
 use crate::spec::JobSpec;
 

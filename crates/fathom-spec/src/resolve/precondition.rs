@@ -1,12 +1,11 @@
 //! `sprandom`: what a preconditioning pass needs, and what it leaves no room for.
 
 use super::Review;
-use crate::assign::Rejected;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Rejected};
+use crate::message::Message;
 use crate::options::file::ZoneMode;
 use crate::options::io_type::RandomGenerator;
 use crate::options::verification::VerifyMethod;
-use crate::outcome::Message;
 use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw};
 use fathom_stats::Direction;

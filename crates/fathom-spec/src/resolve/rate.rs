@@ -1,10 +1,9 @@
 //! Rates.
 
 use super::Review;
-use crate::assign::Rejected;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Rejected};
+use crate::message::Message;
 use crate::options::verification::VerifyMethod;
-use crate::outcome::Message;
 use crate::spec::JobSpec;
 use fathom_stats::Direction;
 

@@ -1,7 +1,7 @@
 //! Recording and replaying: what goes together, and what a log decides instead of the job.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::options::file::ZoneMode;
 use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Review;
 use super::groups::opens_group;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// The window has to hold several whole sampling steps, none of them shorter than a second.

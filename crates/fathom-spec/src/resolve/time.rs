@@ -1,7 +1,7 @@
 //! Time.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// A job that goes by time needs one; without it the flag is dropped.

@@ -1,7 +1,7 @@
 //! Trees of directories: how many files there are follows from the shape.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// Directories of a tree: its first one, and `width` in each of those of the level above for each of `depth` levels. `None` where

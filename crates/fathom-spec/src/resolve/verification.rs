@@ -1,7 +1,7 @@
 //! Verification: what has to fit together for a check to mean anything.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
 use crate::value::Rw;

@@ -1,7 +1,7 @@
 //! Waiting for other jobs.
 
 use super::Review;
-use crate::assign::Rejected;
+use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
 /// The job waited for exists, once, and before this one.

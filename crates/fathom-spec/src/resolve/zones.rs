@@ -1,10 +1,9 @@
 //! Zones of the files, and amounts counted in zones.
 
 use super::Review;
-use crate::assign::Rejected;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, Rejected};
+use crate::message::Message;
 use crate::options::file::ZoneMode;
-use crate::outcome::Message;
 use crate::spec::JobSpec;
 use crate::value::SizeSpec;
 use fathom_stats::Direction;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::time::{TimeUnit, parse_time};
+use super::time::parse_time;
 use super::{OptionValue, ParseContext, ValueError, no_such_choice, parse_float};
-use crate::definition::{Choice, OptionDef};
+use crate::definition::{Choice, OptionDef, TimeUnit};
 
 /// Largest coefficient of variation of gaps: beyond, a run would have to be very long to see its mean rate.
 const LARGEST_VARIATION: f64 = 100.0;

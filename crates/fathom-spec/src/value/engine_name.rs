@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
-use crate::engines::Engines;
-use crate::outcome::Message;
-use crate::registry::nearest;
+use crate::message::Message;
+use crate::spelling::nearest;
 
 /// An engine, either one of those fathom knows or a shared object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +49,7 @@ impl OptionValue for EngineName {
                 context.complain(format!("fio: engine external:{path} not loadable"));
                 ValueError::new(format!("an engine that can be loaded: {reason}"))
             })?;
-            *self = EngineName { name: engine.name.to_owned(), external: Some(PathBuf::from(path)) };
+            *self = EngineName { name: engine.to_owned(), external: Some(PathBuf::from(path)) };
             return Ok(());
         }
         if text == "external" {
@@ -59,8 +58,8 @@ impl OptionValue for EngineName {
         // Old job files say "linuxaio" or "aio" with all kinds of endings.
         let libaio = text.starts_with("linuxaio") || text.starts_with("aio");
         let name = if libaio { "libaio" } else { text };
-        let engines = Engines::of(context.source);
-        if engines.find(name).is_some() {
+        let engines = context.engines.as_deref();
+        if engines.is_none_or(|engines| engines.contains(&name)) {
             *self = EngineName { name: name.to_owned(), external: None };
             return Ok(());
         }
@@ -69,10 +68,9 @@ impl OptionValue for EngineName {
             *self = EngineName { name: name.to_owned(), external: None };
             return Ok(());
         }
-        context.notes.extend(not_loadable(name));
-        let names: Vec<&str> = engines.0.iter().map(|engine| engine.name).collect();
-        let hint = nearest(name, names.iter().copied())
+        let hint = nearest(name, engines.into_iter().flatten().copied())
             .map_or(String::new(), |name| format!("; did you mean {name}?"));
+        context.notes.extend(not_loadable(name));
         let expected = format!("the name of an engine, see --enghelp{hint}");
         Err(ValueError { expected, fully_reported: true })
     }
@@ -91,7 +89,8 @@ pub(crate) fn not_loadable(name: &str) -> [Message; 3] {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{parse, parse_noting};
+    use super::super::NoSource;
+    use super::super::testing::parse;
     use super::*;
 
     #[test]
@@ -110,8 +109,11 @@ mod tests {
 
     #[test]
     fn unknown_engines_are_not_loadable() {
-        let (result, notes) = parse_noting::<EngineName>("psinc");
-        assert!(result.unwrap_err().expected.contains("did you mean psync?"));
-        assert_eq!(notes[1], "fio: engine psinc not loadable");
+        let mut context = ParseContext::new(&NoSource);
+        context.engines = Some(vec!["null", "psync"]);
+        let mut assign = |name| EngineName::unset().assign(name, &OptionDef::BLANK, &mut context);
+        assert_eq!(assign("null"), Ok(()));
+        assert!(assign("psinc").unwrap_err().expected.contains("did you mean psync?"));
+        assert_eq!(context.notes[1].text, "fio: engine psinc not loadable");
     }
 }

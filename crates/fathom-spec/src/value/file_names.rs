@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
-use crate::outcome::Message;
+use crate::message::Message;
 
 /// The names of `filename`, which add up when the option is given again; a name that is there already is not added twice.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

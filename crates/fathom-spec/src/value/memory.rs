@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError, parse_choice};
-use crate::definition::{OptionDef, choices};
+use crate::declare::choices;
+use crate::definition::OptionDef;
 
 choices! {
     /// Kind of memory that buffers are made of.

@@ -33,13 +33,13 @@ mod verify_method;
 use std::io;
 use std::path::Path;
 
-use thiserror::Error;
-
 use crate::definition::OptionDef;
-use crate::engines::{self, EngineDef};
-use crate::outcome::Message;
-use crate::registry::nearest;
-use crate::source::Source;
+use crate::machine::{EngineNotLoaded, Machine};
+use crate::message::Message;
+use crate::spelling::nearest;
+
+pub use crate::context::{ParseContext, ValueError};
+pub use crate::definition::TimeUnit;
 
 pub use arrival_process::ArrivalProcess;
 pub use bssplit::{BlockSizeSplit, BsShare};
@@ -68,74 +68,11 @@ pub use rw::{Rw, RwMode};
 pub use size::SizeSpec;
 pub use steady_state::{SteadyCriterion, SteadyState};
 pub use sync_file_range::SyncFileRange;
-pub use time::{TimeUnit, parse_time};
+pub use time::parse_time;
 pub use verify_method::VerifyMethod;
 
 pub(crate) use number::{parse_float, parse_whole};
 pub(crate) use per_direction::Element;
-
-/// What values may depend on besides their own text.
-pub struct ParseContext<'a> {
-    /// 1024 when `k` means 1024 bytes, 1000 when it means 1000.
-    pub kb_base: u32,
-    /// Directions that write or trim are refused.
-    pub readonly: bool,
-    /// Only the text is looked at, as far as that was asked for before it.
-    pub parse_only: bool,
-    /// The value stands in a job file rather than on the command line.
-    pub in_job_file: bool,
-    /// Name of the job, for messages that mention it.
-    pub job_name: String,
-    /// Files and machine facts.
-    pub source: &'a dyn Source,
-    /// Lines to print, in order: reasons of a failure and warnings.
-    pub notes: Vec<Message>,
-    /// What a valid value means that it does not seem to say, in words that follow the option.
-    pub remarks: Vec<String>,
-}
-
-impl<'a> ParseContext<'a> {
-    /// A context with the usual meaning of suffixes.
-    pub fn new(source: &'a dyn Source) -> Self {
-        ParseContext {
-            kb_base: 1024,
-            readonly: false,
-            parse_only: false,
-            in_job_file: false,
-            job_name: String::new(),
-            source,
-            notes: Vec::new(),
-            remarks: Vec::new(),
-        }
-    }
-
-    /// Adds a line for standard error.
-    pub(crate) fn complain(&mut self, text: impl Into<String>) {
-        self.notes.push(Message::stderr(text));
-    }
-
-    /// Says how a value is read that fio takes without a word.
-    pub(crate) fn remark(&mut self, text: impl Into<String>) {
-        self.remarks.push(text.into());
-    }
-}
-
-/// A value that could not be understood.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("expected {expected}")]
-pub struct ValueError {
-    /// What would have been accepted, in words that follow "expected".
-    pub expected: String,
-    /// The notes already say everything that fio says; its usual line does not follow.
-    pub fully_reported: bool,
-}
-
-impl ValueError {
-    /// An error that names what would have been accepted.
-    pub fn new(expected: impl Into<String>) -> Self {
-        ValueError { expected: expected.into(), fully_reported: false }
-    }
-}
 
 /// A type that an option can have.
 pub trait OptionValue: Sized + PartialEq {
@@ -249,7 +186,7 @@ pub(crate) fn default_value<T: OptionValue>(definition: &OptionDef) -> T {
 /// A source that knows nothing: defaults do not depend on the machine.
 pub(crate) struct NoSource;
 
-impl Source for NoSource {
+impl Machine for NoSource {
     fn read_file(&self, _: &Path) -> io::Result<String> {
         Err(io::ErrorKind::NotFound.into())
     }
@@ -286,8 +223,8 @@ impl Source for NoSource {
         1024
     }
 
-    fn load_engine(&self, _: &Path) -> Result<&'static EngineDef, crate::EngineNotLoaded> {
-        Ok(&engines::EXTERNAL)
+    fn load_engine(&self, _: &Path) -> Result<&'static str, EngineNotLoaded> {
+        Ok("external")
     }
 }
 

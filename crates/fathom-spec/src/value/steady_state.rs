@@ -5,7 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::{OptionValue, ParseContext, ValueError, parse_choice, parse_float, parse_time, parse_whole};
-use crate::definition::{OptionDef, choices};
+use crate::declare::choices;
+use crate::definition::OptionDef;
 use crate::value::TimeUnit;
 
 choices! {

@@ -2,34 +2,11 @@
 
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
 use super::number::{FRACTION, read_fraction};
 use super::range::split_outside_parentheses;
 use super::{Element, OptionValue, ParseContext, ValueError};
-use crate::definition::OptionDef;
+use crate::definition::{OptionDef, TimeUnit};
 use crate::expression;
-
-/// The unit of a time that is written without one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum TimeUnit {
-    /// Seconds.
-    Seconds,
-    /// Milliseconds.
-    Milliseconds,
-    /// Microseconds.
-    Microseconds,
-}
-
-impl TimeUnit {
-    fn microseconds(self) -> u64 {
-        match self {
-            TimeUnit::Seconds => 1_000_000,
-            TimeUnit::Milliseconds => 1_000,
-            TimeUnit::Microseconds => 1,
-        }
-    }
-}
 
 /// Longer times count as this one: 100 years. Whoever goes on with a time may count it in nanoseconds, and add it to others and to
 /// the clock, without looking whether that still fits 64 bits.

@@ -12,7 +12,7 @@ use fathom_answers::COMMANDS;
 use fathom_command::long_options::{LongOption, options_in};
 use fathom_spec::PROGRAM_OPTIONS;
 use fathom_spec::definition::{Kind, OptionDef, Status};
-use fathom_spec::{engines, registry};
+use fathom_spec::{engines, registry, spelling};
 use fathom_tools::TOOLS;
 
 pub(crate) use screen::first_screen;
@@ -101,7 +101,7 @@ fn program_options() -> impl Iterator<Item = OwnOption> {
 /// Tools are called by their names alone.
 fn unknown_tool(word: &str) -> String {
     let names = || fathom_tools::TOOLS.iter().map(|tool| tool.name);
-    match names().find(|name| *name == word).or_else(|| registry::nearest(word, names())) {
+    match names().find(|name| *name == word).or_else(|| spelling::nearest(word, names())) {
         Some(name) if name == word => {
             format!("fathom tools: this lists the tools; fathom {name} --help explains this tool")
         }
@@ -149,7 +149,7 @@ fn help_on(words: &[String]) -> Result<String, String> {
 /// The subcommand that a word misspells, if one is near.
 pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
     let names = subcommands().into_iter().map(|command| command.name);
-    let near = names.map(|name| (registry::distance(word, name), name)).min()?;
+    let near = names.map(|name| (spelling::distance(word, name), name)).min()?;
     (near.0 <= 2 && 2 * near.0 < word.len()).then_some(near.1)
 }
 

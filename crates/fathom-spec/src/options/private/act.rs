@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use crate::definition::{Names, options};
+use crate::declare::options;
+use crate::definition::Names;
 
 options! {
     /// Options of the `act` profile.
-    pub struct ActOptions at job.private.act, in Profile, table TABLE;
+    pub struct ActOptions in Profile, table TABLE;
 
     /// Devices or files, separated by commas (required)
     Built Text device_names as "device-names": Option<String>, { names: Names::Planned };

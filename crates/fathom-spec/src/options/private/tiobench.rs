@@ -1,11 +1,12 @@
 //! Options of the `tiobench` profile.
 
-use crate::definition::{Names, options};
+use crate::declare::options;
+use crate::definition::Names;
 use crate::value::SizeSpec;
 
 options! {
     /// Options of the `tiobench` profile.
-    pub struct TiobenchOptions at job.private.tiobench, in Profile, table TABLE;
+    pub struct TiobenchOptions in Profile, table TABLE;
 
     /// Size in MiB
     Built Size size: Option<SizeSpec>;
