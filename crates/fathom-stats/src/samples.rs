@@ -5,10 +5,10 @@
 //! read-modify-written atomically. A reader may see an I/O counted in one field and not yet in the next; it
 //! never sees a torn number, and all fields agree once the worker has stopped.
 
+use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use crate::histogram::{BIN_COUNT, Histogram, bin_of, short_bin_of};
 use crate::latency::LatencyStats;
 use crate::per_direction::PerDirection;
-use crate::report::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Adds to a counter that only this thread writes.

@@ -1,8 +1,8 @@
 //! The results of a side.
 
 use crate::results_file;
-use crate::sweep::plan::values;
 use crate::sweep::record::Recorded;
+use crate::sweep::variation::values;
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_spec::registry::find_job_option;

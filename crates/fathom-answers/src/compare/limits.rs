@@ -1,5 +1,6 @@
 //! `--fail-if`: what must not happen, for scripts.
 
+use super::change;
 use super::matching::{Matched, Pair};
 use crate::figures;
 use crate::measures::figure::{Figure, FigureOf};
@@ -139,7 +140,7 @@ impl Limit {
 
     fn outcome(&self, pair: &Pair, comparison: &Comparison, is_strict: bool) -> Outcome {
         let (state, found) = match self.bound {
-            _ if comparison.is_refused => (State::Refused, super::output::change(comparison)),
+            _ if comparison.is_refused => (State::Refused, change::in_percent(comparison)),
             Bound::Change(bound) => self.of_change(bound, comparison, is_strict),
             Bound::Value(bound) => self.of_value(bound, comparison, is_strict),
         };
@@ -159,7 +160,7 @@ impl Limit {
             Verdict::Unknown => State::Undecided,
             Verdict::Refused => State::Refused,
         };
-        (state, super::output::change(comparison))
+        (state, change::in_percent(comparison))
     }
 
     /// Without an interval, the value itself decides.

@@ -1,12 +1,12 @@
 //! A comparison as text, tables, CSV and JSON.
 
+use super::change;
 use super::chart;
 use super::input::Side;
 use super::limits::Outcome;
 use super::matching::{Matched, Pair};
 use crate::bars::Ink;
 use crate::columns;
-use crate::figures;
 use crate::measures::comparison::Summary;
 use crate::measures::{Comparison, Figure};
 use crate::table::{Align, Table};
@@ -25,28 +25,6 @@ pub(super) struct Report {
     pub(super) ink: Option<Ink>,
     /// Columns of the reader's terminal, if there is one.
     pub(super) limit: Option<usize>,
-}
-
-/// The difference in percent with its interval: `+6.9 % (+4.1, +9.8)`.
-pub(super) fn change(comparison: &Comparison) -> String {
-    let percent = |ratio: f64| {
-        let change = (ratio - 1.0) * 100.0;
-        if change >= 99_999.5 {
-            return format!("+{}", figures::count(change));
-        }
-        let decimals = if change.abs() < 99.95 { 1 } else { 0 };
-        // No minus before a zero.
-        let text = format!("{change:+.decimals$}");
-        if text == "-0.0" { "+0.0".to_owned() } else { text }
-    };
-    match (comparison.ratio, comparison.plain_ratio) {
-        (Some(ratio), _) => {
-            let (low, high) = (percent(ratio.interval.low), percent(ratio.interval.high));
-            format!("{} % ({low}, {high})", percent(ratio.value))
-        }
-        (None, Some(ratio)) => format!("{} %", percent(ratio)),
-        (None, None) => "-".to_owned(),
-    }
 }
 
 fn effect(comparison: &Comparison) -> String {
@@ -275,7 +253,7 @@ pub(super) fn row(comparison: &Comparison) -> Vec<String> {
         figure.heading(),
         figure.text(comparison.a.median),
         figure.text(comparison.b.median),
-        change(comparison),
+        change::in_percent(comparison),
         verdict,
     ]
 }

@@ -1,8 +1,9 @@
 //! A comparison as a page: what is compared, each job with its figures side by side, the differences with error bars and their
 //! intervals, and the percentile curves of both sides.
 
+use super::change;
 use super::matching::Pair;
-use super::output::{Report, change, row};
+use super::output::{Report, row};
 use crate::report::{self, Change, Series};
 use crate::shapes;
 use crate::table::{Align, Table, escape};
@@ -67,7 +68,7 @@ fn section(pair: &Pair, number: usize) -> String {
                 ends: comparison
                     .ratio
                     .map(|ratio| (percent(ratio.interval.low), percent(ratio.interval.high))),
-                told: format!("{}, {}", change(comparison), comparison.words()),
+                told: format!("{}, {}", change::in_percent(comparison), comparison.words()),
             })
         })
         .collect();

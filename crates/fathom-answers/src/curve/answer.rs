@@ -164,7 +164,7 @@ fn crossing(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Crossi
     let Some(good) = bad.checked_sub(1) else { return Crossing::Below };
     let (low, high) = (&loads[good], &loads[bad]);
     let excess = |runs: &[&Measured], objective: &Objective| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         Some((median::median(&values)?.max(1.0) / objective.limit_ns).ln())
     };
     let share = objectives

@@ -1,6 +1,6 @@
 //! What a run at an offered load showed.
 
-use super::objective::Figure;
+use super::objective::{Figure, Objective};
 use fathom_results::RunResult;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
@@ -57,6 +57,11 @@ impl Measured {
         let waiting = all.waiting as f64;
         all.is_growing = waiting > LEAST_LEFT * due as f64 && waiting > LEAST_GROWTH * all.backlog + CHANCE;
         all
+    }
+
+    /// The figure of an objective, ns; `None` if there was no such I/O.
+    pub(super) fn value_of(&self, objective: &Objective) -> Option<f64> {
+        self.figure(objective.direction, objective.figure)
     }
 
     /// A figure of the response times of a direction, or of all; `None` if there was no I/O.

@@ -103,7 +103,7 @@ pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective])
     };
     let p99: Vec<f64> = runs.iter().filter_map(|run| run.figure(None, Figure::Percentile(99.0))).collect();
     let is_clear = |objective: &Objective| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         median::interval(&values)
             .is_some_and(|interval| interval.high < objective.limit_ns || interval.low > objective.limit_ns)
     };
@@ -113,7 +113,7 @@ pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective])
 /// A step whose backlog does not grow and whose medians keep to all limits.
 pub(super) fn verdict(runs: &[&Measured], objectives: &[Objective]) -> bool {
     let keeps = |objective: &Objective| {
-        let values: Vec<f64> = runs.iter().filter_map(|run| objective.value_of(run)).collect();
+        let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         median::median(&values).is_none_or(|middle| middle <= objective.limit_ns)
     };
     is_sustained(runs) && objectives.iter().all(keeps)

@@ -1,6 +1,5 @@
 //! What response times have to be: `p99<2ms`, `read:p99.9<500us`, `mean<1ms`.
 
-use super::measure::Measured;
 use crate::figures;
 use fathom_command::Failure;
 use fathom_stats::Direction;
@@ -44,11 +43,6 @@ impl Objective {
         let figure = Figure::parse(figure.trim()).ok_or_else(wrong)?;
         let limit_ns = parse_time(limit.trim_start_matches('=').trim()).ok_or_else(wrong)?;
         Ok(Objective { direction, figure, limit_ns, text: text.trim().to_owned() })
-    }
-
-    /// Its figure in a run, ns; `None` if there was no such I/O.
-    pub(super) fn value_of(&self, run: &Measured) -> Option<f64> {
-        run.figure(self.direction, self.figure)
     }
 }
 

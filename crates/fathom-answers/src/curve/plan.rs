@@ -1,6 +1,7 @@
 //! What a curve does: a job, the loads that it is offered, and how sure each figure has to be.
 
-use crate::sweep::plan::{self, Variation};
+use crate::sweep::plan;
+use crate::sweep::variation::Variation;
 use serde::{Deserialize, Serialize};
 
 /// Version of the form of results files.

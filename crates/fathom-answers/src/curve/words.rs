@@ -3,7 +3,8 @@
 use super::objective::Objective;
 use super::plan::LEAST_RUNS;
 use crate::base_job::JobSource;
-use crate::sweep::plan::{self, Variation, values};
+use crate::sweep::plan;
+use crate::sweep::variation::{Variation, values};
 use crate::table::{FORMATS, Format};
 use fathom_command::{Failure, arguments};
 use fathom_spec::registry::find_job_option;

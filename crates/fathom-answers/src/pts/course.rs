@@ -1,22 +1,10 @@
 //! Which step comes next: a state that the finished steps move on. A test that was killed is in the same state when its results file
 //! is read again, so no step is done twice.
 
-use super::plan::{Ends, Part, Plan};
-use super::record::{Done, Outcome};
+use super::definition::{Ends, Part};
+use super::plan::Plan;
 use super::steady_state::Window;
-use serde::{Deserialize, Serialize};
-
-/// One step of a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "step", rename_all = "lowercase")]
-pub(crate) enum Step {
-    /// The device forgets what it holds.
-    Purge { part: usize },
-    /// It is written once from the start to the end.
-    Precondition { part: usize, pass: u32 },
-    /// A workload is measured.
-    Point { part: usize, round: usize, point: usize },
-}
+use super::step::{Done, Outcome, Step};
 
 /// How a part ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -132,7 +120,7 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::super::plan::{Test, tests::plan};
-    use super::super::record::{Figures, Measured};
+    use super::super::step::{Figures, Measured};
     use super::*;
     use proptest::prelude::*;
 

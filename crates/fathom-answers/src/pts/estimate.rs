@@ -1,8 +1,9 @@
 //! What a test is going to take, told before it starts: time, bytes written, and the share of a drive's life that they are.
 
+use super::definition::Ends;
 use super::endurance::Endurance;
 use super::findings::rounds;
-use super::plan::{Ends, Plan, Target};
+use super::plan::{Plan, Target};
 use super::steady_state;
 use crate::columns;
 use crate::device::Facts;
@@ -154,7 +155,7 @@ impl Estimate {
     }
 }
 
-fn rounds_in_words(plan: &Plan, part: &super::plan::Part) -> String {
+fn rounds_in_words(plan: &Plan, part: &super::definition::Part) -> String {
     let point = time(plan.point_time().as_secs_f64());
     let before = match part.passes {
         0 => String::new(),
@@ -173,7 +174,7 @@ fn rounds_in_words(plan: &Plan, part: &super::plan::Part) -> String {
         ),
         Ends::Written { fills, rounds } => format!(
             "{before}random writes of {} until {} are written, for {} at most",
-            part.points.first().map_or_else(String::new, super::plan::Point::block),
+            part.points.first().map_or_else(String::new, super::definition::Point::block),
             figures::size(plan.fill_bytes(fills)),
             time(plan.point_time().as_secs_f64() * rounds as f64)
         ),

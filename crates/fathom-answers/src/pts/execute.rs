@@ -1,13 +1,16 @@
 //! Does the steps, one after the other, each through the run loop.
 
-use super::course::{Ending, Step};
+use super::course::Ending;
+use super::definition::{Ends, Part};
 use super::estimate::time;
 use super::findings::rounds;
 use super::jobs;
-use super::plan::{Ends, Part, Plan};
+use super::plan::Plan;
 use super::purge::{Purged, purge};
-use super::record::{self, Measured, Outcome, Recorded};
+use super::record::{self, Recorded};
 use super::steady_state::Window;
+use super::step::Step;
+use super::step::{Measured, Outcome};
 use crate::Runner;
 use crate::device::Claim;
 use crate::figures;

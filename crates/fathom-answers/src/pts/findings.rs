@@ -1,9 +1,12 @@
 //! What a results file says: each part with its rounds, the window that counts, and what keeps the test from being one by the book.
 
-use super::course::{Ending, Step};
-use super::plan::{Part, Plan, Point};
-use super::record::{Done, Measured, Outcome, Recorded};
+use super::course::Ending;
+use super::definition::{Part, Point};
+use super::plan::Plan;
+use super::record::Recorded;
 use super::steady_state::{ROUNDS, Window};
+use super::step::Step;
+use super::step::{Done, Measured, Outcome};
 use crate::figures;
 use crate::measures::Figure;
 use std::ops::Range;

@@ -1,6 +1,6 @@
 //! The IOPS test: random I/O of eight block sizes in seven mixes of reads and writes.
 
-use super::plan::{Definition, Part};
+use super::definition::{Definition, Part};
 use crate::measures::Figure;
 
 /// Percent of reads, from reads alone to writes alone.

@@ -1,6 +1,7 @@
 //! The jobs of the steps, as the text of job files: everything that is written or read goes through the run loop.
 
-use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, Plan, Point, Target};
+use super::definition::Point;
+use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, Plan, Target};
 use crate::job_text::{Section, text};
 
 /// The name of the only job.

@@ -1,6 +1,6 @@
 //! The latency test: random I/O of three block sizes in three mixes, one I/O at a time.
 
-use super::plan::{Definition, Part};
+use super::definition::{Definition, Part};
 use crate::measures::Figure;
 
 const MIXES: [u8; 3] = [100, 65, 0];

@@ -2,6 +2,7 @@
 //! survives anything.
 
 mod course;
+pub(crate) mod definition;
 mod endurance;
 mod estimate;
 mod execute;
@@ -18,6 +19,7 @@ mod saturation;
 mod signatures;
 mod start;
 pub(crate) mod steady_state;
+pub(crate) mod step;
 mod throughput;
 mod words;
 

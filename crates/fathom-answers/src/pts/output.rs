@@ -1,9 +1,10 @@
 //! The report as text, Markdown, CSV and JSON.
 
+use super::definition::Ends;
 use super::estimate::{threads, time};
 use super::findings::{Findings, PartFindings, written_in};
-use super::plan::{Ends, PRECONDITION_BLOCK, Test};
-use super::record::{Figures, PERCENTILES};
+use super::plan::{PRECONDITION_BLOCK, Test};
+use super::step::{Figures, PERCENTILES};
 use crate::columns;
 use crate::figures;
 use crate::measures::Figure;

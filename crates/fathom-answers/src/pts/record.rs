@@ -1,117 +1,17 @@
 //! The results file: a line for the plan, then a line for each finished step, and one for each time that a test was resumed.
 
-use super::course::{Course, Ending, Step};
+use super::course::{Course, Ending};
 use super::plan::{FORM, Plan};
-use crate::measures::Figure;
-use crate::measures::workload::{Traffic, Workload, workloads};
+use super::step::{Done, Figures, Outcome, Step};
 use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
-use fathom_results::{RunResult, single_lines};
-use serde::{Deserialize, Serialize};
+use fathom_results::single_lines;
+use serde::Serialize;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What the line of a resumption begins with.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
-/// Percentiles that are kept of each point.
-pub(crate) const PERCENTILES: [f64; 5] = [50.0, 99.0, 99.9, 99.99, 99.999];
-
-/// A finished step.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Done {
-    #[serde(flatten)]
-    pub(crate) step: Step,
-    /// Seconds since the epoch.
-    pub(crate) ended: u64,
-    /// How long it took.
-    pub(crate) seconds: f64,
-    #[serde(flatten)]
-    pub(crate) outcome: Outcome,
-}
-
-/// What a step gave.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Outcome {
-    /// How the device was purged, or that it was not.
-    Purged(String),
-    /// Bytes.
-    Written(u64),
-    Measured(Measured),
-}
-
-/// What a point measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Measured {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) read: Option<Figures>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) write: Option<Figures>,
-    /// Both together.
-    pub(crate) all: Figures,
-}
-
-/// Figures of I/O. Latencies are from the submission of an I/O to its completion.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Figures {
-    pub(crate) ios: u64,
-    pub(crate) bytes: u64,
-    pub(crate) iops: f64,
-    pub(crate) bytes_per_second: f64,
-    pub(crate) mean_ns: f64,
-    pub(crate) max_ns: f64,
-    /// In the order of [`PERCENTILES`]; fewer if there is no histogram.
-    pub(crate) percentiles_ns: Vec<f64>,
-}
-
-impl Figures {
-    fn of(traffic: &Traffic) -> Figures {
-        let percentiles = PERCENTILES.map(|percent| traffic.percentile(percent));
-        let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
-        Figures {
-            ios: traffic.total_ios,
-            bytes: traffic.io_bytes,
-            iops: finite(traffic.iops),
-            bytes_per_second: finite(traffic.bytes_per_second),
-            mean_ns: finite(traffic.mean_ns),
-            max_ns: finite(traffic.max_ns),
-            // The middle of the last bin may lie beyond the largest value.
-            percentiles_ns: percentiles.into_iter().flatten().map(|ns| ns.min(traffic.max_ns)).collect(),
-        }
-    }
-
-    /// A figure; `None` if nothing was done, or if it was not kept.
-    pub(crate) fn value(&self, figure: Figure) -> Option<f64> {
-        let has_latency = self.mean_ns > 0.0;
-        match figure {
-            Figure::Bandwidth => Some(self.bytes_per_second),
-            Figure::Iops => Some(self.iops),
-            Figure::LatencyMean => has_latency.then_some(self.mean_ns),
-            Figure::LatencyMax => has_latency.then_some(self.max_ns),
-            Figure::Percentile(percent) => {
-                let place = PERCENTILES.iter().position(|kept| *kept == percent)?;
-                self.percentiles_ns.get(place).copied()
-            }
-            Figure::ProcessorTime => None,
-        }
-    }
-}
-
-impl Measured {
-    /// Of the only job of a run.
-    pub(super) fn of(run: &RunResult) -> Measured {
-        let workload = workloads(run).into_iter().next().unwrap_or_default();
-        let figures =
-            |direction| Workload::traffic(&workload, direction).map(|traffic| Figures::of(&traffic));
-        Measured {
-            read: figures(Some("read")),
-            write: figures(Some("write")),
-            all: figures(None).unwrap_or_default(),
-        }
-    }
-}
-
 /// A results file as it was read.
 pub(crate) struct Recorded {
     pub(crate) plan: Plan,
@@ -226,6 +126,7 @@ pub(super) fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::plan::{Test, tests::plan};
+    use super::super::step::Measured;
     use super::*;
     use crate::results_file::parse;
 

@@ -1,7 +1,7 @@
 //! The write saturation test: random writes of 4 KiB onto a purged device, minute by minute, until it has been filled four times or
 //! six hours are over. It shows how performance falls, so it waits for no steady state and needs no preconditioning.
 
-use super::plan::{Definition, Ends, Part, Point, usable};
+use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::measures::Figure;
 
 const BLOCKS: [u64; 1] = [4 << 10];

@@ -1,6 +1,6 @@
 //! The throughput test: sequential reads and writes of two block sizes, each with a purge and a steady state of its own.
 
-use super::plan::{Definition, Ends, Part, Point, usable};
+use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::figures;
 use crate::measures::Figure;
 

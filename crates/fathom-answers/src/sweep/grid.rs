@@ -1,7 +1,8 @@
 //! From a job and the options that vary to a checked plan: every cell is a job file that was read before anything runs.
 
 use super::file_systems::{self, Volume, place};
-use super::plan::{self, FORM, Plan, Variation};
+use super::plan::{self, FORM, Plan};
+use super::variation::Variation;
 use super::words::Options;
 use crate::Runner;
 use crate::base_job::{BaseJob, read};

@@ -1,7 +1,7 @@
 //! Names for people: headings of options and figures, and names of the values of an option.
 
 use super::file_systems;
-use super::plan::{Plan, values};
+use super::variation::{Variation, values};
 use crate::measures::FigureOf;
 use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
@@ -59,9 +59,9 @@ pub(super) fn of_file_systems() -> Vec<Label> {
 }
 
 /// A label that concerns nothing, or has another number of names than there are values, is a mistake.
-pub(super) fn check(plan: &Plan, labels: &[Label]) -> Result<(), Failure> {
+pub(super) fn check(vary: &[Variation], labels: &[Label]) -> Result<(), Failure> {
     for label in labels {
-        match plan.vary.iter().find(|vary| vary.name == label.name) {
+        match vary.iter().find(|vary| vary.name == label.name) {
             Some(vary) if !label.values.is_empty() && label.values.len() != vary.values.len() => {
                 return Err(Failure::new(format!(
                     "--label: {} has {} values ({}), but {} names are given",
@@ -99,9 +99,8 @@ pub(super) fn heading_of_figure(labels: &[Label], figure: &FigureOf) -> String {
 }
 
 /// The name of a value of an option.
-pub(super) fn name_of_value(labels: &[Label], plan: &Plan, option: &str, value: &str) -> String {
-    let place = plan
-        .vary
+pub(super) fn name_of_value(labels: &[Label], vary: &[Variation], option: &str, value: &str) -> String {
+    let place = vary
         .iter()
         .find(|vary| vary.name == option)
         .and_then(|vary| vary.values.iter().position(|own| own == value));

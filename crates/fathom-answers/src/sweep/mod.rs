@@ -9,6 +9,7 @@ mod output;
 pub(crate) mod plan;
 pub(crate) mod record;
 pub(crate) mod rows;
+pub(crate) mod variation;
 mod words;
 
 use crate::bars::Ink;
@@ -76,7 +77,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let base = BaseJob::from(source, "sweep", runner)?;
     let mut plan = grid::plan(&options, &base, runner)?;
     plan.labels = options.labels.clone();
-    labels::check(&plan, &options.labels)?;
+    labels::check(&plan.vary, &options.labels)?;
     let path = options.output.clone().unwrap_or_else(|| source.default_output(&plan.first_job, "sweep"));
     let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     if options.is_dry_run {
@@ -116,7 +117,7 @@ fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result
 /// Prints the table; 1 if a run failed.
 fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let plan = &recorded.plan;
-    labels::check(plan, &options.labels)?;
+    labels::check(&plan.vary, &options.labels)?;
     let given: &[Label] = if options.labels.is_empty() { &plan.labels } else { &options.labels };
     let table = rows::Results::new(recorded, &options.figures, given)?;
     let text = match options.format {

@@ -115,7 +115,7 @@ impl Results {
                 let values: Vec<(&str, &str)> = plan.values_of(cell);
                 let mut names: Vec<String> = values
                     .iter()
-                    .map(|(option, value)| labels::name_of_value(labels, plan, option, value))
+                    .map(|(option, value)| labels::name_of_value(labels, &plan.vary, option, value))
                     .collect();
                 let mut plain: Vec<String> = values.iter().map(|(_, value)| (*value).to_owned()).collect();
                 if has_jobs {
@@ -307,8 +307,9 @@ mod tests {
     use crate::bars::Ink;
     use crate::columns;
     use crate::sweep::output;
-    use crate::sweep::plan::{FORM, Plan, Variation};
+    use crate::sweep::plan::{FORM, Plan};
     use crate::sweep::record::RecordedRun;
+    use crate::sweep::variation::Variation;
 
     /// Two or more cells with these IOPS in their runs; latencies fall as rates rise.
     fn recorded(iops: &[&[f64]]) -> Recorded {

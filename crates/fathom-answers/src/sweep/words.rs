@@ -2,7 +2,8 @@
 
 use super::file_systems::{self, OfKind};
 use super::labels::Label;
-use super::plan::{self, Variation};
+use super::plan;
+use super::variation::Variation;
 use crate::base_job::JobSource;
 use crate::measures::FigureOf;
 use crate::table::{FORMATS, Format};

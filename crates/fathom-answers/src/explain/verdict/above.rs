@@ -1,9 +1,9 @@
 //! What limited a job between it and the device: control group limits, busy CPUs, other I/O on the device, the file system and
 //! the block layer.
 
-use super::below::device_sentence;
 use super::{
-    BUSY, Bottleneck, LEAST_WAIT_NS, OTHERS_SHARE, Verdict, WAITED_FOR_OTHERS, depth, main_direction, verdict,
+    BUSY, Bottleneck, LEAST_WAIT_NS, OTHERS_SHARE, Verdict, WAITED_FOR_OTHERS, depth, device_sentence,
+    main_direction, verdict,
 };
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};

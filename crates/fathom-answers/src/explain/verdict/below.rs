@@ -1,6 +1,8 @@
 //! What limited a job below it: syncs, the device, or something that cannot be separated from it.
 
-use super::{BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, main_direction, verdict};
+use super::{
+    BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, device_sentence, main_direction, verdict,
+};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
@@ -42,14 +44,6 @@ fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
     reasons.extend(device_sentence(evidence).map(|(_, sentence)| sentence));
     reasons.push("More clones, or several writes per fsync, share the wait.".to_owned());
     verdict(Bottleneck::Syncs, reasons)
-}
-
-/// What the kernel reports about the busiest device.
-pub(super) fn device_sentence(evidence: &Evidence<'_>) -> Option<(f64, String)> {
-    let device = evidence.busiest_device()?;
-    let sentence =
-        format!("{} was busy for {} of the time (util).", device.name, figures::percent(device.util));
-    Some((device.util, sentence))
 }
 
 pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {

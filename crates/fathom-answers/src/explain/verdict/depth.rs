@@ -1,7 +1,6 @@
 //! The queue depth: what it was, whether more would help, and how to find out.
 
-use super::below::device_sentence;
-use super::{BUSY, Bottleneck, PLENTY, Verdict, main_direction, verdict};
+use super::{BUSY, Bottleneck, PLENTY, Verdict, device_sentence, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 

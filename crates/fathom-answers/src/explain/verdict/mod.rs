@@ -208,6 +208,14 @@ fn main_direction<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a fathom_resu
         .max_by_key(|(_, direction)| direction.io_bytes)
 }
 
+/// What the kernel reports about the busiest device.
+fn device_sentence(evidence: &Evidence<'_>) -> Option<(f64, String)> {
+    let device = evidence.busiest_device()?;
+    let sentence =
+        format!("{} was busy for {} of the time (util).", device.name, figures::percent(device.util));
+    Some((device.util, sentence))
+}
+
 fn unknown(evidence: &Evidence<'_>) -> Verdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {

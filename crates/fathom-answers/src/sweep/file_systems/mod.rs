@@ -8,7 +8,7 @@ pub(super) mod kinds;
 pub(super) mod make;
 pub(super) mod place;
 
-use super::plan::Variation;
+use super::variation::Variation;
 use device::{Backing, Found};
 use fathom_command::Failure;
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,103 @@
+//! What the specification says of a test, as data: its parts, and the points that each of them measures.
+
+use crate::figures;
+use crate::measures::Figure;
+
+/// A test as data.
+pub(crate) struct Definition {
+    pub(crate) title: &'static str,
+    /// Threads and the depth of each unless the command line says otherwise: the specification leaves them to whoever tests.
+    pub(super) usual_load: (u32, u32),
+    /// The specification demands this load.
+    pub(super) has_fixed_load: bool,
+    /// What is tracked, and what the tables show first.
+    pub(crate) figure: Figure,
+    /// Block sizes of the specification.
+    pub(super) blocks: &'static [u64],
+    /// The parts for a device with sectors of so many bytes.
+    pub(super) parts: fn(sector: u64) -> Vec<Part>,
+}
+
+/// What begins with a purge and has an end of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// Empty if it is the only one.
+    pub(crate) name: String,
+    /// How often the capacity is written before the first round.
+    pub(crate) passes: u32,
+    /// What is measured in each round, in order.
+    pub(crate) points: Vec<Point>,
+    /// The point whose figure says when the device has settled.
+    pub(crate) tracked: usize,
+    pub(crate) ends: Ends,
+}
+
+/// When a part ends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Ends {
+    /// When five rounds are steady.
+    Steady,
+    /// When the capacity was written so often, or after so many rounds.
+    Written { fills: u32, rounds: usize },
+}
+
+impl Part {
+    pub(super) fn new(name: String, passes: u32, points: Vec<Point>, tracked: u64, ends: Ends) -> Part {
+        // A device without sectors that small is tracked at the smallest size that it has.
+        let writes = || points.iter().enumerate().filter(|(_, point)| point.read_percent == 0);
+        let smallest = writes().min_by_key(|(_, point)| point.block_bytes);
+        let found = writes().find(|(_, point)| point.block_bytes == tracked).or(smallest);
+        let tracked = found.map_or(0, |(place, _)| place);
+        Part { name, passes, points, tracked, ends }
+    }
+
+    /// The only part of a test of random I/O: all points are measured in each round, sizes within mixes, until they are steady.
+    pub(super) fn matrix(mixes: &[u8], blocks: &[u64], tracked: u64, sector: u64) -> Part {
+        let blocks = usable(blocks, sector);
+        let points = mixes
+            .iter()
+            .flat_map(|&read_percent| blocks.iter().map(move |&bytes| Point::random(bytes, read_percent)))
+            .collect();
+        Part::new(String::new(), 2, points, tracked, Ends::Steady)
+    }
+}
+
+/// A workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Point {
+    pub(crate) is_random: bool,
+    pub(crate) block_bytes: u64,
+    /// The others are writes.
+    pub(crate) read_percent: u8,
+}
+
+impl Point {
+    pub(super) fn random(block_bytes: u64, read_percent: u8) -> Point {
+        Point { is_random: true, block_bytes, read_percent }
+    }
+
+    pub(super) fn sequential(block_bytes: u64, read_percent: u8) -> Point {
+        Point { is_random: false, block_bytes, read_percent }
+    }
+
+    /// `100/0`: reads and writes in percent.
+    pub(crate) fn mix(&self) -> String {
+        format!("{}/{}", self.read_percent, 100 - self.read_percent)
+    }
+
+    /// `4 KiB`.
+    pub(crate) fn block(&self) -> String {
+        figures::size(self.block_bytes)
+    }
+
+    /// `random 4 KiB, 65/35`.
+    pub(crate) fn name(&self) -> String {
+        let pattern = if self.is_random { "random" } else { "sequential" };
+        format!("{pattern} {}, {}", self.block(), self.mix())
+    }
+}
+
+/// The sizes that a device with such sectors can do.
+pub(super) fn usable(blocks: &[u64], sector: u64) -> Vec<u64> {
+    blocks.iter().copied().filter(|block| block.is_multiple_of(sector.max(1))).collect()
+}
