@@ -16,7 +16,6 @@ pub mod keys;
 pub mod links;
 pub mod listening;
 mod pipe;
-pub mod planning;
 pub mod protocol;
 mod strangers;
 mod texts;

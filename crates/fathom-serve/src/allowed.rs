@@ -2,7 +2,7 @@
 
 use crate::changes::{self, Uses, is_device_node};
 use fathom_engines::client_files;
-use fathom_hosts::agent::rules::{
+use fathom_local::refusals::{
     has_peers, is_device, leads_to, refusal_of_place, refusals, refusals_of_peers, runs_programs,
 };
 use fathom_run::files::names;

@@ -79,7 +79,6 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "fathom-answers",
             "fathom-command",
             "fathom-engines",
-            "fathom-hosts",
             "fathom-local",
             "fathom-report",
             "fathom-run",

@@ -8,10 +8,10 @@ pub mod rules;
 pub use channel::{Channel, StreamPipe};
 
 use crate::frames::FrameKind;
-use crate::planning::{self, planned, read};
 use crate::protocol::{Assignment, Done, FromAgent, Hello, Join, ToAgent};
 use fathom_command::printer::{Letters, Printer};
 use fathom_local::here;
+use fathom_local::planning::{self, planned, read};
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, Options};
 use fathom_spec::{EngineNotLoaded, RunSpec, Source};

@@ -2,11 +2,14 @@
 //! whoever has its keys, and allows what its start allowed.
 
 use fathom_engines::client_files;
+use fathom_local::refusals::{
+    has_peers, is_among, is_device, leads_to, refusals, refusals_of_peers, runs_programs,
+};
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_spec::definition::Names;
-use fathom_spec::engines::{self, StorageKind, net};
-use fathom_spec::{JobSpec, RunSpec, registry};
+use fathom_spec::engines::StorageKind;
+use fathom_spec::{JobSpec, RunSpec};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -25,13 +28,6 @@ pub struct Rules {
     pub commands: bool,
     /// Talk to servers and other hosts.
     pub network: bool,
-}
-
-/// Names of the options whose values name this outside their job, from the declarations of all options.
-pub fn options_that_name(what: Names) -> impl Iterator<Item = &'static str> {
-    let of_engines = engines::ALL.iter().flat_map(|engine| engine.options);
-    let all = registry::job_options().chain(of_engines);
-    all.filter(move |option| option.names == what).map(|option| option.name)
 }
 
 impl Rules {
@@ -183,101 +179,9 @@ fn told(mut lines: Vec<String>) -> Result<(), Vec<String>> {
     if lines.is_empty() { Ok(()) } else { Err(lines) }
 }
 
-/// True for what a path below /dev leads to, but for memory that is shared there as files.
-pub fn is_device(real: &Path) -> bool {
-    real.starts_with("/dev") && !real.starts_with("/dev/shm")
-}
-
-/// True for what is one of these, or lies below one of them.
-fn is_among(real: &Path, allowed: &[PathBuf], is_device: bool) -> bool {
-    allowed.iter().any(|own| match own.canonicalize() {
-        Ok(own) if is_device => real == own,
-        Ok(own) => real.starts_with(own),
-        Err(_) => false,
-    })
-}
-
-/// Lines on the options that name this, where a job sets them, and why it may not.
-pub fn refusals(job: &JobSpec, names: Names, what: &str) -> Vec<String> {
-    let set = options_that_name(names).filter(|name| job.is_set(name));
-    set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
-}
-
-/// True for a worker whose engine sends to others, or receives from them.
-pub fn has_peers(worker: &WorkerPlan) -> bool {
-    engines::find(&worker.engine).is_some_and(|engine| engine.has_peers)
-}
-
-/// Lines on a worker with peers, and why it may not reach them. A socket of this machine lies at a path, which must be allowed as
-/// well: who talks to programs here, or waits for them, uses a file.
-pub fn refusals_of_peers(
-    (worker, job): (&WorkerPlan, &JobSpec),
-    is_allowed: bool,
-    refusal_of_path: impl Fn(&Path) -> Option<String>,
-    who: &str,
-) -> Vec<String> {
-    if !is_allowed {
-        let (name, engine) = (&worker.name, &worker.engine);
-        return vec![format!(
-            "job {name}: ioengine={engine} connects to others: {who} was started without --allow-network"
-        )];
-    }
-    let refused = net::socket_path(job).and_then(|path| refusal_of_path(&path));
-    refused.map(|reason| format!("job {}: {reason}", worker.name)).into_iter().collect()
-}
-
-/// True for an engine that runs programs, or is one that is loaded.
-pub fn runs_programs(job: &JobSpec) -> bool {
-    job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some()
-}
-
-/// Why a path that leads to `real` is refused by `who`, unless that lies below one of these paths, or is one of these devices.
-pub fn refusal_of_place(
-    path: &Path,
-    real: &Path,
-    is_device: bool,
-    (paths, devices): (&[PathBuf], &[PathBuf]),
-    who: &str,
-) -> Option<String> {
-    let (allowed, option) = match is_device {
-        true => (devices, "--allow-device"),
-        false => (paths, "--allow-path"),
-    };
-    let is_allowed = is_among(real, allowed, is_device);
-    (!is_allowed).then(|| {
-        format!("{} is refused: the {who} was not started with {option}={}", path.display(), real.display())
-    })
-}
-
-/// Where a path leads, also if its last part is still to be made.
-pub fn leads_to(path: &Path) -> Option<PathBuf> {
-    if let Ok(real) = path.canonicalize() {
-        return Some(real);
-    }
-    // A link to nothing would be made where it points to.
-    if path.is_symlink() {
-        return None;
-    }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    Some(parent.canonicalize().ok()?.join(path.file_name()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_options_name_comes_from_their_declarations() {
-        for (what, some) in [
-            (Names::Program, "exec_prerun"),
-            (Names::File, "read_iolog"),
-            (Names::File, "mem"),
-            (Names::ClientFile, "http_ca"),
-            (Names::Setting, "uid"),
-        ] {
-            assert!(options_that_name(what).any(|name| name == some), "{some}");
-        }
-    }
 
     #[test]
     fn shared_memory_is_a_path_and_other_things_below_dev_are_devices() {

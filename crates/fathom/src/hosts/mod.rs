@@ -7,7 +7,7 @@ pub(crate) mod server;
 mod ways;
 
 use fathom_hosts::controller::{self, Audience, Seat, Settings, USUAL_TIMEOUT};
-use fathom_hosts::planning::check_hosts_of_jobs;
+use fathom_local::planning::check_hosts_of_jobs;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::Outcome;
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource, Recording};

@@ -1,6 +1,6 @@
 //! From a command line that was read elsewhere to a plan for this machine.
 
-use fathom_local::here;
+use crate::here;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{Idleness, Options};
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource};
