@@ -34,7 +34,7 @@ impl Chosen {
         self.0.iter().filter_map(|format| format.declaration().every).min()
     }
 
-    /// One of them shows the course of the run.
+    /// One of them shows the timeline of the run.
     pub fn need_timeline(&self) -> bool {
         self.0.iter().any(|format| format.declaration().timeline)
     }

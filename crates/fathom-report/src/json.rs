@@ -17,8 +17,8 @@ impl Format for Json {
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         let mut result = result(report, false);
         // Programs that read fio's document get one of about its size.
-        if let Some(course) = &mut result.course {
-            course.condense();
+        if let Some(timeline) = &mut result.timeline {
+            timeline.condense();
         }
         out.write_all(&layout::document(&result)?)
     }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 /// The largest count that is believed. Counters that ran below zero are near 2^64, and sums of such would overflow.
 const MOST: u64 = 1 << 53;
 /// The same for a bin of a histogram, of which there are thousands.
-pub(crate) const MOST_OF_A_BIN: u64 = 1 << 45;
+const MOST_OF_A_BIN: u64 = 1 << 45;
 
 /// A whole number that may be written with decimals; at most [`MOST`].
 pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error> {
@@ -90,11 +90,6 @@ pub(crate) fn bins<'de, D: Deserializer<'de>>(input: D) -> Result<BTreeMap<u64, 
         .into_iter()
         .filter_map(|(key, count)| Some((key.parse().ok()?, count.min(MOST_OF_A_BIN))))
         .collect())
-}
-
-/// A whole number of at most [`MOST`]; 0 for anything else.
-pub(crate) fn limited(value: &serde_json::Value) -> u64 {
-    value.as_u64().unwrap_or(0).min(MOST)
 }
 
 /// Options; a flag may have `null` for a value.

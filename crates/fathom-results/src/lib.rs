@@ -2,7 +2,7 @@
 //! those of `fio --client` among them.
 //!
 //! [`read()`] makes one [`RunResult`] of a file, [`at_hand()`] one of what a run of this very program has made; [`model`]
-//! says what is in it. What a program did not print is absent, never made up: fio keeps no course of a run and no histogram
+//! says what is in it. What a program did not print is absent, never made up: fio keeps no timeline of a run and no histogram
 //! in plain JSON.
 
 #![forbid(unsafe_code)]
@@ -18,6 +18,6 @@ mod written;
 
 pub use clean::{single_line, single_lines};
 pub use hosts::{HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult};
-pub use model::{Course, DirectionResult, JobResult, LatencyResult, RunResult};
+pub use model::{DirectionResult, JobResult, LatencyResult, RunResult, TimelineResult};
 pub use read::{ReadError, at_hand, parse, read};
 pub use written::figure;

@@ -82,7 +82,7 @@ pub struct RunReport {
     /// The machine that ran the jobs.
     #[serde(default)]
     pub host: Option<HostReport>,
-    /// What surrounded it, where the course of the run is kept.
+    /// What surrounded it, where the timeline of the run is kept.
     #[serde(default)]
     pub facts: Option<RunFacts>,
     /// What speaks against using its figures; `None` until somebody has judged it.

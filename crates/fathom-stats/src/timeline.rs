@@ -15,7 +15,7 @@ pub const BINS_MERGED: usize = 16;
 /// Bins of a point at most.
 pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
 
-/// The course of a run.
+/// The timeline of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timeline {
     /// Length of a point in ms.
@@ -24,7 +24,7 @@ pub struct Timeline {
     pub entries: Vec<TimelineEntry>,
 }
 
-/// The course of a clone, or of several merged ones.
+/// The timeline of a clone, or of several merged ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineEntry {
     /// Name of the job.

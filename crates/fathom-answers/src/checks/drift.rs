@@ -6,7 +6,7 @@ use crate::evidence::outages::Outage;
 use crate::evidence::trend::{Trend, rates};
 use crate::evidence::{Evidence, own_limits};
 use crate::figures;
-use fathom_results::model::CourseEntry;
+use fathom_results::model::TimelineJobResult;
 
 /// Points that are needed to find a step and a slope, a large step, and either side of it.
 const LEAST_POINTS: usize = 12;
@@ -26,12 +26,12 @@ const LARGE_EXPLAINED: f64 = 0.7;
 const LEVEL: f64 = 0.35;
 /// A slope of fewer of its standard errors is a chance.
 const ERRORS_OF_LEVEL: f64 = 2.5;
-/// A line through the course that climbs or falls by more than this share of the mean still drifts, if its slope is so many of its
+/// A line through the timeline that climbs or falls by more than this share of the mean still drifts, if its slope is so many of its
 /// standard errors away from zero.
 const DRIFT: f64 = 0.1;
 const ERRORS: f64 = 4.0;
 
-/// The best place to cut a course in two.
+/// The best place to cut a timeline in two.
 #[derive(Debug, PartialEq)]
 struct Cut {
     /// Points in all, and before it.
@@ -73,39 +73,42 @@ pub(super) fn step(evidence: &Evidence<'_>) -> Vec<Found> {
 }
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    each_direction(evidence, |course, direction| match of_step(course, direction) {
+    each_direction(evidence, |timeline, direction| match of_step(timeline, direction) {
         // One finding on one event.
         Some(_) => None,
-        None => of_trend(course, direction).or_else(|| of_line(course, direction)),
+        None => of_trend(timeline, direction).or_else(|| of_line(timeline, direction)),
     })
 }
 
-fn each_direction(evidence: &Evidence<'_>, find: impl Fn(&Course<'_>, usize) -> Option<Found>) -> Vec<Found> {
+fn each_direction(
+    evidence: &Evidence<'_>,
+    find: impl Fn(&Timeline<'_>, usize) -> Option<Found>,
+) -> Vec<Found> {
     // A rate that the job itself sets says nothing of the storage.
     let is_own = own_limits::rates(evidence).iter().any(own_limits::Limit::was_met);
-    let Some(course) = evidence.course().filter(|_| evidence.has_storage() && !is_own) else {
+    let Some(timeline) = evidence.timeline().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();
     };
     let outages = evidence.outages();
     let is_disturbed = evidence.processor_wait().is_some_and(|wait| wait.others_are_busy());
-    let course = Course { course, is_disturbed, outages: &outages };
+    let timeline = Timeline { timeline, is_disturbed, outages: &outages };
     (0..DIRECTIONS.len())
-        .filter_map(|direction| Some(find(&course, direction)?.in_direction(direction)))
+        .filter_map(|direction| Some(find(&timeline, direction)?.in_direction(direction)))
         .collect()
 }
 
-/// The course of a job, and what of it is told as an outage.
-struct Course<'a> {
-    course: &'a CourseEntry,
+/// The timeline of a job, and what of it is told as an outage.
+struct Timeline<'a> {
+    timeline: &'a TimelineJobResult,
     /// Other programs wanted the processors meanwhile.
     is_disturbed: bool,
     outages: &'a [Outage],
 }
 
-impl Course<'_> {
+impl Timeline<'_> {
     /// The rates of the points for which the job was there all of the time and the storage answered, each with its place.
     fn whole_points(&self, direction: usize) -> Vec<(usize, f64)> {
-        let all = rates(self.course, direction);
+        let all = rates(self.timeline, direction);
         let inner = all.len().saturating_sub(1).max(1);
         let first = self.first(direction).unwrap_or_default();
         let is_outage = |place: usize| self.outages.iter().any(|outage| outage.points.contains(&place));
@@ -119,19 +122,20 @@ impl Course<'_> {
 
     /// The first point with any I/O.
     fn first(&self, direction: usize) -> Option<usize> {
-        self.course.points.iter().position(|point| point.directions()[direction].total_ios > 0)
+        self.timeline.points.iter().position(|point| point.directions()[direction].total_ios > 0)
     }
 }
 
-fn of_step(course: &Course<'_>, direction: usize) -> Option<Found> {
-    let points = course.whole_points(direction);
-    let cut = best_cut(&course.rates(direction)).filter(Cut::is_step)?;
-    let first = course.first(direction)?;
+fn of_step(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
+    let points = timeline.whole_points(direction);
+    let cut = best_cut(&timeline.rates(direction)).filter(Cut::is_step)?;
+    let first = timeline.first(direction)?;
     // The point before the best cut is the one in which it happened.
     let place = points.get(cut.at)?.0 - 1;
-    let course = course.course;
-    let bytes: u64 = course.points[..=place].iter().map(|point| point.directions()[direction].io_bytes).sum();
-    let seconds = (course.points[place].end_ms.saturating_sub(course.start_ms(first))) as f64 / 1e3;
+    let timeline = timeline.timeline;
+    let bytes: u64 =
+        timeline.points[..=place].iter().map(|point| point.directions()[direction].io_bytes).sum();
+    let seconds = (timeline.points[place].end_ms.saturating_sub(timeline.start_ms(first))) as f64 / 1e3;
     let (before, after) = (figures::bandwidth(cut.before), figures::bandwidth(cut.after));
     let (moved, when) = (figures::size(bytes), figures::duration(seconds * 1e9));
     let of = MANY[direction];
@@ -220,12 +224,12 @@ fn error_of_slope(points: &[f64], slope: f64) -> f64 {
 }
 
 /// Between the first and the last third.
-fn of_trend(course: &Course<'_>, direction: usize) -> Option<Found> {
-    let trend = Trend::of_rates(&course.rates(direction))?;
+fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
+    let trend = Trend::of_rates(&timeline.rates(direction))?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
     let figures = [("first_bytes_per_second", trend.first), ("last_bytes_per_second", trend.last)];
     // What else the machine did may have changed, too.
-    let disturbed = if course.is_disturbed { "other work on the machine, " } else { "" };
+    let disturbed = if timeline.is_disturbed { "other work on the machine, " } else { "" };
     if trend.fell() {
         let text = format!(
             "the rate fell from {first} to {last} during the test: {disturbed}throttling, or a full device cache"
@@ -234,7 +238,7 @@ fn of_trend(course: &Course<'_>, direction: usize) -> Option<Found> {
         return Some(found.with(&figures).weighing(trend.first / trend.last.max(1.0)));
     }
     trend.rose().then(|| {
-        let text = match course.is_disturbed {
+        let text = match timeline.is_disturbed {
             true => format!(
                 "the rate was still rising, from {first} to {last}: other work on the machine, or warming up"
             ),
@@ -246,8 +250,8 @@ fn of_trend(course: &Course<'_>, direction: usize) -> Option<Found> {
 }
 
 /// A line through all points, where its slope is small and no chance.
-fn of_line(course: &Course<'_>, direction: usize) -> Option<Found> {
-    let points = course.rates(direction);
+fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
+    let points = timeline.rates(direction);
     let line = Line::through(&points)?;
     let change = line.slope * (points.len() - 1) as f64;
     let is_no_chance = line.slope.abs() > ERRORS * line.error;
@@ -265,7 +269,7 @@ fn of_line(course: &Course<'_>, direction: usize) -> Option<Found> {
     })
 }
 
-/// The line through a course by least squares.
+/// The line through a timeline by least squares.
 struct Line {
     /// Its value in the middle, which is the mean.
     middle: f64,
@@ -312,22 +316,22 @@ mod tests {
             )
         };
         let points: Vec<String> = points.iter().enumerate().map(point).collect();
-        let course = format!(
+        let timeline = format!(
             r#""fathom timeline":{{"interval_ms":250,"jobs":[{{"jobname":"a","points":[{}]}}]}}"#,
             points.join(",")
         );
-        of_job(find, &run("", r#""read":{"total_ios":9,"io_bytes":9}"#, &course))
+        of_job(find, &run("", r#""read":{"total_ios":9,"io_bytes":9}"#, &timeline))
     }
 
     #[test]
     fn a_credit_that_is_used_up_is_a_step() {
-        let mut course = vec![50; 10];
-        course.extend([20; 12]);
+        let mut timeline = vec![50; 10];
+        timeline.extend([20; 12]);
         // The point in which it fell belongs to neither side.
-        course[10] = 33;
-        is_told(&after(step, &course), Severity::Doubtful, "fell from 200 MB/s to 8");
-        is_told(&after(step, &course), Severity::Doubtful, "in one step, after 477 MiB and 2.50 s");
-        assert_eq!(after(find, &course), [], "one event is told once");
+        timeline[10] = 33;
+        is_told(&after(step, &timeline), Severity::Doubtful, "fell from 200 MB/s to 8");
+        is_told(&after(step, &timeline), Severity::Doubtful, "in one step, after 477 MiB and 2.50 s");
+        assert_eq!(after(find, &timeline), [], "one event is told once");
         assert_eq!(after(step, &[50; 22]), []);
         let mut deep = vec![50; 10];
         deep.push(25);
@@ -354,38 +358,38 @@ mod tests {
     #[test]
     fn large_steps_are_told_up_and_down_through_noise() {
         let noisy = |mb: u64, index: u64| mb + mb * (index * 7 % 5) / 6 - mb / 3;
-        let course = |first: u64, second: u64, at: u64, count: u64| -> Vec<u64> {
+        let timeline = |first: u64, second: u64, at: u64, count: u64| -> Vec<u64> {
             (0..count).map(|index| noisy(if index < at { first } else { second }, index)).collect()
         };
         for (at, count) in [(10, 22), (6, 14), (5, 11), (14, 20)] {
             is_told(
-                &after(step, &course(500, 100, at, count)),
+                &after(step, &timeline(500, 100, at, count)),
                 Severity::Doubtful,
                 "the rate of reads fell from ",
             );
             is_told(
-                &after(step, &course(100, 500, at, count)),
+                &after(step, &timeline(100, 500, at, count)),
                 Severity::Doubtful,
                 "the rate of reads rose from ",
             );
-            assert_eq!(after(find, &course(500, 100, at, count)), [], "one event is told once");
-            assert_eq!(after(find, &course(100, 500, at, count)), [], "one event is told once");
+            assert_eq!(after(find, &timeline(500, 100, at, count)), [], "one event is told once");
+            assert_eq!(after(find, &timeline(100, 500, at, count)), [], "one event is told once");
         }
         // However much it is in all, what falls or rises all the time is not a step.
         let fall: Vec<u64> = (0..22).map(|index| 1000 - 44 * index).collect();
         let rise: Vec<u64> = fall.iter().rev().copied().collect();
         let decay: Vec<u64> = (0..22).map(|index| (1000.0 * 0.88f64.powi(index)) as u64).collect();
-        for course in [fall, rise, decay] {
-            assert_eq!(after(step, &course), [], "{course:?}");
-            assert_eq!(after(find, &course).len(), 1, "{course:?}");
+        for timeline in [fall, rise, decay] {
+            assert_eq!(after(step, &timeline), [], "{timeline:?}");
+            assert_eq!(after(find, &timeline).len(), 1, "{timeline:?}");
         }
     }
 
     #[test]
     fn an_outage_is_neither_a_step_nor_a_drift() {
-        let mut course = vec![50; 22];
-        course[15..21].fill(0);
-        assert_eq!((after(step, &course), after(find, &course)), (Vec::new(), Vec::new()));
+        let mut timeline = vec![50; 22];
+        timeline[15..21].fill(0);
+        assert_eq!((after(step, &timeline), after(find, &timeline)), (Vec::new(), Vec::new()));
     }
 
     #[test]

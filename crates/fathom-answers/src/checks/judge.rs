@@ -9,8 +9,8 @@ use fathom_stats::verdict::{Finding, VerdictReport};
 /// The verdict on a result, made anew from its figures and facts. Where the result has only a part of them, its own verdict stands,
 /// which was made when there was more to see.
 pub(crate) fn judge(run: &RunResult) -> VerdictReport {
-    if let (Some(course), Some(verdict)) = (&run.course, &run.verdict)
-        && course.condensed
+    if let (Some(timeline), Some(verdict)) = (&run.timeline, &run.verdict)
+        && timeline.condensed
     {
         return VerdictReport::from(verdict);
     }
@@ -110,7 +110,7 @@ impl Needs {
         match self {
             Needs::Figures => true,
             Needs::Devices => !run.disk_util.is_empty(),
-            Needs::Course => run.course.is_some(),
+            Needs::Timeline => run.timeline.is_some(),
             Needs::Facts => run.facts.is_some(),
         }
     }

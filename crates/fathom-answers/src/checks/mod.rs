@@ -66,8 +66,8 @@ enum Needs {
     Figures,
     /// What the kernel counted for the devices.
     Devices,
-    /// The course of the run.
-    Course,
+    /// The timeline of the run.
+    Timeline,
     /// What surrounded the run.
     Facts,
 }
@@ -138,7 +138,7 @@ pub(crate) const CHECKS: [Check; 37] = [
     check("clock", Needs::Facts, Look::Run(clock::find)),
     check("stalled", Needs::Facts, Look::Run(stalled::find)),
     check("stopped", Needs::Facts, Look::Run(stopped::find)),
-    check("outage", Needs::Course, Look::Job(outage::find)),
+    check("outage", Needs::Timeline, Look::Job(outage::find)),
     check("reads-missing", Needs::Devices, Look::Stage(missing::reads)),
     check("writes-missing", Needs::Devices, Look::Stage(missing::writes)),
     check("below-device", Needs::Devices, Look::Stage(below_device::find)),
@@ -152,8 +152,8 @@ pub(crate) const CHECKS: [Check; 37] = [
     check("heat", Needs::Facts, Look::Run(heat::find)),
     check("swapping", Needs::Facts, Look::Run(swapping::find)),
     check("short", Needs::Figures, Look::Job(short::find)),
-    check("step", Needs::Course, Look::Job(drift::step)),
-    check("drift", Needs::Course, Look::Job(drift::find)),
+    check("step", Needs::Timeline, Look::Job(drift::step)),
+    check("drift", Needs::Timeline, Look::Job(drift::find)),
     check("starved", Needs::Figures, Look::Job(starved::find)),
     check("late-starts", Needs::Figures, Look::Job(late_starts::find)),
     check("rate-missed", Needs::Figures, Look::Job(rate_missed::find)),

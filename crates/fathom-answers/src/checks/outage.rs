@@ -77,7 +77,7 @@ mod tests {
     const USUAL: Point = Point(250, 0, 0);
     const EMPTY: Point = Point(0, 0, 0);
 
-    fn course(points: &[Point]) -> String {
+    fn timeline(points: &[Point]) -> String {
         let point = |(index, &Point(usual, long, ms)): (usize, &Point)| {
             let mut bins = Vec::new();
             bins.extend((usual > 0).then(|| format!(r#""1000000":{usual}"#)));
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn after_job(options: &str, job: &str, points: &[Point], more: &str) -> Vec<(Severity, String)> {
-        let more = if more.is_empty() { course(points) } else { format!("{},{more}", course(points)) };
+        let more = if more.is_empty() { timeline(points) } else { format!("{},{more}", timeline(points)) };
         of_job(find, &run(options, job, &more))
     }
 
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn outages_shorter_than_a_point_show_in_the_latencies() {
-        // A course of an hour has points of 16 s; here everything but one read is usual.
+        // A timeline of an hour has points of 16 s; here everything but one read is usual.
         let mut points = vec![USUAL; 20];
         points[7] = Point(200, 1, 1500);
         is_told(&after(&points), Severity::Doubtful, "nothing ended for 1.50 s");

@@ -4,7 +4,7 @@ use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
 use crate::evidence::asked::Workload;
 use crate::figures;
-use fathom_results::model::CourseEntry;
+use fathom_results::model::TimelineJobResult;
 use fathom_stats::Direction;
 
 /// A mix may be off by so many points of percent.
@@ -20,7 +20,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     if !evidence.has_storage() || evidence.asked.verification.is_some() {
         return Vec::new();
     }
-    let still = evidence.course().into_iter().flat_map(of_course);
+    let still = evidence.timeline().into_iter().flat_map(of_timeline);
     of_mix(evidence).into_iter().chain(still).collect()
 }
 
@@ -56,9 +56,9 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
 }
 
 /// A direction that does nothing for a while, in the middle of its time, while the other goes on.
-fn of_course(course: &CourseEntry) -> Vec<Found> {
+fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     let ios = |direction: usize| -> Vec<u64> {
-        course.points.iter().map(|point| point.directions()[direction].total_ios).collect()
+        timeline.points.iter().map(|point| point.directions()[direction].total_ios).collect()
     };
     let both = [ios(0), ios(1)];
     let [reads, writes] = both.each_ref().map(|ios| ios.iter().sum::<u64>());
@@ -131,11 +131,11 @@ mod tests {
                     format!(r#"{{"end_ms":{},"write":{{"total_ios":100}}{reads}}}"#, 250 * (at + 1))
                 })
                 .collect();
-            let course = format!(
+            let timeline = format!(
                 r#""fathom timeline":{{"interval_ms":250,"jobs":[{{"jobname":"a","points":[{}]}}]}}"#,
                 points.join(",")
             );
-            of_job(find, &run("", "", &course))
+            of_job(find, &run("", "", &timeline))
         };
         is_told(&of(&|at| if at % 2 == 0 { 100 } else { 0 }), Severity::Doubtful, "reads stood still in ");
         assert_eq!(of(&|_| 100), []);

@@ -46,9 +46,9 @@ impl Side {
         for run in self.runs.iter_mut().map(|run| &mut run.result) {
             run.jobs.iter_mut().for_each(|job| change(&mut job.name));
             run.choices.iter_mut().for_each(|choices| change(&mut choices.name));
-            run.course
+            run.timeline
                 .iter_mut()
-                .flat_map(|course| &mut course.jobs)
+                .flat_map(|timeline| &mut timeline.jobs)
                 .for_each(|entry| change(&mut entry.jobname));
         }
     }

@@ -13,7 +13,7 @@ pub(crate) mod server;
 pub(crate) mod trend;
 
 use asked::{Asked, Workload};
-use fathom_results::model::{CourseEntry, DiskResult, JobChoices, JobResult, StageResult};
+use fathom_results::model::{DiskResult, JobChoices, JobResult, StageResult, TimelineJobResult};
 use fathom_results::{DirectionResult, RunResult};
 use fathom_spec::engines::EngineDef;
 use fathom_stats::Direction;
@@ -262,11 +262,11 @@ impl<'a> Evidence<'a> {
         (ios >= 100).then_some((ios, ticks))
     }
 
-    /// The course of this job.
-    pub(crate) fn course(&self) -> Option<&'a CourseEntry> {
-        let course = self.run.course.as_ref()?;
-        let entry = match course.jobs.len() == self.run.jobs.len() {
-            true => course.jobs.get(self.index),
+    /// The timeline of this job.
+    pub(crate) fn timeline(&self) -> Option<&'a TimelineJobResult> {
+        let timeline = self.run.timeline.as_ref()?;
+        let entry = match timeline.jobs.len() == self.run.jobs.len() {
+            true => timeline.jobs.get(self.index),
             false => None,
         };
         entry.filter(|entry| entry.jobname == self.job.name)
@@ -274,7 +274,7 @@ impl<'a> Evidence<'a> {
 
     /// How the rate of a direction went.
     pub(crate) fn trend(&self, direction: usize) -> Option<Trend> {
-        Trend::of(self.course()?, direction)
+        Trend::of(self.timeline()?, direction)
     }
 }
 

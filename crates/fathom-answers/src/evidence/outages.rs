@@ -1,8 +1,8 @@
-//! Stretches of a job's time in which nothing ended, although I/O after I/O did before and after them: from the course of the run
+//! Stretches of a job's time in which nothing ended, although I/O after I/O did before and after them: from the timeline of the run
 //! and the longest latencies in it. A mean over the whole run hides them.
 
 use super::{Evidence, own_limits};
-use fathom_results::model::CourseEntry;
+use fathom_results::model::TimelineJobResult;
 use fathom_stats::timeline::coarse_bin_of;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -39,7 +39,7 @@ pub(crate) struct Outage {
     pub(crate) begin_ms: f64,
     pub(crate) length_ms: f64,
     pub(crate) awaited: Awaited,
-    /// Points of the course that are not what they would be without it.
+    /// Points of the timeline that are not what they would be without it.
     pub(crate) points: RangeInclusive<usize>,
 }
 
@@ -51,7 +51,7 @@ impl Outage {
     }
 }
 
-/// One point of the course, all directions together.
+/// One point of the timeline, all directions together.
 struct Point {
     start_ms: f64,
     end_ms: f64,
@@ -60,10 +60,10 @@ struct Point {
 }
 
 impl Evidence<'_> {
-    /// The outages of a job, in their order; none where the result has no course.
+    /// The outages of a job, in their order; none where the result has no timeline.
     pub(crate) fn outages(&self) -> Vec<Outage> {
-        let Some(course) = self.course() else { return Vec::new() };
-        let points = points_of(course);
+        let Some(timeline) = self.timeline() else { return Vec::new() };
+        let points = points_of(timeline);
         let ios: u64 = points.iter().map(|point| point.ios).sum();
         let busy: f64 =
             points.iter().filter(|point| point.ios > 0).map(|point| point.end_ms - point.start_ms).sum();
@@ -184,20 +184,20 @@ impl Search {
     }
 }
 
-fn points_of(course: &CourseEntry) -> Vec<Point> {
-    let point = |(index, point): (usize, &fathom_results::model::CoursePoint)| {
+fn points_of(timeline: &TimelineJobResult) -> Vec<Point> {
+    let point = |(index, point): (usize, &fathom_results::model::TimelinePointResult)| {
         let mut bins = BTreeMap::new();
         for figures in point.directions() {
             figures.clat_bins.iter().for_each(|(ns, count)| *bins.entry(*ns).or_default() += count);
         }
         Point {
-            start_ms: course.start_ms(index) as f64,
+            start_ms: timeline.start_ms(index) as f64,
             end_ms: point.end_ms as f64,
             ios: point.directions().iter().map(|figures| figures.total_ios).sum(),
             bins,
         }
     };
-    course.points.iter().enumerate().map(point).collect()
+    timeline.points.iter().enumerate().map(point).collect()
 }
 
 /// The latency of half of the I/Os, ms.

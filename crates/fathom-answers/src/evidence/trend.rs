@@ -1,6 +1,6 @@
 //! How the rate of a job went over its time: steady, falling (throttled, a cache that filled up), rising (warming up).
 
-use fathom_results::model::CourseEntry;
+use fathom_results::model::TimelineJobResult;
 
 /// Points that are needed to speak of a trend.
 const LEAST_POINTS: usize = 6;
@@ -21,8 +21,8 @@ pub(crate) struct Trend {
 impl Trend {
     /// Of a direction of a job; `None` when there are too few points. The first and the last point are left out, because
     /// the job was not there for all of their time.
-    pub(crate) fn of(course: &CourseEntry, direction: usize) -> Option<Trend> {
-        let rates: Vec<f64> = rates(course, direction);
+    pub(crate) fn of(timeline: &TimelineJobResult, direction: usize) -> Option<Trend> {
+        let rates: Vec<f64> = rates(timeline, direction);
         Trend::of_rates(rates.get(1..rates.len().checked_sub(1)?)?)
     }
 
@@ -53,14 +53,15 @@ impl Trend {
 }
 
 /// Bytes per second of the points from the first to the last with any I/O.
-pub(crate) fn rates(course: &CourseEntry, direction: usize) -> Vec<f64> {
-    let did = |point: &fathom_results::model::CoursePoint| point.directions()[direction].total_ios > 0;
-    let Some(first) = course.points.iter().position(did) else { return Vec::new() };
-    let last = course.points.iter().rposition(did).unwrap_or(first);
+pub(crate) fn rates(timeline: &TimelineJobResult, direction: usize) -> Vec<f64> {
+    let did =
+        |point: &fathom_results::model::TimelinePointResult| point.directions()[direction].total_ios > 0;
+    let Some(first) = timeline.points.iter().position(did) else { return Vec::new() };
+    let last = timeline.points.iter().rposition(did).unwrap_or(first);
     (first..=last)
         .map(|index| {
-            let point = &course.points[index];
-            let length_ms = point.end_ms.saturating_sub(course.start_ms(index)).max(1);
+            let point = &timeline.points[index];
+            let length_ms = point.end_ms.saturating_sub(timeline.start_ms(index)).max(1);
             point.directions()[direction].io_bytes as f64 * 1000.0 / length_ms as f64
         })
         .collect()
@@ -69,20 +70,27 @@ pub(crate) fn rates(course: &CourseEntry, direction: usize) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_results::model::{CourseFigures, CoursePoint};
+    use fathom_results::model::{TimelineFiguresResult, TimelinePointResult};
 
-    fn course(bytes: &[u64]) -> CourseEntry {
-        let point = |(index, &io_bytes): (usize, &u64)| CoursePoint {
+    fn timeline(bytes: &[u64]) -> TimelineJobResult {
+        let point = |(index, &io_bytes): (usize, &u64)| TimelinePointResult {
             end_ms: 1000 * (index as u64 + 1),
-            read: CourseFigures { io_bytes, total_ios: io_bytes.min(1), ..CourseFigures::default() },
-            ..CoursePoint::default()
+            read: TimelineFiguresResult {
+                io_bytes,
+                total_ios: io_bytes.min(1),
+                ..TimelineFiguresResult::default()
+            },
+            ..TimelinePointResult::default()
         };
-        CourseEntry { points: bytes.iter().enumerate().map(point).collect(), ..CourseEntry::default() }
+        TimelineJobResult {
+            points: bytes.iter().enumerate().map(point).collect(),
+            ..TimelineJobResult::default()
+        }
     }
 
     #[test]
     fn trends_are_told_apart() {
-        let trend = |bytes: &[u64]| Trend::of(&course(bytes), 0);
+        let trend = |bytes: &[u64]| Trend::of(&timeline(bytes), 0);
         let falls = trend(&[0, 5, 90, 90, 80, 50, 40, 40, 2, 0]).expect("enough");
         assert!(falls.fell() && !falls.rose());
         assert_eq!((falls.first, falls.last), (90.0, 40.0));

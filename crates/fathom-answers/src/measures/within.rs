@@ -2,17 +2,17 @@
 
 use super::figure::Figure;
 use super::workload::{Moment, Traffic};
-use fathom_stats::inference::course::{self, Estimate, mean_of_samples, ratio_of_sums};
+use fathom_stats::inference::timeline::{self, Estimate, mean_of_samples, ratio_of_sums};
 use fathom_stats::inference::{Interval, percentile};
 use fathom_stats::timeline::coarse_bin_of;
 
 /// The 95 % interval of a figure within its run; `None` where nothing honest can be said.
 ///
-/// Rates and means come from the course of the run. Where there is none (results of fio), a bandwidth has its samples, and
+/// Rates and means come from the timeline of the run. Where there is none (results of fio), a bandwidth has its samples, and
 /// percentiles treat each I/O as independent, which [`supposes_independence`] reports.
 pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     let value = figure.of_traffic(traffic)?;
-    let moments = steady_part(&traffic.course);
+    let moments = steady_part(&traffic.timeline);
     let sums = |amount: &dyn Fn(&Moment) -> f64, size: &dyn Fn(&Moment) -> f64| {
         let (amounts, sizes): (Vec<f64>, Vec<f64>) =
             moments.iter().map(|moment| (amount(moment), size(moment))).unzip();
@@ -20,20 +20,20 @@ pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     };
     match figure {
         Figure::Bandwidth | Figure::Iops => {
-            let course = match figure {
+            let timeline = match figure {
                 Figure::Bandwidth => sums(&|moment| moment.io_bytes, &|moment| moment.seconds),
                 _ => sums(&|moment| moment.total_ios, &|moment| moment.seconds),
             };
             let samples = || {
                 traffic.samples.and_then(|(mean, deviation, count)| mean_of_samples(mean, deviation, count))
             };
-            scaled(value, course.or_else(samples)?)
+            scaled(value, timeline.or_else(samples)?)
         }
         Figure::LatencyMean => scaled(value, sums(&total_latency, &|moment| count_in(moment, |_| true))?),
         Figure::Percentile(percent) => {
             let histogram = traffic.histogram.as_ref()?;
             let half_width = match share_below(percent, value, moments) {
-                Some(share) => percentile::half_width_of_course(percent, histogram.count(), &share),
+                Some(share) => percentile::half_width_of_timeline(percent, histogram.count(), &share),
                 None => percentile::half_width_of_independent(percent, histogram.count()),
             };
             percentile::interval(histogram, percent, half_width)
@@ -44,7 +44,7 @@ pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
 
 /// True for a percentile whose interval treats every I/O as an independent measurement.
 pub(crate) fn supposes_independence(figure: Figure, traffic: &Traffic) -> bool {
-    matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.course).len() < course::FEWEST_POINTS
+    matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.timeline).len() < timeline::FEWEST_POINTS
 }
 
 /// The same relative width around the figure of the whole run. On a scale of logarithms, so that it stays above zero.
@@ -55,11 +55,11 @@ fn scaled(value: f64, estimate: Estimate) -> Option<Interval> {
 }
 
 /// The moments between the first and the last with I/O, in which the job may have run for a part of the time only.
-fn steady_part(course: &[Moment]) -> &[Moment] {
+fn steady_part(timeline: &[Moment]) -> &[Moment] {
     let busy = |moment: &Moment| moment.total_ios > 0.0;
-    let first = course.iter().position(busy).map_or(0, |first| first + 1);
-    let end = course.iter().rposition(busy).unwrap_or(0);
-    course.get(first..end).unwrap_or_default()
+    let first = timeline.iter().position(busy).map_or(0, |first| first + 1);
+    let end = timeline.iter().rposition(busy).unwrap_or(0);
+    timeline.get(first..end).unwrap_or_default()
 }
 
 fn total_latency(moment: &Moment) -> f64 {
@@ -70,7 +70,7 @@ fn count_in(moment: &Moment, wanted: impl Fn(u64) -> bool) -> f64 {
     moment.bins.iter().filter(|(ns, _)| wanted(**ns)).map(|(_, &count)| count as f64).sum()
 }
 
-/// The share of I/Os up to a percentile, as sure as the course makes it. The course has coarse bins, so the share is watched
+/// The share of I/Os up to a percentile, as sure as the timeline makes it. The timeline has coarse bins, so the share is watched
 /// at that edge of the percentile's bin which is nearer, and its error put in proportion: shares near a half wander more than
 /// those near one.
 fn share_below(percent: f64, value_ns: f64, moments: &[Moment]) -> Option<Estimate> {
@@ -97,14 +97,14 @@ mod tests {
 
     /// Seconds of 1000 I/Os; in some of them a tenth is slow.
     fn traffic(is_slow: impl Fn(usize) -> bool) -> Traffic {
-        let (mut course, mut histogram) = (Vec::new(), Histogram::default());
+        let (mut timeline, mut histogram) = (Vec::new(), Histogram::default());
         for second in 0..40 {
             let slow = if is_slow(second) { 100 } else { 0 };
             let bins = [(100_000, 1000 - slow), (5_000_000, slow)].into_iter().filter(|bin| bin.1 > 0);
             let moment =
                 Moment { seconds: 1.0, io_bytes: 4_096_000.0, total_ios: 1000.0, bins: bins.collect() };
             moment.bins.iter().for_each(|(&ns, &count)| (0..count).for_each(|_| histogram.record(ns)));
-            course.push(moment);
+            timeline.push(moment);
         }
         let mean_ns = 200_000.0;
         Traffic {
@@ -112,7 +112,7 @@ mod tests {
             mean_ns,
             bytes_per_second: 4_096_000.0,
             histogram: Some(histogram),
-            course,
+            timeline,
             ..Traffic::default()
         }
     }
@@ -131,11 +131,11 @@ mod tests {
     #[test]
     fn a_steady_rate_is_sure_and_the_edges_do_not_count() {
         let mut steady = traffic(|_| false);
-        steady.course[0].io_bytes = 1.0;
+        steady.timeline[0].io_bytes = 1.0;
         let found = interval(Figure::Bandwidth, &steady).expect("enough");
         assert!(found.high - found.low < 1e-3, "{found:?}");
         assert_eq!(interval(Figure::LatencyMax, &steady), None);
-        steady.course.truncate(6);
+        steady.timeline.truncate(6);
         assert_eq!(interval(Figure::Bandwidth, &steady), None);
         assert!(supposes_independence(Figure::Percentile(50.0), &steady));
     }

@@ -46,10 +46,10 @@ pub(crate) struct Traffic {
     /// Samples of the bandwidth: mean and standard deviation in KiB/s, and how many; only of a single clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
     /// Rates and latencies over time, if the result has them.
-    pub(crate) course: Vec<Moment>,
+    pub(crate) timeline: Vec<Moment>,
 }
 
-/// A stretch of time of a course.
+/// A stretch of time of a timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Moment {
     /// Length.
@@ -73,7 +73,7 @@ pub(crate) fn workloads(run: &RunResult) -> Vec<Workload> {
         }
     }
     for (group, workload) in &mut found {
-        workload.add_course(run, *group);
+        workload.add_timeline(run, *group);
     }
     let names: Vec<String> = found.iter().map(|(_, workload)| workload.name.clone()).collect();
     let is_repeated = |name: &String| names.iter().filter(|other| *other == name).count() > 1;
@@ -135,20 +135,23 @@ impl Workload {
         }
     }
 
-    fn add_course(&mut self, run: &RunResult, group: u64) {
-        let Some(course) = &run.course else { return };
-        let clones: Vec<_> =
-            course.jobs.iter().filter(|entry| entry.jobname == self.name && entry.groupid == group).collect();
+    fn add_timeline(&mut self, run: &RunResult, group: u64) {
+        let Some(timeline) = &run.timeline else { return };
+        let clones: Vec<_> = timeline
+            .jobs
+            .iter()
+            .filter(|entry| entry.jobname == self.name && entry.groupid == group)
+            .collect();
         for (name, traffic) in &mut self.directions {
             let Some(direction) = Direction::from_word(name) else { continue };
             for entry in &clones {
                 for (number, point) in entry.points.iter().enumerate() {
-                    if traffic.course.len() == number {
+                    if traffic.timeline.len() == number {
                         let seconds = point.end_ms.saturating_sub(entry.start_ms(number)) as f64 / 1e3;
-                        traffic.course.push(Moment { seconds, ..Moment::default() });
+                        traffic.timeline.push(Moment { seconds, ..Moment::default() });
                     }
                     let figures = point.directions()[direction.index()];
-                    traffic.course[number].add(figures.io_bytes, figures.total_ios, &figures.clat_bins);
+                    traffic.timeline[number].add(figures.io_bytes, figures.total_ios, &figures.clat_bins);
                 }
             }
         }
@@ -184,7 +187,7 @@ impl Traffic {
             histogram: latency.histogram(),
             percentiles: latency.percentiles.clone(),
             samples: Some((direction.bw_mean, direction.bw_dev, direction.bw_samples)),
-            course: Vec::new(),
+            timeline: Vec::new(),
         }
     }
 
@@ -211,8 +214,8 @@ impl Traffic {
         };
         self.percentiles.clear();
         self.samples = None;
-        if self.course.len() == other.course.len() {
-            for (own, theirs) in self.course.iter_mut().zip(&other.course) {
+        if self.timeline.len() == other.timeline.len() {
+            for (own, theirs) in self.timeline.iter_mut().zip(&other.timeline) {
                 own.io_bytes += theirs.io_bytes;
                 own.total_ios += theirs.total_ios;
                 for (&ns, &count) in &theirs.bins {
@@ -220,7 +223,7 @@ impl Traffic {
                 }
             }
         } else {
-            self.course.clear();
+            self.timeline.clear();
         }
     }
 

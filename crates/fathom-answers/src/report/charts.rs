@@ -11,7 +11,7 @@ use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 
 /// What the names of curves of response times end with.
 const RESPONSE: &str = "response";
-/// Moments that a table of a course lists at most; a longer course is thinned out there, not in the chart.
+/// Moments that a table of a timeline lists at most; a longer timeline is thinned out there, not in the chart.
 pub(super) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` begins their ids in the page.
@@ -138,8 +138,11 @@ fn distribution(subject: &Subject, id: &str) -> Option<String> {
 
 /// Seconds from the start to the end of what is known.
 fn time_axis(subject: &Subject) -> Axis {
-    let ends =
-        subject.directions.iter().filter_map(|direction| direction.course.last()).map(|moment| moment.end_s);
+    let ends = subject
+        .directions
+        .iter()
+        .filter_map(|direction| direction.timeline.last())
+        .map(|moment| moment.end_s);
     Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds }
 }
 
@@ -153,18 +156,18 @@ fn rate(
     value: impl Fn(&Moment) -> f64,
 ) -> Option<String> {
     let shown: Vec<&Shapes> =
-        subject.directions.iter().filter(|direction| direction.course.len() > 1).collect();
+        subject.directions.iter().filter(|direction| direction.timeline.len() > 1).collect();
     if shown.is_empty() {
         return None;
     }
-    let values = shown.iter().flat_map(|direction| direction.course.iter().map(&value));
+    let values = shown.iter().flat_map(|direction| direction.timeline.iter().map(&value));
     let y = Axis { label: label.into(), scale: Scale::linear(values), unit };
     let series: Vec<Series> = shown
         .iter()
         .map(|direction| {
             let mut points: Vec<(f64, f64)> =
-                direction.course.iter().map(|moment| (moment.start_s, value(moment))).collect();
-            points.extend(direction.course.last().map(|moment| (moment.end_s, value(moment))));
+                direction.timeline.iter().map(|moment| (moment.start_s, value(moment))).collect();
+            points.extend(direction.timeline.last().map(|moment| (moment.end_s, value(moment))));
             Series { name: direction.name.to_owned(), style: direction.direction, points }
         })
         .collect();
@@ -177,8 +180,8 @@ fn rate(
         (label, Align::Right),
     ]);
     for direction in &shown {
-        let step = direction.course.len().div_ceil(TABLE_ROWS).max(1);
-        for moment in direction.course.iter().step_by(step) {
+        let step = direction.timeline.len().div_ceil(TABLE_ROWS).max(1);
+        for moment in direction.timeline.iter().step_by(step) {
             table.row(vec![
                 direction.name.to_owned(),
                 Unit::Seconds.text(moment.start_s),
@@ -192,19 +195,19 @@ fn rate(
 
 /// The heat map of a direction, with its median and 99th percentile as lines.
 fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
-    let course = &direction.course;
-    if course.len() < 2 || course.iter().all(|moment| moment.bins.is_empty()) {
+    let timeline = &direction.timeline;
+    if timeline.len() < 2 || timeline.iter().all(|moment| moment.bins.is_empty()) {
         return None;
     }
-    let ends = std::iter::once(course[course.len() - 1].end_s);
+    let ends = std::iter::once(timeline[timeline.len() - 1].end_s);
     let x =
         Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds };
-    let values = course.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
+    let values = timeline.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
     let y =
         Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
     let mut chart =
         Chart::new(&format!("Latency of {}s over time: darker = more I/Os", direction.name), x, y);
-    let cells: Vec<Cell> = course
+    let cells: Vec<Cell> = timeline
         .iter()
         .flat_map(|moment| {
             moment.bins.iter().map(|(&ns, &count)| Cell {
@@ -222,8 +225,8 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
         ("p99", Align::Right),
         ("p99.9", Align::Right),
     ]);
-    let step = course.len().div_ceil(TABLE_ROWS).max(1);
-    for moment in course.iter().step_by(step) {
+    let step = timeline.len().div_ceil(TABLE_ROWS).max(1);
+    for moment in timeline.iter().step_by(step) {
         let mut row = vec![Unit::Seconds.text(moment.start_s), Unit::Seconds.text(moment.end_s)];
         row.extend(
             [50.0, 99.0, 99.9]
@@ -234,7 +237,7 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
     let line = |percent: f64, name: &str, style: usize| Series {
         name: name.to_owned(),
         style,
-        points: course
+        points: timeline
             .iter()
             .filter_map(|moment| Some((moment.start_s, moment.percentile(percent)?)))
             .collect(),

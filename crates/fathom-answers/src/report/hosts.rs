@@ -27,7 +27,7 @@ pub(super) fn html(hosts: &HostsResult, id: &str) -> String {
     }
     let lines: Vec<(&HostResult, Vec<Moment>)> = shown(hosts)
         .into_iter()
-        .map(|host| (host, course(host)))
+        .map(|host| (host, timeline(host)))
         .filter(|(_, line)| line.len() > 1)
         .collect();
     match lines.len() {
@@ -103,9 +103,9 @@ fn shown(hosts: &HostsResult) -> Vec<&HostResult> {
 }
 
 /// All jobs and directions of a host, by the common clock.
-fn course(host: &HostResult) -> Vec<Moment> {
+fn timeline(host: &HostResult) -> Vec<Moment> {
     let skew_s = host.start_skew_ns.unwrap_or(0) as f64 / 1e9;
-    let entries = host.result.course.iter().flat_map(|course| &course.jobs);
+    let entries = host.result.timeline.iter().flat_map(|timeline| &timeline.jobs);
     let mut moments: BTreeMap<u64, Moment> = BTreeMap::new();
     for entry in entries {
         for (index, point) in entry.points.iter().enumerate() {
@@ -228,7 +228,7 @@ fn grid(of_stretches: &[Vec<Moment>], value: impl Fn(&Moment) -> Option<f64>) ->
     of_stretches.iter().map(|line| line.iter().map(value).collect()).collect()
 }
 
-/// The course in stretches of equal length; a moment belongs to the stretch that its middle lies in.
+/// The timeline in stretches of equal length; a moment belongs to the stretch that its middle lies in.
 fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
     let mut stretches: Vec<(Moment, f64)> = Vec::new();
     for moment in line {

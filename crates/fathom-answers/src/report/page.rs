@@ -368,7 +368,7 @@ fn verdict_box(headline: &str, reasons: &[String]) -> String {
 /// Says why a chart is not there, where something was not kept.
 fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
     let mut text = String::new();
-    if subject.directions.iter().any(|direction| direction.course.is_empty()) {
+    if subject.directions.iter().any(|direction| direction.timeline.is_empty()) {
         let why = match run.is_of_fathom() {
             true => "the job ran too short, or there were too many jobs to keep one each",
             false => "results of fio have none; fathom's --output-format=jsonl, json or json+ do",

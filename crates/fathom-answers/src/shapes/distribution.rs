@@ -67,9 +67,9 @@ pub(super) fn of_histogram(histogram: &Histogram) -> Vec<Bin> {
 }
 
 /// From the coarse bins of all moments together.
-pub(super) fn of_course(course: &[Moment]) -> Vec<Bin> {
+pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     let mut counts = BTreeMap::new();
-    for (&ns, &count) in course.iter().flat_map(|moment| &moment.bins) {
+    for (&ns, &count) in timeline.iter().flat_map(|moment| &moment.bins) {
         *counts.entry(usize::from(coarse_bin_of(ns))).or_default() += count;
     }
     shares(counts, BINS_MERGED)

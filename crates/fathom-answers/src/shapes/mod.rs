@@ -1,15 +1,15 @@
-//! What can be drawn of a result: percentile curves, distributions, the course over time, depths. Pages and terminals draw the
+//! What can be drawn of a result: percentile curves, distributions, the timeline, depths. Pages and terminals draw the
 //! same shapes.
 
-mod course;
 mod distribution;
+mod timeline;
 
-pub(crate) use course::Moment;
 use distribution::ASKED_FOR;
 pub(crate) use distribution::{Bin, curve};
+pub(crate) use timeline::Moment;
 
 use crate::evidence::{Evidence, arrivals};
-use fathom_results::model::{CourseEntry, JobResult};
+use fathom_results::model::{JobResult, TimelineJobResult};
 use fathom_results::{LatencyResult, RunResult};
 use fathom_stats::{Direction, Histogram};
 
@@ -46,8 +46,8 @@ pub(crate) struct Shapes {
     pub(crate) arrivals: Vec<String>,
     /// How the latencies are spread; empty when no histogram was kept.
     pub(crate) distribution: Vec<Bin>,
-    /// Stretches of time in order; empty when the course is not known.
-    pub(crate) course: Vec<Moment>,
+    /// Stretches of time in order; empty when the timeline is not known.
+    pub(crate) timeline: Vec<Moment>,
 }
 
 impl Shapes {
@@ -88,8 +88,8 @@ fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
     let directions = job.active().into_iter().map(|(name, figures)| {
         let latency = figures.latency();
         let direction = Direction::from_word(name).unwrap_or(Direction::Read).index();
-        let course = evidence.course().map(|entry| course::of(std::slice::from_ref(entry), direction));
-        let course = course.unwrap_or_default();
+        let timeline = evidence.timeline().map(|entry| timeline::of(std::slice::from_ref(entry), direction));
+        let timeline = timeline.unwrap_or_default();
         Shapes {
             name,
             direction,
@@ -101,8 +101,8 @@ fn of_job(evidence: &Evidence<'_>, place_of_job: usize) -> Subject {
             known: known(|percent| latency.percentile(percent)),
             response: figures.response.as_ref().map(curve_of).unwrap_or_default(),
             arrivals: arrivals::told(&format!("{name}s"), figures),
-            distribution: distribution_of(latency, job, &course),
-            course: course::without_part_ends(course, figures.runtime_ms),
+            distribution: distribution_of(latency, job, &timeline),
+            timeline: timeline::without_part_ends(timeline, figures.runtime_ms),
         }
     });
     Subject {
@@ -124,14 +124,14 @@ fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
     }
 }
 
-/// From the histogram, otherwise from the course, otherwise from the shares that every report has for all directions.
-fn distribution_of(latency: &LatencyResult, job: &JobResult, course: &[Moment]) -> Vec<Bin> {
+/// From the histogram, otherwise from the timeline, otherwise from the shares that every report has for all directions.
+fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]) -> Vec<Bin> {
     if let Some(histogram) = latency.histogram() {
         return distribution::of_histogram(&histogram);
     }
-    let from_course = distribution::of_course(course);
-    if !from_course.is_empty() {
-        return from_course;
+    let from_timeline = distribution::of_timeline(timeline);
+    if !from_timeline.is_empty() {
+        return from_timeline;
     }
     match job.active().len() {
         1 => distribution::of_shares(job),
@@ -164,12 +164,13 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
     let weighted = |value: &dyn Fn(&fathom_results::DirectionResult) -> f64| {
         parts.iter().map(|part| value(part) * part.total_ios as f64).sum::<f64>() / ios.max(1) as f64
     };
-    let entries: Vec<CourseEntry> = run.course.as_ref().map(|course| course.jobs.clone()).unwrap_or_default();
+    let entries: Vec<TimelineJobResult> =
+        run.timeline.as_ref().map(|timeline| timeline.jobs.clone()).unwrap_or_default();
     let seconds = seconds_of(run, direction);
-    let course = course::of(&entries, direction);
+    let timeline = timeline::of(&entries, direction);
     let distribution = match &histogram {
         Some(histogram) => distribution::of_histogram(histogram),
-        None => distribution::of_course(&course),
+        None => distribution::of_timeline(&timeline),
     };
     Some(Shapes {
         name: Direction::ALL[direction].word(),
@@ -183,7 +184,7 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
         response: Vec::new(),
         arrivals: Vec::new(),
         distribution,
-        course,
+        timeline,
     })
 }
 

@@ -86,31 +86,31 @@ fn distribution(direction: &Shapes, screen: Screen) -> String {
 
 /// The average of what falls into each column; columns without any I/O are empty.
 fn along<T>(
-    course: &[Moment],
+    timeline: &[Moment],
     width: usize,
     value: impl Fn(&Moment) -> T,
     merge: impl Fn(&[T]) -> f64,
 ) -> Vec<Option<f64>> {
-    let (Some(first), Some(last)) = (course.first(), course.last()) else { return Vec::new() };
+    let (Some(first), Some(last)) = (timeline.first(), timeline.last()) else { return Vec::new() };
     let length = (last.end_s - first.start_s).max(1e-3) / width as f64;
     (0..width)
         .map(|column| {
             let start = first.start_s + length * column as f64;
             let falls = |moment: &&Moment| moment.start_s < start + length && moment.end_s > start;
-            let values: Vec<T> = course.iter().filter(falls).map(&value).collect();
+            let values: Vec<T> = timeline.iter().filter(falls).map(&value).collect();
             (!values.is_empty()).then(|| merge(&values))
         })
         .collect()
 }
 
 fn over_time(direction: &Shapes, unit: &str, value: impl Fn(&Moment) -> f64, screen: Screen) -> String {
-    let course = &direction.course;
-    if course.len() < 2 {
+    let timeline = &direction.timeline;
+    if timeline.len() < 2 {
         return String::new();
     }
     let width = screen.width - MARGIN;
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    let heights = along(course, width, value, mean);
+    let heights = along(timeline, width, value, mean);
     let largest = heights.iter().flatten().fold(0.0, |largest: f64, height| largest.max(*height));
     if largest == 0.0 {
         return String::new();
@@ -126,7 +126,7 @@ fn over_time(direction: &Shapes, unit: &str, value: impl Fn(&Moment) -> f64, scr
             heights.iter().map(|height| block(height.unwrap_or(0.0) / largest, row, screen.ink)).collect();
         let _ = writeln!(text, "{label:>9} |{}", line.trim_end());
     }
-    text + &time_axis(course, width)
+    text + &time_axis(timeline, width)
 }
 
 /// What a column of this height shows in a row, counted from the bottom.
@@ -140,8 +140,8 @@ fn block(share: f64, row: usize, ink: Ink) -> char {
     }
 }
 
-fn time_axis(course: &[Moment], width: usize) -> String {
-    let (start, end) = (course[0].start_s, course[course.len() - 1].end_s);
+fn time_axis(timeline: &[Moment], width: usize) -> String {
+    let (start, end) = (timeline[0].start_s, timeline[timeline.len() - 1].end_s);
     let first = format!("{} s", figures::three_figures(start));
     let last = format!("{} s", figures::three_figures(end));
     let gap = width.saturating_sub(first.chars().count() + last.chars().count());
@@ -150,11 +150,11 @@ fn time_axis(course: &[Moment], width: usize) -> String {
 
 /// Latencies over time: a row per range of latencies, the slowest at the top; the denser, the more I/Os.
 fn heat(direction: &Shapes, screen: Screen) -> String {
-    let course = &direction.course;
-    let mut keys: Vec<u64> = course.iter().flat_map(|moment| moment.bins.keys().copied()).collect();
+    let timeline = &direction.timeline;
+    let mut keys: Vec<u64> = timeline.iter().flat_map(|moment| moment.bins.keys().copied()).collect();
     keys.sort_unstable();
     keys.dedup();
-    if course.len() < 2 || keys.is_empty() {
+    if timeline.len() < 2 || keys.is_empty() {
         return String::new();
     }
     let shades: [char; 5] = match screen.ink {
@@ -169,7 +169,7 @@ fn heat(direction: &Shapes, screen: Screen) -> String {
         .map(|range| {
             let (low, high) = (range[0], range[range.len() - 1]);
             let count = |moment: &Moment| moment.bins.range(low..=high).map(|(_, count)| *count).sum::<u64>();
-            along(course, width, count, |counts| counts.iter().sum::<u64>() as f64 / counts.len() as f64)
+            along(timeline, width, count, |counts| counts.iter().sum::<u64>() as f64 / counts.len() as f64)
         })
         .collect();
     let most = rows.iter().flatten().flatten().fold(0.0, |most: f64, count| most.max(*count));
@@ -182,7 +182,7 @@ fn heat(direction: &Shapes, screen: Screen) -> String {
         let line: String = row.iter().map(|count| shade(count.unwrap_or(0.0))).collect();
         let _ = writeln!(text, "{:>9} |{}", figures::duration(range[0] as f64), line.trim_end());
     }
-    text + &time_axis(course, width)
+    text + &time_axis(timeline, width)
 }
 
 fn depths(subject: &Subject, screen: Screen) -> String {

@@ -61,7 +61,7 @@ fn measured(report: &RunReport, with_bins: bool) -> RunResult {
         host: report.host.clone(),
         mounts: report.mounts.clone(),
         stages: stages.collect(),
-        course: report.timeline.as_ref().map(timeline::course),
+        timeline: report.timeline.as_ref().map(timeline::timeline),
         notes: report.notes.clone(),
         facts: report.facts.as_ref().map(facts),
         verdict: report.verdict.as_ref().map(VerdictResult::from),

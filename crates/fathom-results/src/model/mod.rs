@@ -1,14 +1,13 @@
 //! The content of a result, as it is read and written. Times are in ns if the name says so, rates are per second, shares in percent.
 //! Members stand in the order in which they are written; what is `None` or empty is left out.
 
-mod course;
 mod findings;
 mod job;
 mod latency;
 mod machine;
 mod quick;
+mod timeline;
 
-pub use course::{Course, CourseEntry, CourseFigures, CoursePoint};
 pub use fathom_stats::facts::{ClockFacts, DeviceFacts, HoleFacts, MemoryFacts, RunFacts, StopFacts};
 pub use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport, LoopFileReport};
 pub use findings::{
@@ -23,6 +22,8 @@ pub use machine::{
     DiskResult, GroupLimits, IoLimit, JobChoices, MountReport, ProcessorLimit, ProcessorShares, StageResult,
 };
 pub use quick::{QuickDoubt, QuickResult, QuickTest};
+pub(crate) use timeline::Interval;
+pub use timeline::{TimelineFiguresResult, TimelineJobResult, TimelinePointResult, TimelineResult};
 
 use crate::hosts::HostsResult;
 use crate::{lenient, written};
@@ -98,7 +99,7 @@ pub struct RunResult {
     pub stages: Vec<StageResult>,
     /// Rates and latencies over time.
     #[serde(rename = "fathom timeline", skip_serializing_if = "Option::is_none")]
-    pub course: Option<Course>,
+    pub timeline: Option<TimelineResult>,
     /// Sentences on what a reader must know to trust the figures.
     #[serde(rename = "fathom notes", skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

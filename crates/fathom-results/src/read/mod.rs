@@ -4,14 +4,11 @@
 //! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
 
 use crate::clean::single_lines;
-use crate::model::{Course, CourseEntry, CourseFigures, CoursePoint, RunResult};
+use crate::model::{Interval, RunResult, TimelineResult};
 use crate::{clients, hosts, lenient, stacks};
-use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -78,9 +75,9 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     }
     stacks::find(&mut result);
     hosts::complete(&mut result);
-    let intervals: Vec<Value> = extras.into_iter().filter_map(|extras| extras.interval).collect();
+    let intervals: Vec<Interval> = extras.into_iter().filter_map(|extras| extras.interval).collect();
     if !intervals.is_empty() {
-        result.course = Some(course_of(&intervals));
+        result.timeline = Some(TimelineResult::of(&intervals));
     }
     result.source = source.to_owned();
     Ok(result)
@@ -104,7 +101,8 @@ pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
 #[derive(Deserialize)]
 struct Extras<'t> {
     /// What a line of JSON says about its interval.
-    interval: Option<Value>,
+    #[serde(default, deserialize_with = "lenient::part")]
+    interval: Option<Interval>,
     /// Jobs that a client asked servers for.
     #[serde(borrow)]
     client_stats: Option<Vec<&'t RawValue>>,
@@ -148,51 +146,6 @@ fn start_of_document(text: &str) -> Option<usize> {
         at += line.len();
     }
     None
-}
-
-/// The course of a run from its intervals.
-fn course_of(intervals: &[Value]) -> Course {
-    let mut course = Course::default();
-    for interval in intervals {
-        let number = |key: &str| lenient::limited(&interval[key]);
-        let (start_ms, end_ms) = (number("start_ms"), number("end_ms"));
-        course.interval_ms = course.interval_ms.max(end_ms.saturating_sub(start_ms));
-        for (index, job) in interval["jobs"].as_array().into_iter().flatten().enumerate() {
-            if course.jobs.len() == index {
-                course.jobs.push(CourseEntry {
-                    jobname: job["jobname"].as_str().unwrap_or_default().to_owned(),
-                    groupid: lenient::limited(&job["groupid"]),
-                    points: Vec::new(),
-                });
-            }
-            course.jobs[index].points.push(CoursePoint {
-                end_ms,
-                read: figures(&job["read"]),
-                write: figures(&job["write"]),
-                trim: figures(&job["trim"]),
-            });
-        }
-    }
-    course
-}
-
-fn figures(direction: &Value) -> CourseFigures {
-    let bins = match &direction["clat_ns"]["bins"] {
-        Value::Null => &direction["lat_ns"]["bins"],
-        bins => bins,
-    };
-    let mut clat_bins = BTreeMap::new();
-    for (ns, count) in bins.as_object().into_iter().flatten() {
-        if let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) {
-            let count = count.min(lenient::MOST_OF_A_BIN);
-            *clat_bins.entry(coarse_value_of(coarse_bin_of(ns))).or_default() += count;
-        }
-    }
-    CourseFigures {
-        io_bytes: lenient::limited(&direction["io_bytes"]),
-        total_ios: lenient::limited(&direction["total_ios"]),
-        clat_bins,
-    }
 }
 
 #[cfg(test)]

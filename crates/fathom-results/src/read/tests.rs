@@ -62,9 +62,9 @@ fn counters_below_zero_do_not_overflow() {
         r#"{{"interval":{{"end_ms":{wrapped},"jobs":[{{"read":{{"io_bytes":{wrapped},"clat_ns":{{"bins":{{"1":{wrapped}}}}}}}}}]}},"#
     );
     let line = text.replace('\n', " ").replacen('{', &interval, 1);
-    let course = parse(&line, "r.jsonl").expect("reads").course.expect("a course");
-    assert_eq!(course.jobs[0].points[0].read.io_bytes, 1 << 53);
-    assert_eq!(course.jobs[0].points[0].read.clat_bins.values().sum::<u64>(), 1 << 45);
+    let timeline = parse(&line, "r.jsonl").expect("reads").timeline.expect("a timeline");
+    assert_eq!(timeline.jobs[0].points[0].read.io_bytes, 1 << 53);
+    assert_eq!(timeline.jobs[0].points[0].read.clat_bins.values().sum::<u64>(), 1 << 45);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_never_ends_is_no_result() {
 }
 
 #[test]
-fn lines_have_a_course() {
+fn lines_have_a_timeline() {
     let line = |end: u64, last: bool| {
         let interval = format!(
             r#""interval":{{"number":1,"start_ms":{},"end_ms":{end},"jobs":[{{"jobname":"a","groupid":0,"read":{{"io_bytes":512,"total_ios":2,"clat_ns":{{"bins":{{"100":2}}}}}}}}]}}"#,
@@ -92,11 +92,11 @@ fn lines_have_a_course() {
     let half = &line(3000, true)[..100];
     let text = format!("{}{}{half}", line(1000, false), line(2000, false));
     let result = parse(&text, "r.jsonl").expect("reads");
-    let course = result.course.expect("a course");
-    assert_eq!(course.interval_ms, 1000);
-    let ends: Vec<u64> = course.jobs[0].points.iter().map(|point| point.end_ms).collect();
+    let timeline = result.timeline.expect("a timeline");
+    assert_eq!(timeline.interval_ms, 1000);
+    let ends: Vec<u64> = timeline.jobs[0].points.iter().map(|point| point.end_ms).collect();
     assert_eq!(ends, [1000, 2000]);
-    assert_eq!(course.jobs[0].points[1].read.clat_bins.values().sum::<u64>(), 2);
+    assert_eq!(timeline.jobs[0].points[1].read.clat_bins.values().sum::<u64>(), 2);
 }
 
 #[test]

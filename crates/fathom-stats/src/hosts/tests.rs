@@ -287,7 +287,7 @@ fn coarse_points_make_all_coarse() {
     let report = RunReport { timeline: Some(coarse), ..RunReport::default() };
     let result = merged(&[host_with_timeline("a", &[1, 2, 3], 0), host("b", report)]);
     assert_eq!(ios(&result), [(500, 103), (1000, 203)]);
-    // A single course for all jobs takes in those that stand alone.
+    // A single timeline for all jobs takes in those that stand alone.
     let mut all = steady(&[100]);
     all.entries[0].name = "all jobs".into();
     let report = RunReport { timeline: Some(all), ..RunReport::default() };
@@ -299,7 +299,7 @@ fn coarse_points_make_all_coarse() {
 }
 
 #[test]
-fn a_long_course_stays_short() {
+fn a_long_timeline_stays_short() {
     let full = [1; MOST_POINTS];
     let result = merged(&[host_with_timeline("a", &full, 0), host_with_timeline("b", &full, 250)]);
     let points = ios(&result);

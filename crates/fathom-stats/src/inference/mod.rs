@@ -2,13 +2,12 @@
 //!
 //! There are two situations, which must be kept apart. With *repeated runs* every run is one value, and what is concluded holds for
 //! the next run too: [`median`], [`difference`], [`ranks`], [`effect`]. With *one run* there is only what happened inside
-//! it: [`course`] makes intervals from its course over time, where neighbouring moments resemble each other, and
+//! it: [`timeline`] makes intervals from its timeline, where neighbouring moments resemble each other, and
 //! [`percentile`] from its histogram. Such an interval says how far a figure wandered during the run, not how far the next
 //! run may be away.
 //!
 //! Intervals are of 95 % everywhere. Where there is no honest interval there is none, such as for a single value.
 
-pub mod course;
 pub mod difference;
 mod distributions;
 pub mod effect;
@@ -17,6 +16,7 @@ pub mod percentile;
 pub mod ranks;
 #[cfg(test)]
 mod simulation;
+pub mod timeline;
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Percentiles of one run with an interval, from its histogram.
 
 use super::Interval;
-use super::course::Estimate;
 use super::distributions::normal_quantile;
+use super::timeline::Estimate;
 use crate::histogram::{Histogram, bounds_of};
 
 /// The interval of a percentile in ns: from and to the percentiles that the share below it reaches within `half_width`, the half
@@ -31,17 +31,17 @@ pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
     normal_quantile(0.5 + super::CONFIDENCE / 2.0) * (share * (1.0 - share) / count.max(1) as f64).sqrt()
 }
 
-/// Half of the width of a share's interval from the course of the run: the larger of what the course says and of what
+/// Half of the width of a share's interval from the timeline of the run: the larger of what the timeline says and of what
 /// independent I/Os would have.
-pub fn half_width_of_course(percent: f64, count: u64, course: &Estimate) -> f64 {
-    course.half_width().max(half_width_of_independent(percent, count))
+pub fn half_width_of_timeline(percent: f64, count: u64, timeline: &Estimate) -> f64 {
+    timeline.half_width().max(half_width_of_independent(percent, count))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inference::course::ratio_of_sums;
     use crate::inference::simulation::{Noise, coverage};
+    use crate::inference::timeline::ratio_of_sums;
 
     #[test]
     fn intervals_of_independent_latencies() {
@@ -72,9 +72,9 @@ mod tests {
             slow.push(count);
             all.push(1000.0);
         }
-        let course = ratio_of_sums(&slow, &all).expect("there are enough");
+        let timeline = ratio_of_sums(&slow, &all).expect("there are enough");
         let independent = half_width_of_independent(90.0, 40_000);
-        assert!(half_width_of_course(90.0, 40_000, &course) > 5.0 * independent);
+        assert!(half_width_of_timeline(90.0, 40_000, &timeline) > 5.0 * independent);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! A figure of one run with an interval from its course over time.
+//! A figure of one run with an interval from its timeline.
 //!
 //! Moments that follow each other resemble each other: a device that is slow now is probably slow in a second. Taking each
-//! point of the course for a measurement of its own would promise far too much, so points are put together to batches, and
+//! point of the timeline for a measurement of its own would promise far too much, so points are put together to batches, and
 //! what still connects the batches widens the interval.
 
 use super::distributions::student_quantile;
@@ -36,7 +36,7 @@ impl Estimate {
     }
 }
 
-/// The sum of `amounts` over the sum of `sizes`, one of each per point of the course: bytes over seconds for a rate, I/Os
+/// The sum of `amounts` over the sum of `sizes`, one of each per point of the timeline: bytes over seconds for a rate, I/Os
 /// above a limit over I/Os for a share. `None` for too few points, or if nothing was counted.
 ///
 /// The error is that of a ratio of sums over up to 20 batches (W. G. Cochran, "Sampling Techniques", 1977, section 6.4).
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn too_short_a_course_says_nothing() {
+    fn too_short_a_timeline_says_nothing() {
         assert_eq!(ratio_of_sums(&[1.0; 4], &[1.0; 4]), None);
         assert_eq!(ratio_of_sums(&[0.0; 9], &[0.0; 9]), None);
         assert_eq!(mean_of_samples(100.0, 5.0, 7), None);

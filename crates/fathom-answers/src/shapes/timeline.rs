@@ -1,6 +1,6 @@
-//! The course over time: rates and latencies of stretches of time.
+//! The timeline: rates and latencies of stretches of time.
 
-use fathom_results::model::CourseEntry;
+use fathom_results::model::TimelineJobResult;
 use std::collections::BTreeMap;
 
 /// A stretch of time.
@@ -33,7 +33,7 @@ impl Moment {
 
 /// The moments of a direction, all entries added up, from the first to the last with any I/O. Entries of one run have the same
 /// points.
-pub(super) fn of(entries: &[CourseEntry], direction: usize) -> Vec<Moment> {
+pub(super) fn of(entries: &[TimelineJobResult], direction: usize) -> Vec<Moment> {
     let Some(longest) = entries.iter().max_by_key(|entry| entry.points.len()) else { return Vec::new() };
     let mut moments: Vec<(Moment, u64)> = Vec::new();
     for (index, point) in longest.points.iter().enumerate() {
@@ -89,25 +89,25 @@ pub(super) fn without_part_ends(mut moments: Vec<Moment>, runtime_ms: u64) -> Ve
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fathom_results::model::{CourseFigures, CoursePoint};
+    use fathom_results::model::{TimelineFiguresResult, TimelinePointResult};
 
     #[test]
     fn entries_are_added_up() {
-        let entry = |bytes: [u64; 3]| CourseEntry {
+        let entry = |bytes: [u64; 3]| TimelineJobResult {
             points: bytes
                 .iter()
                 .zip(1..)
-                .map(|(&io_bytes, number)| CoursePoint {
+                .map(|(&io_bytes, number)| TimelinePointResult {
                     end_ms: 500 * number,
-                    read: CourseFigures {
+                    read: TimelineFiguresResult {
                         io_bytes,
                         total_ios: io_bytes / 100,
                         clat_bins: [(1000 * number, io_bytes / 100)].into(),
                     },
-                    ..CoursePoint::default()
+                    ..TimelinePointResult::default()
                 })
                 .collect(),
-            ..CourseEntry::default()
+            ..TimelineJobResult::default()
         };
         let moments = of(&[entry([0, 1000, 0]), entry([0, 500, 500])], 0);
         assert_eq!(moments.len(), 2);
