@@ -9,7 +9,7 @@ use fathom_local::output::Output;
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::supervisor::{Gate, Observer, Request};
-use fathom_stats::hosts::HostResult;
+use fathom_stats::hosts::HostRunReport;
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::monotonic_ns;
@@ -21,7 +21,7 @@ pub(crate) struct Rank<'a> {
     pub(crate) rounds: Rounds<'a>,
     pub(crate) output: &'a mut Output,
     /// What is known of it as a host before the run.
-    pub(crate) host: HostResult,
+    pub(crate) host: HostRunReport,
     pub(crate) is_first: bool,
     /// Files that are laid out are told.
     pub(crate) for_people: bool,
@@ -40,7 +40,7 @@ impl<'a> Rank<'a> {
     pub(crate) fn new(
         rounds: Rounds<'a>,
         output: &'a mut Output,
-        host: HostResult,
+        host: HostRunReport,
         is_first: bool,
     ) -> std::io::Result<Rank<'a>> {
         use std::io::Write;
@@ -61,8 +61,8 @@ impl<'a> Rank<'a> {
     }
 
     /// All that is known of it with this report, by rank 0's clock.
-    pub(crate) fn host_with(&self, report: Option<RunReport>) -> HostResult {
-        let mut host = HostResult { clock: self.rounds.clock().clone(), ..self.host.clone() };
+    pub(crate) fn host_with(&self, report: Option<RunReport>) -> HostRunReport {
+        let mut host = HostRunReport { clock: self.rounds.clock().clone(), ..self.host.clone() };
         host.report = report.map(Box::new);
         set_times(&mut host, self.rounds.begun_ns());
         host

@@ -7,7 +7,7 @@ use fathom_hosts::frames;
 use fathom_local::exit;
 use fathom_report::Chosen;
 use fathom_spec::Source;
-use fathom_stats::hosts::{HostEnd, HostResult};
+use fathom_stats::hosts::{HostEnd, HostRunReport};
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use std::path::Path;
 use std::process::ExitCode;
@@ -91,7 +91,7 @@ fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
     Ok((sum, lines))
 }
 
-fn name(host: &mut HostResult, run: &RunFile, rank: usize) {
+fn name(host: &mut HostRunReport, run: &RunFile, rank: usize) {
     let place = run.places.of_rank(rank);
     host.name = place.name().to_owned();
     host.groups = place.groups;
@@ -121,7 +121,7 @@ mod tests {
     fn result() -> RankResult {
         let job = JobReport { name: "a".into(), clones: 1, ..JobReport::default() };
         let report = RunReport { jobs: vec![job], ..RunReport::default() };
-        let host = HostResult { report: Some(Box::new(report)), ..HostResult::default() };
+        let host = HostRunReport { report: Some(Box::new(report)), ..HostRunReport::default() };
         RankResult { host, ..RankResult::default() }
     }
 

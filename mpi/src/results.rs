@@ -8,13 +8,13 @@ use crate::orders::{broadcast, written};
 use fathom_hosts::frames;
 use fathom_local::here;
 use fathom_run::supervisor::Outcome;
-use fathom_stats::hosts::{HostEnd, HostResult, Merged, Window};
+use fathom_stats::hosts::{HostEnd, HostRunReport, Merged, OverlapWindow};
 use serde::{Deserialize, Serialize};
 
 /// What a rank came to.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RankResult {
-    pub(crate) host: HostResult,
+    pub(crate) host: HostRunReport,
     pub(crate) failed_jobs: u32,
     pub(crate) is_broken: bool,
     /// What ended its jobs early.
@@ -74,9 +74,9 @@ impl Sum {
 /// Adds up what all ranks came to; rank 0 has it.
 pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
     // When all were running has to be known before what they did then can be added up.
-    let add = |window: &mut Window, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
-    let window = ranks.fold(Window::of(&own.host), add, written);
-    let window: Window = broadcast(ranks, window.as_ref()).unwrap_or_default();
+    let add = |window: &mut OverlapWindow, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
+    let window = ranks.fold(OverlapWindow::of(&own.host), add, written);
+    let window: OverlapWindow = broadcast(ranks, window.as_ref()).unwrap_or_default();
     let mut sum = Sum::default();
     sum.add(own);
     sum.merged.shorten(&window);

@@ -21,7 +21,7 @@ use fathom_run::plan::Plan;
 use fathom_run::supervisor::{self, StartError};
 use fathom_spec::hosts::Recording;
 use fathom_spec::{Message, Outcome, RunSpec, Source};
-use fathom_stats::hosts::{HostEnd, HostResult};
+use fathom_stats::hosts::{HostEnd, HostRunReport};
 use fathom_sys::Errno;
 use fathom_sys::clock::{Calibration, wall_clock_ms};
 use fathom_sys::signal::{OF_USERS, SignalQueue};
@@ -173,12 +173,12 @@ fn run_orders(
     if !open(ranks, &name, &planned, output) {
         return (ranks.rank() == 0).then_some(exit::SETUP_FAILED);
     }
-    let host = HostResult {
+    let host = HostRunReport {
         host_name: orders.places.nodes.get(ranks.rank()).cloned().unwrap_or_default(),
         name,
         groups: place.groups,
         transport: TRANSPORT.to_owned(),
-        ..HostResult::default()
+        ..HostRunReport::default()
     };
     let formats = match &planned {
         Ok((spec, _)) => Chosen::new(&spec.program.formats, spec.program.terse_version),
@@ -285,7 +285,7 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
     rank.rounds.finish();
     // By now the clock has been measured once more.
     let report = base.host.report.map(|report| *report);
-    let host = HostResult { end: base.host.end, ..rank.host_with(report) };
+    let host = HostRunReport { end: base.host.end, ..rank.host_with(report) };
     RankResult { host, ..base }
 }
 

@@ -5,7 +5,7 @@ use fathom_metrics::figures::{MetricKind, Values, families};
 use fathom_metrics::prometheus::name;
 use fathom_stats::Direction;
 use fathom_stats::arrivals::ArrivalsReport;
-use fathom_stats::hosts::{HostResult, HostsReport};
+use fathom_stats::hosts::{HostRunReport, HostsReport};
 use fathom_stats::moment::JobMoment;
 use fathom_stats::report::{DiskReport, JobReport, RunReport, VerificationReport};
 use fathom_stats::verdict::{Finding, VerdictReport};
@@ -26,7 +26,7 @@ fn all_names() -> BTreeSet<String> {
         verification: vec![VerificationReport::default()],
         ..RunReport::default()
     };
-    let host = HostResult { report: Some(Box::new(report)), ..HostResult::default() };
+    let host = HostRunReport { report: Some(Box::new(report)), ..HostRunReport::default() };
     let verdict = VerdictReport { findings: vec![Finding::default()], not_checked: Vec::new() };
     let report = RunReport {
         hosts: Some(HostsReport { hosts: vec![host], overlap: None }),

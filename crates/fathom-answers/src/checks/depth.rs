@@ -48,7 +48,7 @@ fn own_reason(evidence: &Evidence<'_>) -> Option<&'static str> {
     let is_asked = |option: &str| {
         evidence.run.option(evidence.job, option).is_some_and(|value| !matches!(value.trim(), "0" | ""))
     };
-    if own_limits::rates(evidence).iter().any(own_limits::Limit::was_met) {
+    if own_limits::rates(evidence).iter().any(own_limits::OwnLimit::was_met) {
         return Some("its rate limit needs no more");
     }
     let reasons = [

@@ -85,7 +85,7 @@ fn each_direction(
     find: impl Fn(&Timeline<'_>, usize) -> Option<Found>,
 ) -> Vec<Found> {
     // A rate that the job itself sets says nothing of the storage.
-    let is_own = own_limits::rates(evidence).iter().any(own_limits::Limit::was_met);
+    let is_own = own_limits::rates(evidence).iter().any(own_limits::OwnLimit::was_met);
     let Some(timeline) = evidence.timeline().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();
     };
@@ -252,7 +252,7 @@ fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
 /// A line through all points, where its slope is small and no chance.
 fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let points = timeline.rates(direction);
-    let line = Line::through(&points)?;
+    let line = FittedLine::through(&points)?;
     let change = line.slope * (points.len() - 1) as f64;
     let is_no_chance = line.slope.abs() > ERRORS * line.error;
     (is_no_chance && change.abs() > DRIFT * line.middle).then(|| {
@@ -270,7 +270,7 @@ fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
 }
 
 /// The line through a timeline by least squares.
-struct Line {
+struct FittedLine {
     /// Its value in the middle, which is the mean.
     middle: f64,
     /// Per point.
@@ -279,8 +279,8 @@ struct Line {
     error: f64,
 }
 
-impl Line {
-    fn through(points: &[f64]) -> Option<Line> {
+impl FittedLine {
+    fn through(points: &[f64]) -> Option<FittedLine> {
         if points.len() < LEAST_POINTS {
             return None;
         }
@@ -296,7 +296,7 @@ impl Line {
         let products: f64 = residuals.windows(2).map(|pair| pair[0] * pair[1]).sum();
         let correlation = (products / squares.max(f64::MIN_POSITIVE)).clamp(0.0, 0.9);
         let widening = (1.0 + correlation) / (1.0 - correlation);
-        Some(Line { middle, slope, error: (squares / (count - 2.0) / spread * widening).sqrt() })
+        Some(FittedLine { middle, slope, error: (squares / (count - 2.0) / spread * widening).sqrt() })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
-use crate::evidence::asked::Workload;
+use crate::evidence::asked::AskedWorkload;
 use crate::figures;
 use fathom_results::RunResult;
 use fathom_stats::Direction;
@@ -14,7 +14,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
     // What only writes reads what it has written, to verify it.
     let only_writes =
-        |own: &Evidence<'_>| matches!(own.asked.workload, Workload::Write | Workload::TrimWrite);
+        |own: &Evidence<'_>| matches!(own.asked.workload, AskedWorkload::Write | AskedWorkload::TrimWrite);
     let all = Evidence::all(run);
     let reads = |job: &str| {
         all.iter()

@@ -2,7 +2,7 @@
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
-use crate::evidence::asked::Workload;
+use crate::evidence::asked::AskedWorkload;
 use fathom_stats::Direction;
 
 /// Options on a queue, which engines that wait for each I/O do not have.
@@ -33,11 +33,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
             "use libaio or io_uring, or more clones",
         ));
     }
-    if evidence.asked.workload == Workload::Read && evidence.job.is_idle(Direction::Write) {
+    if evidence.asked.workload == AskedWorkload::Read && evidence.job.is_idle(Direction::Write) {
         let names: Vec<&str> = OF_WRITES.into_iter().filter(is_asked).collect();
         found.extend(told(&names, Severity::Note, "the job writes nothing", ""));
     }
-    let is_sequential = !evidence.asked.is_random && evidence.asked.workload != Workload::Other;
+    let is_sequential = !evidence.asked.is_random && evidence.asked.workload != AskedWorkload::Other;
     if is_sequential
         && evidence.run.option(evidence.job, "percentage_random").is_none_or(|share| share.trim() == "0")
     {

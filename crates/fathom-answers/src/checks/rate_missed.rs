@@ -16,7 +16,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let ios = evidence.ios() as f64;
-    let is_missed = |limit: &own_limits::Limit| {
+    let is_missed = |limit: &own_limits::OwnLimit| {
         let expected_ios = ios * limit.allowed / limit.reached.max(f64::MIN_POSITIVE);
         limit.reached < KEPT * limit.allowed && expected_ios - ios > DEVIATIONS * expected_ios.sqrt() + 1.0
     };
@@ -24,7 +24,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     missed.map(|limit| of_limit(&limit)).collect()
 }
 
-fn of_limit(limit: &own_limits::Limit) -> Found {
+fn of_limit(limit: &own_limits::OwnLimit) -> Found {
     let shown = |value: f64| match limit.option {
         "rate" => figures::bandwidth(value),
         _ => format!("{} IOPS", figures::count(value.round())),

@@ -2,7 +2,7 @@
 
 use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
-use crate::evidence::asked::Workload;
+use crate::evidence::asked::AskedWorkload;
 use crate::figures;
 use fathom_results::model::TimelineJobResult;
 use fathom_stats::Direction;
@@ -26,7 +26,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
 
 /// A mix of reads and writes that is not the one that was asked for.
 fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
-    let is_mix = evidence.asked.workload == Workload::Mixed;
+    let is_mix = evidence.asked.workload == AskedWorkload::Mixed;
     let names = ["rate", "rate_iops", "rate_min", "bssplit", "read_iolog", "flow"];
     // Rates of their own, blocks that do not fit, and logs decide for themselves.
     let has_own = names.iter().any(|name| evidence.run.option(evidence.job, name).is_some());

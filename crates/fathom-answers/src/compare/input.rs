@@ -1,7 +1,7 @@
 //! The results of a side.
 
 use crate::results_file;
-use crate::sweep::record::Recorded;
+use crate::sweep::record::RecordedSweep;
 use crate::sweep::variation::values;
 use fathom_command::Failure;
 use fathom_results::RunResult;
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Side {
     /// At least one.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<ComparedRun>,
 }
 
 /// One result.
 #[derive(Debug)]
-pub(super) struct Run {
+pub(super) struct ComparedRun {
     /// The values that were varied, for results of a sweep; otherwise empty.
     pub(super) cell: String,
     /// What was read.
@@ -76,20 +76,20 @@ pub(super) fn side(paths: &[PathBuf]) -> Result<Side, Failure> {
     Ok(Side { runs })
 }
 
-fn runs_of(path: &Path) -> Result<Vec<Run>, Failure> {
-    if results_file::is_results::<Recorded>(path) {
+fn runs_of(path: &Path) -> Result<Vec<ComparedRun>, Failure> {
+    if results_file::is_results::<RecordedSweep>(path) {
         return cells_of(path, &[]);
     }
     if let Some((file, wanted)) =
         path.to_str().filter(|_| !path.exists()).and_then(|path| path.rsplit_once(':'))
     {
         let file = Path::new(file);
-        if results_file::is_results::<Recorded>(file) {
+        if results_file::is_results::<RecordedSweep>(file) {
             return cells_of(file, &wanted_values(wanted)?);
         }
     }
     let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
-    Ok(vec![Run { cell: String::new(), result }])
+    Ok(vec![ComparedRun { cell: String::new(), result }])
 }
 
 /// Pairs from `NAME=VALUE,NAME=VALUE`.
@@ -108,8 +108,8 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
 
 /// The runs of a sweep, all or those of the cells with these values. The selection no longer distinguishes cells, so
 /// it is not part of their names.
-fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failure> {
-    let recorded: Recorded = results_file::read(path)?;
+fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>, Failure> {
+    let recorded: RecordedSweep = results_file::read(path)?;
     let plan = &recorded.plan;
     let mut runs = Vec::new();
     for cell in 0..plan.cells() {
@@ -123,7 +123,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<Run>, Failur
             values.iter().filter(|(name, _)| is_open(name)).map(|(name, value)| format!("{name}={value}"));
         let name = open.collect::<Vec<String>>().join(", ");
         let own = recorded.runs_of(cell).into_iter();
-        runs.extend(own.map(|run| Run { cell: name.clone(), result: run.report.clone() }));
+        runs.extend(own.map(|run| ComparedRun { cell: name.clone(), result: run.report.clone() }));
     }
     // The selection distinguishes two selections from one file.
     if !wanted.is_empty() {

@@ -4,12 +4,12 @@ use super::change;
 use super::matching::{Matched, Pair};
 use crate::figures;
 use crate::measures::figure::{Figure, FigureOf};
-use crate::measures::{Comparison, Verdict};
+use crate::measures::{Comparison, ComparisonVerdict};
 use fathom_command::Failure;
 
 /// A condition such as `JOB:read.p99 > +5%`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Limit {
+pub(super) struct FailIf {
     /// As written.
     text: String,
     job: Option<String>,
@@ -32,7 +32,7 @@ enum Bound {
 
 /// What became of a limit for a job and direction.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct LimitOutcome {
     /// The limit as written.
     pub(super) limit: String,
     /// The job and direction.
@@ -58,7 +58,7 @@ pub(super) enum State {
     Refused,
 }
 
-impl Outcome {
+impl LimitOutcome {
     pub(super) fn is_met(&self) -> bool {
         self.state == State::Met
     }
@@ -70,7 +70,7 @@ impl Outcome {
 
     /// One line for people.
     pub(super) fn line(&self) -> String {
-        let Outcome { limit, title, found, .. } = self;
+        let LimitOutcome { limit, title, found, .. } = self;
         match self.state {
             State::Met => format!("FAILED {limit}: {title}: {found}"),
             State::NotMet => format!("passed {limit}: {title}: {found}"),
@@ -97,9 +97,9 @@ impl Outcome {
     }
 }
 
-impl Limit {
+impl FailIf {
     /// From the text of the option.
-    pub(super) fn parse(text: &str) -> Result<Limit, Failure> {
+    pub(super) fn parse(text: &str) -> Result<FailIf, Failure> {
         let wrong = |what: String| {
             Failure::new(format!(
                 "--fail-if: `{text}`: {what}; write for example 'p99 > +5%' or 'JOB:read.bw < 100MB/s'"
@@ -125,7 +125,7 @@ impl Limit {
             wrong(format!("`{value}` is neither a change in percent nor a value in {}", units(figure.figure)))
         })?;
         let unit = BANDWIDTHS.into_iter().find(|(name, _)| unit_of(value).1 == *name);
-        Ok(Limit { text: text.to_owned(), job, figure, is_above, bound, unit })
+        Ok(FailIf { text: text.to_owned(), job, figure, is_above, bound, unit })
     }
 
     fn concerns(&self, pair: &Pair, comparison: &Comparison) -> bool {
@@ -138,13 +138,13 @@ impl Limit {
         if self.is_above { value > bound } else { value < bound }
     }
 
-    fn outcome(&self, pair: &Pair, comparison: &Comparison, is_strict: bool) -> Outcome {
+    fn outcome(&self, pair: &Pair, comparison: &Comparison, is_strict: bool) -> LimitOutcome {
         let (state, found) = match self.bound {
             _ if comparison.is_refused => (State::Refused, change::in_percent(comparison)),
             Bound::Change(bound) => self.of_change(bound, comparison, is_strict),
             Bound::Value(bound) => self.of_value(bound, comparison, is_strict),
         };
-        Outcome { limit: self.text.clone(), title: pair.title(), state, found }
+        LimitOutcome { limit: self.text.clone(), title: pair.title(), state, found }
     }
 
     fn of_change(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
@@ -154,11 +154,11 @@ impl Limit {
         let change = (ratio - 1.0) * 100.0;
         let state = match comparison.verdict() {
             _ if !self.is_beyond(change, bound) => State::NotMet,
-            Verdict::Better | Verdict::Worse => State::Met,
+            ComparisonVerdict::Better | ComparisonVerdict::Worse => State::Met,
             _ if is_strict => State::Met,
-            Verdict::NotDistinguishable => State::MayBeChance,
-            Verdict::Unknown => State::Undecided,
-            Verdict::Refused => State::Refused,
+            ComparisonVerdict::NotDistinguishable => State::MayBeChance,
+            ComparisonVerdict::Unknown => State::Undecided,
+            ComparisonVerdict::Refused => State::Refused,
         };
         (state, change::in_percent(comparison))
     }
@@ -184,7 +184,11 @@ impl Limit {
 }
 
 /// Checks all limits; one that concerns nothing is a mistake.
-pub(super) fn check(limits: &[Limit], matched: &Matched, is_strict: bool) -> Result<Vec<Outcome>, Failure> {
+pub(super) fn check(
+    limits: &[FailIf],
+    matched: &Matched,
+    is_strict: bool,
+) -> Result<Vec<LimitOutcome>, Failure> {
     let mut outcomes = Vec::new();
     for limit in limits {
         let before = outcomes.len();
@@ -269,20 +273,20 @@ mod tests {
 
     #[test]
     fn conditions_are_read() {
-        let limit = Limit::parse("my job:read.p99.9 > +5%").expect("reads");
+        let limit = FailIf::parse("my job:read.p99.9 > +5%").expect("reads");
         assert_eq!((limit.job.as_deref(), limit.is_above), (Some("my job"), true));
         assert_eq!(limit.bound, Bound::Change(5.0));
         assert_eq!(limit.figure, FigureOf { direction: Some("read"), figure: Figure::Percentile(99.9) });
-        assert_eq!(Limit::parse("bw<-3 %").map(|limit| limit.bound).ok(), Some(Bound::Change(-3.0)));
-        assert_eq!(Limit::parse("p99 > 2ms").map(|limit| limit.bound).ok(), Some(Bound::Value(2e6)));
+        assert_eq!(FailIf::parse("bw<-3 %").map(|limit| limit.bound).ok(), Some(Bound::Change(-3.0)));
+        assert_eq!(FailIf::parse("p99 > 2ms").map(|limit| limit.bound).ok(), Some(Bound::Value(2e6)));
         assert_eq!(
-            Limit::parse("bw < 1.5 GiB/s").map(|limit| limit.bound).ok(),
+            FailIf::parse("bw < 1.5 GiB/s").map(|limit| limit.bound).ok(),
             Some(Bound::Value(1.5 * 1073741824.0))
         );
-        assert_eq!(Limit::parse("write-iops < 20k").map(|limit| limit.bound).ok(), Some(Bound::Value(2e4)));
+        assert_eq!(FailIf::parse("write-iops < 20k").map(|limit| limit.bound).ok(), Some(Bound::Value(2e4)));
         for wrong in ["p99", "p99 > ", "p99 > 5", "iops < 2ms", "speed > 5%", "p99 > x%", "bw < 100", "> 5%"]
         {
-            assert!(Limit::parse(wrong).is_err(), "{wrong}");
+            assert!(FailIf::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

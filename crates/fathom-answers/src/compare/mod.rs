@@ -17,7 +17,7 @@ use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
-use limits::Limit;
+use limits::FailIf;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -54,10 +54,10 @@ Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side
 };
 
 /// The parsed arguments.
-struct Options {
+struct CompareOptions {
     a: Vec<PathBuf>,
     b: Vec<PathBuf>,
-    limits: Vec<Limit>,
+    limits: Vec<FailIf>,
     is_strict: bool,
     format: Format,
     has_chart: bool,
@@ -84,7 +84,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         return Err(nothing_in_common(&matched, &a, &b));
     }
     let outcomes = limits::check(&options.limits, &matched, options.is_strict)?;
-    let report = output::Report {
+    let report = output::ComparisonReport {
         warnings: warnings::warnings(&a, &b).into_iter().chain(trust::warnings(&trust)).collect(),
         a,
         b,
@@ -134,8 +134,8 @@ fn nothing_in_common(matched: &matching::Matched, a: &input::Side, b: &input::Si
     ))
 }
 
-fn options(words: &[OsString]) -> Result<Options, Failure> {
-    let mut options = Options {
+fn options(words: &[OsString]) -> Result<CompareOptions, Failure> {
+    let mut options = CompareOptions {
         a: Vec::new(),
         b: Vec::new(),
         limits: Vec::new(),
@@ -201,13 +201,13 @@ fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Res
 }
 
 /// Reads the arguments on one side of `--`; returns the files among them.
-fn read_words(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, Failure> {
+fn read_words(words: &[OsString], options: &mut CompareOptions) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());
     while let Some(argument) = parser.next()? {
         match argument {
             Long("fail-if") => {
-                options.limits.push(Limit::parse(&arguments::text(&mut parser, "--fail-if")?)?)
+                options.limits.push(FailIf::parse(&arguments::text(&mut parser, "--fail-if")?)?)
             }
             Long("strict") => options.is_strict = true,
             Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
@@ -226,7 +226,7 @@ fn read_words(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>,
 mod tests {
     use super::*;
 
-    fn read(words: &[&str]) -> Result<Options, Failure> {
+    fn read(words: &[&str]) -> Result<CompareOptions, Failure> {
         options(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 

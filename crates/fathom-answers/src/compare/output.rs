@@ -3,7 +3,7 @@
 use super::change;
 use super::chart;
 use super::input::Side;
-use super::limits::Outcome;
+use super::limits::LimitOutcome;
 use super::matching::{Matched, Pair};
 use crate::bars::Ink;
 use crate::columns;
@@ -13,14 +13,14 @@ use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
 /// All that is known.
-pub(super) struct Report {
+pub(super) struct ComparisonReport {
     pub(super) a: Side,
     pub(super) b: Side,
     pub(super) matched: Matched,
     /// What makes the results hard to compare.
     pub(super) warnings: Vec<String>,
     /// What became of the limits.
-    pub(super) outcomes: Vec<Outcome>,
+    pub(super) outcomes: Vec<LimitOutcome>,
     /// What distributions are drawn with; `None` to leave them out.
     pub(super) ink: Option<Ink>,
     /// Columns of the reader's terminal, if there is one.
@@ -31,13 +31,13 @@ fn effect(comparison: &Comparison) -> String {
     comparison.hedges_g.map_or_else(|| "-".to_owned(), |g| format!("{g:+.1}"))
 }
 
-impl Report {
+impl ComparisonReport {
     /// What the program ends with.
     pub(super) fn exit(&self) -> u8 {
         match () {
-            () if self.outcomes.iter().any(Outcome::is_met) => 2,
+            () if self.outcomes.iter().any(LimitOutcome::is_met) => 2,
             // What is wrong must not pass.
-            () if self.outcomes.iter().any(Outcome::is_refused) => 1,
+            () if self.outcomes.iter().any(LimitOutcome::is_refused) => 1,
             () => 0,
         }
     }

@@ -3,14 +3,14 @@
 
 use super::change;
 use super::matching::Pair;
-use super::output::{Report, row};
+use super::output::{ComparisonReport, row};
 use crate::report::{self, Change, Series};
 use crate::shapes;
 use crate::table::{Align, Table, escape};
 use std::fmt::Write as _;
 
 /// The whole page.
-pub(super) fn html(report: &Report, title: &str) -> String {
+pub(super) fn html(report: &ComparisonReport, title: &str) -> String {
     let mut body = String::from(
         "<section aria-labelledby=\"sides\"><h2 id=\"sides\">Compared results</h2>\n<dl class=\"facts\">",
     );
@@ -26,7 +26,7 @@ pub(super) fn html(report: &Report, title: &str) -> String {
     }
     body.push_str("</dl>\n");
     body.push_str(&list("Caveats", &report.warnings));
-    let outcomes: Vec<String> = report.outcomes.iter().map(super::limits::Outcome::line).collect();
+    let outcomes: Vec<String> = report.outcomes.iter().map(super::limits::LimitOutcome::line).collect();
     body.push_str(&list("Limits (--fail-if)", &outcomes));
     body.push_str("</section>\n");
     let mut links = String::new();

@@ -76,7 +76,7 @@ pub(super) fn warnings(sides: &[Trust; 2]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::input::Run;
+    use super::super::input::ComparedRun;
     use super::*;
 
     fn side(error: i32, runtime: u32) -> Side {
@@ -85,7 +85,7 @@ mod tests {
             {{"jobname":"b","read":{{"total_ios":9000000,"io_bytes":9,"iops":9,"runtime":{runtime}}}}}]}}"#
         );
         let result = fathom_results::parse(&text, "r.json").expect("reads");
-        Side { runs: vec![Run { cell: String::new(), result }] }
+        Side { runs: vec![ComparedRun { cell: String::new(), result }] }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What makes two results hard to compare: other jobs, other machines, other storage, the page cache, errors.
 
-use super::input::{Run, Side};
+use super::input::{ComparedRun, Side};
 use crate::evidence::{Evidence, device_share};
 use crate::figures;
 use crate::measures::workload::{Workload, workloads};
@@ -60,7 +60,7 @@ fn jobs(side: &Side) -> Vec<(String, Workload)> {
 }
 
 /// The name of a job, with its cell if the run is of a sweep.
-fn name_in(run: &Run, workload: &Workload) -> String {
+fn name_in(run: &ComparedRun, workload: &Workload) -> String {
     match run.cell.is_empty() {
         true => workload.name.clone(),
         false => format!("{} [{}]", workload.name, run.cell),
@@ -130,7 +130,7 @@ fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
 }
 
 /// Hosts whose figures are missing, or a part of them.
-fn lost_hosts(run: &Run) -> Option<String> {
+fn lost_hosts(run: &ComparedRun) -> Option<String> {
     let hosts = run.result.hosts.as_ref()?;
     let lost: Vec<&str> =
         hosts.hosts.iter().filter(|host| !host.is_whole()).map(|host| host.name.as_str()).collect();
@@ -240,7 +240,7 @@ fn within_side(side: &Side, letter: char) -> Vec<String> {
     found
 }
 
-fn errors(run: &Run) -> Vec<String> {
+fn errors(run: &ComparedRun) -> Vec<String> {
     let failed = workloads(&run.result).into_iter().filter_map(|job| Some((job.name, job.error?)));
     failed
         .map(|(name, error)| format!("{}: job {name} ended early with error {error}", run.result.source))
@@ -301,7 +301,7 @@ mod tests {
 
     fn side(text: &str) -> Side {
         let result = fathom_results::parse(text, "r.json").expect("reads");
-        Side { runs: vec![Run { cell: String::new(), result }] }
+        Side { runs: vec![ComparedRun { cell: String::new(), result }] }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! What a curve says: its steps, the knee, and the highest rate that keeps to some limits.
 
-use super::measure::Measured;
+use super::measure::MeasuredLoad;
 use super::next::{is_sustained, verdict};
-use super::objective::{Figure, Objective};
-use super::record::Recorded;
+use super::objective::{Objective, ResponseFigure};
+use super::record::RecordedCurve;
 use fathom_stats::inference::{Interval, median};
 use fathom_stats::split_mix::split_mix;
 
@@ -16,7 +16,7 @@ const SEED: u64 = 1;
 
 /// A load and what its runs showed.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Step {
+pub(crate) struct LoadStep {
     /// I/Os a second that were to be offered.
     pub(crate) rate: f64,
     /// Runs that count.
@@ -44,7 +44,7 @@ pub(crate) struct Curve {
     /// What the jobs reach without a limit, if that was measured.
     pub(crate) capacity: Option<f64>,
     /// Ascending.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<LoadStep>,
     /// Place of the step with the most rate per response time.
     pub(crate) knee: Option<usize>,
     /// The answer to the limits, if there are any.
@@ -68,14 +68,14 @@ pub(crate) enum Highest {
 }
 
 /// The curves of a results file.
-pub(crate) fn curves(recorded: &Recorded, objectives: &[Objective]) -> Vec<Curve> {
+pub(crate) fn curves(recorded: &RecordedCurve, objectives: &[Objective]) -> Vec<Curve> {
     (0..recorded.plan.curves()).map(|number| curve(recorded, number, objectives)).collect()
 }
 
-fn curve(recorded: &Recorded, number: usize, objectives: &[Objective]) -> Curve {
-    let loads: Vec<(f64, Vec<&Measured>)> =
+fn curve(recorded: &RecordedCurve, number: usize, objectives: &[Objective]) -> Curve {
+    let loads: Vec<(f64, Vec<&MeasuredLoad>)> =
         recorded.rates_of(number).into_iter().map(|rate| (rate, recorded.runs_at(number, rate))).collect();
-    let steps: Vec<Step> = loads.iter().map(|(rate, runs)| step(*rate, runs)).collect();
+    let steps: Vec<LoadStep> = loads.iter().map(|(rate, runs)| step(*rate, runs)).collect();
     Curve {
         name: recorded.plan.name_of(number),
         capacity: recorded.capacity(number),
@@ -85,24 +85,24 @@ fn curve(recorded: &Recorded, number: usize, objectives: &[Objective]) -> Curve 
     }
 }
 
-fn step(rate: f64, runs: &[&Measured]) -> Step {
-    let middle = |value: &dyn Fn(&Measured) -> f64| {
+fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
+    let middle = |value: &dyn Fn(&MeasuredLoad) -> f64| {
         let values: Vec<f64> = runs.iter().map(|run| value(run)).collect();
         median::median(&values).unwrap_or(0.0)
     };
     let percentiles = PERCENTILES.map(|percent| {
         let values: Vec<f64> =
-            runs.iter().filter_map(|run| run.figure(None, Figure::Percentile(percent))).collect();
+            runs.iter().filter_map(|run| run.figure(None, ResponseFigure::Percentile(percent))).collect();
         let interval = median::interval(&values).map(Interval::not_below_zero);
         Some((median::median(&values)?, interval))
     });
-    Step {
+    LoadStep {
         rate,
         runs: runs.len(),
         offered: middle(&|run| run.offered),
         served: middle(&|run| run.served),
         percentiles,
-        mean_ns: middle(&|run| run.figure(None, Figure::Mean).unwrap_or(0.0)),
+        mean_ns: middle(&|run| run.figure(None, ResponseFigure::Mean).unwrap_or(0.0)),
         backlog: middle(&|run| run.backlog),
         is_sustained: is_sustained(runs),
         own_delay_ns: middle(&|run| run.own_delay_ns),
@@ -111,8 +111,8 @@ fn step(rate: f64, runs: &[&Measured]) -> Step {
 
 /// L. Kleinrock's "power", rate by response time, is largest where more load begins to cost more than it brings ("Power and deterministic
 /// rules of thumb for probabilistic problems in computer communications", ICC 1979).
-fn knee(steps: &[Step]) -> Option<usize> {
-    let power = |step: &Step| step.served / step.mean_ns;
+fn knee(steps: &[LoadStep]) -> Option<usize> {
+    let power = |step: &LoadStep| step.served / step.mean_ns;
     let all = steps.iter().enumerate().filter(|(_, step)| step.is_sustained && step.mean_ns > 0.0);
     let best = all.max_by(|a, b| power(a.1).total_cmp(&power(b.1)))?.0;
     // At an end it is none: the curve goes on there.
@@ -120,7 +120,7 @@ fn knee(steps: &[Step]) -> Option<usize> {
 }
 
 /// Where the limits begin to be missed. The interval comes from drawing the runs of each step anew (bootstrap).
-fn highest(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Option<Highest> {
+fn highest(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Option<Highest> {
     let first = loads.first()?.0;
     let rate = match crossing(loads, objectives) {
         Crossing::At(rate) => rate,
@@ -130,7 +130,7 @@ fn highest(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Option<
     let mut state = SEED;
     let mut drawn: Vec<f64> = (0..DRAWS)
         .map(|_| {
-            let again: Vec<(f64, Vec<&Measured>)> = loads
+            let again: Vec<(f64, Vec<&MeasuredLoad>)> = loads
                 .iter()
                 .map(|(rate, runs)| {
                     let pick = |_| runs[(split_mix(&mut state) % runs.len() as u64) as usize];
@@ -157,13 +157,13 @@ enum Crossing {
 
 /// Between the last good load and the first bad one, in proportion to how far the worst figure is from its limit on both sides, by
 /// logarithms; half-way where the backlog grows, which has no figure.
-fn crossing(loads: &[(f64, Vec<&Measured>)], objectives: &[Objective]) -> Crossing {
+fn crossing(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Crossing {
     let Some(bad) = loads.iter().position(|(_, runs)| !verdict(runs, objectives)) else {
         return loads.last().map_or(Crossing::Below, |(rate, _)| Crossing::Above(*rate));
     };
     let Some(good) = bad.checked_sub(1) else { return Crossing::Below };
     let (low, high) = (&loads[good], &loads[bad]);
-    let excess = |runs: &[&Measured], objective: &Objective| {
+    let excess = |runs: &[&MeasuredLoad], objective: &Objective| {
         let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         Some((median::median(&values)?.max(1.0) / objective.limit_ns).ln())
     };

@@ -2,8 +2,8 @@
 
 use super::load::Load;
 use super::next::next;
-use super::objective::{Figure, Objective};
-use super::record::{self, Recorded, Run};
+use super::objective::{Objective, ResponseFigure};
+use super::record::{self, CurveRun, RecordedCurve};
 use crate::figures;
 use crate::results_file::ResultsFile;
 use crate::running::{Messages, signal_within, status_of_signal, why_in_short};
@@ -17,7 +17,7 @@ const MOST_FAILURES: usize = 3;
 
 /// Makes all runs that are not recorded yet. The exit status if a signal ended it.
 pub(super) fn execute(
-    recorder: &mut ResultsFile<Recorded>,
+    recorder: &mut ResultsFile<RecordedCurve>,
     objectives: &[Objective],
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
@@ -53,7 +53,7 @@ struct EndOfRun {
 }
 
 fn make(
-    recorder: &mut ResultsFile<Recorded>,
+    recorder: &mut ResultsFile<RecordedCurve>,
     (curve, load): (usize, Load),
     signals: &SignalQueue,
     streams: &mut Streams<'_>,
@@ -63,7 +63,7 @@ fn make(
         return Ok(EndOfRun { signal: Some(signal), has_failed: false });
     }
     let plan = &recorder.recorded().plan;
-    let is_same = |run: &&Run| run.curve == curve && run.load == load;
+    let is_same = |run: &&CurveRun| run.curve == curve && run.load == load;
     let number = recorder.recorded().runs.iter().filter(is_same).count();
     let name = plan.name_of(curve);
     let spec = super::spec_at(plan, curve, load, number, runner)?;
@@ -87,7 +87,7 @@ fn make(
 }
 
 /// A run in brief.
-fn in_short(run: &Run) -> String {
+fn in_short(run: &CurveRun) -> String {
     if let Some(why) = &run.failure {
         return format!("failed: {why}");
     }
@@ -95,7 +95,7 @@ fn in_short(run: &Run) -> String {
         Load::Closed => format!("without a limit: {} IOPS", figures::count(run.rate)),
         Load::Offered(rate) => {
             let figure = |percent| {
-                let found = run.measured.figure(None, Figure::Percentile(percent));
+                let found = run.measured.figure(None, ResponseFigure::Percentile(percent));
                 found.map_or_else(|| "-".to_owned(), figures::duration)
             };
             let grows = if run.measured.is_growing { "; the backlog grew" } else { "" };

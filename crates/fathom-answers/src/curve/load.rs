@@ -1,6 +1,6 @@
 //! A load as options of the jobs: each clone gets its share of the rate, in an open loop.
 
-use super::plan::Plan;
+use super::plan::CurvePlan;
 use crate::job_text::{self, Section};
 use fathom_command::Failure;
 use fathom_spec::{JobSpec, RunSpec};
@@ -38,7 +38,7 @@ pub(super) enum Load {
 
 /// The job file of a curve at a load, and for which of its runs, from 0. `spec` is the same job as it was read.
 pub(super) fn job_file(
-    plan: &Plan,
+    plan: &CurvePlan,
     curve: usize,
     load: Load,
     number: usize,
@@ -76,7 +76,7 @@ pub(super) fn job_file(
 }
 
 /// The job with the values of a curve.
-pub(super) fn with_values(plan: &Plan, curve: usize) -> Vec<Section> {
+pub(super) fn with_values(plan: &CurvePlan, curve: usize) -> Vec<Section> {
     let mut sections = job_text::read(&plan.job);
     for (name, value) in plan.values_of(curve) {
         job_text::put(&mut sections, name, value);

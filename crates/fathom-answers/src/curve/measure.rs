@@ -1,6 +1,6 @@
 //! What a run at an offered load showed.
 
-use super::objective::{Figure, Objective};
+use super::objective::{Objective, ResponseFigure};
 use fathom_results::RunResult;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
@@ -13,7 +13,7 @@ const CHANCE: f64 = 3.0;
 
 /// The figures of a run, all its jobs together.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Measured {
+pub(crate) struct MeasuredLoad {
     /// I/Os a second that were due.
     pub(super) offered: f64,
     /// I/Os a second that ended.
@@ -32,10 +32,10 @@ pub(crate) struct Measured {
     max_ns: PerDirection<f64>,
 }
 
-impl Measured {
+impl MeasuredLoad {
     /// The figures of a result whose jobs had open loops.
-    pub(super) fn of(result: &RunResult) -> Measured {
-        let mut all = Measured::default();
+    pub(super) fn of(result: &RunResult) -> MeasuredLoad {
+        let mut all = MeasuredLoad::default();
         let mut due = 0;
         for job in &result.jobs {
             for (direction, figures) in Direction::ALL.into_iter().zip(job.directions()) {
@@ -65,7 +65,7 @@ impl Measured {
     }
 
     /// A figure of the response times of a direction, or of all; `None` if there was no I/O.
-    pub(super) fn figure(&self, direction: Option<Direction>, figure: Figure) -> Option<f64> {
+    pub(super) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
         let wanted = |own: &Direction| direction.is_none_or(|direction| direction == *own);
         let directions = || Direction::ALL.into_iter().filter(wanted);
         let mut histogram = Histogram::default();
@@ -75,9 +75,13 @@ impl Measured {
             return None;
         }
         match figure {
-            Figure::Percentile(percent) => histogram.percentiles(&[percent]).first().map(|&ns| ns as f64),
-            Figure::Mean => Some(directions().map(|own| self.sum_ns[own]).sum::<f64>() / count as f64),
-            Figure::Max => directions().map(|own| self.max_ns[own]).reduce(f64::max),
+            ResponseFigure::Percentile(percent) => {
+                histogram.percentiles(&[percent]).first().map(|&ns| ns as f64)
+            }
+            ResponseFigure::Mean => {
+                Some(directions().map(|own| self.sum_ns[own]).sum::<f64>() / count as f64)
+            }
+            ResponseFigure::Max => directions().map(|own| self.max_ns[own]).reduce(f64::max),
         }
     }
 }
@@ -92,28 +96,28 @@ pub(super) fn rate_of(result: &RunResult) -> f64 {
 mod tests {
     use super::*;
 
-    fn run(waiting: u64, backlog: f64) -> Measured {
+    fn run(waiting: u64, backlog: f64) -> MeasuredLoad {
         run_of(1000, waiting, backlog)
     }
 
-    fn run_of(due: u64, waiting: u64, backlog: f64) -> Measured {
+    fn run_of(due: u64, waiting: u64, backlog: f64) -> MeasuredLoad {
         let text = format!(
             r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":1000,"iops":100,"io_bytes":1,
             "resp_ns":{{"N":1000,"mean":2000,"max":9000,"bins":{{"1000":900,"9000":100}}}},
             "arrivals":{{"due":{due},"offered_iops":110,"waiting":{waiting},"backlog_mean":{backlog},
             "own_delay_ns":{{"percentile":{{"99.000000":700}}}}}}}}}}]}}"#
         );
-        Measured::of(&fathom_results::parse(&text, "text").expect("reads"))
+        MeasuredLoad::of(&fathom_results::parse(&text, "text").expect("reads"))
     }
 
     #[test]
     fn figures_of_a_run() {
         let run = run(0, 0.5);
         assert_eq!((run.offered, run.served, run.own_delay_ns, run.is_growing), (110.0, 100.0, 700.0, false));
-        let p95 = run.figure(None, Figure::Percentile(95.0)).expect("reads");
+        let p95 = run.figure(None, ResponseFigure::Percentile(95.0)).expect("reads");
         assert!((p95 - 9000.0).abs() < 80.0, "{p95}");
-        assert_eq!(run.figure(Some(Direction::Read), Figure::Mean), Some(2000.0));
-        assert_eq!(run.figure(Some(Direction::Write), Figure::Max), None);
+        assert_eq!(run.figure(Some(Direction::Read), ResponseFigure::Mean), Some(2000.0));
+        assert_eq!(run.figure(Some(Direction::Write), ResponseFigure::Max), None);
     }
 
     #[test]

@@ -23,11 +23,11 @@ use fathom_spec::RunSpec;
 use load::Load;
 use objective::Objective;
 use output::Shown;
-use plan::{FORM, Plan};
-use record::Recorded;
+use plan::{CurvePlan, FORM};
+use record::RecordedCurve;
 use std::ffi::OsString;
 use std::path::Path;
-use words::Options;
+use words::CurveOptions;
 
 pub(crate) const COMMAND: Command = Command {
     name: "curve",
@@ -69,7 +69,7 @@ Output
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let options = words::read(words)?;
     if let JobSource::File(path) = &options.job
-        && results_file::is_results::<Recorded>(path)
+        && results_file::is_results::<RecordedCurve>(path)
     {
         return print_again(path, &options, streams);
     }
@@ -91,8 +91,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(stopped.unwrap_or(code))
 }
 
-fn plan_of(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Plan, Failure> {
-    let plan = Plan {
+fn plan_of(options: &CurveOptions, base: &BaseJob, runner: &dyn Runner) -> Result<CurvePlan, Failure> {
+    let plan = CurvePlan {
         form: FORM,
         version: fathom_spec::VERSION.to_owned(),
         first_job: base.first_job(),
@@ -120,7 +120,7 @@ fn plan_of(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Pla
 
 /// The jobs of a curve at a load, in one of its runs.
 fn spec_at(
-    plan: &Plan,
+    plan: &CurvePlan,
     curve: usize,
     load: Load,
     number: usize,
@@ -136,7 +136,7 @@ fn spec_at(
     base_job::read(&text, plan.readonly, runner).map_err(named)
 }
 
-fn dry_run(plan: &Plan, path: &Path, runner: &dyn Runner) -> Result<String, Failure> {
+fn dry_run(plan: &CurvePlan, path: &Path, runner: &dyn Runner) -> Result<String, Failure> {
     let loads = match (plan.rates.is_empty(), plan.searches) {
         (false, _) => {
             let rates: Vec<String> = plan.rates.iter().map(ToString::to_string).collect();
@@ -161,26 +161,26 @@ fn dry_run(plan: &Plan, path: &Path, runner: &dyn Runner) -> Result<String, Fail
     Ok(text)
 }
 
-fn print_again(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+fn print_again(path: &Path, options: &CurveOptions, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if let Some(option) = options.concerns_runs {
         return Err(Failure::new(format!(
             "{}: this is a results file, so only its curves are printed; --{option} has no effect",
             path.display()
         )));
     }
-    let recorded: Recorded = results_file::read(path)?;
+    let recorded: RecordedCurve = results_file::read(path)?;
     let objectives = objectives_of(&recorded, &options.objectives)?;
     print(options, &recorded, &objectives, streams)
 }
 
 /// What a results file shows, for a page.
-pub(crate) fn shown(recorded: &Recorded) -> Result<Shown<'_>, Failure> {
+pub(crate) fn shown(recorded: &RecordedCurve) -> Result<Shown<'_>, Failure> {
     let objectives = objectives_of(recorded, &[])?;
     Ok(Shown { recorded, curves: answer::curves(recorded, &objectives), objectives })
 }
 
 /// The limits that are asked for now, otherwise those of the plan.
-fn objectives_of(recorded: &Recorded, given: &[Objective]) -> Result<Vec<Objective>, Failure> {
+fn objectives_of(recorded: &RecordedCurve, given: &[Objective]) -> Result<Vec<Objective>, Failure> {
     match given.is_empty() {
         false => Ok(given.to_vec()),
         true => recorded.plan.objectives.iter().map(|text| Objective::parse(text)).collect(),
@@ -189,8 +189,8 @@ fn objectives_of(recorded: &Recorded, given: &[Objective]) -> Result<Vec<Objecti
 
 /// Prints the curves; 1 if a run failed.
 fn print(
-    options: &Options,
-    recorded: &Recorded,
+    options: &CurveOptions,
+    recorded: &RecordedCurve,
     objectives: &[Objective],
     streams: &mut Streams<'_>,
 ) -> Result<u8, Failure> {

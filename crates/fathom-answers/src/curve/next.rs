@@ -1,10 +1,10 @@
 //! Which run comes next: it follows from the plan and from what is recorded, so a curve goes on after a crash as if nothing had been.
 
 use super::load::Load;
-use super::measure::Measured;
-use super::objective::{Figure, Objective};
-use super::plan::{LEAST_RUNS, Plan, rounded};
-use super::record::Recorded;
+use super::measure::MeasuredLoad;
+use super::objective::{Objective, ResponseFigure};
+use super::plan::{CurvePlan, LEAST_RUNS, rounded};
+use super::record::RecordedCurve;
 use fathom_stats::inference::median;
 
 /// A search ends when the lowest rate that is too high is above the highest one that is not by no more than this.
@@ -18,7 +18,7 @@ const UP: f64 = 1.25;
 const DOWN: f64 = 0.5;
 
 /// The next run, and which of its step it is, from 0; `None` when the curves are done.
-pub(super) fn next(recorded: &Recorded, objectives: &[Objective]) -> Option<(usize, Load)> {
+pub(super) fn next(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(usize, Load)> {
     let plan = &recorded.plan;
     let needs_capacity = plan.searches || plan.rates.is_empty();
     let curves = 0..plan.curves();
@@ -34,7 +34,7 @@ pub(super) fn next(recorded: &Recorded, objectives: &[Objective]) -> Option<(usi
 }
 
 /// Steps come in rounds of random order; those that are sure enough are left out.
-fn next_of_steps(recorded: &Recorded, objectives: &[Objective]) -> Option<(usize, Load)> {
+fn next_of_steps(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(usize, Load)> {
     let plan = &recorded.plan;
     let steps: Vec<Vec<f64>> =
         (0..plan.curves()).map(|curve| plan.steps(recorded.capacity(curve).unwrap_or(0.0))).collect();
@@ -51,7 +51,7 @@ fn next_of_steps(recorded: &Recorded, objectives: &[Objective]) -> Option<(usize
 }
 
 /// Bisection between the highest rate that is good and the lowest one that is not.
-fn next_of_search(recorded: &Recorded, curve: usize, objectives: &[Objective]) -> Option<Load> {
+fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objective]) -> Option<Load> {
     let plan = &recorded.plan;
     let capacity = recorded.capacity(curve).unwrap_or(0.0);
     if capacity < 1.0 {
@@ -83,7 +83,7 @@ fn next_of_search(recorded: &Recorded, curve: usize, objectives: &[Objective]) -
 
 /// A step needs no more runs: its interval is narrow, or all limits are clearly kept or missed, or its backlog grows anyway, or there
 /// have been enough.
-pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective]) -> bool {
+pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
     let count = runs.len() as u32;
     if count >= plan.most_runs {
         return true;
@@ -101,7 +101,8 @@ pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective])
         };
         (interval.high - interval.low) / 2.0 <= plan.precision / 100.0 * middle
     };
-    let p99: Vec<f64> = runs.iter().filter_map(|run| run.figure(None, Figure::Percentile(99.0))).collect();
+    let p99: Vec<f64> =
+        runs.iter().filter_map(|run| run.figure(None, ResponseFigure::Percentile(99.0))).collect();
     let is_clear = |objective: &Objective| {
         let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         median::interval(&values)
@@ -111,7 +112,7 @@ pub(super) fn is_sure(plan: &Plan, runs: &[&Measured], objectives: &[Objective])
 }
 
 /// A step whose backlog does not grow and whose medians keep to all limits.
-pub(super) fn verdict(runs: &[&Measured], objectives: &[Objective]) -> bool {
+pub(super) fn verdict(runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
     let keeps = |objective: &Objective| {
         let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();
         median::median(&values).is_none_or(|middle| middle <= objective.limit_ns)
@@ -120,6 +121,6 @@ pub(super) fn verdict(runs: &[&Measured], objectives: &[Objective]) -> bool {
 }
 
 /// The backlog did not grow, in more than half of the runs.
-pub(super) fn is_sustained(runs: &[&Measured]) -> bool {
+pub(super) fn is_sustained(runs: &[&MeasuredLoad]) -> bool {
     2 * runs.iter().filter(|run| run.is_growing).count() < runs.len()
 }

@@ -10,7 +10,7 @@ use std::fmt;
 pub(crate) struct Objective {
     /// Of this direction; of all I/O if none is named.
     pub(super) direction: Option<Direction>,
-    pub(super) figure: Figure,
+    pub(super) figure: ResponseFigure,
     pub(super) limit_ns: f64,
     /// As it was written.
     pub(super) text: String,
@@ -18,7 +18,7 @@ pub(crate) struct Objective {
 
 /// A figure of response times.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Figure {
+pub(super) enum ResponseFigure {
     Percentile(f64),
     Mean,
     Max,
@@ -40,20 +40,20 @@ impl Objective {
             Some((word, figure)) => (Some(Direction::from_word(word.trim()).ok_or_else(wrong)?), figure),
             None => (None, subject),
         };
-        let figure = Figure::parse(figure.trim()).ok_or_else(wrong)?;
+        let figure = ResponseFigure::parse(figure.trim()).ok_or_else(wrong)?;
         let limit_ns = parse_time(limit.trim_start_matches('=').trim()).ok_or_else(wrong)?;
         Ok(Objective { direction, figure, limit_ns, text: text.trim().to_owned() })
     }
 }
 
-impl Figure {
-    fn parse(text: &str) -> Option<Figure> {
+impl ResponseFigure {
+    fn parse(text: &str) -> Option<ResponseFigure> {
         match text {
-            "mean" | "avg" => Some(Figure::Mean),
-            "max" => Some(Figure::Max),
+            "mean" | "avg" => Some(ResponseFigure::Mean),
+            "max" => Some(ResponseFigure::Max),
             _ => {
                 let percent: f64 = text.strip_prefix('p')?.parse().ok()?;
-                (percent > 0.0 && percent < 100.0).then_some(Figure::Percentile(percent))
+                (percent > 0.0 && percent < 100.0).then_some(ResponseFigure::Percentile(percent))
             }
         }
     }
@@ -75,9 +75,9 @@ impl fmt::Display for Objective {
             write!(formatter, "{}:", direction.word())?;
         }
         match self.figure {
-            Figure::Percentile(percent) => write!(formatter, "p{percent}")?,
-            Figure::Mean => formatter.write_str("mean")?,
-            Figure::Max => formatter.write_str("max")?,
+            ResponseFigure::Percentile(percent) => write!(formatter, "p{percent}")?,
+            ResponseFigure::Mean => formatter.write_str("mean")?,
+            ResponseFigure::Max => formatter.write_str("max")?,
         }
         write!(formatter, "<{}", figures::duration(self.limit_ns).replace(' ', ""))
     }

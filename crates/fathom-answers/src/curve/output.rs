@@ -1,8 +1,8 @@
 //! Curves as text, Markdown, CSV and JSON.
 
-use super::answer::{Curve, Highest, PERCENTILES, Step};
+use super::answer::{Curve, Highest, LoadStep, PERCENTILES};
 use super::objective::Objective;
-use super::record::Recorded;
+use super::record::RecordedCurve;
 use crate::bars::Ink;
 use crate::columns;
 use crate::figures;
@@ -15,7 +15,7 @@ const BAR: usize = 40;
 
 /// Everything about a results file.
 pub(crate) struct Shown<'a> {
-    pub(crate) recorded: &'a Recorded,
+    pub(crate) recorded: &'a RecordedCurve,
     pub(crate) curves: Vec<Curve>,
     pub(crate) objectives: Vec<Objective>,
 }
@@ -99,7 +99,7 @@ pub(crate) fn table(curve: &Curve) -> Table {
 
 /// p99 as bars of logarithmic length; a load that is not kept up with has none.
 fn chart(curve: &Curve, ink: Ink) -> String {
-    let p99 = |step: &Step| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
+    let p99 = |step: &LoadStep| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
     let known: Vec<f64> = curve.steps.iter().filter_map(p99).collect();
     if known.len() < 2 {
         return String::new();
@@ -216,7 +216,7 @@ pub(super) fn csv(shown: &Shown<'_>) -> String {
 
 /// All of it.
 pub(super) fn json(shown: &Shown<'_>) -> String {
-    let step = |step: &Step| {
+    let step = |step: &LoadStep| {
         let percentiles: serde_json::Map<String, Json> = PERCENTILES
             .iter()
             .zip(&step.percentiles)

@@ -13,7 +13,7 @@ const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct CurvePlan {
     /// [`FORM`]; its key is what results files are known by.
     #[serde(rename = "fathom curve")]
     pub(super) form: u32,
@@ -47,7 +47,7 @@ pub(crate) struct Plan {
     pub(super) readonly: bool,
 }
 
-impl Plan {
+impl CurvePlan {
     /// Number of curves.
     pub(super) fn curves(&self) -> usize {
         self.vary.iter().map(|variation| variation.values.len()).product()
@@ -84,7 +84,7 @@ impl Plan {
     }
 
     /// How this plan differs from a recorded one.
-    pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<&'static str> {
+    pub(super) fn differences(&self, recorded: &CurvePlan, is_seed_given: bool) -> Vec<&'static str> {
         let pairs = [
             ("the job", self.job != recorded.job),
             ("--vary", self.vary != recorded.vary),
@@ -125,7 +125,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_round_has_each_step_once(steps in prop::collection::vec(0usize..12, 0..5), round: u32, seed: u64) {
-            let plan = Plan {
+            let plan = CurvePlan {
                 form: FORM, version: String::new(), first_job: String::new(), job: String::new(), vary: Vec::new(),
                 rates: Vec::new(), searches: false, objectives: Vec::new(), process: String::new(), time_ms: 1, ramp_ms: 0,
                 precision: 10.0, most_runs: 5, seed, readonly: false,

@@ -1,8 +1,8 @@
 //! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins.
 
 use super::load::Load;
-use super::measure::{self, Measured};
-use super::plan::{FORM, Plan};
+use super::measure::{self, MeasuredLoad};
+use super::plan::{CurvePlan, FORM};
 use crate::results_file::{
     Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, text_of,
 };
@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// A finished run as its line says.
 #[derive(Debug, Deserialize)]
-struct Line {
+struct RunLine {
     curve: usize,
     /// None without a schedule.
     rate: Option<f64>,
@@ -27,7 +27,7 @@ struct Line {
 
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct CurveRun {
     /// Which curve.
     pub(super) curve: usize,
     /// What it was offered.
@@ -37,35 +37,35 @@ pub(crate) struct Run {
     /// I/Os a second that ended.
     pub(super) rate: f64,
     /// What it showed, unless it had no schedule.
-    pub(super) measured: Measured,
+    pub(super) measured: MeasuredLoad,
 }
 
 /// A results file as it was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedCurve {
     /// Its first line.
-    pub(super) plan: Plan,
+    pub(super) plan: CurvePlan,
     /// The other lines, in their order.
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<CurveRun>,
 }
 
-impl Recorded {
+impl RecordedCurve {
     /// The runs of a step that count.
-    pub(super) fn runs_at(&self, curve: usize, rate: f64) -> Vec<&Measured> {
+    pub(super) fn runs_at(&self, curve: usize, rate: f64) -> Vec<&MeasuredLoad> {
         let is_it =
-            |run: &&Run| run.curve == curve && run.load == Load::Offered(rate) && run.failure.is_none();
+            |run: &&CurveRun| run.curve == curve && run.load == Load::Offered(rate) && run.failure.is_none();
         self.runs.iter().filter(is_it).map(|run| &run.measured).collect()
     }
 
     /// What the jobs of a curve reach without a limit, once that is known.
     pub(super) fn capacity(&self, curve: usize) -> Option<f64> {
-        let is_it = |run: &&Run| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
+        let is_it = |run: &&CurveRun| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
         self.runs.iter().find(is_it).map(|run| run.rate)
     }
 
     /// The loads that a curve was offered, ascending.
     pub(super) fn rates_of(&self, curve: usize) -> Vec<f64> {
-        let rate = |run: &Run| match run.load {
+        let rate = |run: &CurveRun| match run.load {
             Load::Offered(rate) if run.curve == curve && run.failure.is_none() => Some(rate),
             _ => None,
         };
@@ -81,7 +81,7 @@ impl Recorded {
     }
 }
 
-impl Journal for Recorded {
+impl Journal for RecordedCurve {
     const FILES: Files = Files {
         mark: "{\"fathom curve\":",
         command: "curve",
@@ -91,10 +91,10 @@ impl Journal for Recorded {
         repair: "remove the line to run it again",
     };
 
-    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
-        let plan: Plan = serde_json::from_slice(line)?;
+    fn begin(line: &[u8], path: &Path) -> Result<RecordedCurve, Mistake> {
+        let plan: CurvePlan = serde_json::from_slice(line)?;
         check_form(path, plan.form, FORM)?;
-        Ok(Recorded { plan, runs: Vec::new() })
+        Ok(RecordedCurve { plan, runs: Vec::new() })
     }
 
     fn take(&mut self, line: &[u8], _path: &Path) -> Result<(), Mistake> {
@@ -107,22 +107,26 @@ impl Journal for Recorded {
     }
 }
 
-fn run_of(line: &[u8]) -> Result<Run, serde_json::Error> {
+fn run_of(line: &[u8]) -> Result<CurveRun, serde_json::Error> {
     let text = String::from_utf8_lossy(line);
     let text = fathom_results::single_lines(&text);
-    let line: Line = serde_json::from_str(&text)?;
-    Ok(Run {
+    let line: RunLine = serde_json::from_str(&text)?;
+    Ok(CurveRun {
         curve: line.curve,
         load: line.rate.map_or(Load::Closed, Load::Offered),
         failure: (line.failed_jobs > 0).then_some(line.failure),
         rate: measure::rate_of(&line.report),
-        measured: Measured::of(&line.report),
+        measured: MeasuredLoad::of(&line.report),
     })
 }
 
 /// Begins a results file, or resumes one of the same plan.
-pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<ResultsFile<Recorded>, Failure> {
-    let mut opened = Opened::<Recorded>::new(path)?;
+pub(super) fn open(
+    path: &Path,
+    plan: &CurvePlan,
+    is_seed_given: bool,
+) -> Result<ResultsFile<RecordedCurve>, Failure> {
+    let mut opened = Opened::<RecordedCurve>::new(path)?;
     let Some(recorded) = opened.found.take() else { return opened.begin(line_of(plan)?) };
     let differences = plan.differences(&recorded.plan, is_seed_given);
     if !differences.is_empty() {
@@ -137,12 +141,12 @@ pub(super) fn open(path: &Path, plan: &Plan, is_seed_given: bool) -> Result<Resu
 
 /// Adds a run; when this returns, it is on the disk. What is counted is what was written.
 pub(super) fn add<'a>(
-    file: &'a mut ResultsFile<Recorded>,
+    file: &'a mut ResultsFile<RecordedCurve>,
     curve: usize,
     load: Load,
     failure: Option<(u32, String)>,
     report: &RunReport,
-) -> Result<&'a Run, Failure> {
+) -> Result<&'a CurveRun, Failure> {
     let rate = match load {
         Load::Closed => "null".to_owned(),
         Load::Offered(rate) => rate.to_string(),

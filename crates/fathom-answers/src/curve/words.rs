@@ -19,7 +19,7 @@ const MOST_CURVES: usize = 100;
 
 /// The parsed arguments.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct CurveOptions {
     pub(super) job: JobSource,
     pub(super) rates: Vec<f64>,
     pub(super) objectives: Vec<Objective>,
@@ -42,11 +42,11 @@ const OF_RUNS: [&str; 10] =
     ["rates", "process", "vary", "time", "ramp", "precision", "most-runs", "seed", "output", "dry-run"];
 
 /// Reads them.
-pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
+pub(super) fn read(words: &[OsString]) -> Result<CurveOptions, Failure> {
     let mut parts = words.splitn(2, |word| word == "--");
     let own = parts.next().unwrap_or_default();
     let job_words = parts.next();
-    let mut options = Options {
+    let mut options = CurveOptions {
         job: JobSource::Words(Vec::new()),
         rates: Vec::new(),
         objectives: Vec::new(),
@@ -71,7 +71,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
     Ok(options)
 }
 
-fn read_own(words: &[OsString], options: &mut Options) -> Result<Vec<PathBuf>, Failure> {
+fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());
     while let Some(argument) = parser.next()? {
@@ -159,7 +159,7 @@ fn ramp(text: &str) -> Result<u64, Failure> {
     Ok(time.min(1e12) as u64)
 }
 
-impl Options {
+impl CurveOptions {
     /// Runs of a step: fewer than an interval needs say so.
     pub(super) fn has_intervals(&self) -> bool {
         self.most_runs >= LEAST_RUNS
@@ -170,7 +170,7 @@ impl Options {
 mod tests {
     use super::*;
 
-    fn read_words(words: &[&str]) -> Result<Options, Failure> {
+    fn read_words(words: &[&str]) -> Result<CurveOptions, Failure> {
         read(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 

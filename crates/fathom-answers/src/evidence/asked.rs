@@ -11,7 +11,7 @@ const DEFAULT_ENGINE: &str = "psync";
 
 /// What a job does, at random offsets or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Workload {
+pub(crate) enum AskedWorkload {
     Read,
     Write,
     Trim,
@@ -44,7 +44,7 @@ pub(crate) struct Asked<'a> {
     /// What that engine is; `None` for one that is not known here.
     pub(crate) definition: Option<&'static EngineDef>,
     /// What it does.
-    pub(crate) workload: Workload,
+    pub(crate) workload: AskedWorkload,
     /// At random offsets.
     pub(crate) is_random: bool,
     /// Clones (`numjobs`), at least 1.
@@ -110,15 +110,15 @@ impl<'a> Asked<'a> {
     }
 }
 
-fn workload_of(written: &str) -> (Workload, bool) {
+fn workload_of(written: &str) -> (AskedWorkload, bool) {
     let word = written.split(':').next().unwrap_or_default();
     let workload = match word.trim_start_matches("rand") {
-        "read" => Workload::Read,
-        "write" => Workload::Write,
-        "trim" => Workload::Trim,
-        "rw" | "readwrite" => Workload::Mixed,
-        "trimwrite" => Workload::TrimWrite,
-        _ => Workload::Other,
+        "read" => AskedWorkload::Read,
+        "write" => AskedWorkload::Write,
+        "trim" => AskedWorkload::Trim,
+        "rw" | "readwrite" => AskedWorkload::Mixed,
+        "trimwrite" => AskedWorkload::TrimWrite,
+        _ => AskedWorkload::Other,
     };
     (workload, word.starts_with("rand"))
 }
@@ -147,7 +147,10 @@ mod tests {
     #[test]
     fn a_job_without_options_has_the_usual_ones() {
         with("", |asked| {
-            assert_eq!((asked.engine, asked.workload, asked.is_random), ("psync", Workload::Read, false));
+            assert_eq!(
+                (asked.engine, asked.workload, asked.is_random),
+                ("psync", AskedWorkload::Read, false)
+            );
             assert_eq!((asked.clones, asked.depth, asked.read_share), (1.0, 1.0, 50.0));
             assert_eq!((asked.is_direct, asked.verification, asked.size), (false, None, None));
             assert!(asked.rate.is_empty() && asked.thinking.is_none() && asked.write_sync.is_none());
@@ -158,7 +161,10 @@ mod tests {
     fn values_are_read_by_the_grammar_of_jobs() {
         let options = r#""rw":"randtrimwrite:4","buffered":"0","size":"2k","kb_base":"1000","rwmixwrite":"30","rate":"1m,","verify":"md5","sync":"dsync""#;
         with(options, |asked| {
-            assert_eq!((asked.workload, asked.is_random, asked.is_direct), (Workload::TrimWrite, true, true));
+            assert_eq!(
+                (asked.workload, asked.is_random, asked.is_direct),
+                (AskedWorkload::TrimWrite, true, true)
+            );
             assert_eq!((asked.size, asked.read_share), (Some(2000.0), 70.0));
             assert_eq!(asked.rate, [Some(1e6), None]);
             assert_eq!((asked.verification, asked.write_sync), (Some("md5"), Some("dsync")));
@@ -167,7 +173,7 @@ mod tests {
             assert_eq!((asked.size, asked.is_direct, asked.verification), (None, false, None));
         });
         with(r#""rw":"shuffle","iodepth":"0""#, |asked| {
-            assert_eq!((asked.workload, asked.depth), (Workload::Other, 1.0));
+            assert_eq!((asked.workload, asked.depth), (AskedWorkload::Other, 1.0));
         });
     }
 }

@@ -12,7 +12,7 @@ pub(crate) mod processors;
 pub(crate) mod server;
 pub(crate) mod trend;
 
-use asked::{Asked, Workload};
+use asked::{Asked, AskedWorkload};
 use fathom_results::model::{DiskResult, JobChoices, JobResult, StageResult, TimelineJobResult};
 use fathom_results::{DirectionResult, RunResult};
 use fathom_spec::engines::EngineDef;
@@ -76,7 +76,7 @@ impl<'a> Evidence<'a> {
     /// From the beginning of the job's I/O to its end, ms: directions go on at the same time, but what only writes is checked
     /// afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
-        let only_writes = self.asked.workload == Workload::Write;
+        let only_writes = self.asked.workload == AskedWorkload::Write;
         let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
         match only_writes && self.asked.verification.is_some() {
             true => times.sum(),

@@ -52,7 +52,7 @@ impl Outage {
 }
 
 /// One point of the timeline, all directions together.
-struct Point {
+struct OutagePoint {
     start_ms: f64,
     end_ms: f64,
     ios: u64,
@@ -111,7 +111,7 @@ impl Evidence<'_> {
 
 /// What is needed to find them.
 struct Search {
-    points: Vec<Point>,
+    points: Vec<OutagePoint>,
     /// The longest latency of each direction.
     longest_ms: Vec<f64>,
     longest_sync_ms: f64,
@@ -160,7 +160,7 @@ impl Search {
 
     /// The longest latency in a point, ms, and how many I/Os took at least half of it. Bins are coarse; where the longest latency of
     /// a direction is in it, that is exact.
-    fn longest_in(&self, point: &Point) -> (f64, u64) {
+    fn longest_in(&self, point: &OutagePoint) -> (f64, u64) {
         let Some(&longest) = point.bins.keys().next_back() else { return (0.0, 0) };
         let is_in_bin = |ms: &&f64| coarse_bin_of((**ms * 1e6) as u64) == coarse_bin_of(longest);
         let exact = self.longest_ms.iter().filter(is_in_bin).copied().fold(0.0, f64::max);
@@ -184,13 +184,13 @@ impl Search {
     }
 }
 
-fn points_of(timeline: &TimelineJobResult) -> Vec<Point> {
+fn points_of(timeline: &TimelineJobResult) -> Vec<OutagePoint> {
     let point = |(index, point): (usize, &fathom_results::model::TimelinePointResult)| {
         let mut bins = BTreeMap::new();
         for figures in point.directions() {
             figures.clat_bins.iter().for_each(|(ns, count)| *bins.entry(*ns).or_default() += count);
         }
-        Point {
+        OutagePoint {
             start_ms: timeline.start_ms(index) as f64,
             end_ms: point.end_ms as f64,
             ios: point.directions().iter().map(|figures| figures.total_ios).sum(),
@@ -201,7 +201,7 @@ fn points_of(timeline: &TimelineJobResult) -> Vec<Point> {
 }
 
 /// The latency of half of the I/Os, ms.
-fn median_ms(points: &[Point]) -> f64 {
+fn median_ms(points: &[OutagePoint]) -> f64 {
     let mut all = BTreeMap::<u64, u64>::new();
     points.iter().flat_map(|point| &point.bins).for_each(|(ns, count)| *all.entry(*ns).or_default() += count);
     let mut left = all.values().sum::<u64>() / 2;

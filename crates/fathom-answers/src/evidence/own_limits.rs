@@ -1,7 +1,7 @@
 //! Limits that a job set itself: rates and think time.
 
 use crate::evidence::Evidence;
-use crate::evidence::asked::{Thinking, Workload};
+use crate::evidence::asked::{AskedWorkload, Thinking};
 use crate::figures;
 
 /// No CPU has more cycles per second, so this gives a lower bound for the time of a number of cycles.
@@ -9,7 +9,7 @@ const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
 /// A limit and what was reached of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Limit {
+pub(crate) struct OwnLimit {
     /// The option.
     pub(crate) option: &'static str,
     /// What it allows all clones together.
@@ -18,7 +18,7 @@ pub(crate) struct Limit {
     pub(crate) reached: f64,
 }
 
-impl Limit {
+impl OwnLimit {
     /// The job was as fast as it was allowed to be.
     pub(crate) fn was_met(&self) -> bool {
         self.reached >= 0.95 * self.allowed
@@ -26,7 +26,7 @@ impl Limit {
 }
 
 /// The rate limits of a job, `rate` in bytes per second and `rate_iops` in I/Os per second.
-pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
+pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
     let mut limits = Vec::new();
     for (option, allowed) in [("rate", &evidence.asked.rate), ("rate_iops", &evidence.asked.rate_iops)] {
         if allowed.is_empty() {
@@ -35,7 +35,7 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
         if let [("mixed", all)] = evidence.job.active().as_slice() {
             if let Some(allowed) = allowed_of_all(evidence, allowed) {
                 let reached = if option == "rate" { all.bytes_per_second } else { all.iops };
-                limits.push(Limit { option, allowed: allowed * evidence.clones(), reached });
+                limits.push(OwnLimit { option, allowed: allowed * evidence.clones(), reached });
             }
             continue;
         }
@@ -45,7 +45,7 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
             let allowed = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
             let Some(allowed) = allowed.filter(|&allowed| allowed > 0.0) else { continue };
             let reached = if option == "rate" { direction.bytes_per_second } else { direction.iops };
-            limits.push(Limit { option, allowed: allowed * evidence.clones(), reached });
+            limits.push(OwnLimit { option, allowed: allowed * evidence.clones(), reached });
         }
     }
     limits
@@ -55,11 +55,11 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<Limit> {
 /// `None` when one of them has none.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
     let directions: &[usize] = match evidence.asked.workload {
-        Workload::Read => &[0],
-        Workload::Write => &[1],
-        Workload::Trim => &[2],
-        Workload::TrimWrite => &[1, 2],
-        Workload::Mixed | Workload::Other => &[0, 1],
+        AskedWorkload::Read => &[0],
+        AskedWorkload::Write => &[1],
+        AskedWorkload::Trim => &[2],
+        AskedWorkload::TrimWrite => &[1, 2],
+        AskedWorkload::Mixed | AskedWorkload::Other => &[0, 1],
     };
     let of_direction = |&index: &usize| {
         let found = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };

@@ -1,7 +1,7 @@
 //! What a job did, in a sentence: from its options.
 
 use crate::evidence::Evidence;
-use crate::evidence::asked::{Asked, Workload};
+use crate::evidence::asked::{Asked, AskedWorkload};
 use fathom_spec::engines::{EngineDef, StorageKind};
 
 /// `4 processes read 4 KiB at random offsets, 32 in flight each, bypassing the page cache, with libaio.`
@@ -58,11 +58,11 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
 fn deed(asked: &Asked<'_>, block_size: &str, is_one: bool) -> String {
     let s = if is_one { "s" } else { "" };
     let verb = match asked.workload {
-        Workload::Read => format!("read{s}"),
-        Workload::Write => format!("write{s}"),
-        Workload::Trim => format!("trim{s}"),
-        Workload::TrimWrite => format!("trim{s} and then write{s}"),
-        Workload::Mixed | Workload::Other => format!("read{s} and write{s}"),
+        AskedWorkload::Read => format!("read{s}"),
+        AskedWorkload::Write => format!("write{s}"),
+        AskedWorkload::Trim => format!("trim{s}"),
+        AskedWorkload::TrimWrite => format!("trim{s} and then write{s}"),
+        AskedWorkload::Mixed | AskedWorkload::Other => format!("read{s} and write{s}"),
     };
     let place = if asked.is_random { "at random offsets" } else { "sequentially" };
     format!("{verb} blocks of {block_size} {place}")

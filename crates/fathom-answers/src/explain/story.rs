@@ -19,7 +19,7 @@ const MOST_OF_A_NAME: usize = 3;
 /// The whole text; the caller breaks long lines to this number of columns.
 pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     let mut text = opening(run);
-    text.extend(quick::Report::of(run).map(|report| of_quick(&report, columns)));
+    text.extend(quick::GridReport::of(run).map(|report| of_quick(&report, columns)));
     let mut told = BTreeMap::<&str, usize>::new();
     // Clones with their own report entries mostly say the same.
     let mut others = BTreeMap::<(&str, &str), usize>::new();
@@ -71,7 +71,7 @@ fn trust(run: &RunResult) -> String {
 }
 
 /// The grid of `fathom quick` and its doubts, before its tests one by one.
-fn of_quick(report: &quick::Report<'_>, columns: usize) -> String {
+fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
     let mut text = format!("\nThis is a result of fathom quick:\n\n{}", report.grid(Some(columns)));
     let notes = report.notes();
     if !notes.is_empty() {

@@ -26,7 +26,7 @@ pub(crate) struct Summary {
 
 /// The verdict on a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum ComparisonVerdict {
     /// B is better.
     Better,
     /// B is worse.
@@ -102,13 +102,13 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
 
 impl Comparison {
     /// Faster, slower, or not distinguishable.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub(crate) fn verdict(&self) -> ComparisonVerdict {
         match self.ratio {
-            _ if self.is_refused => Verdict::Refused,
-            None => Verdict::Unknown,
-            Some(ratio) if !ratio.is_distinguishable() => Verdict::NotDistinguishable,
-            Some(ratio) if (ratio.value > 1.0) == self.figure.more_is_better() => Verdict::Better,
-            Some(_) => Verdict::Worse,
+            _ if self.is_refused => ComparisonVerdict::Refused,
+            None => ComparisonVerdict::Unknown,
+            Some(ratio) if !ratio.is_distinguishable() => ComparisonVerdict::NotDistinguishable,
+            Some(ratio) if (ratio.value > 1.0) == self.figure.more_is_better() => ComparisonVerdict::Better,
+            Some(_) => ComparisonVerdict::Worse,
         }
     }
 
@@ -121,13 +121,13 @@ impl Comparison {
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {
-            Verdict::Better if is_time_of_processor => "costs less CPU",
-            Verdict::Worse if is_time_of_processor => "costs more CPU",
-            Verdict::Better => "faster",
-            Verdict::Worse => "slower",
-            Verdict::NotDistinguishable => "not distinguishable",
-            Verdict::Unknown => "not tested",
-            Verdict::Refused => "not judged: a side is wrong",
+            ComparisonVerdict::Better if is_time_of_processor => "costs less CPU",
+            ComparisonVerdict::Worse if is_time_of_processor => "costs more CPU",
+            ComparisonVerdict::Better => "faster",
+            ComparisonVerdict::Worse => "slower",
+            ComparisonVerdict::NotDistinguishable => "not distinguishable",
+            ComparisonVerdict::Unknown => "not tested",
+            ComparisonVerdict::Refused => "not judged: a side is wrong",
         }
     }
 }
@@ -150,7 +150,10 @@ mod tests {
         assert_eq!(words(Figure::Iops, &low, &samples(&[90.0, 112.0, 101.0])), "not distinguishable");
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
         let refused = Comparison { is_refused: true, ..compare(Figure::Iops, &low, &high).expect("values") };
-        assert_eq!((refused.verdict(), refused.words()), (Verdict::Refused, "not judged: a side is wrong"));
+        assert_eq!(
+            (refused.verdict(), refused.words()),
+            (ComparisonVerdict::Refused, "not judged: a side is wrong")
+        );
         // One run against several is judged by their scatter.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
     }
@@ -159,8 +162,8 @@ mod tests {
     fn single_runs_have_what_happened_within() {
         let sample = |value: f64| [Sample { value, within: Some(Interval::around(value, 2.0)) }];
         let found = compare(Figure::Iops, &sample(100.0), &sample(110.0)).expect("values");
-        assert_eq!((found.verdict(), found.hedges_g), (Verdict::Better, None));
+        assert_eq!((found.verdict(), found.hedges_g), (ComparisonVerdict::Better, None));
         let near = compare(Figure::Iops, &sample(100.0), &sample(102.0)).expect("values");
-        assert_eq!(near.verdict(), Verdict::NotDistinguishable);
+        assert_eq!(near.verdict(), ComparisonVerdict::NotDistinguishable);
     }
 }

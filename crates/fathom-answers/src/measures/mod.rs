@@ -7,5 +7,5 @@ pub(crate) mod figure;
 pub(crate) mod within;
 pub(crate) mod workload;
 
-pub(crate) use comparison::{Comparison, Verdict};
+pub(crate) use comparison::{Comparison, ComparisonVerdict};
 pub(crate) use figure::{Figure, FigureOf};

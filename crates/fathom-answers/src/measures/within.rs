@@ -1,7 +1,7 @@
 //! How sure a figure of a single run is, from what happened inside that run. It says nothing about the next run.
 
 use super::figure::Figure;
-use super::workload::{Moment, Traffic};
+use super::workload::{Traffic, TrafficMoment};
 use fathom_stats::inference::timeline::{self, Estimate, mean_of_samples, ratio_of_sums};
 use fathom_stats::inference::{Interval, percentile};
 use fathom_stats::timeline::coarse_bin_of;
@@ -13,7 +13,7 @@ use fathom_stats::timeline::coarse_bin_of;
 pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     let value = figure.of_traffic(traffic)?;
     let moments = steady_part(&traffic.timeline);
-    let sums = |amount: &dyn Fn(&Moment) -> f64, size: &dyn Fn(&Moment) -> f64| {
+    let sums = |amount: &dyn Fn(&TrafficMoment) -> f64, size: &dyn Fn(&TrafficMoment) -> f64| {
         let (amounts, sizes): (Vec<f64>, Vec<f64>) =
             moments.iter().map(|moment| (amount(moment), size(moment))).unzip();
         ratio_of_sums(&amounts, &sizes)
@@ -55,25 +55,25 @@ fn scaled(value: f64, estimate: Estimate) -> Option<Interval> {
 }
 
 /// The moments between the first and the last with I/O, in which the job may have run for a part of the time only.
-fn steady_part(timeline: &[Moment]) -> &[Moment] {
-    let busy = |moment: &Moment| moment.total_ios > 0.0;
+fn steady_part(timeline: &[TrafficMoment]) -> &[TrafficMoment] {
+    let busy = |moment: &TrafficMoment| moment.total_ios > 0.0;
     let first = timeline.iter().position(busy).map_or(0, |first| first + 1);
     let end = timeline.iter().rposition(busy).unwrap_or(0);
     timeline.get(first..end).unwrap_or_default()
 }
 
-fn total_latency(moment: &Moment) -> f64 {
+fn total_latency(moment: &TrafficMoment) -> f64 {
     moment.bins.iter().map(|(&ns, &count)| ns as f64 * count as f64).sum()
 }
 
-fn count_in(moment: &Moment, wanted: impl Fn(u64) -> bool) -> f64 {
+fn count_in(moment: &TrafficMoment, wanted: impl Fn(u64) -> bool) -> f64 {
     moment.bins.iter().filter(|(ns, _)| wanted(**ns)).map(|(_, &count)| count as f64).sum()
 }
 
 /// The share of I/Os up to a percentile, as sure as the timeline makes it. The timeline has coarse bins, so the share is watched
 /// at that edge of the percentile's bin which is nearer, and its error put in proportion: shares near a half wander more than
 /// those near one.
-fn share_below(percent: f64, value_ns: f64, moments: &[Moment]) -> Option<Estimate> {
+fn share_below(percent: f64, value_ns: f64, moments: &[TrafficMoment]) -> Option<Estimate> {
     let share = percent / 100.0;
     let bin = coarse_bin_of(value_ns as u64);
     let all: Vec<f64> = moments.iter().map(|moment| count_in(moment, |_| true)).collect();
@@ -101,8 +101,12 @@ mod tests {
         for second in 0..40 {
             let slow = if is_slow(second) { 100 } else { 0 };
             let bins = [(100_000, 1000 - slow), (5_000_000, slow)].into_iter().filter(|bin| bin.1 > 0);
-            let moment =
-                Moment { seconds: 1.0, io_bytes: 4_096_000.0, total_ios: 1000.0, bins: bins.collect() };
+            let moment = TrafficMoment {
+                seconds: 1.0,
+                io_bytes: 4_096_000.0,
+                total_ios: 1000.0,
+                bins: bins.collect(),
+            };
             moment.bins.iter().for_each(|(&ns, &count)| (0..count).for_each(|_| histogram.record(ns)));
             timeline.push(moment);
         }

@@ -46,12 +46,12 @@ pub(crate) struct Traffic {
     /// Samples of the bandwidth: mean and standard deviation in KiB/s, and how many; only of a single clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
     /// Rates and latencies over time, if the result has them.
-    pub(crate) timeline: Vec<Moment>,
+    pub(crate) timeline: Vec<TrafficMoment>,
 }
 
 /// A stretch of time of a timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Moment {
+pub(crate) struct TrafficMoment {
     /// Length.
     pub(crate) seconds: f64,
     /// Bytes moved.
@@ -148,7 +148,7 @@ impl Workload {
                 for (number, point) in entry.points.iter().enumerate() {
                     if traffic.timeline.len() == number {
                         let seconds = point.end_ms.saturating_sub(entry.start_ms(number)) as f64 / 1e3;
-                        traffic.timeline.push(Moment { seconds, ..Moment::default() });
+                        traffic.timeline.push(TrafficMoment { seconds, ..TrafficMoment::default() });
                     }
                     let figures = point.directions()[direction.index()];
                     traffic.timeline[number].add(figures.io_bytes, figures.total_ios, &figures.clat_bins);
@@ -158,7 +158,7 @@ impl Workload {
     }
 }
 
-impl Moment {
+impl TrafficMoment {
     fn add(&mut self, io_bytes: u64, total_ios: u64, bins: &BTreeMap<u64, u64>) {
         self.io_bytes += io_bytes as f64;
         self.total_ios += total_ios as f64;

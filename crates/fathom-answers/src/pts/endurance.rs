@@ -3,7 +3,7 @@
 //! NVMe drives count what was written and the share of their life that this took (NVM Express Base Specification, the SMART and
 //! health information log). Together they tell about how much the whole life has. No drive tells its rated endurance itself.
 
-use super::plan::Target;
+use super::plan::TestTarget;
 use fathom_sys::nvme;
 use serde::Serialize;
 use std::fs::File;
@@ -25,7 +25,7 @@ pub(super) struct Endurance {
 
 impl Endurance {
     /// What the drive says; `None` if it says nothing, or nothing to this user.
-    pub(super) fn of(target: &Target) -> Option<Endurance> {
+    pub(super) fn of(target: &TestTarget) -> Option<Endurance> {
         let name = target.path.file_name()?.to_str()?;
         if !target.is_device() || !name.starts_with("nvme") {
             return None;

@@ -3,7 +3,7 @@
 use super::definition::Ends;
 use super::endurance::Endurance;
 use super::findings::rounds;
-use super::plan::{Plan, Target};
+use super::plan::{PtsPlan, TestTarget};
 use super::steady_state;
 use crate::columns;
 use crate::device::Facts;
@@ -46,7 +46,7 @@ pub(super) struct Estimate {
 
 impl Estimate {
     /// If the target writes so many bytes per second.
-    pub(super) fn at(plan: &Plan, rate: f64) -> Estimate {
+    pub(super) fn at(plan: &PtsPlan, rate: f64) -> Estimate {
         let (mut seconds, mut bytes, mut preconditioning) = (Range::default(), Range::default(), 0.0);
         let point = plan.point_time().as_secs_f64();
         for part in plan.parts() {
@@ -74,12 +74,12 @@ impl Estimate {
     }
 
     /// If the target is like others of its kind.
-    pub(super) fn of(plan: &Plan) -> Estimate {
+    pub(super) fn of(plan: &PtsPlan) -> Estimate {
         Estimate::at(plan, assumed_rate(&plan.target))
     }
 
     /// Everything, a line each.
-    pub(super) fn text(&self, plan: &Plan, holds: &[String], endurance: Option<Endurance>) -> String {
+    pub(super) fn text(&self, plan: &PtsPlan, holds: &[String], endurance: Option<Endurance>) -> String {
         let mut text = format!("{} test of {}\n", plan.test.definition().title, plan.target.told());
         let mut line = |name: &str, told: &str| {
             let line = format!("  {}{told}", columns::left(name, NAMES));
@@ -155,7 +155,7 @@ impl Estimate {
     }
 }
 
-fn rounds_in_words(plan: &Plan, part: &super::definition::Part) -> String {
+fn rounds_in_words(plan: &PtsPlan, part: &super::definition::Part) -> String {
     let point = time(plan.point_time().as_secs_f64());
     let before = match part.passes {
         0 => String::new(),
@@ -196,7 +196,7 @@ pub(crate) fn time(seconds: f64) -> String {
 }
 
 /// Bytes per second that sequential writes to such a target usually reach.
-fn assumed_rate(target: &Target) -> f64 {
+fn assumed_rate(target: &TestTarget) -> f64 {
     let facts =
         std::fs::metadata(&target.path).ok().filter(|_| target.is_device()).map(|found| Facts::of(&found));
     let is_nvme = target.path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme"));
@@ -209,19 +209,19 @@ fn assumed_rate(target: &Target) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Test, tests::plan};
+    use super::super::plan::{PtsTest, tests::plan};
     use super::*;
 
     #[test]
     fn amounts_follow_from_the_plan() {
-        let mut plan = plan(Test::Iops);
+        let mut plan = plan(PtsTest::Iops);
         plan.target.bytes = 1_000_000_000_000;
         let found = Estimate::at(&plan, 1e9);
         // 2000 s of preconditioning, 5 to 25 rounds of 56 minutes, half of all I/O writes.
         assert_eq!(found.seconds, Range { least: 2000.0 + 5.0 * 3360.0, most: 2000.0 + 25.0 * 3360.0 });
         assert_eq!((found.preconditioning, found.bytes.least), (2e12, 2e12));
         assert!((found.bytes.most - (2e12 + 28.0 * 60.0 * 25.0 * 1e9)).abs() < 1e3, "{found:?}");
-        let saturation = Estimate::at(&super::super::plan::tests::plan(Test::Saturation), 1e6);
+        let saturation = Estimate::at(&super::super::plan::tests::plan(PtsTest::Saturation), 1e6);
         assert_eq!(saturation.bytes, Range { least: 0.0, most: f64::from(256 << 20) });
         assert!(
             (saturation.seconds.least - f64::from(256 << 20) / 1e6).abs() < 1e-6
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn the_life_of_the_drive_is_told() {
-        let plan = plan(Test::Throughput);
+        let plan = plan(PtsTest::Throughput);
         let text =
             |endurance| Estimate::at(&plan, 1e9).text(&plan, &["xfs file system".to_owned()], endurance);
         assert!(text(None).contains("not known: the device does not tell it"), "{}", text(None));

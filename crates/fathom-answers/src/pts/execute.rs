@@ -1,13 +1,13 @@
 //! Does the steps, one after the other, each through the run loop.
 
-use super::course::Ending;
 use super::definition::{Ends, Part};
 use super::estimate::time;
 use super::findings::rounds;
 use super::jobs;
-use super::plan::Plan;
+use super::plan::PtsPlan;
 use super::purge::{Purged, purge};
-use super::record::{self, Recorded};
+use super::record::{self, RecordedTest};
+use super::sequence::Ending;
 use super::steady_state::Window;
 use super::step::Step;
 use super::step::{Measured, Outcome};
@@ -26,7 +26,7 @@ use std::time::Instant;
 
 /// Does all steps that are not recorded yet. The exit status if a signal ended it.
 pub(super) fn execute(
-    recorder: &mut ResultsFile<Recorded>,
+    recorder: &mut ResultsFile<RecordedTest>,
     claim: &Claim,
     signals: &SignalQueue,
     err: &mut dyn Write,
@@ -40,9 +40,9 @@ pub(super) fn execute(
 
 /// A test under way.
 struct Execution<'a> {
-    plan: Plan,
+    plan: PtsPlan,
     parts: Vec<Part>,
-    recorder: &'a mut ResultsFile<Recorded>,
+    recorder: &'a mut ResultsFile<RecordedTest>,
     claim: &'a Claim,
     stop: Stop<'a>,
     err: &'a mut dyn Write,
@@ -52,7 +52,7 @@ struct Execution<'a> {
 }
 
 /// What a step came to; a signal breaks it off.
-type Made<T> = ControlFlow<i32, T>;
+type StepEnd<T> = ControlFlow<i32, T>;
 
 impl Execution<'_> {
     fn run(mut self) -> Result<Option<u8>, Failure> {
@@ -64,8 +64,8 @@ impl Execution<'_> {
             let started = Instant::now();
             let made = self.make(step).map_err(|failure| self.with_place(step, &failure))?;
             let outcome = match made {
-                Made::Break(signal) => return Ok(Some(self.end_by(signal))),
-                Made::Continue(outcome) => outcome,
+                StepEnd::Break(signal) => return Ok(Some(self.end_by(signal))),
+                StepEnd::Continue(outcome) => outcome,
             };
             let seconds = started.elapsed().as_secs_f64();
             record::add(self.recorder, step, seconds, outcome)?;
@@ -87,13 +87,13 @@ impl Execution<'_> {
         }
     }
 
-    fn make(&mut self, step: Step) -> Result<Made<Outcome>, Failure> {
+    fn make(&mut self, step: Step) -> Result<StepEnd<Outcome>, Failure> {
         // New offsets and data in each step, and the same ones when a step is made up for.
         let seed = self.plan.seed.wrapping_add(self.recorder.recorded().steps.len() as u64);
         match step {
             Step::Purge { .. } => Ok(match purge(&self.plan.target, self.plan.purges, &self.stop)? {
-                Purged::Done(how) => Made::Continue(Outcome::Purged(how)),
-                Purged::Stopped(signal) => Made::Break(signal),
+                Purged::Done(how) => StepEnd::Continue(Outcome::Purged(how)),
+                Purged::Stopped(signal) => StepEnd::Break(signal),
             }),
             Step::Precondition { .. } => {
                 let made = self.run_job(&jobs::precondition(&self.plan, seed))?;
@@ -107,13 +107,13 @@ impl Execution<'_> {
         }
     }
 
-    fn run_job(&mut self, text: &str) -> Result<Made<Measured>, Failure> {
+    fn run_job(&mut self, text: &str) -> Result<StepEnd<Measured>, Failure> {
         let spec = self.runner.parse(&["-".to_owned()], text)?;
         let mut messages =
             Messages(spec.messages.iter().map(|message| message.text.trim().to_owned()).collect());
         let ended = self.runner.run(&spec, &mut messages)?;
         if let Some(signal) = ended.signal {
-            return Ok(Made::Break(signal));
+            return Ok(StepEnd::Break(signal));
         }
         if ended.failed_jobs > 0 {
             let why =
@@ -125,7 +125,7 @@ impl Execution<'_> {
                 self.say(&line);
             }
         }
-        Ok(Made::Continue(Measured::of(&result_of(&ended.report)?)))
+        Ok(StepEnd::Continue(Measured::of(&result_of(&ended.report)?)))
     }
 
     fn with_place(&self, step: Step, failure: &Failure) -> Failure {

@@ -1,9 +1,9 @@
 //! What a results file says: each part with its rounds, the window that counts, and what keeps the test from being one by the book.
 
-use super::course::Ending;
 use super::definition::{Part, Point};
-use super::plan::Plan;
-use super::record::Recorded;
+use super::plan::PtsPlan;
+use super::record::RecordedTest;
+use super::sequence::Ending;
 use super::steady_state::{ROUNDS, Window};
 use super::step::Step;
 use super::step::{Done, Measured, Outcome};
@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A test as far as it was made.
 pub(crate) struct Findings<'a> {
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
     /// Why it is no result by the specification; empty if it is one.
     pub(crate) why_not: Vec<String>,
@@ -38,7 +38,7 @@ pub(crate) struct PartFindings<'a> {
 }
 
 impl<'a> Findings<'a> {
-    pub(crate) fn of(recorded: &'a Recorded) -> Findings<'a> {
+    pub(crate) fn of(recorded: &'a RecordedTest) -> Findings<'a> {
         let plan = &recorded.plan;
         let endings = recorded.endings();
         let parts = plan.parts().into_iter().enumerate().map(|(number, part)| {
@@ -57,7 +57,7 @@ impl<'a> Findings<'a> {
         findings
     }
 
-    fn deviations(&self, recorded: &Recorded) -> Vec<String> {
+    fn deviations(&self, recorded: &RecordedTest) -> Vec<String> {
         let plan = self.plan;
         let mut found = Vec::new();
         if plan.scale < 1.0 {
@@ -102,7 +102,7 @@ impl<'a> Findings<'a> {
         found
     }
 
-    fn remarks_on(&self, plan: &Plan) -> Vec<String> {
+    fn remarks_on(&self, plan: &PtsPlan) -> Vec<String> {
         let mut found = Vec::new();
         let left_out: Vec<String> = plan.left_out().into_iter().map(figures::size).collect();
         if !left_out.is_empty() {

@@ -1,18 +1,18 @@
 //! The jobs of the steps, as the text of job files: everything that is written or read goes through the run loop.
 
 use super::definition::Point;
-use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, Plan, Target};
+use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, PtsPlan, TestTarget};
 use crate::job_text::{Section, text};
 
 /// The name of the only job.
 const NAME: &str = "pts";
 
 /// A path as the value of `filename`, where a colon separates several.
-fn as_option(target: &Target) -> String {
+fn as_option(target: &TestTarget) -> String {
     target.path.display().to_string().replace(':', "\\:")
 }
 
-fn job(plan: &Plan, options: &[(&str, String)]) -> String {
+fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
     let own = [
         ("filename", as_option(&plan.target)),
         ("ioengine", plan.engine.clone()),
@@ -23,7 +23,7 @@ fn job(plan: &Plan, options: &[(&str, String)]) -> String {
 }
 
 /// Reads one block, to find out what works there.
-pub(super) fn probe(target: &Target, engine: &str, direct: bool, block: u64) -> String {
+pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64) -> String {
     let options = [
         ("filename", as_option(target)),
         ("ioengine", engine.to_owned()),
@@ -37,7 +37,7 @@ pub(super) fn probe(target: &Target, engine: &str, direct: bool, block: u64) -> 
 }
 
 /// Writes the capacity once.
-pub(super) fn precondition(plan: &Plan, seed: u64) -> String {
+pub(super) fn precondition(plan: &PtsPlan, seed: u64) -> String {
     job(
         plan,
         &[
@@ -51,7 +51,7 @@ pub(super) fn precondition(plan: &Plan, seed: u64) -> String {
 }
 
 /// Measures a point for its time. Offsets and data are new in each round.
-pub(super) fn point(plan: &Plan, point: &Point, seed: u64) -> String {
+pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
     let rw = match (point.is_random, point.read_percent) {
         (true, 100) => "randread",
         (true, 0) => "randwrite",
@@ -89,12 +89,12 @@ pub(super) fn point(plan: &Plan, point: &Point, seed: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Test, tests::plan};
+    use super::super::plan::{PtsTest, tests::plan};
     use super::*;
 
     #[test]
     fn points_are_jobs() {
-        let plan = plan(Test::Iops);
+        let plan = plan(PtsTest::Iops);
         let text = point(&plan, &Point::random(4096, 65), 7);
         for line in [
             "filename=/dev/none",

@@ -1,7 +1,6 @@
 //! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step in a results file that
 //! survives anything.
 
-mod course;
 pub(crate) mod definition;
 mod endurance;
 mod estimate;
@@ -16,6 +15,7 @@ mod purge;
 pub(crate) mod record;
 mod safety;
 mod saturation;
+mod sequence;
 mod signatures;
 mod start;
 pub(crate) mod steady_state;
@@ -28,7 +28,7 @@ use crate::table::{Format, print_as};
 use crate::{Command, columns};
 use fathom_command::{Failure, Streams};
 use findings::Findings;
-use record::Recorded;
+use record::RecordedTest;
 use std::ffi::OsString;
 use words::What;
 
@@ -89,7 +89,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(stopped.unwrap_or(0))
 }
 
-fn print(recorded: &Recorded, format: Format, streams: &mut Streams<'_>) -> Result<(), Failure> {
+fn print(recorded: &RecordedTest, format: Format, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let findings = Findings::of(recorded);
     let text = match format {
         Format::Text => output::text(&findings, columns::of_terminal()),

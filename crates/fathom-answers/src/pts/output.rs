@@ -3,7 +3,7 @@
 use super::definition::Ends;
 use super::estimate::{threads, time};
 use super::findings::{Findings, PartFindings, written_in};
-use super::plan::{PRECONDITION_BLOCK, Test};
+use super::plan::{PRECONDITION_BLOCK, PtsTest};
 use super::step::{Figures, PERCENTILES};
 use crate::columns;
 use crate::figures;
@@ -94,12 +94,12 @@ fn number(value: f64) -> String {
 }
 
 /// The figures that the tables of a test show.
-pub(crate) fn shown_figures(test: Test) -> &'static [Figure] {
+pub(crate) fn shown_figures(test: PtsTest) -> &'static [Figure] {
     match test {
-        Test::Iops => &[Figure::Iops],
-        Test::Throughput => &[Figure::Bandwidth],
-        Test::Latency => &[Figure::LatencyMean, Figure::LatencyMax, Figure::Percentile(99.999)],
-        Test::Saturation => &[
+        PtsTest::Iops => &[Figure::Iops],
+        PtsTest::Throughput => &[Figure::Bandwidth],
+        PtsTest::Latency => &[Figure::LatencyMean, Figure::LatencyMax, Figure::Percentile(99.999)],
+        PtsTest::Saturation => &[
             Figure::Iops,
             Figure::Bandwidth,
             Figure::LatencyMean,
@@ -327,7 +327,7 @@ pub(super) fn json(findings: &Findings<'_>) -> String {
             "preconditioning": part.passes.iter().map(|(bytes, seconds)| json!({"bytes": bytes, "seconds": seconds})).collect::<Vec<Json>>(),
             "rounds": part.complete_rounds(),
             "counted_rounds": [counted.start + 1, counted.end],
-            "steady": matches!(part.ending, Some(super::course::Ending::Steady(_))),
+            "steady": matches!(part.ending, Some(super::sequence::Ending::Steady(_))),
             "verdict": part.verdict(figure),
             "window": part.window().map(|window| json!({
                 "first_round": window.first + 1,

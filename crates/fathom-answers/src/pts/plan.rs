@@ -24,7 +24,7 @@ pub(super) const PRECONDITION_DEPTH: u32 = 32;
 /// The tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Test {
+pub(crate) enum PtsTest {
     Iops,
     Throughput,
     Latency,
@@ -32,20 +32,20 @@ pub(crate) enum Test {
 }
 
 /// The words for them.
-pub(super) const TESTS: [(&str, Test); 4] = [
-    ("iops", Test::Iops),
-    ("throughput", Test::Throughput),
-    ("latency", Test::Latency),
-    ("saturation", Test::Saturation),
+pub(super) const TESTS: [(&str, PtsTest); 4] = [
+    ("iops", PtsTest::Iops),
+    ("throughput", PtsTest::Throughput),
+    ("latency", PtsTest::Latency),
+    ("saturation", PtsTest::Saturation),
 ];
 
-impl Test {
+impl PtsTest {
     pub(crate) fn definition(self) -> &'static Definition {
         match self {
-            Test::Iops => &iops::TEST,
-            Test::Throughput => &throughput::TEST,
-            Test::Latency => &latency::TEST,
-            Test::Saturation => &saturation::TEST,
+            PtsTest::Iops => &iops::TEST,
+            PtsTest::Throughput => &throughput::TEST,
+            PtsTest::Latency => &latency::TEST,
+            PtsTest::Saturation => &saturation::TEST,
         }
     }
 
@@ -57,7 +57,7 @@ impl Test {
 /// What is written to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum TargetKind {
     /// A block device.
     Device,
     /// A file that was there before.
@@ -68,10 +68,10 @@ pub(crate) enum Kind {
 
 /// The device or file of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Target {
+pub(crate) struct TestTarget {
     /// Its path without links.
     pub(crate) path: PathBuf,
-    pub(crate) kind: Kind,
+    pub(crate) kind: TargetKind,
     /// User capacity.
     pub(crate) bytes: u64,
     /// Bytes of a logical sector: the smallest block.
@@ -94,9 +94,9 @@ pub(crate) struct Target {
     pub(crate) inode: u64,
 }
 
-impl Target {
+impl TestTarget {
     pub(crate) fn is_device(&self) -> bool {
-        self.kind == Kind::Device
+        self.kind == TargetKind::Device
     }
 
     /// `/dev/nvme0n1 (Acme 980, 932 GiB)`.
@@ -116,16 +116,16 @@ impl Target {
 
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct PtsPlan {
     /// [`FORM`]; its key is what results files are known by.
     #[serde(rename = "fathom pts")]
     pub(crate) form: u32,
     /// Version of the program that began it.
     pub(crate) version: String,
-    pub(crate) test: Test,
+    pub(crate) test: PtsTest,
     /// Seconds since the epoch.
     pub(crate) began: u64,
-    pub(crate) target: Target,
+    pub(crate) target: TestTarget,
     pub(crate) engine: String,
     /// The page cache was bypassed.
     pub(crate) direct: bool,
@@ -145,7 +145,7 @@ pub(crate) struct Plan {
     pub(crate) host: HostReport,
 }
 
-impl Plan {
+impl PtsPlan {
     pub(crate) fn parts(&self) -> Vec<Part> {
         (self.test.definition().parts)(self.target.sector)
     }
@@ -182,7 +182,7 @@ impl Plan {
 
     /// How the command line of this plan differs from that of one that was begun. What was found out on the way (the engine, the
     /// machine) stays as it was.
-    pub(super) fn differences(&self, begun: &Plan) -> Vec<String> {
+    pub(super) fn differences(&self, begun: &PtsPlan) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
             if own != theirs {
@@ -199,7 +199,7 @@ impl Plan {
         compare("--depth", self.depth.to_string(), begun.depth.to_string());
         compare("--rounds", self.most_rounds.to_string(), begun.most_rounds.to_string());
         compare("--scale", self.scale.to_string(), begun.scale.to_string());
-        let purge = |plan: &Plan| if plan.purges { "a purge" } else { "--no-purge" }.to_owned();
+        let purge = |plan: &PtsPlan| if plan.purges { "a purge" } else { "--no-purge" }.to_owned();
         compare("purge", purge(self), purge(begun));
         found
     }
@@ -244,11 +244,11 @@ pub(super) mod tests {
     use super::*;
 
     /// A plan of a disk that is not there.
-    pub(in crate::pts) fn plan(test: Test) -> Plan {
+    pub(in crate::pts) fn plan(test: PtsTest) -> PtsPlan {
         let (threads, depth) = test.definition().usual_load;
-        let target = Target {
+        let target = TestTarget {
             path: "/dev/none".into(),
-            kind: Kind::Device,
+            kind: TargetKind::Device,
             bytes: 64 << 20,
             sector: 512,
             model: "Acme 9".into(),
@@ -258,7 +258,7 @@ pub(super) mod tests {
             write_cache: "write back".into(),
             inode: 0,
         };
-        Plan {
+        PtsPlan {
             form: FORM,
             version: "0".into(),
             test,
@@ -278,34 +278,35 @@ pub(super) mod tests {
 
     #[test]
     fn the_matrix_is_that_of_the_specification() {
-        let count = |test: Test| plan(test).parts().iter().map(|part| part.points.len()).collect::<Vec<_>>();
-        assert_eq!((count(Test::Iops), count(Test::Throughput)), (vec![56], vec![2, 2]));
-        assert_eq!((count(Test::Latency), count(Test::Saturation)), (vec![9], vec![1]));
-        for test in [Test::Iops, Test::Latency, Test::Saturation] {
+        let count =
+            |test: PtsTest| plan(test).parts().iter().map(|part| part.points.len()).collect::<Vec<_>>();
+        assert_eq!((count(PtsTest::Iops), count(PtsTest::Throughput)), (vec![56], vec![2, 2]));
+        assert_eq!((count(PtsTest::Latency), count(PtsTest::Saturation)), (vec![9], vec![1]));
+        for test in [PtsTest::Iops, PtsTest::Latency, PtsTest::Saturation] {
             let part = plan(test).parts().remove(0);
             assert_eq!(part.points[part.tracked], Point::random(4096, 0), "{test:?}");
         }
-        for part in plan(Test::Throughput).parts() {
+        for part in plan(PtsTest::Throughput).parts() {
             assert_eq!((part.points[part.tracked].read_percent, part.tracked, part.passes), (0, 1, 2));
         }
     }
 
     #[test]
     fn sizes_below_a_sector_are_left_out() {
-        let mut large = plan(Test::Iops);
+        let mut large = plan(PtsTest::Iops);
         large.target.sector = 4096;
         assert_eq!((large.parts()[0].points.len(), large.left_out()), (49, vec![512]));
         large.target.sector = 8192;
         let part = large.parts().remove(0);
         assert_eq!((part.points[part.tracked].block_bytes, large.left_out()), (8192, vec![4096, 512]));
         assert!(large.check().is_ok());
-        large.test = Test::Saturation;
+        large.test = PtsTest::Saturation;
         assert!(large.check().is_err_and(|failure| failure.to_string().contains("8 KiB")));
     }
 
     #[test]
     fn scales_shorten_times_and_amounts() {
-        let mut short = plan(Test::Saturation);
+        let mut short = plan(PtsTest::Saturation);
         assert_eq!(
             (short.point_time(), short.pass_bytes(), short.fill_bytes(4)),
             (POINT, 64 << 20, 256 << 20)

@@ -4,7 +4,7 @@
 //! further; they are commands of the kinds of devices, and some of them erase more than what was named, such as all namespaces of a
 //! controller. So they are left to the programs of the vendors and to nvme-cli and hdparm, with `--no-purge` afterwards.
 
-use super::plan::Target;
+use super::plan::TestTarget;
 use super::signatures;
 use crate::running::Stop;
 use fathom_command::Failure;
@@ -28,7 +28,7 @@ pub(super) enum Purged {
 }
 
 /// Purges the target as far as it can be.
-pub(super) fn purge(target: &Target, is_wanted: bool, stop: &Stop<'_>) -> Result<Purged, Failure> {
+pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Result<Purged, Failure> {
     let path = &target.path;
     let fail = |error: io::Error| Failure::file(path, &error);
     let opened = OpenOptions::new().read(true).write(true).open(path).map_err(fail)?;

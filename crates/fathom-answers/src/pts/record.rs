@@ -1,7 +1,7 @@
 //! The results file: a line for the plan, then a line for each finished step, and one for each time that a test was resumed.
 
-use super::course::{Course, Ending};
-use super::plan::{FORM, Plan};
+use super::plan::{FORM, PtsPlan};
+use super::sequence::{Ending, Sequence};
 use super::step::{Done, Figures, Outcome, Step};
 use crate::results_file::{Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of};
 use fathom_command::Failure;
@@ -13,29 +13,29 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// What the line of a resumption begins with.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
 /// A results file as it was read.
-pub(crate) struct Recorded {
-    pub(crate) plan: Plan,
+pub(crate) struct RecordedTest {
+    pub(crate) plan: PtsPlan,
     /// In their order.
     pub(crate) steps: Vec<Done>,
     /// Steps that were finished each time when the test was resumed.
     pub(crate) resumed_after: Vec<usize>,
-    course: Course,
+    sequence: Sequence,
 }
 
-impl Recorded {
-    pub(super) fn new(plan: Plan) -> Recorded {
-        let course = Course::new(&plan);
-        Recorded { plan, steps: Vec::new(), resumed_after: Vec::new(), course }
+impl RecordedTest {
+    pub(super) fn new(plan: PtsPlan) -> RecordedTest {
+        let sequence = Sequence::new(&plan);
+        RecordedTest { plan, steps: Vec::new(), resumed_after: Vec::new(), sequence }
     }
 
     /// The step to do; `None` when the test is finished.
     pub(crate) fn next(&self) -> Option<Step> {
-        self.course.next()
+        self.sequence.next()
     }
 
     /// How the parts ended that have.
     pub(crate) fn endings(&self) -> &[Ending] {
-        self.course.endings()
+        self.sequence.endings()
     }
 
     /// What the tracked point of a part measured, round by round.
@@ -50,7 +50,7 @@ impl Recorded {
     }
 
     fn take_step(&mut self, done: Done) -> bool {
-        let is_next = self.course.take(&done);
+        let is_next = self.sequence.take(&done);
         if is_next {
             self.steps.push(done);
         }
@@ -58,7 +58,7 @@ impl Recorded {
     }
 }
 
-impl Journal for Recorded {
+impl Journal for RecordedTest {
     const FILES: Files = Files {
         mark: "{\"fathom pts\":",
         command: "pts",
@@ -68,11 +68,11 @@ impl Journal for Recorded {
         repair: "remove it and all lines after it to go on from there",
     };
 
-    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
-        let plan: Plan = serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?;
+    fn begin(line: &[u8], path: &Path) -> Result<RecordedTest, Mistake> {
+        let plan: PtsPlan = serde_json::from_str(&single_lines(&String::from_utf8_lossy(line)))?;
         check_form(path, plan.form, FORM)?;
         match plan.mistake() {
-            None => Ok(Recorded::new(plan)),
+            None => Ok(RecordedTest::new(plan)),
             Some(mistake) => {
                 let told = format!("{}: not a plan of these tests: {mistake}", path.display());
                 Err(Failure::new(told).into())
@@ -93,12 +93,18 @@ impl Journal for Recorded {
 }
 
 /// Begins a test.
-pub(super) fn begin(opened: Opened<Recorded>, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
+pub(super) fn begin(
+    opened: Opened<RecordedTest>,
+    plan: &PtsPlan,
+) -> Result<ResultsFile<RecordedTest>, Failure> {
     opened.begin(json(plan)?)
 }
 
 /// Goes on with one.
-pub(super) fn resume(opened: Opened<Recorded>, recorded: Recorded) -> Result<ResultsFile<Recorded>, Failure> {
+pub(super) fn resume(
+    opened: Opened<RecordedTest>,
+    recorded: RecordedTest,
+) -> Result<ResultsFile<RecordedTest>, Failure> {
     let mut file = opened.resume(recorded)?;
     file.add(format!("{{\"resumed\":{}}}", now()))?;
     Ok(file)
@@ -106,7 +112,7 @@ pub(super) fn resume(opened: Opened<Recorded>, recorded: Recorded) -> Result<Res
 
 /// Adds a finished step; when this returns, it is on the disk.
 pub(super) fn add(
-    file: &mut ResultsFile<Recorded>,
+    file: &mut ResultsFile<RecordedTest>,
     step: Step,
     seconds: f64,
     outcome: Outcome,
@@ -125,17 +131,17 @@ pub(super) fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Test, tests::plan};
+    use super::super::plan::{PtsTest, tests::plan};
     use super::super::step::Measured;
     use super::*;
     use crate::results_file::parse;
 
     fn lines(count: usize) -> String {
-        let plan = plan(Test::Latency);
+        let plan = plan(PtsTest::Latency);
         let mut text = json(&plan).expect("JSON") + "\n";
-        let mut course = Course::new(&plan);
+        let mut sequence = Sequence::new(&plan);
         for number in 0..count {
-            let step = course.next().expect("a step");
+            let step = sequence.next().expect("a step");
             let figures = Figures {
                 mean_ns: 1e5,
                 iops: number as f64,
@@ -150,7 +156,7 @@ mod tests {
                 }
             };
             let done = Done { step, ended: 5, seconds: 0.25, outcome };
-            assert!(course.take(&done));
+            assert!(sequence.take(&done));
             text += &(json(&done).expect("JSON") + "\n");
         }
         text
@@ -160,7 +166,7 @@ mod tests {
     fn a_torn_line_is_dropped_and_a_strange_one_told() {
         let text = lines(7);
         let path = Path::new("x");
-        let read = |text: &str| parse::<Recorded>(text.as_bytes(), path);
+        let read = |text: &str| parse::<RecordedTest>(text.as_bytes(), path);
         let (recorded, whole) = read(&text).expect("reads");
         let recorded = recorded.expect("a plan");
         assert_eq!(

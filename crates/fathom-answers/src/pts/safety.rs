@@ -1,6 +1,6 @@
 //! What a test may write to: a device that nobody uses and that was named twice, or a file. Nothing is changed here.
 
-use super::plan::{Kind, Target};
+use super::plan::{TargetKind, TestTarget};
 use super::signatures;
 use crate::Runner;
 use crate::device::{Facts, SECTOR, check_named_twice, check_room, path_of_new_file, refused};
@@ -17,7 +17,7 @@ const LEAST_BYTES: u64 = 16 << 20;
 
 /// What the command line says of the target.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Given {
+pub(super) struct GivenTarget {
     pub(super) device: Option<PathBuf>,
     pub(super) file: Option<PathBuf>,
     /// The same again, from somebody who means it.
@@ -28,15 +28,15 @@ pub(super) struct Given {
 
 /// A target, and what will be lost there.
 pub(super) struct Examined {
-    pub(super) target: Target,
+    pub(super) target: TestTarget,
     /// Partitions and file systems, in words.
     pub(super) holds: Vec<String>,
 }
 
 /// Looks at the target. `begun` is that of a test that is resumed: its file need not be named twice.
 pub(super) fn examine(
-    given: &Given,
-    begun: Option<&Target>,
+    given: &GivenTarget,
+    begun: Option<&TestTarget>,
     runner: &dyn Runner,
 ) -> Result<Examined, Failure> {
     match (&given.device, &given.file) {
@@ -49,7 +49,7 @@ pub(super) fn examine(
     }
 }
 
-fn examine_device(named: &Path, given: &Given, runner: &dyn Runner) -> Result<Examined, Failure> {
+fn examine_device(named: &Path, given: &GivenTarget, runner: &dyn Runner) -> Result<Examined, Failure> {
     let metadata = std::fs::metadata(named).map_err(|error| Failure::file(named, &error))?;
     if !metadata.file_type().is_block_device() {
         return Err(refused(named, "it is no block device; a file is named with --file=PATH"));
@@ -91,9 +91,9 @@ fn examine_device(named: &Path, given: &Given, runner: &dyn Runner) -> Result<Ex
     let sector = facts.value_of_disk("queue/logical_block_size").parse().unwrap_or(SECTOR);
     let text = |name: &str| fathom_results::single_line(&facts.value_of_disk(name));
     let firmware = [text("device/firmware_rev"), text("device/rev")];
-    let target = Target {
+    let target = TestTarget {
         path,
-        kind: Kind::Device,
+        kind: TargetKind::Device,
         bytes,
         sector,
         model: text("device/model"),
@@ -135,8 +135,8 @@ fn check_size(named: &Path, bytes: u64) -> Result<(), Failure> {
 
 fn examine_file(
     named: &Path,
-    given: &Given,
-    begun: Option<&Target>,
+    given: &GivenTarget,
+    begun: Option<&TestTarget>,
     runner: &dyn Runner,
 ) -> Result<Examined, Failure> {
     let metadata = match std::fs::metadata(named) {
@@ -163,16 +163,20 @@ fn examine_file(
     let bytes = own.map_or(metadata.len() >> 20 << 20, |target| target.bytes);
     check_size(named, bytes)?;
     check_room(&path, bytes.saturating_sub(metadata.st_blocks().saturating_mul(SECTOR)))?;
-    let kind = if own.is_some() { Kind::Made } else { Kind::File };
+    let kind = if own.is_some() { TargetKind::Made } else { TargetKind::File };
     Ok(Examined { target: file_target(path, kind, bytes, metadata.st_ino()), holds: Vec::new() })
 }
 
 /// True for the file that a test made itself.
-fn is_made(target: &Target, path: &Path, metadata: &Metadata) -> bool {
-    target.kind == Kind::Made && target.path == path && target.inode == metadata.st_ino()
+fn is_made(target: &TestTarget, path: &Path, metadata: &Metadata) -> bool {
+    target.kind == TargetKind::Made && target.path == path && target.inode == metadata.st_ino()
 }
 
-fn examine_missing(named: &Path, given: &Given, begun: Option<&Target>) -> Result<Examined, Failure> {
+fn examine_missing(
+    named: &Path,
+    given: &GivenTarget,
+    begun: Option<&TestTarget>,
+) -> Result<Examined, Failure> {
     if begun.is_some() {
         return Err(refused(
             named,
@@ -189,11 +193,11 @@ fn examine_missing(named: &Path, given: &Given, begun: Option<&Target>) -> Resul
     let bytes = bytes >> 20 << 20;
     check_size(named, bytes)?;
     check_room(&path, bytes)?;
-    Ok(Examined { target: file_target(path, Kind::Made, bytes, 0), holds: Vec::new() })
+    Ok(Examined { target: file_target(path, TargetKind::Made, bytes, 0), holds: Vec::new() })
 }
 
-fn file_target(path: PathBuf, kind: Kind, bytes: u64, inode: u64) -> Target {
-    Target {
+fn file_target(path: PathBuf, kind: TargetKind, bytes: u64, inode: u64) -> TestTarget {
+    TestTarget {
         path,
         kind,
         bytes,

@@ -4,10 +4,10 @@ use super::endurance::Endurance;
 use super::estimate::Estimate;
 use super::execute;
 use super::jobs;
-use super::plan::{FORM, Kind, Plan, Target};
-use super::record::{self, Recorded};
+use super::plan::{FORM, PtsPlan, TargetKind, TestTarget};
+use super::record::{self, RecordedTest};
 use super::safety::{self, Examined};
-use super::words::Wishes;
+use super::words::PtsWishes;
 use crate::device::{Claim, refused};
 use crate::results_file::{self, Opened, ResultsFile};
 use crate::running::{Messages, chance, usable_engine, why_in_short};
@@ -24,13 +24,13 @@ const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
 /// Runs the test, or goes on with it; what there is then, and the exit status if a signal ended it. `None` if only the plan was
 /// asked for.
 pub(super) fn run(
-    wishes: &Wishes,
+    wishes: &PtsWishes,
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
-) -> Result<Option<(Recorded, Option<u8>)>, Failure> {
+) -> Result<Option<(RecordedTest, Option<u8>)>, Failure> {
     let path = wishes.output.clone().unwrap_or_else(|| default_output(wishes));
-    let begun = match results_file::is_results::<Recorded>(&path) {
-        true => Some(results_file::read::<Recorded>(&path)?),
+    let begun = match results_file::is_results::<RecordedTest>(&path) {
+        true => Some(results_file::read::<RecordedTest>(&path)?),
         false => None,
     };
     let begun = match begun {
@@ -79,14 +79,14 @@ pub(super) fn run(
     let _ = writeln!(streams.err, "{text}results in {}", path.display());
     let stopped = execute::execute(&mut recorder, &claim, &signals, streams.err, runner)?;
     let recorded = recorder.into_recorded();
-    if recorded.plan.target.kind == Kind::Made && recorded.next().is_none() {
+    if recorded.plan.target.kind == TargetKind::Made && recorded.next().is_none() {
         let file = &recorded.plan.target.path;
         std::fs::remove_file(file).map_err(|error| Failure::file(file, &error))?;
     }
     Ok(Some((recorded, stopped)))
 }
 
-fn default_output(wishes: &Wishes) -> PathBuf {
+fn default_output(wishes: &PtsWishes) -> PathBuf {
     let target = wishes.target.device.as_ref().or(wishes.target.file.as_ref());
     let name = target.and_then(|path| path.file_name()).unwrap_or_default();
     PathBuf::from(format!("{}-{}.pts.jsonl", wishes.test.word(), name.to_string_lossy()))
@@ -95,11 +95,11 @@ fn default_output(wishes: &Wishes) -> PathBuf {
 /// What a results file that is there means for the test.
 enum Begun {
     /// There is nothing left to do.
-    Finished(Box<Recorded>),
-    Resumed(Box<Recorded>),
+    Finished(Box<RecordedTest>),
+    Resumed(Box<RecordedTest>),
 }
 
-fn resumable(recorded: Recorded, wishes: &Wishes, path: &Path) -> Result<Begun, Failure> {
+fn resumable(recorded: RecordedTest, wishes: &PtsWishes, path: &Path) -> Result<Begun, Failure> {
     let is_finished = recorded.next().is_none();
     match (is_finished, wishes.resumes) {
         (true, true) => Ok(Begun::Finished(Box::new(recorded))),
@@ -115,7 +115,7 @@ fn resumable(recorded: Recorded, wishes: &Wishes, path: &Path) -> Result<Begun, 
     }
 }
 
-fn refuse_other_plan(path: &Path, plan: &Plan, begun: &Plan) -> Result<(), Failure> {
+fn refuse_other_plan(path: &Path, plan: &PtsPlan, begun: &PtsPlan) -> Result<(), Failure> {
     let differences = plan.differences(begun);
     match differences.is_empty() {
         true => Ok(()),
@@ -128,8 +128,8 @@ fn refuse_other_plan(path: &Path, plan: &Plan, begun: &Plan) -> Result<(), Failu
 }
 
 /// The plan as far as the arguments and a look at the target tell it.
-fn draft(wishes: &Wishes, target: Target) -> Plan {
-    Plan {
+fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
+    PtsPlan {
         form: FORM,
         version: fathom_spec::VERSION.to_owned(),
         test: wishes.test,
@@ -152,8 +152,8 @@ struct MadeFile(Option<PathBuf>);
 
 impl MadeFile {
     /// Makes the file if the target is one that is not there yet.
-    fn of(target: &mut Target) -> Result<MadeFile, Failure> {
-        if target.kind != Kind::Made || target.inode != 0 {
+    fn of(target: &mut TestTarget) -> Result<MadeFile, Failure> {
+        if target.kind != TargetKind::Made || target.inode != 0 {
             return Ok(MadeFile(None));
         }
         let fail = |error: std::io::Error| Failure::file(&target.path, &error);
@@ -180,13 +180,13 @@ impl Drop for MadeFile {
 }
 
 /// Locks the target against other commands, and sees that it can be written to.
-fn claim(target: &Target) -> Result<Claim, Failure> {
+fn claim(target: &TestTarget) -> Result<Claim, Failure> {
     let path = &target.path;
     OpenOptions::new().write(true).open(path).map_err(|error| Failure::file(path, &error))?;
     Claim::of(path, File::open(path).map_err(|error| Failure::file(path, &error))?)
 }
 
-fn begin(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
+fn begin(path: &Path, plan: &PtsPlan) -> Result<ResultsFile<RecordedTest>, Failure> {
     let opened = Opened::new(path)?;
     match opened.found {
         None => record::begin(opened, plan),
@@ -194,8 +194,8 @@ fn begin(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
     }
 }
 
-fn reopen(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
-    let mut opened = Opened::<Recorded>::new(path)?;
+fn reopen(path: &Path, plan: &PtsPlan) -> Result<ResultsFile<RecordedTest>, Failure> {
+    let mut opened = Opened::<RecordedTest>::new(path)?;
     let Some(recorded) = opened.found.take() else {
         return Err(Failure::new(format!("{}: the file has lost its content", path.display())));
     };
@@ -204,7 +204,7 @@ fn reopen(path: &Path, plan: &Plan) -> Result<ResultsFile<Recorded>, Failure> {
 }
 
 /// Reads a block with each engine, to find the best one that works, and what the kernel says of the machine.
-fn try_target(plan: &mut Plan, runner: &mut dyn Runner) -> Result<(), Failure> {
+fn try_target(plan: &mut PtsPlan, runner: &mut dyn Runner) -> Result<(), Failure> {
     let target = plan.target.clone();
     let ways: Vec<(bool, u64)> = match target.is_device() {
         true => vec![(true, target.sector)],

@@ -1,7 +1,7 @@
 //! The arguments of the command.
 
-use super::plan::{TESTS, Test};
-use super::safety::Given;
+use super::plan::{PtsTest, TESTS};
+use super::safety::GivenTarget;
 use crate::table::{FORMATS, Format};
 use fathom_command::{Failure, arguments};
 use lexopt::Arg::{Long, Value};
@@ -15,16 +15,16 @@ const MOST_ROUNDS: u64 = 1000;
 /// What to do.
 #[derive(Debug, PartialEq)]
 pub(super) enum What {
-    Run(Box<Wishes>),
+    Run(Box<PtsWishes>),
     /// Print the report of a results file.
     Show(PathBuf),
 }
 
 /// A test to run.
 #[derive(Debug, PartialEq)]
-pub(super) struct Wishes {
-    pub(super) test: Test,
-    pub(super) target: Given,
+pub(super) struct PtsWishes {
+    pub(super) test: PtsTest,
+    pub(super) target: GivenTarget,
     pub(super) threads: u32,
     pub(super) depth: u32,
     pub(super) most_rounds: usize,
@@ -37,7 +37,7 @@ pub(super) struct Wishes {
 
 /// The parsed arguments.
 #[derive(Debug, PartialEq)]
-pub(super) struct Options {
+pub(super) struct PtsOptions {
     pub(super) what: What,
     pub(super) format: Format,
 }
@@ -46,7 +46,7 @@ pub(super) struct Options {
 #[derive(Default)]
 struct Words {
     values: Vec<PathBuf>,
-    target: Given,
+    target: GivenTarget,
     threads: Option<u32>,
     depth: Option<u32>,
     rounds: Option<u64>,
@@ -60,7 +60,7 @@ struct Words {
 }
 
 /// Reads them.
-pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
+pub(super) fn read(words: &[OsString]) -> Result<PtsOptions, Failure> {
     let (mut found, mut format) = (Words::default(), Format::Text);
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());
     while let Some(argument) = parser.next()? {
@@ -86,7 +86,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
             other => return Err(other.unexpected().into()),
         }
     }
-    Ok(Options { what: found.what()?, format })
+    Ok(PtsOptions { what: found.what()?, format })
 }
 
 fn count(parser: &mut lexopt::Parser, option: &str, most: u32) -> Result<u32, Failure> {
@@ -132,7 +132,7 @@ impl Words {
         if rounds > MOST_ROUNDS {
             return Err(Failure::new(format!("--rounds: at most {MOST_ROUNDS}")));
         }
-        Ok(What::Run(Box::new(Wishes {
+        Ok(What::Run(Box::new(PtsWishes {
             test: *test,
             target: self.target,
             threads: self.threads.unwrap_or(definition.usual_load.0),
@@ -169,7 +169,7 @@ impl Words {
 mod tests {
     use super::*;
 
-    fn read_words(words: &str) -> Result<Options, Failure> {
+    fn read_words(words: &str) -> Result<PtsOptions, Failure> {
         read(&words.split_whitespace().map(OsString::from).collect::<Vec<_>>())
     }
 
@@ -178,7 +178,10 @@ mod tests {
         let options = read_words("iops /dev/sdz --destroy /dev/sdz --scale=0.1 --no-purge --format=json")
             .expect("reads");
         let What::Run(wishes) = options.what else { panic!("a test") };
-        assert_eq!((wishes.test, wishes.threads, wishes.depth, wishes.most_rounds), (Test::Iops, 4, 32, 25));
+        assert_eq!(
+            (wishes.test, wishes.threads, wishes.depth, wishes.most_rounds),
+            (PtsTest::Iops, 4, 32, 25)
+        );
         assert_eq!((wishes.scale, wishes.purges, options.format), (0.1, false, Format::Json));
         assert_eq!(wishes.target.device, wishes.target.destroy);
         for (wrong, what) in [

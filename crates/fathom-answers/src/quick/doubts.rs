@@ -1,6 +1,6 @@
 //! Why a figure of `quick` is doubtful: what the checks of every result find, sorted by test.
 
-use super::grid::Test;
+use super::grid::GridTest;
 use crate::checks::{self, Severity};
 use fathom_results::RunResult;
 use fathom_results::model::QuickDoubt;
@@ -18,7 +18,7 @@ impl Doubts {
     }
 
     /// The doubts about one test; if several tests share a kind, the heaviest one represents them all.
-    pub(super) fn of_test(&self, test: &Test) -> Vec<QuickDoubt> {
+    pub(super) fn of_test(&self, test: &GridTest) -> Vec<QuickDoubt> {
         let is_own = |finding: &&Finding| {
             finding.job.as_deref() == Some(test.name)
                 && finding.severity >= Severity::Doubtful

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 /// One test: a workload, a direction, a depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Test {
+pub(super) struct GridTest {
     /// Name of its job.
     pub(super) name: &'static str,
     /// 0 reads, 1 writes.
@@ -16,7 +16,7 @@ pub(super) struct Test {
 }
 
 /// The grid, in the order in which it is run: reads before writes, so that no write still on its way disturbs a read.
-pub(super) const TESTS: [Test; 8] = [
+pub(super) const TESTS: [GridTest; 8] = [
     test("read-seq-1m-d8", 0, false, 8),
     test("read-seq-1m-d1", 0, false, 1),
     test("read-rand-4k-d32", 0, true, 32),
@@ -27,9 +27,9 @@ pub(super) const TESTS: [Test; 8] = [
     test("write-rand-4k-d1", 1, true, 1),
 ];
 
-const fn test(name: &'static str, direction: usize, is_random: bool, depth: u32) -> Test {
+const fn test(name: &'static str, direction: usize, is_random: bool, depth: u32) -> GridTest {
     let block_size = if is_random { "4k" } else { "1m" };
-    Test { name, direction, is_random, block_size, depth }
+    GridTest { name, direction, is_random, block_size, depth }
 }
 
 /// How the tests are run.
@@ -110,7 +110,7 @@ fn section(name: &str, options: &[(&str, String)]) -> Section {
     Section { name: name.to_owned(), options: options.collect() }
 }
 
-impl Test {
+impl GridTest {
     /// `seq 1 MiB` or `rand 4 KiB`.
     pub(super) fn pattern(&self) -> &'static str {
         if self.is_random { "random 4 KiB" } else { "sequential 1 MiB" }

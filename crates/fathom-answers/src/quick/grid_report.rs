@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
 
 /// A test that was run, and what to doubt about it.
-struct Line<'a> {
+struct TestLine<'a> {
     test: &'a QuickTest,
     /// `None` for a test that a signal kept from being run.
     figures: Option<&'a DirectionResult>,
 }
 
 /// Everything there is to say.
-pub(crate) struct Report<'a> {
+pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
-    lines: Vec<Line<'a>>,
+    lines: Vec<TestLine<'a>>,
 }
 
 /// A test as a bar: its names, its figures, and how far it reaches among those of its pattern.
@@ -38,7 +38,7 @@ pub(crate) struct Bar {
     pub(crate) doubts: Vec<String>,
 }
 
-impl Line<'_> {
+impl TestLine<'_> {
     /// `sequential 1 MiB` or `random 4 KiB`
     fn pattern(&self) -> String {
         let place = if self.test.random { "random" } else { "sequential" };
@@ -72,16 +72,16 @@ fn block_size(written: &str) -> String {
     }
 }
 
-impl<'a> Report<'a> {
+impl<'a> GridReport<'a> {
     /// Of a result of `quick`; `None` of any other.
-    pub(crate) fn of(run: &'a RunResult) -> Option<Report<'a>> {
+    pub(crate) fn of(run: &'a RunResult) -> Option<GridReport<'a>> {
         let quick = run.quick.as_ref()?;
         let line = |test: &'a QuickTest| {
             let job = run.jobs.iter().find(|job| job.name == test.jobname);
             let direction = usize::from(test.direction == "write");
-            Line { test, figures: job.and_then(|job| job.directions()[direction]) }
+            TestLine { test, figures: job.and_then(|job| job.directions()[direction]) }
         };
-        Some(Report { quick, host: run.host.as_ref(), lines: quick.tests.iter().map(line).collect() })
+        Some(GridReport { quick, host: run.host.as_ref(), lines: quick.tests.iter().map(line).collect() })
     }
 
     /// What was measured, on what.
@@ -114,10 +114,10 @@ impl<'a> Report<'a> {
     pub(crate) fn bars(&self) -> Vec<Bar> {
         let longest = |random: bool| {
             let own = self.lines.iter().filter(|line| line.test.random == random);
-            own.map(Line::value).fold(0.0, f64::max)
+            own.map(TestLine::value).fold(0.0, f64::max)
         };
         let (random, sequential) = (longest(true), longest(false));
-        let bar = |line: &Line<'_>| {
+        let bar = |line: &TestLine<'_>| {
             let most = if line.test.random { random } else { sequential };
             Bar {
                 names: [line.test.direction.clone(), line.pattern(), line.test.depth.to_string()],
@@ -143,7 +143,7 @@ impl<'a> Report<'a> {
                 Some((line, doubt))
             });
             let all: Vec<_> = own.collect();
-            let name = |line: &Line<'_>| {
+            let name = |line: &TestLine<'_>| {
                 format!("{} {}, depth {}", line.test.direction, line.pattern(), line.test.depth)
             };
             let worst = all.iter().max_by(|a, b| a.1.weight.total_cmp(&b.1.weight));
@@ -271,7 +271,7 @@ impl<'a> Report<'a> {
     /// For programs: rates in bytes per second, latencies in ns.
     pub(super) fn json(&self) -> String {
         let quick = self.quick;
-        let test = |line: &Line<'_>| {
+        let test = |line: &TestLine<'_>| {
             let test = line.test;
             let mut object = json!({
                 "name": test.jobname,
@@ -346,7 +346,7 @@ mod tests {
     #[test]
     fn the_grid_comes_last_and_fits() {
         let run = run();
-        let report = Report::of(&run).expect("of quick");
+        let report = GridReport::of(&run).expect("of quick");
         for columns in [40, 60, 80, 120] {
             let text = report.text(Some(columns));
             assert!(text.lines().all(|line| columns::width(line) <= columns), "{columns}:\n{text}");
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_doubt_of_several_tests_is_said_once() {
         let run = run();
-        let notes = Report::of(&run).expect("of quick").notes();
+        let notes = GridReport::of(&run).expect("of quick").notes();
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert_eq!(
             notes[1],
@@ -376,7 +376,7 @@ mod tests {
     fn bars_are_those_of_a_pattern() {
         let run = run();
         let shares: Vec<f64> =
-            Report::of(&run).expect("of quick").bars().iter().map(|bar| bar.share).collect();
+            GridReport::of(&run).expect("of quick").bars().iter().map(|bar| bar.share).collect();
         assert_eq!(shares, [1.0, 0.5, 1.0, 0.0]);
     }
 }

@@ -19,7 +19,7 @@ use fathom_stats::Direction;
 use fathom_stats::report::RunReport;
 use fathom_sys::file_system::{self, PassingFile};
 use grid::Setting;
-pub(crate) use grid_report::{Bar, Report};
+pub(crate) use grid_report::{Bar, GridReport};
 use lexopt::Arg::{Long, Value};
 use progress::Progress;
 use std::ffi::OsString;
@@ -167,7 +167,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let quick = record::of(&result, &setting, place);
     let place = fathom_results::single_line(&quick.place);
     result.quick = Some(QuickResult { place, ..quick.clone() });
-    let report = Report::of(&result).ok_or_else(|| Failure::new("the result does not describe its tests"))?;
+    let report =
+        GridReport::of(&result).ok_or_else(|| Failure::new("the result does not describe its tests"))?;
     let shown = match wishes.format {
         Format::Text => report.text(columns::of_terminal().or_else(columns::told)),
         Format::Markdown => report.markdown(),

@@ -1,7 +1,7 @@
 //! What `quick` adds to a result: its tests, their setting, and the doubts, so that they travel with the figures.
 
 use super::doubts::Doubts;
-use super::grid::{Setting, TESTS, Test};
+use super::grid::{GridTest, Setting, TESTS};
 use crate::evidence::Evidence;
 use fathom_command::Failure;
 use fathom_results::RunResult;
@@ -11,7 +11,7 @@ use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
     let (evidence, all_doubts) = (Evidence::all(run), Doubts::of(run));
     let mut done = 0;
-    let mut record = |test: &Test| {
+    let mut record = |test: &GridTest| {
         let found = evidence.iter().find(|evidence| evidence.job.name == test.name);
         let found = found.filter(|evidence| evidence.job.directions()[test.direction].is_some());
         done += usize::from(found.is_some());

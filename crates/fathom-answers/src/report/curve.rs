@@ -5,7 +5,7 @@ use super::chart::{Axis, Chart, Series};
 use super::page;
 use crate::curve::answer::{Curve, PERCENTILES};
 use crate::curve::output::{Shown, answers, table};
-use crate::curve::record::Recorded;
+use crate::curve::record::RecordedCurve;
 use crate::curve::shown;
 use crate::figures;
 use crate::results_file;
@@ -21,7 +21,7 @@ const P99: usize = 1;
 
 /// The page of a results file.
 pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
-    let recorded: Recorded = results_file::read(path)?;
+    let recorded: RecordedCurve = results_file::read(path)?;
     let shown = shown(&recorded)?;
     let mut body = format!(
         "<section aria-labelledby=\"curves\"><h2 id=\"curves\">Response time by offered load</h2>\n<p>{}</p>\n",

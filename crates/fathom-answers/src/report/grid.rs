@@ -1,11 +1,11 @@
 //! The grid of `fathom quick` on a page: a bar for each test, its figures, and the doubts beside them.
 
-use crate::quick::{Bar, Report};
+use crate::quick::{Bar, GridReport};
 use crate::table::escape;
 use std::fmt::Write as _;
 
 /// The grid, then the doubts about the whole run.
-pub(super) fn html(report: &Report<'_>) -> String {
+pub(super) fn html(report: &GridReport<'_>) -> String {
     let mut text = String::from(
         "<div class=\"scroll\"><table class=\"grid-of-tests\"><thead><tr><th scope=\"col\">test</th><th scope=\"col\" \
          class=\"right\">MB/s</th><th scope=\"col\" class=\"bar-cell\">among those of its block size</th><th scope=\"col\" class=\"right\">IOPS</th>\

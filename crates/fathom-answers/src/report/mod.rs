@@ -64,7 +64,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     }
     let files = arguments::some_files(files)?;
     let output = output.unwrap_or_else(|| default_output(&files));
-    if let Some(path) = files.iter().find(|path| results_file::is_results::<sweep_results::Recorded>(path)) {
+    if let Some(path) =
+        files.iter().find(|path| results_file::is_results::<sweep_results::RecordedSweep>(path))
+    {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
@@ -74,7 +76,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         let title = title.unwrap_or_else(|| format!("Sweep: {}", one.display()));
         return put(&output, &sweep::page(one, &title)?, force, streams);
     }
-    if let Some(path) = files.iter().find(|path| results_file::is_results::<pts_results::Recorded>(path)) {
+    if let Some(path) = files.iter().find(|path| results_file::is_results::<pts_results::RecordedTest>(path))
+    {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: a PTS test needs its own page; name it alone",
@@ -83,7 +86,9 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         };
         return put(&output, &pts::page(one, title.as_deref())?, force, streams);
     }
-    if let Some(path) = files.iter().find(|path| results_file::is_results::<curve_results::Recorded>(path)) {
+    if let Some(path) =
+        files.iter().find(|path| results_file::is_results::<curve_results::RecordedCurve>(path))
+    {
         let [one] = &files[..] else {
             return Err(Failure::new(format!(
                 "{}: curves need their own page; name the file alone",

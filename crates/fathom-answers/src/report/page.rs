@@ -164,7 +164,7 @@ fn section(run: &RunResult, number: usize) -> String {
     let mut text =
         format!("<section aria-labelledby=\"r{number}\"><h2 id=\"r{number}\">{}</h2>\n", escape(&run.source));
     let subjects = shapes::subjects(run);
-    match quick::Report::of(run) {
+    match quick::GridReport::of(run) {
         Some(report) => {
             text.push_str(&grid::html(&report));
             let _ = write!(text, "<h3>The machine</h3>\n{}", facts(run));

@@ -9,8 +9,8 @@ use crate::measures::Figure;
 use crate::pts::definition::Ends;
 use crate::pts::findings::{Findings, PartFindings, written_in};
 use crate::pts::output::{course_of, facts, heading, sentences, shown_figures, tables, title};
-use crate::pts::plan::Test;
-use crate::pts::record::Recorded;
+use crate::pts::plan::PtsTest;
+use crate::pts::record::RecordedTest;
 use crate::pts::steady_state::{ROUNDS, Window};
 use crate::results_file;
 use crate::table::{Align, Table, escape};
@@ -23,7 +23,7 @@ const STYLES: usize = 8;
 
 /// The page of a results file.
 pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Failure> {
-    let recorded: Recorded = results_file::read(path)?;
+    let recorded: RecordedTest = results_file::read(path)?;
     let findings = Findings::of(&recorded);
     let mut body = String::from("<section aria-labelledby=\"test\"><h2 id=\"test\">Test</h2>\n");
     let sentences: Vec<String> = sentences(&findings).iter().map(|line| escape(line)).collect();
@@ -43,7 +43,7 @@ pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Fai
         body.push_str(&list(&course_of(&findings, part)));
         body.push_str(&part_html(&findings, part, &format!("part-{number}")));
     }
-    if findings.plan.test == Test::Throughput {
+    if findings.plan.test == PtsTest::Throughput {
         body.push_str(&throughput(&findings));
     }
     body.push_str("</section>\n");

@@ -113,7 +113,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
         return heading + &columns::wrapped(nothing, screen.width);
     }
     let mut text = heading + "\n";
-    if let Some(quick) = quick::Report::of(result).filter(|_| jobs.is_empty()) {
+    if let Some(quick) = quick::GridReport::of(result).filter(|_| jobs.is_empty()) {
         text.push_str(&of_quick(&quick, screen));
     } else {
         text.push_str(&summary(result, &shown, screen));
@@ -181,7 +181,7 @@ fn trust(result: &RunResult, screen: Screen) -> String {
 }
 
 /// A run of `fathom quick`: its grid with bars, what to doubt of it, and the machine.
-fn of_quick(quick: &quick::Report<'_>, screen: Screen) -> String {
+fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
     let mut text = quick.grid_with_bars(Some(screen.width), screen.ink);
     let notes = quick.notes();
     if !notes.is_empty() {

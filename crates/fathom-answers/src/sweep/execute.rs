@@ -3,7 +3,7 @@
 use super::file_systems::make::{Made, Prepared, Workshop};
 use super::file_systems::{NONE, place};
 use super::grid;
-use super::plan::Plan;
+use super::plan::SweepPlan;
 use super::record::Recorder;
 use crate::measures::Figure;
 use crate::measures::workload::workloads;
@@ -64,7 +64,7 @@ struct Sweep<'a> {
     recorder: &'a mut Recorder,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
-    plan: &'a Plan,
+    plan: &'a SweepPlan,
     precondition: Option<RunSpec>,
     /// Where file systems are made, if they vary.
     workshop: Option<Workshop<'a>>,

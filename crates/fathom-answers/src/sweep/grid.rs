@@ -1,9 +1,9 @@
 //! From a job and the options that vary to a checked plan: every cell is a job file that was read before anything runs.
 
 use super::file_systems::{self, Volume, place};
-use super::plan::{self, FORM, Plan};
+use super::plan::{self, FORM, SweepPlan};
 use super::variation::Variation;
-use super::words::Options;
+use super::words::SweepOptions;
 use crate::Runner;
 use crate::base_job::{BaseJob, read};
 use crate::job_text;
@@ -15,7 +15,11 @@ use fathom_spec::{JobSpec, RunSpec};
 use std::path::Path;
 
 /// The plan of a sweep; all its cells have been read.
-pub(super) fn plan(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Plan, Failure> {
+pub(super) fn plan(
+    options: &SweepOptions,
+    base: &BaseJob,
+    runner: &dyn Runner,
+) -> Result<SweepPlan, Failure> {
     let cells = plan::cells(&options.variations)?;
     let precondition = match &options.precondition {
         Some(path) => {
@@ -27,7 +31,7 @@ pub(super) fn plan(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Re
     };
     let seed = options.seed.unwrap_or_else(chance);
     let repeats = options.repeats.unwrap_or(plan::USUAL_REPEATS);
-    let plan = Plan {
+    let plan = SweepPlan {
         form: FORM,
         version: fathom_spec::VERSION.to_owned(),
         first_job: base.first_job(),
@@ -63,7 +67,7 @@ pub(super) fn plan(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Re
 }
 
 /// What the file systems are made on, if they vary; the jobs leave it to the sweep where their files are.
-fn volume(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
+fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
     let Some(variation) =
         options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
     else {
@@ -84,7 +88,7 @@ fn volume(options: &Options, base: &BaseJob, runner: &dyn Runner) -> Result<Opti
 const ANY_DIRECTORY: &str = "/";
 
 /// The jobs of a cell, and where they would work.
-fn checked(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+fn checked(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
     let Some((volume, kind)) = plan.file_system_of(cell) else { return spec_of(plan, cell, runner) };
     let text = job_at(plan, cell, &volume.device, ANY_DIRECTORY);
     let spec = read(&text, plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))?;
@@ -94,14 +98,14 @@ fn checked(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Fai
 }
 
 /// Number of files of a cell.
-pub(super) fn files_of(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<usize, Failure> {
+pub(super) fn files_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Result<usize, Failure> {
     let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
     let spec = read(&job_at(plan, cell, device, ANY_DIRECTORY), plan.readonly, runner)?;
     Ok(place::files(&runner.targets(&spec)?))
 }
 
 /// The jobs of `--precondition` keep to the device as well.
-fn check_precondition(plan: &Plan, runner: &dyn Runner) -> Result<(), Failure> {
+fn check_precondition(plan: &SweepPlan, runner: &dyn Runner) -> Result<(), Failure> {
     let named = |failure: Failure| Failure::new(format!("--precondition: {failure}"));
     let (Some(text), Some(volume)) = (&plan.precondition, &plan.volume) else { return Ok(()) };
     place::check_jobs(&read(text, false, runner)?, true).map_err(named)?;
@@ -119,7 +123,7 @@ fn check_precondition(plan: &Plan, runner: &dyn Runner) -> Result<(), Failure> {
     Ok(())
 }
 
-fn with_name(plan: &Plan, cell: usize, failure: Failure) -> Failure {
+fn with_name(plan: &SweepPlan, cell: usize, failure: Failure) -> Failure {
     match plan.name_of(cell) {
         name if name.is_empty() => failure,
         name => Failure::new(format!("with {name}: {failure}")),
@@ -139,13 +143,13 @@ pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
 }
 
 /// The jobs of a cell.
-pub(super) fn spec_of(plan: &Plan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
+pub(super) fn spec_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
     read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))
 }
 
 /// The same on a device whose file system, if any, is mounted. What they would work on is looked at once more.
 pub(super) fn spec_on(
-    plan: &Plan,
+    plan: &SweepPlan,
     cell: usize,
     device: &Path,
     runner: &dyn Runner,
@@ -159,7 +163,7 @@ pub(super) fn spec_on(
 }
 
 /// The jobs to run before.
-pub(super) fn precondition_of(plan: &Plan, runner: &dyn Runner) -> Result<Option<RunSpec>, Failure> {
+pub(super) fn precondition_of(plan: &SweepPlan, runner: &dyn Runner) -> Result<Option<RunSpec>, Failure> {
     plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
 }
 
@@ -181,12 +185,12 @@ fn precondition_at(text: &str, kind: &str, device: &Path, mount: &str) -> String
 
 /// The job file of a cell. An option that is written somewhere gets its value in all these places, any other one is added to
 /// every job.
-pub(super) fn job_of(plan: &Plan, cell: usize) -> String {
+pub(super) fn job_of(plan: &SweepPlan, cell: usize) -> String {
     let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
     job_at(plan, cell, device, place::MOUNT)
 }
 
-fn job_at(plan: &Plan, cell: usize, device: &Path, mount: &str) -> String {
+fn job_at(plan: &SweepPlan, cell: usize, device: &Path, mount: &str) -> String {
     let mut sections = job_text::read(&plan.job);
     for (name, value) in plan.values_of(cell) {
         match plan.volume.is_some() && name == file_systems::DIMENSION {
@@ -198,7 +202,7 @@ fn job_at(plan: &Plan, cell: usize, device: &Path, mount: &str) -> String {
 }
 
 /// The plan and the job file of every cell, for people, and how many runs of a sweep that was begun are done.
-pub(super) fn show(plan: &Plan, path: &Path, done: Option<usize>) -> String {
+pub(super) fn show(plan: &SweepPlan, path: &Path, done: Option<usize>) -> String {
     let list: Vec<String> =
         plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();
     let cells = plan.cells();

@@ -20,10 +20,10 @@ use crate::table::{Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams};
 use labels::Label;
-use record::Recorded;
+use record::RecordedSweep;
 use std::ffi::OsString;
 use std::path::Path;
-use words::{Job, Options};
+use words::{Job, SweepOptions};
 
 pub(crate) const COMMAND: Command = Command {
     name: "sweep",
@@ -69,7 +69,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let options = words::read(words)?;
     let source = match &options.job {
         Job::Results(path) => return table_of(path, &options, streams),
-        Job::Given(JobSource::File(path)) if results_file::is_results::<Recorded>(path) => {
+        Job::Given(JobSource::File(path)) if results_file::is_results::<RecordedSweep>(path) => {
             return table_of(path, &options, streams);
         }
         Job::Given(source) => source,
@@ -79,14 +79,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     plan.labels = options.labels.clone();
     labels::check(&plan.vary, &options.labels)?;
     let path = options.output.clone().unwrap_or_else(|| source.default_output(&plan.first_job, "sweep"));
-    let given = record::Given { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
+    let given = record::GivenArguments { seed: options.seed.is_some(), repeats: options.repeats.is_some() };
     if options.is_dry_run {
-        let begun = if results_file::is_results::<Recorded>(&path) {
+        let begun = if results_file::is_results::<RecordedSweep>(&path) {
             record::begun(&path, &plan, given)?
         } else {
             None
         };
-        let done = begun.as_ref().map(Recorded::done);
+        let done = begun.as_ref().map(RecordedSweep::done);
         let plan = begun.map_or(plan, |recorded| recorded.plan);
         streams.out.write_all(grid::show(&plan, &path, done).as_bytes())?;
         return Ok(0);
@@ -104,7 +104,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(stopped.unwrap_or(code))
 }
 
-fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+fn table_of(path: &Path, options: &SweepOptions, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if let Some(option) = options.concerns_runs {
         return Err(Failure::new(format!(
             "{}: this is a results file, so only its table is printed; --{option} has no effect",
@@ -115,7 +115,7 @@ fn table_of(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result
 }
 
 /// Prints the table; 1 if a run failed.
-fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+fn print(options: &SweepOptions, recorded: &RecordedSweep, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let plan = &recorded.plan;
     labels::check(&plan.vary, &options.labels)?;
     let given: &[Label] = if options.labels.is_empty() { &plan.labels } else { &options.labels };
@@ -142,7 +142,7 @@ fn print(options: &Options, recorded: &Recorded, streams: &mut Streams<'_>) -> R
 
 /// What a results file holds, for a page.
 pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
-    let recorded: Recorded = results_file::read(path)?;
+    let recorded: RecordedSweep = results_file::read(path)?;
     let labels = recorded.plan.labels.clone();
     rows::Results::new(&recorded, &[], &labels)
 }

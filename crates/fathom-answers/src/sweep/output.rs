@@ -1,7 +1,7 @@
 //! The table of a sweep: for the terminal with bars, in Markdown, as CSV and as JSON.
 
 use super::file_systems::Volume;
-use super::rows::{Best, Results, Row, Verdict};
+use super::rows::{Best, Results, Row, RowVerdict};
 use crate::bars::Ink;
 use crate::columns;
 use crate::figures;
@@ -107,9 +107,9 @@ fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     let kind = results.figures[figure].0.figure;
     let Some(verdict) = row.verdicts.get(figure).copied().flatten() else { return String::new() };
     let ratio = match verdict {
-        Verdict::Best => return "best".to_owned(),
-        Verdict::NotDistinguishable => return "not distinguishable".to_owned(),
-        Verdict::Worse(ratio) => ratio,
+        RowVerdict::Best => return "best".to_owned(),
+        RowVerdict::NotDistinguishable => return "not distinguishable".to_owned(),
+        RowVerdict::Worse(ratio) => ratio,
     };
     let (low, high) = (ratio.interval.low, ratio.interval.high);
     let shown = figures::three_figures;
@@ -127,15 +127,15 @@ fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
 /// The same where there is little room: `-12.3 %`, or `8.12×`.
 fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     match row.verdicts.get(figure).copied().flatten() {
-        Some(Verdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
+        Some(RowVerdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
             format!("{}×", figures::three_figures(ratio.value))
         }
-        Some(Verdict::Worse(ratio)) => {
+        Some(RowVerdict::Worse(ratio)) => {
             let change = (ratio.value - 1.0) * 100.0;
             let sign = if change < 0.0 { "-" } else { "+" };
             format!("{sign}{} %", figures::three_figures(change.abs()))
         }
-        Some(Verdict::NotDistinguishable) => "may be chance".to_owned(),
+        Some(RowVerdict::NotDistinguishable) => "may be chance".to_owned(),
         _ => verdict_words(results, row, figure),
     }
 }
@@ -357,16 +357,16 @@ pub(super) fn csv(results: &Results) -> String {
 /// The verdict for programs.
 fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     row.verdicts.get(figure).copied().flatten().map(|verdict| match verdict {
-        Verdict::Best => "best",
-        Verdict::NotDistinguishable => "not_distinguishable",
-        Verdict::Worse(_) => "worse",
+        RowVerdict::Best => "best",
+        RowVerdict::NotDistinguishable => "not_distinguishable",
+        RowVerdict::Worse(_) => "worse",
     })
 }
 
 /// A worse figure as a multiple of the best one, and the ends of the interval of that.
 fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
     match row.verdicts.get(figure).copied().flatten() {
-        Some(Verdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),
+        Some(RowVerdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),
         _ => [None; 3],
     }
 }

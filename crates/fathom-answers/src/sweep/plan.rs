@@ -17,7 +17,7 @@ pub(super) const USUAL_REPEATS: u32 = 3;
 
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Plan {
+pub(crate) struct SweepPlan {
     /// [`FORM`]; its key is what results files are known by.
     #[serde(rename = "fathom sweep")]
     pub(crate) form: u32,
@@ -53,14 +53,14 @@ pub(crate) struct Plan {
 
 /// A later line of a results file: a changed number of repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Change {
+pub(crate) struct RepeatsChange {
     /// Runs of each cell from now on; its key is what such lines are known by.
     pub(crate) repeats: u32,
     /// The order of the rounds that the plan did not have yet.
     pub(crate) order: Vec<Vec<usize>>,
 }
 
-impl Plan {
+impl SweepPlan {
     /// Number of combinations.
     pub(crate) fn cells(&self) -> usize {
         cells(&self.vary).unwrap_or(0)
@@ -90,32 +90,33 @@ impl Plan {
     }
 
     /// What makes this many repeats of the plan: an order for the rounds that it has none for.
-    pub(super) fn change_to(&self, repeats: u32) -> Change {
+    pub(super) fn change_to(&self, repeats: u32) -> RepeatsChange {
         let mut order = order(self.cells(), repeats, self.seed);
         let known = self.order.len().min(order.len());
-        Change { repeats, order: order.split_off(known) }
+        RepeatsChange { repeats, order: order.split_off(known) }
     }
 
     /// Takes a change in.
-    pub(super) fn apply(&mut self, change: Change) {
+    pub(super) fn apply(&mut self, change: RepeatsChange) {
         self.repeats = change.repeats;
         self.order.extend(change.order);
     }
 
     /// How this plan differs from a recorded one, as text; the order follows from the rest, and the repeats may differ.
-    pub(super) fn differences(&self, recorded: &Plan, is_seed_given: bool) -> Vec<String> {
+    pub(super) fn differences(&self, recorded: &SweepPlan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
             if own != theirs {
                 found.push(format!("{what}: {theirs} there, {own} now"));
             }
         };
-        let variation = |plan: &Plan| {
+        let variation = |plan: &SweepPlan| {
             let list = plan.vary.iter().map(|vary| format!("{}={}", vary.name, vary.values.join(";")));
             list.collect::<Vec<_>>().join(" ")
         };
         compare("varied options", variation(self), variation(recorded));
-        let outline = |plan: &Plan| plan.volume.as_ref().map_or_else(|| "none".to_owned(), Volume::outline);
+        let outline =
+            |plan: &SweepPlan| plan.volume.as_ref().map_or_else(|| "none".to_owned(), Volume::outline);
         compare("volume", outline(self), outline(recorded));
         compare("pause in ms", self.pause_ms.to_string(), recorded.pause_ms.to_string());
         compare(
@@ -232,7 +233,7 @@ mod tests {
     #[test]
     fn the_last_option_varies_fastest() {
         let vary = ["bs=4k,8k", "iodepth=1,2,3"].map(|text| Variation::parse(text).expect("reads"));
-        let plan = Plan {
+        let plan = SweepPlan {
             form: FORM,
             version: String::new(),
             first_job: String::new(),
@@ -254,7 +255,7 @@ mod tests {
             ("bs=4k, iodepth=1".into(), "bs=8k, iodepth=3".into())
         );
         assert_eq!(plan.name_of(3), "bs=8k, iodepth=1");
-        let more = Plan { repeats: 5, seed: 2, job: "[a]\nrw=read\n".into(), ..plan.clone() };
+        let more = SweepPlan { repeats: 5, seed: 2, job: "[a]\nrw=read\n".into(), ..plan.clone() };
         assert_eq!(more.differences(&plan, false), ["job: nothing else there, [a] rw=read now"]);
         assert_eq!(more.differences(&plan, true).len(), 2);
     }

@@ -1,7 +1,7 @@
 //! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins. A
 //! line in between may change the number of repeats. A line truncated by a crash is dropped when the sweep resumes.
 
-use super::plan::{Change, FORM, Plan};
+use super::plan::{FORM, RepeatsChange, SweepPlan};
 use crate::results_file::{
     Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, parse, text_of,
 };
@@ -40,14 +40,14 @@ impl RecordedRun {
 
 /// A results file as it was read.
 #[derive(Clone, Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedSweep {
     /// Its first line, with the number of repeats requested last.
-    pub(crate) plan: Plan,
+    pub(crate) plan: SweepPlan,
     /// The lines of runs.
     pub(crate) runs: Vec<RecordedRun>,
 }
 
-impl Recorded {
+impl RecordedSweep {
     /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last. Runs of rounds beyond those
     /// asked for last were measured like all others, so they count.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
@@ -104,9 +104,13 @@ impl Recorded {
 }
 
 /// The sweep that this plan would resume, with its resulting repeats; nothing is written.
-pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Recorded>, Failure> {
+pub(super) fn begun(
+    path: &Path,
+    plan: &SweepPlan,
+    given: GivenArguments,
+) -> Result<Option<RecordedSweep>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
-    let (Some(mut recorded), _) = parse::<Recorded>(&bytes, path)? else { return Ok(None) };
+    let (Some(mut recorded), _) = parse::<RecordedSweep>(&bytes, path)? else { return Ok(None) };
     refuse_other_plan(path, plan, &recorded.plan, given.seed)?;
     if given.repeats {
         recorded.plan.apply(recorded.plan.change_to(plan.repeats));
@@ -114,7 +118,7 @@ pub(super) fn begun(path: &Path, plan: &Plan, given: Given) -> Result<Option<Rec
     Ok(Some(recorded))
 }
 
-impl Journal for Recorded {
+impl Journal for RecordedSweep {
     const FILES: Files = Files {
         mark: "{\"fathom sweep\":",
         command: "sweep",
@@ -124,15 +128,15 @@ impl Journal for Recorded {
         repair: "remove the line to run it again",
     };
 
-    fn begin(line: &[u8], path: &Path) -> Result<Recorded, Mistake> {
-        let plan: Plan = serde_json::from_slice(line)?;
+    fn begin(line: &[u8], path: &Path) -> Result<RecordedSweep, Mistake> {
+        let plan: SweepPlan = serde_json::from_slice(line)?;
         check_form(path, plan.form, FORM)?;
-        Ok(Recorded { plan, runs: Vec::new() })
+        Ok(RecordedSweep { plan, runs: Vec::new() })
     }
 
     fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake> {
         if line.starts_with(CHANGE_MARK) {
-            let change: Change = serde_json::from_slice(line)?;
+            let change: RepeatsChange = serde_json::from_slice(line)?;
             self.plan.apply(change);
             return Ok(());
         }
@@ -148,21 +152,21 @@ impl Journal for Recorded {
 
 /// A results file that grows.
 pub(super) struct Recorder {
-    file: ResultsFile<Recorded>,
+    file: ResultsFile<RecordedSweep>,
     repeats_before: Option<u32>,
 }
 
 /// Which arguments were given and not defaults: only those must match a sweep that was begun.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given {
+pub(super) struct GivenArguments {
     pub(super) seed: bool,
     pub(super) repeats: bool,
 }
 
 impl Recorder {
     /// Begins a results file, or resumes one of the same plan. The number of repeats may differ.
-    pub(super) fn open(path: &Path, plan: &Plan, given: Given) -> Result<Recorder, Failure> {
-        let mut opened = Opened::<Recorded>::new(path)?;
+    pub(super) fn open(path: &Path, plan: &SweepPlan, given: GivenArguments) -> Result<Recorder, Failure> {
+        let mut opened = Opened::<RecordedSweep>::new(path)?;
         let Some(recorded) = opened.found.take() else {
             return Ok(Recorder { file: opened.begin(line_of(plan)?)?, repeats_before: None });
         };
@@ -174,7 +178,7 @@ impl Recorder {
         Ok(recorder)
     }
 
-    pub(super) fn recorded(&self) -> &Recorded {
+    pub(super) fn recorded(&self) -> &RecordedSweep {
         self.file.recorded()
     }
 
@@ -199,7 +203,7 @@ impl Recorder {
         self.file.path()
     }
 
-    pub(super) fn into_recorded(self) -> Recorded {
+    pub(super) fn into_recorded(self) -> RecordedSweep {
         self.file.into_recorded()
     }
 
@@ -230,7 +234,12 @@ impl Recorder {
     }
 }
 
-fn refuse_other_plan(path: &Path, plan: &Plan, recorded: &Plan, is_seed_given: bool) -> Result<(), Failure> {
+fn refuse_other_plan(
+    path: &Path,
+    plan: &SweepPlan,
+    recorded: &SweepPlan,
+    is_seed_given: bool,
+) -> Result<(), Failure> {
     let differences = plan.differences(recorded, is_seed_given);
     match differences.is_empty() {
         true => Ok(()),

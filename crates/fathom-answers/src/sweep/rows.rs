@@ -2,7 +2,7 @@
 
 use super::file_systems::{DIMENSION, Volume};
 use super::labels::{self, Label};
-use super::record::Recorded;
+use super::record::RecordedSweep;
 use crate::evidence::device_share;
 use crate::figures as texts;
 use crate::measures::comparison::{Sample, Summary, summary};
@@ -46,14 +46,14 @@ pub(crate) struct Row {
     /// What to know about its figures, or why there are none.
     pub(crate) notes: Vec<String>,
     /// Of each figure, where there are enough runs to say.
-    pub(crate) verdicts: Vec<Option<Verdict>>,
+    pub(crate) verdicts: Vec<Option<RowVerdict>>,
     /// Values of each figure in all runs.
     samples: Vec<Vec<f64>>,
 }
 
 /// What the runs of a row say about a figure, against the best row of the same job.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum RowVerdict {
     /// Better than the second best by more than chance.
     Best,
     /// The difference from the best may be chance; likewise for the best itself.
@@ -75,7 +75,7 @@ pub(crate) enum Best {
 impl Results {
     /// The table of the runs so far. Without figures, those that suit the jobs.
     pub(crate) fn new(
-        recorded: &Recorded,
+        recorded: &RecordedSweep,
         figures: &[FigureOf],
         labels: &[Label],
     ) -> Result<Results, Failure> {
@@ -170,7 +170,7 @@ impl Results {
     }
 
     fn judge(&mut self) {
-        let verdicts: Vec<Vec<Option<Verdict>>> = (0..self.rows.len())
+        let verdicts: Vec<Vec<Option<RowVerdict>>> = (0..self.rows.len())
             .map(|row| (0..self.figures.len()).map(|figure| self.verdict(row, figure)).collect())
             .collect();
         for (row, verdicts) in self.rows.iter_mut().zip(verdicts) {
@@ -178,17 +178,17 @@ impl Results {
         }
     }
 
-    fn verdict(&self, row: usize, figure: usize) -> Option<Verdict> {
+    fn verdict(&self, row: usize, figure: usize) -> Option<RowVerdict> {
         let best = match self.best(figure, &self.rows[row].job) {
-            Best::Found { row: best, .. } if best == row => return Some(Verdict::Best),
-            Best::Undecided { row: best, .. } if best == row => return Some(Verdict::NotDistinguishable),
+            Best::Found { row: best, .. } if best == row => return Some(RowVerdict::Best),
+            Best::Undecided { row: best, .. } if best == row => return Some(RowVerdict::NotDistinguishable),
             Best::Found { row: best, .. } | Best::Undecided { row: best, .. } => best,
             Best::None => return None,
         };
         let ratio = ratio(&self.rows[best].samples[figure], &self.rows[row].samples[figure])?;
         Some(match ratio.is_distinguishable() {
-            true => Verdict::Worse(ratio),
-            false => Verdict::NotDistinguishable,
+            true => RowVerdict::Worse(ratio),
+            false => RowVerdict::NotDistinguishable,
         })
     }
 
@@ -233,7 +233,7 @@ impl Results {
 }
 
 /// What to know about the runs of a cell: why some failed, and what the page cache answered.
-fn notes(recorded: &Recorded, cell: usize) -> Vec<String> {
+fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let is_open = |round: usize| !recorded.is_done(cell, round);
     for run in
@@ -307,14 +307,14 @@ mod tests {
     use crate::bars::Ink;
     use crate::columns;
     use crate::sweep::output;
-    use crate::sweep::plan::{FORM, Plan};
+    use crate::sweep::plan::{FORM, SweepPlan};
     use crate::sweep::record::RecordedRun;
     use crate::sweep::variation::Variation;
 
     /// Two or more cells with these IOPS in their runs; latencies fall as rates rise.
-    fn recorded(iops: &[&[f64]]) -> Recorded {
+    fn recorded(iops: &[&[f64]]) -> RecordedSweep {
         let values = (0..iops.len()).map(|cell| cell.to_string()).collect();
-        let plan = Plan {
+        let plan = SweepPlan {
             form: FORM,
             version: String::new(),
             first_job: "a".into(),
@@ -343,7 +343,7 @@ mod tests {
         let runs = cells.flat_map(|(cell, runs)| {
             runs.iter().enumerate().map(move |(round, &iops)| run(cell, round, iops))
         });
-        Recorded { plan, runs: runs.collect() }
+        RecordedSweep { plan, runs: runs.collect() }
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(super) enum Job {
 
 /// The parsed arguments.
 #[derive(Debug)]
-pub(super) struct Options {
+pub(super) struct SweepOptions {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
     /// `None` if not given: the default, or the number of the sweep that was begun.
@@ -42,12 +42,12 @@ pub(super) struct Options {
     pub(super) has_no_intervals: bool,
     pub(super) format: Format,
     /// What file systems are made on, if they vary.
-    pub(super) file_systems: file_systems::Given,
+    pub(super) file_systems: file_systems::GivenVolume,
     /// An option that was given and only concerns runs.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
-impl Options {
+impl SweepOptions {
     /// True with `--fs`.
     pub(super) fn varies_file_systems(&self) -> bool {
         self.variations.iter().any(|variation| variation.name == file_systems::DIMENSION)
@@ -95,11 +95,11 @@ const OF_RUNS: [&str; 15] = [
 ];
 
 /// Reads them.
-pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
+pub(super) fn read(words: &[OsString]) -> Result<SweepOptions, Failure> {
     let mut parts = words.splitn(2, |word| word == "--");
     let own = parts.next().unwrap_or_default();
     let job_words = parts.next();
-    let mut options = Options {
+    let mut options = SweepOptions {
         job: Job::Given(JobSource::Words(Vec::new())),
         variations: Vec::new(),
         repeats: None,
@@ -113,7 +113,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         labels: Vec::new(),
         has_no_intervals: false,
         format: Format::Text,
-        file_systems: file_systems::Given::default(),
+        file_systems: file_systems::GivenVolume::default(),
         concerns_runs: None,
     };
     let mut table = None;
@@ -133,7 +133,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
         )));
     }
     options.job = Job::Given(JobSource::of(files, job_words, "sweep")?);
-    if !options.varies_file_systems() && options.file_systems != file_systems::Given::default() {
+    if !options.varies_file_systems() && options.file_systems != file_systems::GivenVolume::default() {
         return Err(Failure::new(
             "--device, --destroy, --device-size, --mkfs-options and --mount-options need --fs=LIST, as in --fs=ext4,xfs,none",
         ));
@@ -146,7 +146,7 @@ pub(super) fn read(words: &[OsString]) -> Result<Options, Failure> {
 
 fn read_own(
     words: &[OsString],
-    options: &mut Options,
+    options: &mut SweepOptions,
     table: &mut Option<PathBuf>,
 ) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
@@ -210,7 +210,7 @@ fn read_own(
 mod tests {
     use super::*;
 
-    fn read_words(words: &[&str]) -> Result<Options, Failure> {
+    fn read_words(words: &[&str]) -> Result<SweepOptions, Failure> {
         read(&words.iter().map(OsString::from).collect::<Vec<_>>())
     }
 

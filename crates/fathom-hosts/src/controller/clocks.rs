@@ -5,7 +5,7 @@
 //! the network is in it.
 
 use crate::protocol::Pong;
-use fathom_stats::hosts::{ClockOffset, HostResult};
+use fathom_stats::hosts::{ClockOffset, HostRunReport};
 
 /// Round trips of one measurement.
 const ROUNDS: u32 = 12;
@@ -72,7 +72,7 @@ pub fn there(own_ns: u64, offset: ClockOffset) -> u64 {
 }
 
 /// Sets the times of a host from its clock and its report: on the controller's clock, since this instant of it.
-pub fn set_times(host: &mut HostResult, begun_ns: Option<u64>) {
+pub fn set_times(host: &mut HostRunReport, begun_ns: Option<u64>) {
     let span = host.report.as_ref().and_then(|report| report.span);
     let Some((span, begun_ns)) = span.zip(begun_ns) else { return };
     let before = host.clock.before.unwrap_or_default();

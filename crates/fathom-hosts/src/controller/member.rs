@@ -7,7 +7,7 @@ use crate::links::Connection;
 use crate::protocol::{Done, FromAgent, Hello, ToAgent};
 use fathom_command::printer::harmless;
 use fathom_spec::hosts::{HostEntry, Invocation};
-use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostResult};
+use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostRunReport};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::monotonic_ns;
@@ -356,14 +356,14 @@ impl Member {
     }
 
     /// All of it, with times on the controller's clock since the agreed instant.
-    pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostResult {
+    pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostRunReport {
         let mut end = self.end.clone();
         if let (HostEnd::Lost { snapshot_ms, .. }, Some((_, taken_ns)), Some(begun)) =
             (&mut end, &self.snapshot, begun_ns)
         {
             *snapshot_ms = Some(taken_ns.saturating_sub(begun) / 1_000_000);
         }
-        let mut host = HostResult {
+        let mut host = HostRunReport {
             name: self.entry.name.clone(),
             groups: self.entry.groups.clone(),
             host_name: self.hello.host_name.clone(),
@@ -371,7 +371,7 @@ impl Member {
             end,
             clock: self.clock.clone(),
             report: self.report().map(Box::new),
-            ..HostResult::default()
+            ..HostRunReport::default()
         };
         set_times(&mut host, begun_ns);
         host

@@ -17,7 +17,7 @@ use fathom_run::regularly::Regularly;
 use fathom_run::supervisor::{Observer, Outcome, Request, TriggerSignal};
 use fathom_spec::Trigger;
 use fathom_spec::hosts::{HostEntry, HostPlace, Invocation, OnHostLoss};
-use fathom_stats::hosts::{HostEnd, HostResult, HostsReport};
+use fathom_stats::hosts::{HostEnd, HostRunReport, HostsReport};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::forbidden::Refused;
@@ -104,7 +104,7 @@ pub trait Audience: Observer {
     }
 
     /// A host is over, as far as it concerns the run.
-    fn over(&mut self, _host: &HostResult) {}
+    fn over(&mut self, _host: &HostRunReport) {}
 }
 
 /// Runs jobs on hosts. The lines that come before a run are messages, too.

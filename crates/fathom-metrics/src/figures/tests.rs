@@ -1,7 +1,7 @@
 use super::*;
 use crate::prometheus::text;
 use fathom_stats::Direction;
-use fathom_stats::hosts::{HostEnd, HostResult, HostsReport};
+use fathom_stats::hosts::{HostEnd, HostRunReport, HostsReport};
 use fathom_stats::live::RunState;
 use fathom_stats::moment::JobMoment;
 use fathom_stats::report::{DirectionReport, DiskReport, JobReport, RunReport};
@@ -94,11 +94,11 @@ fn no_series_is_told_twice() {
 
 #[test]
 fn hosts_are_told_apart() {
-    let host = |name: &str, end: HostEnd| HostResult {
+    let host = |name: &str, end: HostEnd| HostRunReport {
         name: name.into(),
         end,
         report: Some(Box::new(RunReport { jobs: vec![job("a", 2)], ..RunReport::default() })),
-        ..HostResult::default()
+        ..HostRunReport::default()
     };
     let lost = HostEnd::Lost { reason: "gone".into(), snapshot_ms: None };
     let hosts = HostsReport { hosts: vec![host("one", HostEnd::Whole), host("two", lost)], overlap: None };

@@ -20,7 +20,7 @@ pub(super) fn hosts(report: &HostsReport, result: impl Fn(&RunReport) -> RunResu
     }
 }
 
-fn host(host: &stats::HostResult, row: &HostRow, result: impl Fn(&RunReport) -> RunResult) -> HostResult {
+fn host(host: &stats::HostRunReport, row: &HostRow, result: impl Fn(&RunReport) -> RunResult) -> HostResult {
     let (state, reason, snapshot_ms) = match &host.end {
         HostEnd::Whole => ("whole", "", None),
         HostEnd::NeverBegan { reason } => ("never began", reason.as_str(), None),

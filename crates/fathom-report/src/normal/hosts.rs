@@ -2,7 +2,7 @@
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
-use fathom_stats::hosts::{HostEnd, HostFigures, HostResult, HostRow, HostsReport, rows, start_skew};
+use fathom_stats::hosts::{HostEnd, HostFigures, HostRow, HostRunReport, HostsReport, rows, start_skew};
 use fathom_stats::report::RunReport;
 
 /// Hosts that have a row without anything to say of them.
@@ -33,7 +33,7 @@ struct Line {
     remark: String,
 }
 
-fn append_table(text: &mut String, hosts: &[HostResult], rows: &[HostRow], scale: &Scale) {
+fn append_table(text: &mut String, hosts: &[HostRunReport], rows: &[HostRow], scale: &Scale) {
     let did_any = |direction: &Direction| rows.iter().any(|row| row.directions[*direction].total_ios > 0);
     let directions: Vec<Direction> = Direction::ALL.into_iter().filter(did_any).collect();
     let mut lines = vec![heading(&directions)];
@@ -88,7 +88,7 @@ fn append_lines(text: &mut String, lines: &[Line]) {
     }
 }
 
-fn state(host: &HostResult, row: &HostRow) -> String {
+fn state(host: &HostRunReport, row: &HostRow) -> String {
     match (&host.end, row.errors) {
         (HostEnd::NeverBegan { .. }, _) => "never began".to_owned(),
         (HostEnd::Lost { .. }, _) => "lost".to_owned(),
@@ -99,7 +99,7 @@ fn state(host: &HostResult, row: &HostRow) -> String {
 }
 
 /// What a reader should know of a host; empty if there is nothing.
-fn remark(host: &HostResult, row: &HostRow) -> String {
+fn remark(host: &HostRunReport, row: &HostRow) -> String {
     match &host.end {
         HostEnd::NeverBegan { reason } => reason.clone(),
         HostEnd::Lost { reason, snapshot_ms: Some(ms) } => {

@@ -4,7 +4,7 @@
 #![allow(dead_code)]
 
 use fathom_stats::LatencyStats;
-use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostResult};
+use fathom_stats::hosts::{ClockOffset, ClockReport, HostEnd, HostRunReport};
 use fathom_stats::report::*;
 use fathom_stats::series::SampleStats;
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
@@ -176,7 +176,7 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
 }
 
 /// A host that read for a second, so many I/Os in every quarter of it, each in about `middle` ns; its jobs started `skew_us` late.
-pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostResult {
+pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunReport {
     let reads = direction(4 * ios, 4096, 1000, middle, None);
     let points = (1..=4).map(|number| {
         let figures = TimelineFigures::of(4096 * ios, ios, &recorded(latencies(middle, ios)).histogram);
@@ -192,7 +192,7 @@ pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostResul
         entries: vec![TimelineEntry { name: "work".into(), group_id: 0, points: points.collect() }],
     });
     let done_ms = 1000 + skew_us.unsigned_abs() / 1000;
-    HostResult {
+    HostRunReport {
         name: name.into(),
         host_name: format!("{name}.example.org"),
         transport: "ssh".into(),
@@ -205,12 +205,12 @@ pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostResul
         first_done_ms: Some(done_ms),
         last_done_ms: Some(done_ms + 3),
         report: Some(Box::new(report)),
-        ..HostResult::default()
+        ..HostRunReport::default()
     }
 }
 
 /// Nine hosts: one is slow, one has slow reads, one was lost, one never began.
-pub(crate) fn hosts() -> Vec<HostResult> {
+pub(crate) fn hosts() -> Vec<HostRunReport> {
     let mut hosts = vec![
         host("a1", 260, 60_000, 300),
         host("a2", 262, 60_000, -1200),
@@ -230,6 +230,6 @@ pub(crate) fn hosts() -> Vec<HostResult> {
     hosts[6].end = HostEnd::Lost { reason, snapshot_ms: Some(750) };
     (hosts[6].first_done_ms, hosts[6].last_done_ms) = (None, None);
     let end = HostEnd::NeverBegan { reason: "no route to host".into() };
-    hosts[7] = HostResult { name: "b5".into(), transport: "tls".into(), end, ..HostResult::default() };
+    hosts[7] = HostRunReport { name: "b5".into(), transport: "tls".into(), end, ..HostRunReport::default() };
     hosts
 }

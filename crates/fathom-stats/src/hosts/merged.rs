@@ -2,7 +2,7 @@
 
 use super::parts;
 use super::sums::Sums;
-use super::{HostDigest, HostResult, HostsReport, Overlap, Window, overlap};
+use super::{HostDigest, HostRunReport, HostsReport, Overlap, OverlapWindow, overlap};
 use crate::report::RunReport;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 /// last bits depend on the tree.) It is plain data, so that hosts may send it to each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
-    hosts: Vec<HostResult>,
+    hosts: Vec<HostRunReport>,
     /// The long ones of the figures, added up. There is no need for it as long as there is one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<Box<Sums>>,
@@ -24,7 +24,7 @@ pub struct Merged {
 
 impl Merged {
     /// Adds a host after those that are there.
-    pub fn add(&mut self, host: HostResult) {
+    pub fn add(&mut self, host: HostRunReport) {
         if let Some(sums) = &mut self.sums {
             sums.add(&host);
         } else if !self.hosts.is_empty() {
@@ -57,7 +57,7 @@ impl Merged {
     /// Takes out of the hosts' reports what is long, and leaves of it what their rows show. The sums have all of it, and stay exact.
     /// For hosts so many that their reports are too much for one place: each shortens its own, and merges it with those of
     /// others. Of what it did in the window of all hosts there is a sum, too.
-    pub fn shorten(&mut self, window: &Window) {
+    pub fn shorten(&mut self, window: &OverlapWindow) {
         let mut overlap = window.overlap();
         let sums = self.take_sums();
         for host in &mut self.hosts {
@@ -74,7 +74,7 @@ impl Merged {
     }
 
     /// The hosts so far, in their order.
-    pub fn hosts(&self) -> &[HostResult] {
+    pub fn hosts(&self) -> &[HostRunReport] {
         &self.hosts
     }
 

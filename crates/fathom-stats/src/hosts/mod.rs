@@ -19,7 +19,7 @@ mod tests;
 mod timeline;
 
 pub use merged::{Merged, merge};
-pub use overlap::{Window, overlap};
+pub use overlap::{OverlapWindow, overlap};
 pub use row::{HostFigures, HostPercentiles, HostRow, Straggling, StragglingFigure};
 pub use rows::{HostDigest, StartSkew, rows, start_skew};
 
@@ -31,14 +31,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostsReport {
     /// In the order of the command line.
-    pub hosts: Vec<HostResult>,
+    pub hosts: Vec<HostRunReport>,
     /// The time in which all hosts were running, if there was any.
     pub overlap: Option<Overlap>,
 }
 
 /// One host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HostResult {
+pub struct HostRunReport {
     /// As the user wrote it.
     pub name: String,
     /// Groups of hosts that it belongs to.
@@ -127,7 +127,7 @@ pub struct OverlapFigures {
     pub iops: f64,
 }
 
-impl HostResult {
+impl HostRunReport {
     /// How far its jobs started from the agreed instant, ns; 0 if that is not known.
     pub fn skew_ns(&self) -> i64 {
         self.start_skew_ns.unwrap_or(0)

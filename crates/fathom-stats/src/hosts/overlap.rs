@@ -1,6 +1,6 @@
 //! The time in which all hosts were running, and what they did in it.
 
-use super::{HostEnd, HostResult, Overlap, OverlapFigures};
+use super::{HostEnd, HostRunReport, Overlap, OverlapFigures};
 use crate::per_direction::PerDirection;
 use crate::timeline::Timeline;
 use serde::{Deserialize, Serialize};
@@ -11,9 +11,9 @@ const NS_PER_MS: i64 = 1_000_000;
 ///
 /// Hosts that never began do not count. What was done is taken from the timelines; a point that lies only partly in this time counts
 /// with that share. Without a timeline of each host there are no figures: all of them are 0.
-pub fn overlap(hosts: &[HostResult]) -> Option<Overlap> {
-    let mut window = Window::default();
-    hosts.iter().for_each(|host| window.merge(Window::of(host)));
+pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
+    let mut window = OverlapWindow::default();
+    hosts.iter().for_each(|host| window.merge(OverlapWindow::of(host)));
     let mut overlap = window.overlap()?;
     for share in hosts.iter().filter_map(|host| window.share_of(host)) {
         add(&mut overlap, &share);
@@ -31,7 +31,7 @@ pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
 
 /// The time in which some of the hosts were all running, found before anything is added up: no timeline is needed for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Window {
+pub struct OverlapWindow {
     /// When the last of them started, ns after the agreed instant; `None` if none did.
     begin_ns: Option<i64>,
     /// When the first of them had a job done.
@@ -40,18 +40,18 @@ pub struct Window {
     lacks_timeline: bool,
 }
 
-impl Window {
+impl OverlapWindow {
     /// That of one host.
-    pub fn of(host: &HostResult) -> Window {
+    pub fn of(host: &HostRunReport) -> OverlapWindow {
         if host.start_skew_ns.is_none() {
-            return Window::default();
+            return OverlapWindow::default();
         }
         let has_timeline = host.report.as_ref().is_some_and(|report| report.timeline.is_some());
-        Window { begin_ns: host.start_skew_ns, end_ms: end_ms(host), lacks_timeline: !has_timeline }
+        OverlapWindow { begin_ns: host.start_skew_ns, end_ms: end_ms(host), lacks_timeline: !has_timeline }
     }
 
     /// Adds that of other hosts.
-    pub fn merge(&mut self, other: Window) {
+    pub fn merge(&mut self, other: OverlapWindow) {
         self.begin_ns = self.begin_ns.max(other.begin_ns);
         self.end_ms = [self.end_ms, other.end_ms].into_iter().flatten().min();
         self.lacks_timeline |= other.lacks_timeline;
@@ -66,7 +66,7 @@ impl Window {
     }
 
     /// With what a host did in it.
-    pub(super) fn share_of(&self, host: &HostResult) -> Option<Overlap> {
+    pub(super) fn share_of(&self, host: &HostRunReport) -> Option<Overlap> {
         let mut overlap = self.overlap()?;
         let timeline = host.report.as_ref().and_then(|report| report.timeline.as_ref());
         if let (Some(timeline), Some(skew_ns), false) = (timeline, host.start_skew_ns, self.lacks_timeline) {
@@ -83,7 +83,7 @@ impl Window {
 }
 
 /// When the host no longer ran all it was to run.
-fn end_ms(host: &HostResult) -> Option<u64> {
+fn end_ms(host: &HostRunReport) -> Option<u64> {
     match &host.end {
         HostEnd::Lost { snapshot_ms, .. } => host.first_done_ms.or(*snapshot_ms),
         _ => host.first_done_ms,

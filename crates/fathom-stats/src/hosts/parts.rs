@@ -1,7 +1,7 @@
 //! What is short in a report, taken from the hosts when all are there.
 
 use super::join::{Entry, join};
-use super::{HostEnd, HostResult};
+use super::{HostEnd, HostRunReport};
 use crate::facts::RunFacts;
 use crate::limits::GroupLimits;
 use crate::mounts::MountReport;
@@ -34,10 +34,10 @@ impl Entry for ReplayReport {
 }
 
 /// All of a report but its sums.
-pub(super) fn report_of(hosts: &[HostResult]) -> RunReport {
+pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     let mut report = RunReport { notes: notes(hosts), ..RunReport::default() };
     let with_reports = hosts.iter().filter_map(|host| Some((host, host.report.as_deref()?)));
-    let with_reports: Vec<(&HostResult, &RunReport)> = with_reports.collect();
+    let with_reports: Vec<(&HostRunReport, &RunReport)> = with_reports.collect();
     if let Some((_, first)) = with_reports.first() {
         report.version.clone_from(&first.version);
         report.global_options.clone_from(&first.global_options);
@@ -65,7 +65,7 @@ pub(super) fn report_of(hosts: &[HostResult]) -> RunReport {
 }
 
 /// The hosts' notes, each once with the hosts that have it, after what is missing of hosts.
-fn notes(hosts: &[HostResult]) -> Vec<String> {
+fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     let mut notes: Vec<String> = hosts.iter().filter_map(what_is_missing).collect();
     let mut order: Vec<&str> = Vec::new();
     let mut hosts_of: HashMap<&str, Vec<&str>> = HashMap::new();
@@ -95,7 +95,7 @@ fn notes(hosts: &[HostResult]) -> Vec<String> {
 }
 
 /// What a host that was lost or never began does not add to the figures.
-fn what_is_missing(host: &HostResult) -> Option<String> {
+fn what_is_missing(host: &HostRunReport) -> Option<String> {
     let name = &host.name;
     match &host.end {
         HostEnd::Whole => None,
@@ -243,7 +243,7 @@ fn add_replay(own: &mut ReplayReport, theirs: &ReplayReport) {
 }
 
 /// Slices of all hosts, the first with the first. They began within the skew of the starts, which is short beside a slice.
-fn slices(hosts: &[HostResult], with_reports: &[(&HostResult, &RunReport)]) -> Option<SliceReport> {
+fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]) -> Option<SliceReport> {
     let of_hosts: Vec<&SliceReport> =
         with_reports.iter().filter_map(|(_, report)| report.slices.as_ref()).collect();
     let longest = of_hosts.iter().map(|report| report.slices.len()).max()?;
@@ -260,7 +260,7 @@ fn slices(hosts: &[HostResult], with_reports: &[(&HostResult, &RunReport)]) -> O
 }
 
 /// The mean over the hosts. Their processors are not those of each other.
-fn idleness(with_reports: &[(&HostResult, &RunReport)]) -> Option<IdlenessReport> {
+fn idleness(with_reports: &[(&HostRunReport, &RunReport)]) -> Option<IdlenessReport> {
     let of_hosts: Vec<&IdlenessReport> =
         with_reports.iter().filter_map(|(_, report)| report.idleness.as_ref()).collect();
     let mean = |value: fn(&IdlenessReport) -> f64| {

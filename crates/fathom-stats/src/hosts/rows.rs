@@ -2,7 +2,7 @@
 
 use super::row::{HostFigures, HostPercentiles, HostRow};
 use super::stragglers::mark;
-use super::{HostEnd, HostResult};
+use super::{HostEnd, HostRunReport};
 use crate::Direction;
 use crate::histogram::Histogram;
 use crate::inference::median::median;
@@ -23,7 +23,7 @@ type JobKey = (u32, String, u32);
 
 impl HostDigest {
     /// Of a host that has its whole report.
-    pub(super) fn of(host: &HostResult) -> HostDigest {
+    pub(super) fn of(host: &HostRunReport) -> HostDigest {
         HostDigest { row: row(host), jobs: jobs(host) }
     }
 }
@@ -40,7 +40,7 @@ pub struct StartSkew {
 }
 
 /// A row for each host, in their order.
-pub fn rows(hosts: &[HostResult]) -> Vec<HostRow> {
+pub fn rows(hosts: &[HostRunReport]) -> Vec<HostRow> {
     let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
     // Hosts that had other jobs are no measure, nor are those of which the end is missing.
     let mut peers: BTreeMap<Vec<JobKey>, Vec<usize>> = BTreeMap::new();
@@ -56,7 +56,7 @@ pub fn rows(hosts: &[HostResult]) -> Vec<HostRow> {
 }
 
 /// The skew of the hosts that started; `None` if none did.
-pub fn start_skew(hosts: &[HostResult]) -> Option<StartSkew> {
+pub fn start_skew(hosts: &[HostRunReport]) -> Option<StartSkew> {
     let distances = hosts.iter().filter_map(|host| host.start_skew_ns).map(i64::unsigned_abs);
     let distances: Vec<u64> = distances.collect();
     let as_numbers: Vec<f64> = distances.iter().map(|&ns| ns as f64).collect();
@@ -67,7 +67,7 @@ pub fn start_skew(hosts: &[HostResult]) -> Option<StartSkew> {
     })
 }
 
-fn jobs(host: &HostResult) -> Vec<JobKey> {
+fn jobs(host: &HostRunReport) -> Vec<JobKey> {
     match (&host.digest, &host.report) {
         (Some(digest), _) => digest.jobs.clone(),
         (None, Some(report)) => {
@@ -77,7 +77,7 @@ fn jobs(host: &HostResult) -> Vec<JobKey> {
     }
 }
 
-fn row(host: &HostResult) -> HostRow {
+fn row(host: &HostRunReport) -> HostRow {
     if let Some(digest) = &host.digest {
         return digest.row.clone();
     }

@@ -96,7 +96,7 @@ fn mark_figure(
 mod tests {
     use super::*;
     use crate::PerDirection;
-    use crate::hosts::{HostEnd, HostResult, rows};
+    use crate::hosts::{HostEnd, HostRunReport, rows};
     use crate::report::{DirectionReport, JobReport, RunReport, StageReport, ToleratedErrors};
     use proptest::prelude::*;
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     /// A host that read so many times 4 KiB, each in so many µs, in one second.
-    fn host(ios: u64, us: u64) -> HostResult {
+    fn host(ios: u64, us: u64) -> HostRunReport {
         let mut read = DirectionReport {
             io_bytes: ios * 4096,
             issued: ios,
@@ -164,16 +164,16 @@ mod tests {
         let directions = PerDirection::new([read, Default::default(), Default::default()]);
         let job = JobReport { name: "a".into(), directions, ..JobReport::default() };
         let report = RunReport { jobs: vec![job], ..RunReport::default() };
-        HostResult { report: Some(Box::new(report)), start_skew_ns: Some(0), ..HostResult::default() }
+        HostRunReport { report: Some(Box::new(report)), start_skew_ns: Some(0), ..HostRunReport::default() }
     }
 
-    fn reasons(hosts: &[HostResult]) -> Vec<Vec<String>> {
+    fn reasons(hosts: &[HostRunReport]) -> Vec<Vec<String>> {
         rows(hosts).iter().map(|row| row.straggling.iter().map(ToString::to_string).collect()).collect()
     }
 
     #[test]
     fn stragglers_have_their_reasons() {
-        let mut hosts: Vec<HostResult> = (0..6).map(|index| host(1010 + index, 100)).collect();
+        let mut hosts: Vec<HostRunReport> = (0..6).map(|index| host(1010 + index, 100)).collect();
         assert_eq!(reasons(&hosts).concat(), [""; 0]);
         hosts[2] = host(400, 100);
         hosts[4] = host(1000, 150);
@@ -210,7 +210,7 @@ mod tests {
         report.jobs.push(second);
         report.jobs[0].error = Some(Default::default());
         let row_of = |report: &RunReport| {
-            let host = HostResult { report: Some(Box::new(report.clone())), ..HostResult::default() };
+            let host = HostRunReport { report: Some(Box::new(report.clone())), ..HostRunReport::default() };
             rows(&[host]).remove(0)
         };
         let row = row_of(&report);

@@ -1,7 +1,7 @@
 //! What is long in a report, added up over hosts as they come: jobs, groups, timeline and interval.
 
 use super::join::{Entry, join, join_with};
-use super::{HostEnd, HostResult, timeline};
+use super::{HostEnd, HostRunReport, timeline};
 use crate::interval::{IntervalJob, IntervalReport};
 use crate::report::{GroupDirection, GroupReport, JobReport, RunReport, scale_per_second};
 use crate::timeline::Timeline;
@@ -18,7 +18,7 @@ pub(super) struct Sums {
 
 impl Sums {
     /// Adds a host.
-    pub(super) fn add(&mut self, host: &HostResult) {
+    pub(super) fn add(&mut self, host: &HostRunReport) {
         let Some(report) = &host.report else { return };
         self.add_jobs(&report.jobs, &host.name);
         self.add_groups(&report.groups);

@@ -11,11 +11,11 @@ use crate::slices::{Slice, SliceReport};
 use crate::timeline::{MOST_POINTS, Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 use proptest::prelude::*;
 
-fn host(name: &str, report: RunReport) -> HostResult {
-    HostResult { name: name.to_owned(), report: Some(Box::new(report)), ..HostResult::default() }
+fn host(name: &str, report: RunReport) -> HostRunReport {
+    HostRunReport { name: name.to_owned(), report: Some(Box::new(report)), ..HostRunReport::default() }
 }
 
-fn merged(hosts: &[HostResult]) -> RunReport {
+fn merged(hosts: &[HostRunReport]) -> RunReport {
     merge(HostsReport { hosts: hosts.to_vec(), overlap: None })
 }
 
@@ -97,7 +97,7 @@ prop_compose! {
         name in "[a-z]{3}", clones in prop::collection::vec(clone_report(), 0..5), timeline in prop::option::of(timeline()),
         is_grouped in any::<bool>(), skew_ns in prop::option::of(-300_000_000i64..900_000_000), has_report in prop::bool::weighted(0.9),
         number in 0u64..4, notes in prop::collection::vec("[xy]", 0..3), is_lost in any::<bool>(),
-    ) -> HostResult {
+    ) -> HostRunReport {
         let mut report = report_of(&clones, is_grouped);
         let of_interval = |job: &JobReport| IntervalJob::between(&JobReport::default(), job);
         report.interval = Some(IntervalReport { number, end_us: number * 10, jobs: report.jobs.iter().map(of_interval).collect(), ..Default::default() });
@@ -115,7 +115,7 @@ prop_compose! {
 }
 
 /// Merges hosts in a tree that splits where `cuts` say, with a trip through JSON at each node.
-fn in_a_tree(hosts: &[HostResult], cuts: &[usize], window: Option<&Window>) -> Merged {
+fn in_a_tree(hosts: &[HostRunReport], cuts: &[usize], window: Option<&OverlapWindow>) -> Merged {
     let mut tree = Merged::default();
     match hosts {
         [] => {}
@@ -146,7 +146,7 @@ proptest! {
 
     #[test]
     fn hosts_are_all_their_clones(clones_of_hosts in prop::collection::vec(prop::collection::vec(clone_report(), 0..5), 1..5)) {
-        let hosts: Vec<HostResult> =
+        let hosts: Vec<HostRunReport> =
             clones_of_hosts.iter().map(|clones| host("h", report_of(clones, true))).collect();
         let result = merged(&hosts);
         let all: Vec<JobReport> = clones_of_hosts.concat();
@@ -166,7 +166,7 @@ proptest! {
             let pid = |nth: usize| (10 * host + nth) as u32;
             (0..count).map(|nth| JobReport { name: "a".into(), clones: 1, pid: pid(nth), runtime_total_ms: 1 << nth, ..Default::default() }).collect()
         };
-        let hosts: Vec<HostResult> = counts.iter().enumerate()
+        let hosts: Vec<HostRunReport> = counts.iter().enumerate()
             .map(|(index, &count)| host("h", report_of(&clones(count, index), false))).collect();
         let result = merged(&hosts);
         prop_assert_eq!(result.jobs.len(), counts.iter().copied().max().unwrap_or(0));
@@ -184,10 +184,10 @@ proptest! {
     /// Whatever is taken out of the hosts' own reports.
     #[test]
     fn short_hosts_give_the_same(hosts in prop::collection::vec(any_host(), 1..7), cuts in prop::collection::vec(0usize..7, 0..7)) {
-        let hosts: Vec<HostResult> =
-            hosts.into_iter().map(|host| HostResult { first_done_ms: Some(1000), ..host }).collect();
-        let mut window = Window::default();
-        hosts.iter().for_each(|host| window.merge(Window::of(host)));
+        let hosts: Vec<HostRunReport> =
+            hosts.into_iter().map(|host| HostRunReport { first_done_ms: Some(1000), ..host }).collect();
+        let mut window = OverlapWindow::default();
+        hosts.iter().for_each(|host| window.merge(OverlapWindow::of(host)));
         let (mut result, mut expected) = (in_a_tree(&hosts, &cuts, Some(&window)).finish(), merged(&hosts));
         let (short, whole) = (result.hosts.take().expect("hosts"), expected.hosts.take().expect("hosts"));
         prop_assert_eq!(result, expected);
@@ -253,9 +253,9 @@ fn steady(ios: &[u64]) -> Timeline {
     Timeline { interval_ms: 250, entries: vec![entry] }
 }
 
-fn host_with_timeline(name: &str, ios: &[u64], skew_ms: i64) -> HostResult {
+fn host_with_timeline(name: &str, ios: &[u64], skew_ms: i64) -> HostRunReport {
     let report = RunReport { timeline: Some(steady(ios)), ..RunReport::default() };
-    HostResult {
+    HostRunReport {
         start_skew_ns: Some(skew_ms * 1_000_000),
         first_done_ms: Some((250 * ios.len() as i64 + skew_ms) as u64),
         ..host(name, report)
@@ -326,7 +326,8 @@ fn all_were_running_between_the_last_start_and_the_first_end() {
     // Who never began takes nothing from the others; who was lost ends it.
     let mut lost = host_with_timeline("b", &[500; 4], 0);
     (lost.first_done_ms, lost.end) = (None, HostEnd::Lost { reason: "gone".into(), snapshot_ms: Some(1000) });
-    let never = HostResult { end: HostEnd::NeverBegan { reason: "no".into() }, ..HostResult::default() };
+    let never =
+        HostRunReport { end: HostEnd::NeverBegan { reason: "no".into() }, ..HostRunReport::default() };
     let overlap = super::overlap(&[hosts[0].clone(), lost, never]).expect("they met");
     assert_eq!((overlap.begin_ms, overlap.end_ms), (0, 1000));
 }
@@ -382,12 +383,12 @@ fn names_tell_the_host() {
 #[test]
 fn a_note_says_what_is_missing() {
     let reason = || "no answer for 10 s".to_owned();
-    let lost = |snapshot_ms, report| HostResult {
+    let lost = |snapshot_ms, report| HostRunReport {
         end: HostEnd::Lost { reason: reason(), snapshot_ms },
         report,
         ..host("a", RunReport::default())
     };
-    let never = HostResult {
+    let never = HostRunReport {
         end: HostEnd::NeverBegan { reason: "no such host".into() },
         report: None,
         ..lost(None, None)
@@ -401,7 +402,7 @@ fn a_note_says_what_is_missing() {
             "a never began: no such host; the figures are without it"
         ]
     );
-    let same: Vec<HostResult> = ["a", "b", "c", "d"]
+    let same: Vec<HostRunReport> = ["a", "b", "c", "d"]
         .map(|name| host(name, RunReport { notes: vec!["n".into()], ..RunReport::default() }))
         .to_vec();
     assert_eq!(merged(&same).notes, ["all 4 hosts: n"]);
@@ -450,7 +451,7 @@ fn slices_and_idleness_are_those_of_the_hosts() {
         (idleness.system_percent, idleness.per_cpu_percent.len(), idleness.unit_mean_us),
         (20.0, 0, 3.0)
     );
-    let lost = HostResult {
+    let lost = HostRunReport {
         end: HostEnd::Lost { reason: String::new(), snapshot_ms: None },
         ..host("c", RunReport::default())
     };
@@ -481,7 +482,7 @@ fn an_interval_has_an_entry_for_each_job() {
     };
     let lost = HostEnd::Lost { reason: String::new(), snapshot_ms: Some(1) };
     let hosts = [
-        HostResult { end: lost, ..host("a", report(&["x", "y"], 9)) },
+        HostRunReport { end: lost, ..host("a", report(&["x", "y"], 9)) },
         host("b", report(&["y"], 2)),
         host("c", report(&["y", "z"], 1)),
     ];
@@ -512,10 +513,10 @@ fn a_steady_state_is_that_of_one_host() {
 
 #[test]
 fn the_skew_is_that_of_those_that_started() {
-    let started = |skew_ns, bound_ns| HostResult {
+    let started = |skew_ns, bound_ns| HostRunReport {
         start_skew_ns: skew_ns,
         clock: ClockReport { after: Some(ClockOffset { offset_ns: 5, bound_ns }), ..ClockReport::default() },
-        ..HostResult::default()
+        ..HostRunReport::default()
     };
     let hosts =
         [started(Some(-4000), 70), started(Some(1000), 90), started(Some(2000), 80), started(None, 20)];

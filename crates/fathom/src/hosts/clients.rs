@@ -15,7 +15,7 @@ use fathom_run::message::Message;
 use fathom_run::supervisor::{Observer, Outcome};
 use fathom_spec::hosts::{HostEntry, HostList, HostPlace, Invocation, Recording};
 use fathom_spec::{Eta, ProgramOptions, Reply, Source};
-use fathom_stats::hosts::{HostEnd, HostResult};
+use fathom_stats::hosts::{HostEnd, HostRunReport};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use std::path::{Path, PathBuf};
@@ -403,7 +403,7 @@ impl Audience for ClientConsole {
         }
     }
 
-    fn over(&mut self, host: &HostResult) {
+    fn over(&mut self, host: &HostRunReport) {
         let Some(index) = self.index_of(&host.name) else { return };
         if !matches!(host.end, HostEnd::Whole) {
             self.output.line(&format!("client: host={} disconnected", self.targets[index].host_name));

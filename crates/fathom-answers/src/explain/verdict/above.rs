@@ -2,8 +2,8 @@
 //! the block layer.
 
 use super::{
-    BUSY, Bottleneck, LEAST_WAIT_NS, OTHERS_SHARE, Verdict, WAITED_FOR_OTHERS, depth, device_sentence,
-    main_direction, verdict,
+    BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
+    device_sentence, main_direction, verdict,
 };
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
@@ -15,7 +15,7 @@ const WAITED_A_LITTLE: f64 = 15.0;
 const HARDLY_BUSY: f64 = 40.0;
 
 /// A limit of I/O that was read, and met.
-pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.io_limited()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
     reasons.extend(device_sentence(evidence).map(|(_, sentence)| sentence));
@@ -24,7 +24,7 @@ pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// A limit of processor time that was read, and held the job back.
-pub(super) fn quota(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn quota(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.throttled()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
     if let Some(wait) = evidence.processor_wait().filter(ProcessorWait::is_worth_telling) {
@@ -39,7 +39,7 @@ fn in_upper_case(sentence: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_others_doing)?;
     if wait.share < WAITED_FOR_OTHERS {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// The hypervisor took so much of the CPUs that no latency says anything of the storage. Time that is stolen from a running job is
 /// no wait of the job, so it has to be asked for by itself.
-pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_mostly_stolen)?;
     let device = device_sentence(evidence);
     if device.as_ref().is_some_and(|(util, _)| *util >= BUSY) {
@@ -70,7 +70,7 @@ pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<Verdict> {
 
 /// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a CPU, and the
 /// job's own wait does not include theirs.
-pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let (util, sentence) = device_sentence(evidence)?;
     // A device with time left waited for somebody, and the job's own wait says for whom.
@@ -90,7 +90,7 @@ pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Others kept the device busy.
-pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let others = evidence.other_io().filter(|others| others.time_share >= OTHERS_SHARE)?;
     let (util, sentence) = device_sentence(evidence).filter(|(util, _)| *util >= HARDLY_BUSY)?;
     let mut reasons = vec![sentence, format!("It did {}.", others.told())];
@@ -116,7 +116,7 @@ fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
 }
 
 /// Few I/Os in flight, but that does not explain the time before the device received them.
-pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);
     let most = evidence.device_ns_at_most(index.min(1))?;
@@ -126,7 +126,7 @@ pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<Verdict> {
     }
 }
 
-pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn above_the_device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (util, sentence) = device_sentence(evidence)?;
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

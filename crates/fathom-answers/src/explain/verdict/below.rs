@@ -1,12 +1,13 @@
 //! What limited a job below it: syncs, the device, or something that cannot be separated from it.
 
 use super::{
-    BUSY, Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, depth, device_sentence, main_direction, verdict,
+    BUSY, Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, depth, device_sentence,
+    main_direction, verdict,
 };
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (syncs, mean_ns) = (evidence.job.syncs() as f64, evidence.job.sync_latency().mean_ns);
     let waited_ms = syncs * mean_ns / 1e6;
     let share = 100.0 * waited_ms / (evidence.job.runtime_ms.max(1) as f64);
@@ -25,7 +26,7 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Writes that end when their data is safe, one after the other.
-fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
+fn synchronous_writes(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let how = evidence.asked.write_sync?;
     let (index, direction) = main_direction(evidence)?;
     let reached = evidence.depth_reached()?;
@@ -46,7 +47,7 @@ fn synchronous_writes(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::Syncs, reasons)
 }
 
-pub(super) fn device(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (util, sentence) = device_sentence(evidence)?;
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);
@@ -108,7 +109,7 @@ pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
 }
 
 /// Neither the job nor the CPU was the limit, and no device is known.
-pub(super) fn storage(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
     let (user, system) = evidence.processor();

@@ -1,6 +1,6 @@
 //! The queue depth: what it was, whether more would help, and how to find out.
 
-use super::{BUSY, Bottleneck, PLENTY, Verdict, device_sentence, main_direction, verdict};
+use super::{BUSY, Bottleneck, BottleneckVerdict, PLENTY, device_sentence, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
@@ -57,7 +57,7 @@ pub(super) fn test(evidence: &Evidence<'_>) -> String {
     }
 }
 
-pub(super) fn queue_depth(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn queue_depth(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (_, direction) = main_direction(evidence)?;
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();

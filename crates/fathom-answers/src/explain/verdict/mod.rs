@@ -64,7 +64,7 @@ pub(super) enum Bottleneck {
 
 /// A verdict and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct BottleneckVerdict {
     pub(super) bottleneck: Bottleneck,
     /// Sentences that name the figures.
     pub(super) reasons: Vec<String>,
@@ -137,7 +137,7 @@ impl Bottleneck {
     }
 }
 
-type Rule = fn(&Evidence<'_>) -> Option<Verdict>;
+type Rule = fn(&Evidence<'_>) -> Option<BottleneckVerdict>;
 
 /// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
 /// then can the device or the queue depth be the bottleneck.
@@ -173,27 +173,27 @@ const RULES: [Rule; 29] = [
     below::storage,
 ];
 
-pub(super) fn of(evidence: &Evidence<'_>) -> Verdict {
+pub(super) fn of(evidence: &Evidence<'_>) -> BottleneckVerdict {
     let mut found = RULES.iter().find_map(|rule| rule(evidence)).unwrap_or_else(|| unknown(evidence));
     found.reasons.extend(mounts::surroundings(evidence, found.bottleneck));
     found
 }
 
-fn verdict(bottleneck: Bottleneck, reasons: Vec<String>) -> Option<Verdict> {
-    Some(Verdict { bottleneck, reasons })
+fn verdict(bottleneck: Bottleneck, reasons: Vec<String>) -> Option<BottleneckVerdict> {
+    Some(BottleneckVerdict { bottleneck, reasons })
 }
 
-fn failure(evidence: &Evidence<'_>) -> Option<Verdict> {
+fn failure(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let error = evidence.job.error;
-    (error != 0).then(|| Verdict {
+    (error != 0).then(|| BottleneckVerdict {
         bottleneck: Bottleneck::Failure,
         reasons: vec![format!("error={error}: an I/O or the set-up failed, and the figures end there.")],
     })
 }
 
-fn too_short(evidence: &Evidence<'_>) -> Option<Verdict> {
+fn too_short(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let longest = evidence.job.active().iter().map(|(_, direction)| direction.runtime_ms).max()?;
-    (longest > 0 && longest < LEAST_RUNTIME_MS).then(|| Verdict {
+    (longest > 0 && longest < LEAST_RUNTIME_MS).then(|| BottleneckVerdict {
         bottleneck: Bottleneck::Unknown,
         reasons: vec![format!(
             "It ran for {longest} ms, too short to judge; use runtime and time_based for a longer run."
@@ -216,7 +216,7 @@ fn device_sentence(evidence: &Evidence<'_>) -> Option<(f64, String)> {
     Some((device.util, sentence))
 }
 
-fn unknown(evidence: &Evidence<'_>) -> Verdict {
+fn unknown(evidence: &Evidence<'_>) -> BottleneckVerdict {
     let mut reasons = Vec::new();
     if evidence.job.active().is_empty() {
         reasons.push(match evidence.job.syncs() {
@@ -234,7 +234,7 @@ fn unknown(evidence: &Evidence<'_>) -> Verdict {
     }
     let (user, system) = evidence.processor();
     reasons.push(format!("Each clone used {} of a CPU.", figures::percent(user + system)));
-    Verdict { bottleneck: Bottleneck::Unknown, reasons }
+    BottleneckVerdict { bottleneck: Bottleneck::Unknown, reasons }
 }
 
 #[cfg(test)]

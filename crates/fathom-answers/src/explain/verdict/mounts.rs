@@ -1,7 +1,7 @@
 //! File systems of servers and in user space: which layer answered - the page cache, the client's own cache, or the network - and
 //! what the job saw of it.
 
-use super::{Bottleneck, PROCESSOR_FULL, Verdict, depth, main_direction, verdict};
+use super::{Bottleneck, BottleneckVerdict, PROCESSOR_FULL, depth, main_direction, verdict};
 use crate::evidence::Evidence;
 use crate::evidence::mounts::{Mount, Passage};
 use crate::figures;
@@ -11,7 +11,7 @@ use fathom_stats::Direction;
 const WAITED: f64 = 0.5;
 
 /// Most of the data did not even leave the kernel.
-pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let passage = passages(evidence, &mount).find(Passage::stayed_in_page_cache)?;
     let found = format!(
@@ -26,7 +26,7 @@ pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Most of the data reached the client, but not the network.
-pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(Mount::may_keep_data)?;
     let passage = passages(evidence, &mount).find(Passage::stayed_on_machine)?;
     let network = passage.of_network()?;
@@ -48,7 +48,7 @@ pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// The kernel got the data from the client before the job asked for it.
-pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let (index, direction) = main_direction(evidence).filter(|(index, _)| *index == 0)?;
     evidence.passage(&mount, index)?.client_bytes?;
@@ -65,7 +65,7 @@ pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Neither the job nor the CPU was the limit.
-pub(super) fn network(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn network(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount()?;
     let (index, _) = main_direction(evidence)?;
     let is_known = evidence.is_direct() || evidence.passage(&mount, index.min(1))?.client_bytes.is_some();

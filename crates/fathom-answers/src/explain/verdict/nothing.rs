@@ -1,6 +1,6 @@
 //! What rules out the device: engines without storage, files in memory, the page cache.
 
-use super::{Bottleneck, Verdict, main_direction, verdict};
+use super::{Bottleneck, BottleneckVerdict, main_direction, verdict};
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
@@ -11,7 +11,7 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
 /// Engines such as null, which do nothing with an I/O.
-pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let engine = evidence.asked.definition.filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
     let what = match engine.has_peers {
@@ -32,7 +32,7 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// The files are on a file system or a device in memory.
-pub(super) fn memory(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn memory(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let host = evidence.run.host.as_ref()?;
     let is_in_memory = |kind: &str| IN_MEMORY.contains(&kind);
     let has_systems =
@@ -75,7 +75,7 @@ fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<S
 }
 
 /// The page cache answered.
-pub(super) fn cache(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if evidence.is_direct() {
         return None;
     }
@@ -128,7 +128,7 @@ fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
 }
 
 /// Without bytes of the device: an I/O that ends long before the device could do one did not wait for it.
-fn written_behind(evidence: &Evidence<'_>) -> Option<Verdict> {
+fn written_behind(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);
     let device_ns = evidence.device_ns(index.min(1))?;

@@ -1,6 +1,6 @@
 //! How a job limited itself: its own limits, pauses, CPU usage, and too little in flight.
 
-use super::{Bottleneck, DEPTH_REACHED, PROCESSOR_FULL, Verdict, main_direction, verdict};
+use super::{Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, main_direction, verdict};
 use crate::evidence::own_limits as limits;
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, arrivals};
@@ -8,7 +8,7 @@ use crate::figures;
 use fathom_results::model::ArrivalsResult;
 
 /// An open loop that the storage kept up with.
-pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let all = arrivals_of(evidence);
     if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
         return None;
@@ -29,7 +29,7 @@ fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<&'a ArrivalsResult> {
     active.into_iter().filter_map(|(_, direction)| direction.arrivals.as_ref()).collect()
 }
 
-pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     // The rate of an open loop is no limit.
     if !arrivals_of(evidence).is_empty() {
         return None;
@@ -44,7 +44,7 @@ pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::RateLimit, vec![reason])
 }
 
-pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (user, _) = evidence.processor();
     let found = match limits::pauses(evidence).filter(|pauses| pauses.share >= 50.0) {
         Some(pauses) => {
@@ -61,7 +61,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// `latency_target` finds the depth that keeps to it.
-pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let target = evidence
         .run
         .option(evidence.job, "latency_target")
@@ -104,7 +104,7 @@ fn data_work(evidence: &Evidence<'_>) -> Option<DataWork> {
 }
 
 /// Work on the data took most of the time in which nothing was in flight, or all of a processor.
-pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let work = data_work(evidence)?;
     let (user, system) = evidence.processor();
     let asked = evidence.depth_asked();
@@ -137,7 +137,7 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<Verdict> {
     )
 }
 
-pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (user, system) = evidence.processor();
     // Clones that outnumber the processors take turns.
     let wait = evidence.processor_wait().filter(ProcessorWait::is_worth_telling);
@@ -167,7 +167,7 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<Verdict> {
     verdict(Bottleneck::Processor, reasons)
 }
 
-pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (_, direction) = main_direction(evidence)?;
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
     // With one I/O in flight it makes no difference which of the two calls waits.
@@ -190,7 +190,7 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<Verdict> {
 }
 
 /// Nobody else limits a job with few I/Os in flight: it was busy itself, or others had the CPU.
-pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<Verdict> {
+pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
     if reached >= DEPTH_REACHED * asked {

@@ -1,6 +1,6 @@
 use super::*;
 
-fn judge(options: &str, figures: &str, disk: &str) -> Verdict {
+fn judge(options: &str, figures: &str, disk: &str) -> BottleneckVerdict {
     let text = format!(
         r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,{figures}}}],
             "disk_util":[{disk}]}}"#
@@ -16,7 +16,7 @@ const BUSY_DISK: &str =
     r#"{"name":"sda","read_ios":100000,"read_sectors":800000,"read_ticks":290000,"util":99.1}"#;
 
 #[track_caller]
-fn check(found: &Verdict, wanted: Bottleneck, figure: &str) {
+fn check(found: &BottleneckVerdict, wanted: Bottleneck, figure: &str) {
     assert_eq!(found.bottleneck, wanted, "{found:?}");
     assert!(found.reasons.iter().any(|reason| reason.contains(figure)), "{figure} is not in {found:?}");
 }
@@ -150,7 +150,7 @@ fn groups_side_by_side_share_what_the_device_did() {
 }
 
 /// What fathom adds to a result: control group limits and CPU usage.
-fn judge_in(options: &str, figures: &str, disk: &str, surroundings: &str, host: &str) -> Verdict {
+fn judge_in(options: &str, figures: &str, disk: &str, surroundings: &str, host: &str) -> BottleneckVerdict {
     let text = format!(
         r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","job options":{{{options}}},"job_runtime":10000,{figures}}}],
             "disk_util":[{disk}],"fathom host":{{"processors":2{host}}},"fathom jobs":[{{"jobname":"a",{surroundings}}}]}}"#

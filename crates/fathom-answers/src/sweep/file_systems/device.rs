@@ -1,6 +1,6 @@
 //! The device that a sweep may destroy: named twice, idle and whole.
 
-use super::Given;
+use super::GivenVolume;
 use crate::Runner;
 use crate::device::{Facts, SECTOR, check_named_twice, check_room, path_of_new_file, refused};
 use fathom_command::Failure;
@@ -23,7 +23,7 @@ pub(in crate::sweep) enum Backing {
 }
 
 /// What was found at the name of a device.
-pub(super) struct Found {
+pub(super) struct FoundDevice {
     /// Its path without links.
     pub(super) path: PathBuf,
     pub(super) backing: Backing,
@@ -34,14 +34,14 @@ pub(super) struct Found {
     pub(super) serial: String,
 }
 
-impl Found {
-    fn file(path: PathBuf, backing: Backing, bytes: u64) -> Found {
-        Found { path, backing, bytes, behind: String::new(), serial: String::new() }
+impl FoundDevice {
+    fn file(path: PathBuf, backing: Backing, bytes: u64) -> FoundDevice {
+        FoundDevice { path, backing, bytes, behind: String::new(), serial: String::new() }
     }
 }
 
 /// Looks at what `--device` and `--destroy` name.
-pub(super) fn examine(given: &Given, runner: &dyn Runner) -> Result<Found, Failure> {
+pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundDevice, Failure> {
     let named = given.device.as_deref().ok_or_else(|| {
         Failure::new(
             "--fs needs --device=DEVICE, and once more --destroy=DEVICE, since the content of the device will be lost",
@@ -68,7 +68,7 @@ pub(super) fn examine(given: &Given, runner: &dyn Runner) -> Result<Found, Failu
         let allocated = metadata.st_blocks().saturating_mul(SECTOR);
         check_room(&path, metadata.len().saturating_sub(allocated))?;
         let bytes = metadata.len() / SECTOR * SECTOR;
-        return Ok(Found::file(path, Backing::File, bytes));
+        return Ok(FoundDevice::file(path, Backing::File, bytes));
     }
     let facts = Facts::of(&metadata);
     if facts.is_read_only() {
@@ -89,13 +89,13 @@ pub(super) fn examine(given: &Given, runner: &dyn Runner) -> Result<Found, Failu
         0 => Err(refused(named, "the kernel tells no size of it; it may have no medium")),
         bytes => {
             let (behind, serial) = (facts.behind(), facts.serial());
-            Ok(Found { path, backing: Backing::Device, bytes, behind, serial })
+            Ok(FoundDevice { path, backing: Backing::Device, bytes, behind, serial })
         }
     }
 }
 
 /// A file that is made for the time of the sweep.
-fn examine_missing(named: &Path, given: &Given) -> Result<Found, Failure> {
+fn examine_missing(named: &Path, given: &GivenVolume) -> Result<FoundDevice, Failure> {
     let bytes = given.device_size.ok_or_else(|| {
         refused(
             named,
@@ -110,5 +110,5 @@ fn examine_missing(named: &Path, given: &Given) -> Result<Found, Failure> {
         return Err(Failure::new(format!("--device-size: a device has a multiple of {SECTOR} bytes")));
     }
     check_room(&path, bytes)?;
-    Ok(Found::file(path, Backing::Made, bytes))
+    Ok(FoundDevice::file(path, Backing::Made, bytes))
 }

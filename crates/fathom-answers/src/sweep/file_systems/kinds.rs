@@ -1,6 +1,6 @@
 //! The kinds of file systems that a sweep makes.
 
-use super::{Given, Maker, OfKind};
+use super::{GivenVolume, Maker, OfKind};
 use crate::figures;
 use fathom_command::Failure;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::process::Command;
 const MIB: u64 = 1 << 20;
 
 /// A kind of file system.
-pub(super) struct Kind {
+pub(super) struct FileSystemKind {
     /// The kernel's name; `mkfs.NAME` makes it.
     pub(super) name: &'static str,
     /// The Debian package of that program.
@@ -24,22 +24,22 @@ pub(super) struct Kind {
 }
 
 /// All of them.
-pub(super) const ALL: [Kind; 3] = [
-    Kind {
+pub(super) const ALL: [FileSystemKind; 3] = [
+    FileSystemKind {
         name: "ext4",
         package: "e2fsprogs",
         arguments: &["-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"],
         on_file: "",
         least_bytes: 8 * MIB,
     },
-    Kind {
+    FileSystemKind {
         name: "xfs",
         package: "xfsprogs",
         arguments: &["-q", "-f", "-K"],
         on_file: "",
         least_bytes: 300 * MIB,
     },
-    Kind {
+    FileSystemKind {
         name: "btrfs",
         package: "btrfs-progs",
         arguments: &["-q", "-f", "-K"],
@@ -52,12 +52,12 @@ pub(super) const ALL: [Kind; 3] = [
 const REFUSED: [&str; 3] = ["ro", "remount", "bind"];
 
 /// The kind of this name.
-pub(super) fn of(name: &str) -> Option<&'static Kind> {
+pub(super) fn of(name: &str) -> Option<&'static FileSystemKind> {
     ALL.iter().find(|kind| kind.name == name)
 }
 
 /// How a kind is made; a mistake if this machine cannot.
-pub(super) fn maker(name: &str, given: &Given, is_file: bool) -> Result<Maker, Failure> {
+pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Maker, Failure> {
     let kind = of(name).ok_or_else(|| super::unknown("--fs", name))?;
     let program = format!("mkfs.{name}");
     let path = find(&program).ok_or_else(|| {

@@ -9,7 +9,7 @@ pub(super) mod make;
 pub(super) mod place;
 
 use super::variation::Variation;
-use device::{Backing, Found};
+use device::{Backing, FoundDevice};
 use fathom_command::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(super) const NONE: &str = "none";
 
 /// What the command line says about file systems, `--fs` apart.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Given {
+pub(super) struct GivenVolume {
     /// Where they are made.
     pub(super) device: Option<PathBuf>,
     /// The same again, from somebody who means it.
@@ -122,11 +122,11 @@ impl Maker {
 impl Volume {
     /// Looks at the device and at what has to be made on it. Nothing is changed.
     pub(super) fn plan(
-        given: &Given,
+        given: &GivenVolume,
         kinds: &[String],
         runner: &dyn crate::Runner,
     ) -> Result<Volume, Failure> {
-        let Found { path: device, backing, bytes, behind, serial } = device::examine(given, runner)?;
+        let FoundDevice { path: device, backing, bytes, behind, serial } = device::examine(given, runner)?;
         let is_file = backing != Backing::Device;
         let makers = kinds.iter().filter(|kind| *kind != NONE).map(|kind| kinds::maker(kind, given, is_file));
         let makers = makers.collect::<Result<Vec<Maker>, Failure>>()?;

@@ -2,7 +2,7 @@
 //! is read again, so no step is done twice.
 
 use super::definition::{Ends, Part};
-use super::plan::Plan;
+use super::plan::PtsPlan;
 use super::steady_state::Window;
 use super::step::{Done, Outcome, Step};
 
@@ -20,7 +20,7 @@ pub(crate) enum Ending {
 }
 
 /// A test on its way.
-pub(crate) struct Course {
+pub(crate) struct Sequence {
     parts: Vec<Part>,
     most_rounds: usize,
     /// Bytes that end each part whose amount ends it.
@@ -34,14 +34,14 @@ pub(crate) struct Course {
     endings: Vec<Ending>,
 }
 
-impl Course {
-    pub(crate) fn new(plan: &Plan) -> Course {
+impl Sequence {
+    pub(crate) fn new(plan: &PtsPlan) -> Sequence {
         let parts = plan.parts();
         let fills = parts.iter().find_map(|part| match part.ends {
             Ends::Written { fills, .. } => Some(fills),
             Ends::Steady => None,
         });
-        Course {
+        Sequence {
             next: (!parts.is_empty()).then_some(Step::Purge { part: 0 }),
             parts,
             most_rounds: plan.most_rounds,
@@ -119,7 +119,7 @@ impl Course {
 
 #[cfg(test)]
 mod tests {
-    use super::super::plan::{Test, tests::plan};
+    use super::super::plan::{PtsTest, tests::plan};
     use super::super::step::{Figures, Measured};
     use super::*;
     use proptest::prelude::*;
@@ -140,14 +140,14 @@ mod tests {
         Done { step, ended: 0, seconds: 1.0, outcome }
     }
 
-    fn steps(course: &mut Course, value: impl Fn(usize, usize) -> f64) -> Vec<Step> {
+    fn steps(sequence: &mut Sequence, value: impl Fn(usize, usize) -> f64) -> Vec<Step> {
         let mut steps = Vec::new();
-        while let Some(step) = course.next() {
+        while let Some(step) = sequence.next() {
             let level = match step {
                 Step::Point { part, round, .. } => value(part, round),
                 _ => 0.0,
             };
-            assert!(course.take(&done(step, level)));
+            assert!(sequence.take(&done(step, level)));
             steps.push(step);
         }
         steps
@@ -155,10 +155,10 @@ mod tests {
 
     #[test]
     fn a_steady_device_takes_five_rounds_and_another_one_all() {
-        let plan = plan(Test::Throughput);
-        let mut course = Course::new(&plan);
+        let plan = plan(PtsTest::Throughput);
+        let mut sequence = Sequence::new(&plan);
         // The first part settles in round 7 (from 1), the second never.
-        let found = steps(&mut course, |part, round| match part {
+        let found = steps(&mut sequence, |part, round| match part {
             0 if round < 2 => 1000.0,
             0 => 500.0,
             _ => 1000.0 / (round + 1) as f64,
@@ -179,51 +179,51 @@ mod tests {
             ]
         );
         assert!(
-            matches!(&course.endings()[0], Ending::Steady(window) if window.first == 2),
+            matches!(&sequence.endings()[0], Ending::Steady(window) if window.first == 2),
             "{:?}",
-            course.endings()
+            sequence.endings()
         );
-        assert!(matches!(&course.endings()[1], Ending::NotSteady(Some(window)) if window.first == 20));
-        assert_eq!(course.endings().len(), 2);
+        assert!(matches!(&sequence.endings()[1], Ending::NotSteady(Some(window)) if window.first == 20));
+        assert_eq!(sequence.endings().len(), 2);
     }
 
     #[test]
     fn saturation_ends_by_amount_or_time() {
-        let mut plan = plan(Test::Saturation);
+        let mut plan = plan(PtsTest::Saturation);
         plan.target.bytes = 1 << 20;
         plan.scale = 0.001;
         // Four fills of a thousandth: 128 KiB at least, which are 32 minutes of 4 KiB.
-        let mut course = Course::new(&plan);
-        assert_eq!(steps(&mut course, |_, _| 1.0).len(), 1 + 32);
-        assert_eq!(course.endings(), [Ending::Written]);
+        let mut sequence = Sequence::new(&plan);
+        assert_eq!(steps(&mut sequence, |_, _| 1.0).len(), 1 + 32);
+        assert_eq!(sequence.endings(), [Ending::Written]);
         plan.scale = 1.0;
         plan.target.bytes = 1 << 40;
-        let mut course = Course::new(&plan);
-        assert_eq!(steps(&mut course, |_, _| 1.0).len(), 1 + 360);
-        assert_eq!(course.endings(), [Ending::TimeOver]);
+        let mut sequence = Sequence::new(&plan);
+        assert_eq!(steps(&mut sequence, |_, _| 1.0).len(), 1 + 360);
+        assert_eq!(sequence.endings(), [Ending::TimeOver]);
     }
 
     #[test]
     fn only_the_next_step_is_taken() {
-        let plan = plan(Test::Iops);
-        let mut course = Course::new(&plan);
-        assert!(!course.take(&done(Step::Precondition { part: 0, pass: 0 }, 0.0)));
-        assert!(course.take(&done(Step::Purge { part: 0 }, 0.0)));
-        assert!(!course.take(&done(Step::Purge { part: 0 }, 0.0)), "no step twice");
+        let plan = plan(PtsTest::Iops);
+        let mut sequence = Sequence::new(&plan);
+        assert!(!sequence.take(&done(Step::Precondition { part: 0, pass: 0 }, 0.0)));
+        assert!(sequence.take(&done(Step::Purge { part: 0 }, 0.0)));
+        assert!(!sequence.take(&done(Step::Purge { part: 0 }, 0.0)), "no step twice");
     }
 
     proptest! {
         /// Whoever replays the steps so far is at the same place, wherever the test was cut off.
         #[test]
-        fn a_replayed_course_goes_on_alike(
+        fn a_replayed_sequence_goes_on_alike(
             levels in prop::collection::vec(1.0f64..2.0, 25), cut in 0usize..400, which in 0usize..4
         ) {
-            let mut plan = plan([Test::Iops, Test::Throughput, Test::Latency, Test::Saturation][which]);
+            let mut plan = plan([PtsTest::Iops, PtsTest::Throughput, PtsTest::Latency, PtsTest::Saturation][which]);
             plan.scale = 0.1;
             let value = |_, round: usize| levels[round % levels.len()];
-            let mut whole = Course::new(&plan);
+            let mut whole = Sequence::new(&plan);
             let all = steps(&mut whole, value);
-            let mut replayed = Course::new(&plan);
+            let mut replayed = Sequence::new(&plan);
             let level = |step: &Step| match step { Step::Point { part, round, .. } => value(*part, *round), _ => 0.0 };
             for step in all.iter().take(cut) {
                 prop_assert!(replayed.take(&done(*step, level(step))));
