@@ -1,7 +1,6 @@
 //! Why the engine in a shared object is not used.
 
-use super::interface::VERSION;
-use super::library::SYMBOL;
+use super::interface::{SYMBOL, VERSION};
 use crate::net::library::LibraryError;
 use fathom_spec::engines::loaded::UnfitOption;
 use std::io;

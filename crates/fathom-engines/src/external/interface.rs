@@ -4,6 +4,8 @@ use std::ffi::{c_char, c_int, c_void};
 
 /// The version that this program speaks.
 pub(super) const VERSION: u32 = 1;
+/// The function that a library exports.
+pub(super) const SYMBOL: &str = "fathom_engine";
 /// What `queue` answers for an I/O that ends later.
 pub(super) const PENDING: i64 = i64::MIN;
 

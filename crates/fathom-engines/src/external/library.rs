@@ -3,7 +3,7 @@
 use super::External;
 use super::error::{Fault, LoadError};
 use super::interface::{
-    ASYNCHRONOUS, DISCARDS_DATA, Entry, KNOWN, OWN_TARGETS, RawEngine, RawOption, VERSION,
+    ASYNCHRONOUS, DISCARDS_DATA, Entry, KNOWN, OWN_TARGETS, RawEngine, RawOption, SYMBOL, VERSION,
 };
 use crate::net::library;
 use fathom_run::EngineEntry;
@@ -15,8 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// What begins a name by which such an engine goes.
 pub(crate) const PREFIX: &str = "external:";
-/// The function that a library exports, and what fio looks for in its own.
-pub(super) const SYMBOL: &str = "fathom_engine";
+/// What fio looks for in its own libraries.
 const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
 /// More options than this are a mistake in a number.
 const MOST_OPTIONS: u64 = 1000;
