@@ -220,7 +220,7 @@ pub enum Names {
     Nothing,
     /// Targets of the job and logs of its run, all of which are in its plan.
     Planned,
-    /// A file whose content becomes a part of the job, through [`Source::read_bytes`](crate::Source::read_bytes).
+    /// A file whose content becomes a part of the job, through [`Machine::read_bytes`](crate::Machine::read_bytes).
     Content,
     /// A file of the machine that the job runs on.
     File,
