@@ -157,7 +157,7 @@ impl Worker<'_> {
     #[cold]
     #[inline(never)]
     fn complete_unusual(&mut self, slot: u32, result: i64, now: u64) -> After {
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         if result == -i64::from(libc::ECANCELED) && self.engine.waits_for_peers() {
             self.give_up_waiting(slot, now);
             return After::Free;
@@ -167,7 +167,7 @@ impl Worker<'_> {
             self.forget_verified(slot);
             self.failed(slot, Errno(-result as i32));
             self.settle_timed(slot, None, now);
-            self.settle_admission(&self.units[slot as usize], false);
+            self.settle_admission(self.slots.unit(slot), false);
             return After::Free;
         }
         let Some(direction) = unit.direction() else {
@@ -202,7 +202,7 @@ impl Worker<'_> {
                 false => self.nothing_moved(slot),
             }
             self.settle_timed(slot, None, now);
-            self.settle_admission(&self.units[slot as usize], false);
+            self.settle_admission(self.slots.unit(slot), false);
             return After::Free;
         }
         bump(&self.samples.directions[direction].short, 1);
@@ -231,7 +231,7 @@ impl Worker<'_> {
 
     /// The job is over while an I/O waits for somebody else: it is named, and does not count.
     pub(super) fn give_up_waiting(&mut self, slot: u32, now: u64) {
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         unit.set_in_flight(false);
         let seconds = self.clock.span_ns(now.saturating_sub(unit.start())) as f64 / 1e9;
         let (job, word) = (&self.plan.name, unit.operation().word());
@@ -251,13 +251,13 @@ impl Worker<'_> {
         self.forget_verified(slot);
         self.leave_unfinished(slot);
         self.settle_timed(slot, None, now);
-        self.settle_admission(&self.units[slot as usize], false);
+        self.settle_admission(self.slots.unit(slot), false);
     }
 
     /// An I/O of which no more will be moved, and the end of the job, but no error. What it has moved was moved.
     fn leave_unfinished(&mut self, slot: u32) {
         self.stopping = true;
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         if let Some(direction) = unit.direction() {
             let samples = &self.samples.directions[direction];
             bump(&samples.bytes, u64::from(unit.done()));
@@ -270,7 +270,7 @@ impl Worker<'_> {
     /// A transfer that ends without moving anything (end of file) would be tried for ever.
     fn nothing_moved(&mut self, slot: u32) {
         let errno = Errno(libc::EIO);
-        if self.tolerates(self.units[slot as usize].operation(), errno) {
+        if self.tolerates(self.slots.unit(slot).operation(), errno) {
             self.count_tolerated(slot, errno);
             return;
         }
@@ -280,7 +280,7 @@ impl Worker<'_> {
     }
 
     fn failed(&mut self, slot: u32, errno: Errno) {
-        let operation = self.units[slot as usize].operation();
+        let operation = self.slots.unit(slot).operation();
         if errno.is_out_of_space() && self.plan.files.layout.fills_device && operation == Operation::Write {
             // The device is full, which is what the job wanted.
             self.stopping = true;
@@ -308,7 +308,7 @@ impl Worker<'_> {
 
     /// Writes of a job that knows no zones fail on a zoned device sooner or later.
     fn tell_of_zones(&self, slot: u32) {
-        let name = &self.files.list[self.units[slot as usize].file() as usize].name;
+        let name = &self.files.list[self.slots.unit(slot).file() as usize].name;
         if fit::is_zoned(Path::new(name)) {
             let line = format!(
                 "fathom: {name} is a zoned block device: zonemode=zbd writes where its zones take it"
@@ -320,7 +320,7 @@ impl Worker<'_> {
     /// An operation on a name: fio says which call it was, and what else there is to say comes before.
     fn name_failed(&mut self, slot: u32, metadata: Metadata, errno: Errno) {
         let why = self.engine.protocol_status(slot);
-        let file = &self.files.list[self.units[slot as usize].file() as usize];
+        let file = &self.files.list[self.slots.unit(slot).file() as usize];
         if let Some(why) = why {
             let line = format!("fathom: job {}: {}: {why}", self.plan.name, file.name);
             self.context.messages.send(&Message::Error(line));
@@ -341,7 +341,7 @@ impl Worker<'_> {
             Some(status) => format!("{number} ({status})"),
             None => number,
         };
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), &why);
     }
 
@@ -388,7 +388,7 @@ impl Worker<'_> {
 
     /// A failed I/O has ended too.
     fn count_ended(&self, slot: u32) {
-        if let Some(direction) = self.units[slot as usize].direction() {
+        if let Some(direction) = self.slots.unit(slot).direction() {
             bump(&self.samples.directions[direction].completed, 1);
         }
     }

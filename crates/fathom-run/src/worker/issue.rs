@@ -212,7 +212,7 @@ impl Worker<'_> {
             }
             return self.count_for_syncs(next);
         };
-        let next = match pace.pause(now, self.units) {
+        let next = match pace.pause(now, self.slots.units()) {
             Ok(()) => self.next_through(&mut *pace, now),
             Err(wait) => wait,
         };
@@ -298,7 +298,7 @@ impl Worker<'_> {
     fn prepare_more(&mut self, slot: u32, offset: u64, length: u32, file: u32, direction: Direction) -> u16 {
         let target = Target { offset, length, file, direction };
         if let Some(timed) = &mut self.features.timed {
-            timed.begin(slot, target, self.units);
+            timed.begin(slot, target, self.slots.units());
         }
         if self.features.verifier.is_some() {
             self.begin_verified(slot, target);
@@ -310,7 +310,7 @@ impl Worker<'_> {
         {
             log.issue(target.direction as u8, target.file, target.offset, target.length);
         }
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         self.tell_of_begin(unit);
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
@@ -327,7 +327,7 @@ impl Worker<'_> {
             self.engine.expect(slot);
         }
         if begun != Begun::Unfilled {
-            self.units[slot as usize].aim(target, self.clock.ticks());
+            self.slots.unit(slot).aim(target, self.clock.ticks());
         }
     }
 
@@ -340,7 +340,7 @@ impl Worker<'_> {
             std::slice::from_raw_parts_mut(self.buffer_of(slot, target.length), target.length as usize)
         };
         self.payload.refresh(buffer, target.offset, now_ns);
-        self.units[slot as usize].aim(target, self.clock.ticks());
+        self.slots.unit(slot).aim(target, self.clock.ticks());
     }
 
     /// Aims a unit at a sync.
@@ -368,7 +368,7 @@ impl Worker<'_> {
 
     /// What is left of an I/O that moved only a part.
     pub(super) fn rest_of(&self, slot: u32) -> Io {
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         let (length, done) = (unit.length(), unit.done());
         holds!(done < length, Moved, "{done} of {length} bytes are moved, and the rest is to be");
         let place = (unit.file(), self.places[unit.file() as usize].handle);

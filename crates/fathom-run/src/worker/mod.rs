@@ -39,7 +39,7 @@ use crate::plan::{Plan, WorkerPlan};
 use crate::region::{Order, Region, Stage, WorkerBlock};
 use crate::surroundings::Surroundings;
 use crate::targets::Targets;
-use crate::unit::{Operation, Unit};
+use crate::unit::Operation;
 use arena::Arena;
 use budget::Budget;
 pub use entry::EngineEntry;
@@ -253,7 +253,6 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     plan: &'a WorkerPlan,
     block: &'a WorkerBlock,
     samples: &'a WorkerSamples,
-    units: &'a [Unit],
     clock: Clock,
     files: OpenFiles,
     /// What the buffers lie in.

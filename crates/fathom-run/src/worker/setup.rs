@@ -64,7 +64,6 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         plan,
         block: context.block(),
         samples: &context.block().samples,
-        units: context.region.units(context.index),
         clock,
         buffers,
         _arena: arena,

@@ -66,6 +66,12 @@ impl<'a> Slots<'a> {
         &self.units[slot as usize]
     }
 
+    /// The units of all slots.
+    #[inline(always)]
+    pub(super) fn units(&self) -> &'a [Unit] {
+        self.units
+    }
+
     /// An engine has taken an I/O over; how many it has now.
     #[inline(always)]
     pub(super) fn hand_over(&mut self) -> u32 {

@@ -111,7 +111,7 @@ impl Worker<'_> {
 
     /// What this I/O waits for, if it has to.
     fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<Next> {
-        let busy = self.units.iter().any(Unit::is_in_flight);
+        let busy = self.slots.units().iter().any(Unit::is_in_flight);
         let must_be_alone =
             admission.renewal_is_due || admission.behind_barrier || admission.is_next_barrier(target);
         if busy && must_be_alone {
@@ -156,7 +156,7 @@ impl Worker<'_> {
         }
         if open.len() >= limit {
             let in_flight =
-                |file: u32| self.units.iter().any(|unit| unit.is_in_flight() && unit.file() == file);
+                |file: u32| self.slots.units().iter().any(|unit| unit.is_in_flight() && unit.file() == file);
             let Some(place) = open.iter().position(|&other| !in_flight(other)) else { return false };
             if let Some(idle) = open.remove(place) {
                 self.sync_before_close(idle as usize);

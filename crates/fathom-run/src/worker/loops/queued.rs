@@ -328,7 +328,7 @@ impl Worker<'_> {
     #[inline(never)]
     fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
         let now = self.clock.ticks();
-        let unit = &self.units[slot as usize];
+        let unit = self.slots.unit(slot);
         unit.issued_at(unit.start());
         self.count_issue(unit.direction(), self.slots.handed_over() + 1);
         if self.follows_issue {

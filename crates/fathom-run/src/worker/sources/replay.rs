@@ -220,7 +220,7 @@ impl Worker<'_> {
             return Next::End;
         };
         if replay.behind_sync {
-            if self.units.iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
+            if self.slots.units().iter().any(|unit| unit.is_in_flight() && unit.operation().is_sync()) {
                 return Next::WaitForEnd;
             }
             replay.behind_sync = false;
@@ -251,7 +251,7 @@ impl Worker<'_> {
     /// it has ended.
     fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
-        if self.units.iter().any(blocks) {
+        if self.slots.units().iter().any(blocks) {
             return Next::WaitForEnd;
         }
         if let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) {

@@ -156,7 +156,7 @@ impl Worker<'_> {
     ) -> Option<u64> {
         let none_was_free = self.slots.none_is_free() || !self.recording.submission;
         let timed = self.features.timed.as_mut()?;
-        timed.ended(slot, &self.units[slot as usize], direction, now, none_was_free)
+        timed.ended(slot, self.slots.unit(slot), direction, now, none_was_free)
     }
 
     /// The run of the engine is over: counts the arrivals that still wait.
