@@ -15,7 +15,7 @@ pub trait Runner {
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure>;
 
     /// Runs jobs to their end. The report has the timeline of the run and the machine it ran on. Signals end it while it goes on;
-    /// who has something to keep or to say after it holds [`signals`] around it.
+    /// who has something to keep or to say after it holds `signals` around it.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
 
     /// The jobs run on other machines: what is here says nothing of their files.

@@ -183,8 +183,16 @@ impl<'a> Assembly<'a> {
         self.messages.extend(notes);
     }
 
-    fn take_in(&mut self, file: JobFile, further: bool) -> Result<(), Rejected> {
-        self.messages.extend(file.notes);
+    /// Takes in the jobs of a file. What is wrong comes before its notes.
+    fn take_in(&mut self, mut file: JobFile, further: bool) -> Result<(), Rejected> {
+        let (start, notes) = (self.messages.len(), std::mem::take(&mut file.notes));
+        let result = self.take_in_jobs(file, further);
+        let place = if result.is_ok() { start } else { self.messages.len() };
+        self.messages.splice(place..place, notes);
+        result
+    }
+
+    fn take_in_jobs(&mut self, file: JobFile, further: bool) -> Result<(), Rejected> {
         let mut first_job = true;
         for section in &file.sections {
             if section.is_global() {

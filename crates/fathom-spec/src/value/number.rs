@@ -105,7 +105,8 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
     if rest.is_empty() {
         return Ok(());
     }
-    let has_unit = read.ends_with(|letter: char| letter.is_ascii_alphabetic() || letter == '%');
+    // Hexadecimal numbers have no units, which fio drops.
+    let has_unit = read.contains(['x', 'X']) || read.ends_with(|c: char| c.is_ascii_alphabetic() || c == '%');
     if !has_unit && rest.trim_start().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(ValueError::new(format!(
             "one of k, m, g, t, p directly after {read}, not {:?}",
@@ -399,6 +400,28 @@ mod tests {
         assert_eq!(parse_whole("4kib", 1000).map(|whole| whole.value), Some(4096));
         assert_eq!(parse_whole("4ki", 1000).map(|whole| whole.value), Some(4096));
         assert_eq!(parse_whole("4ki", 1024).map(|whole| whole.value), Some(4096));
+    }
+
+    #[test]
+    fn what_has_no_meaning_is_said_or_refused() {
+        let judge = |text: &str| {
+            let source = crate::testing::MemorySource::default();
+            let mut context = ParseContext::new(&source);
+            judge_unread(text, &mut context).map(|()| context.remarks)
+        };
+        for text in
+            ["4", "4k", "4kb", "4KiB", "4b", "50%", "3z", "0x10", "-1", "+4k", "1.5m", "(4k+2)", " 8 "]
+        {
+            assert_eq!(judge(text), Ok(Vec::new()), "{text}");
+        }
+        for (text, read, rest) in
+            [("4kk", "4k", "k"), ("10mb5", "10mb", "5"), ("5;", "5", ";"), ("0x1k", "0x1", "k")]
+        {
+            assert_eq!(judge(text), Ok(vec![format!("read as {read}; {rest:?} has no effect")]), "{text}");
+        }
+        for text in ["4x", "1 GiB", "10 m", "8sectors"] {
+            assert!(judge(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -185,8 +185,9 @@ fn filling_a_device_is_no_error() {
 fn of_a_size_beyond_a_device_what_exists_is_used() {
     let device = require!(LoopDevice::new(MIB));
     let check = |words: &str, bytes: u64| {
-        let words = format!("--name=a --filename={} --bs=64k {words}", device.path().display());
-        let finished = run(scratch().path(), &words);
+        let words =
+            format!("--name=a --filename={} --output-format=json --bs=64k {words}", device.path().display());
+        let finished = Launch::fathom(scratch().path()).words(&words).run();
         assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
         let job = json::document(&finished.stdout);
         let job = json::job(&job, "a");

@@ -118,6 +118,7 @@ fn one_clone_and_unknown_classes() {
     assert_eq!(offsets(&lines(&second.stdout, "io"), "complete: "), [0, 4096], "{}", second.stdout);
     let finished = run(directory.path(), &format!("--debug=nonsense,mutex {job}"));
     assert_eq!(finished.code(), 0);
-    assert_eq!(finished.stderr, "fio: debug mask nonsense not found\n");
-    assert!(finished.stdout.contains("there are no lines of this class"), "{}", finished.stdout);
+    let told =
+        "fio: debug mask nonsense not found\nfathom: --debug=mutex: there are no lines of this class\n";
+    assert_eq!(finished.stderr, told);
 }

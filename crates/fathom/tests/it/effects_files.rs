@@ -430,9 +430,9 @@ fn options_for_what_is_not_there_are_told() {
     let noted = Launch::fathom(directory.path()).words(&format!("{job} --unique_filename=0")).run();
     assert_eq!(noted.code(), 0);
     assert!(
-        noted.stdout.contains("job a: unique_filename has no effect without --client"),
+        noted.stderr.contains("job a: unique_filename has no effect without --client"),
         "{}",
-        noted.stdout
+        noted.stderr
     );
     let refused = Launch::fathom(directory.path()).words(&format!("{job} --num_range=8")).run();
     assert_eq!(refused.code(), 1);

@@ -363,7 +363,7 @@ fn acknowledgements_are_not_delayed_where_the_job_says_so() {
         let finished = Launch::fathom(Path::new("/")).words(&words).run();
         assert_eq!(finished.code(), 0, "{}", finished.stderr);
         let job = json::document(&finished.stdout)["jobs"][0].clone();
-        (job["read"]["clat_ns"]["percentile"]["50.000000"].as_u64().expect("a median"), finished.stdout)
+        (job["read"]["clat_ns"]["percentile"]["50.000000"].as_u64().expect("a median"), finished.stderr)
     };
     let (delayed, advice) = reads(0);
     if delayed < 30_000_000 {

@@ -291,8 +291,8 @@ fn a_connection_that_comes_back_loses_no_io() {
     assert_eq!(json::integer(job, "read/io_bytes"), 4 * MIB, "all of it is verified");
     assert!(json::integer(job, "write/lat_ns/max") > 500_000_000, "the gap is in the latencies");
     assert!(
-        finished.stdout.contains("the connection was lost (the server ")
-            && finished.stdout.contains(") and back after "),
+        finished.stderr.contains("the connection was lost (the server ")
+            && finished.stderr.contains(") and back after "),
         "{}",
         finished.stdout
     );

@@ -73,12 +73,12 @@ fn what_a_profile_is_not_is_told() {
     assert!(refused.stderr.contains("it is in bytes"), "{}", refused.stderr);
     let idle = lines("--name=a --ioengine=null --size=4k --threads=3");
     assert!(
-        idle.stdout.contains("fathom: threads has no effect without --profile=tiobench"),
+        idle.stderr.contains("fathom: threads has no effect without --profile=tiobench"),
         "{}",
-        idle.stdout
+        idle.stderr
     );
     let idle = lines("--name=a --ioengine=null --size=4k --load=3");
-    assert!(idle.stdout.contains("fathom: load has no effect without --profile=act"), "{}", idle.stdout);
+    assert!(idle.stderr.contains("fathom: load has no effect without --profile=act"), "{}", idle.stderr);
 }
 
 const ACT: &str = "--profile=act --device-names=device";
@@ -189,7 +189,7 @@ fn act_prepares_a_device_with_zeroes_and_salt() {
     let words = format!("{ACT} --prep=1 --load=2 --output-format=json,normal");
     let finished = Launch::fathom(directory.path()).words(&words).run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    assert!(finished.stdout.contains("fathom: load has no effect with prep"));
+    assert!(finished.stderr.contains("fathom: load has no effect with prep"));
     assert!(!finished.stdout.contains("act: test"), "nothing was tested");
     let document = json::document(&finished.stdout);
     let jobs = document["jobs"].as_array().expect("jobs");

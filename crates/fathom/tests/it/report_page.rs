@@ -221,7 +221,7 @@ fn several_results_stand_side_by_side() {
     let reference = require!(program::reference());
     let mut browser = require!(Browser::start());
     let directory = scratch();
-    let (page, _) = page_of(directory.path(), JOB, "json");
+    let (page, _) = page_of(directory.path(), JOB, "json+");
     let words = format!("--output-format=json+ --output=fio.json {JOB}");
     Launch::of(&reference, directory.path()).words(&words).run().expect_clean();
     let finished = Launch::fathom(directory.path())
@@ -242,7 +242,7 @@ fn several_results_stand_side_by_side() {
     let missing =
         browser.value("document.body.textContent.includes('There is no timeline: results of fio have none')");
     assert_eq!(missing, true);
-    // Plain JSON of fathom still has its course, and a distribution from it.
+    // A result of fathom has its timeline, and a distribution from it.
     assert_eq!(browser.value("document.querySelectorAll('#r0-s0-heat-read, #r0-s0-distribution').length"), 2);
 }
 

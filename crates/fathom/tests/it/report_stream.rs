@@ -181,12 +181,16 @@ fn information_and_errors_have_their_streams() {
         };
         let (finished, report) = run(job);
         assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""), "{format}");
-        let has_note = if in_file && format == "normal" { &report } else { &finished.stdout };
+        let has_note = match (format, in_file) {
+            ("normal", true) => &report,
+            ("normal", false) => &finished.stdout,
+            _ => &finished.stderr,
+        };
         assert!(has_note.contains(note), "{format}: {has_note}");
-        if in_file && format == "json" {
-            whole(&report);
-            assert_eq!(finished.stdout, note);
+        if format == "json" {
+            whole(if in_file { &report } else { &finished.stdout });
         }
+        assert!(!in_file || finished.stdout.is_empty(), "{format}: {}", finished.stdout);
         let (finished, report) = run(full);
         assert_eq!(finished.code(), 1, "{format}");
         assert!(finished.stderr.contains(error), "{format}: {}", finished.stderr);

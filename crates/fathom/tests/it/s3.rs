@@ -108,7 +108,7 @@ fn large_objects_go_up_in_parts_and_come_back_in_ranges() {
         }
         // An upload that lacks blocks leaves no object behind.
         let said = launch(&server, &format!("{parts}2 --rw=write --io_size=5m")).run();
-        assert!(said.stdout.contains("not all of its blocks were written"), "{name}: {}", said.stdout);
+        assert!(said.stderr.contains("not all of its blocks were written"), "{name}: {}", said.stderr);
         let said = complaint(launch(
             &server,
             "--http_object_mode=range --filename=/bucket/large2 --size=15m --bs=5m --rw=read --allow_file_create=0",

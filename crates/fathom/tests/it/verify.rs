@@ -486,7 +486,7 @@ fn a_saved_state_limits_what_is_checked() {
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(10));
     assert_eq!(json::integer(json::job(&document, "job"), "write/total_ios"), 10);
-    assert!(finished.stdout.contains("Stop verify because seq 10 >= 10"), "{}", finished.stdout);
+    assert!(finished.stderr.contains("Stop verify because seq 10 >= 10"), "{}", finished.stderr);
     std::fs::remove_file(directory.path().join("local-job-0-verify.state")).expect("the state was saved");
     fathom(
         directory.path(),

@@ -374,7 +374,7 @@ mod tests {
             "--ioengine=psync --size=1m --name=a/b --numjobs=2 --nrfiles=2 --filename_format=$JOBNAME.$jobnum/$filenum-$filenum",
         );
         let paths = crate::files::names::planned_paths(&plan.workers[1].files.names);
-        assert_eq!(paths, [PathBuf::from("a_b.1/0-0"), PathBuf::from("a_b.1/1-1")]);
+        assert_eq!(paths, [PathBuf::from("a/b.1/0-0"), PathBuf::from("a/b.1/1-1")]);
     }
 
     #[test]

@@ -311,9 +311,9 @@ fn datagrams_of_other_lengths_are_told() {
     for datagram in [HELLO, &[1; 6000], &[1; 1000], &[1; 3096], &goodbye()] {
         socket.send(datagram).expect("sent");
     }
-    let Finished { stdout, status, .. } = running.finish();
+    let Finished { stdout, stderr, status, .. } = running.finish();
     assert_eq!(status.code(), Some(0));
-    assert!(stdout.contains("1 datagrams were longer than the blocks of this job: 1904 bytes"), "{stdout}");
+    assert!(stderr.contains("1 datagrams were longer than the blocks of this job: 1904 bytes"), "{stderr}");
     assert!(stdout.contains("io=8192B"), "{stdout}");
 
     let running = launch(&format!("--name=a --protocol=udp --rw=read --size=16k --port={port}")).start();

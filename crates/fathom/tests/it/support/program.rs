@@ -77,12 +77,25 @@ impl Finished {
         self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal)).unwrap_or(-1)
     }
 
-    /// Standard error without the lines that say what is waited for: a machine can be slow enough for them in any run.
+    /// Standard error without information: notes of fathom on a job, what fio says of a run among the lines of its report, and what is
+    /// waited for, as a machine can be slow enough for that in any run.
     pub(crate) fn complaints(&self) -> String {
+        const INFORMATION: [&str; 4] = [
+            "fathom: job ",
+            "fio: connected to NBD server",
+            "fio: waiting for connection",
+            "fio: multiple writers may overwrite",
+        ];
+        let is_information = |line: &&str| {
+            INFORMATION.iter().any(|start| line.starts_with(start)) || line.contains(" : Saving output of ")
+        };
         let is_wait = |line: &&str| line.starts_with("fathom: ") && line.ends_with("Ctrl-C ends the wait\n");
         // fio looks at all block devices, and those of other tests come and go.
         let is_gone = |line: &&str| *line == "stat: No such file or directory\n";
-        self.stderr.split_inclusive('\n').filter(|line| !is_wait(line) && !is_gone(line)).collect()
+        self.stderr
+            .split_inclusive('\n')
+            .filter(|line| !is_wait(line) && !is_gone(line) && !is_information(line))
+            .collect()
     }
 
     /// Fails the test unless the program succeeded and had nothing to complain about.

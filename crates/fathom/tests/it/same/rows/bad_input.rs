@@ -11,7 +11,6 @@ const VALUES: Family = Family {
         same("--rw="),
         same("--bs=0"),
         same("--bs=abc"),
-        same("--bs=4x"),
         same("--bs="),
         same("--zero_buffers="),
         same("--iodepth=0"),
