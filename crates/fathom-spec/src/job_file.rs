@@ -131,7 +131,7 @@ impl Reader<'_> {
     fn expand_variables(&mut self, text: &str, origin: &Origin) -> String {
         let (expanded, unset) = keywords::expand_variables(text, self.source);
         self.file.notes.extend(unset.into_iter().map(|name| {
-            let problem = format!("${{{name}}} is not set: the empty string takes its place");
+            let problem = format!("the variable {name} is not set; the empty string takes its place");
             Diagnostic::general(origin, problem).message()
         }));
         expanded
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(file.notes.len(), 1);
         assert_eq!(
             file.notes[0].text,
-            "fathom: job.fio:4: ${NONE} is not set: the empty string takes its place"
+            "fathom: job.fio:4: the variable NONE is not set; the empty string takes its place"
         );
     }
 

@@ -114,7 +114,7 @@ pub struct RunSpan {
 #[serde(default)]
 pub struct JobChoices {
     /// Name of the job.
-    #[serde(rename = "jobname")]
+    #[serde(rename = "job", alias = "jobname")]
     pub name: String,
     /// What gave the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -107,7 +107,10 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
     }
     // Hexadecimal numbers have no units, which fio drops.
     let has_unit = read.contains(['x', 'X']) || read.ends_with(|c: char| c.is_ascii_alphabetic() || c == '%');
-    if !has_unit && rest.trim_start().starts_with(|letter: char| letter.is_ascii_alphabetic()) {
+    let word = rest.trim();
+    // Some numbers are times in a unit of their own: cpuchunks=10us.
+    let is_time = matches!(word, "us" | "usec" | "ms" | "msec" | "s" | "sec");
+    if !has_unit && !is_time && word.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(ValueError::new(format!(
             "one of k, m, g, t, p directly after {read}, not {:?}",
             rest.trim()

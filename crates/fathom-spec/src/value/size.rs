@@ -50,9 +50,8 @@ impl OptionValue for SizeSpec {
         judge_unread(text, context)?;
         if parts.len() > 1 {
             context.remark(format!(
-                "read as {}, the last of {} values; it takes one",
-                text.trim(),
-                parts.len()
+                "read as {}: it takes no range, and of several values the last counts",
+                text.trim()
             ));
         }
         if whole.value < 0 {
