@@ -111,10 +111,7 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
     // Some numbers are times in a unit of their own: cpuchunks=10us.
     let is_time = matches!(word, "us" | "usec" | "ms" | "msec" | "s" | "sec");
     if !has_unit && !is_time && word.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
-        return Err(ValueError::new(format!(
-            "one of k, m, g, t, p directly after {read}, not {:?}",
-            rest.trim()
-        )));
+        return Err(ValueError::new(format!("one of k, m, g, t, p directly after {read}, not {word:?}")));
     }
     context.remark(format!("read as {read}; {rest:?} has no effect"));
     Ok(())
@@ -417,9 +414,13 @@ mod tests {
         {
             assert_eq!(judge(text), Ok(Vec::new()), "{text}");
         }
-        for (text, read, rest) in
-            [("4kk", "4k", "k"), ("10mb5", "10mb", "5"), ("5;", "5", ";"), ("0x1k", "0x1", "k")]
-        {
+        for (text, read, rest) in [
+            ("4kk", "4k", "k"),
+            ("10mb5", "10mb", "5"),
+            ("5;", "5", ";"),
+            ("0x1k", "0x1", "k"),
+            ("10us", "10", "us"),
+        ] {
             assert_eq!(judge(text), Ok(vec![format!("read as {read}; {rest:?} has no effect")]), "{text}");
         }
         for text in ["4x", "1 GiB", "10 m", "8sectors"] {
