@@ -73,7 +73,7 @@ fn bytes(document: &Value, job: &str) -> [u64; 2] {
 
 #[track_caller]
 fn wait_until_it_listens(running: &mut Running) {
-    running.wait_for_output(|text| text.contains("fio: waiting for connection"));
+    running.wait_for_either(|text| text.contains("fio: waiting for connection"));
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn both_sides_may_choose_an_address() {
 fn whose_verb_counts_is_said() {
     let finished = require!(both("--bs=4k --size=16k", "--verb=recv", "--verb=write"));
     assert_eq!(finished.code(), 0);
-    assert!(finished.stdout.contains("its verb= has no effect"), "{}", finished.stdout);
+    assert!(finished.stderr.contains("its verb= has no effect"), "{}", finished.stderr);
     require!(both("--bs=4k --size=16k", "--verb=recv", "--verb=send")).expect_clean();
     for (words, line) in [
         ("--verb=recv", "a job that writes gives verb=send"),
@@ -271,7 +271,7 @@ fn a_silent_side_is_named() {
 fn listening_fio(program: &Path, words: &str) -> Result<Running, String> {
     for _ in 0..ATTEMPTS {
         let mut running = fio(program, words).start();
-        let (said, _) = running.wait_for_output(|text| {
+        let said = running.wait_for_either(|text| {
             text.contains("fio: waiting for connection")
                 || text.contains("Run status")
                 || text.contains("\"jobs\"")

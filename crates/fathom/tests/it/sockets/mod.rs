@@ -53,7 +53,7 @@ fn run(words: &str) -> Value {
 /// Waits for a fathom or fio that listens.
 #[track_caller]
 fn wait_until_it_listens(running: &mut Running) {
-    running.wait_for_output(|text| text.contains("fio: waiting for connection"));
+    running.wait_for_either(|text| text.contains("fio: waiting for connection"));
 }
 
 /// Waits until somebody has bound a port for datagrams.

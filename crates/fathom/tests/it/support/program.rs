@@ -225,6 +225,19 @@ impl Running {
         }
     }
 
+    /// The same with standard error after standard output: fathom keeps messages out of what programs read, and fio does not.
+    #[track_caller]
+    pub(crate) fn wait_for_either(&mut self, condition: impl Fn(&str) -> bool) -> String {
+        loop {
+            let text = self.stdout.text() + &self.stderr.text();
+            if condition(&text) {
+                return text;
+            }
+            self.check_time(&text);
+            sleep(POLL);
+        }
+    }
+
     /// Waits until this stands on standard error.
     #[track_caller]
     pub(crate) fn wait_for_message(&self, message: &str) {
