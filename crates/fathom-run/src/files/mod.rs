@@ -295,8 +295,7 @@ fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, want
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// Where a clone begins that so many others are counted before. If shares of the target take part in the sum, it is the next place
-/// that the alignment allows.
+/// First byte of the clone after `clones_before` others. If the sum has shares of the target in it, it is rounded up to the alignment.
 fn start_of_clone(amounts: &Amounts, clones_before: u32, reference: u64, part: &PartPlan) -> u64 {
     let times = |spec: &SizeSpec, count: u32| match spec {
         SizeSpec::Bytes(bytes) => bytes.saturating_mul(u64::from(count)),

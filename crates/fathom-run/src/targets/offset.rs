@@ -34,7 +34,7 @@ pub(super) enum RandomOffsets {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     position: usize,
-    /// What is added to the numbers: with a stride, each time round begins behind the one before.
+    /// What is added to the numbers: with a stride, each group begins after the one before it.
     moved: u64,
 }
 
@@ -54,8 +54,8 @@ impl Place {
     }
 
     fn has_ended(self, list: &[u64], blocks: u64) -> bool {
-        let last = list.iter().max().copied().unwrap_or(0);
-        self.position == 0 && last.saturating_add(self.moved) >= blocks
+        // Asked for every I/O: the list is searched only where a group begins.
+        self.position == 0 && list.iter().any(|block| block.saturating_add(self.moved) >= blocks)
     }
 }
 
