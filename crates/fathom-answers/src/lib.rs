@@ -15,6 +15,7 @@ mod device;
 mod evidence;
 mod explain;
 mod figures;
+mod fsync_check;
 mod hosts;
 mod job_text;
 mod judgement;
@@ -57,6 +58,7 @@ pub struct Command {
 /// Every command, in the order in which people need them.
 pub const COMMANDS: &[Command] = &[
     quick::COMMAND,
+    fsync_check::COMMAND,
     sweep::COMMAND,
     curve::COMMAND,
     pts::COMMAND,

@@ -71,14 +71,6 @@ pub(crate) fn rest_in_words(rest: Duration) -> String {
     }
 }
 
-/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
-/// directory` the call and its error.
-pub(crate) fn why_in_short(line: &str) -> String {
-    let last = line.lines().next_back().unwrap_or(line);
-    let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
-    parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
-}
-
 /// The result as commands read it.
 pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
     let made = fathom_report::result(report);

@@ -5,7 +5,9 @@
 
 use crate::endpoint::EndpointError;
 use crate::figures::families;
+use crate::influx::Influx;
 use crate::otlp::{Otlp, OtlpError};
+use crate::post::PostError;
 use crate::settings::Settings;
 use crate::shared::{Shared, State};
 use crate::textfile::TextFileError;
@@ -23,6 +25,9 @@ use thiserror::Error;
 /// measured.
 const FILE_EVERY: Duration = Duration::from_secs(5);
 
+/// Time between two points of each series in InfluxDB.
+const INFLUX_EVERY: Duration = Duration::from_secs(5);
+
 /// Hears of what goes wrong: one sentence.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -38,6 +43,9 @@ pub enum ExportError {
     /// A collector of OpenTelemetry.
     #[error(transparent)]
     Otlp(#[from] OtlpError),
+    /// An InfluxDB.
+    #[error(transparent)]
+    Influx(#[from] PostError),
     /// The system gives no thread.
     #[error("no thread for metrics: {0}")]
     NoThread(io::Error),
@@ -66,6 +74,7 @@ impl Exporter {
         settings.files.iter().try_for_each(|path| textfile::check(path))?;
         let otlp =
             settings.otlp.map(|otlp| Ok::<_, ExportError>((otlp.interval, Otlp::new(otlp)?))).transpose()?;
+        let influx = settings.influx.map(Influx::new).transpose()?;
         let state = Mutex::new(State::default());
         let shared = Arc::new(Shared { state, changed: Condvar::new(), version: settings.version });
         let has_endpoint = !listeners.is_empty();
@@ -87,6 +96,10 @@ impl Exporter {
         }
         if let Some((interval, mut otlp)) = otlp {
             regular.push(regularly("otlp", &shared, &tell, interval, move |snapshot| otlp.send(snapshot))?);
+        }
+        if let Some(influx) = influx {
+            let send = move |snapshot: &Snapshot| influx.send(snapshot);
+            regular.push(regularly("influx", &shared, &tell, INFLUX_EVERY, send)?);
         }
         Ok(Exporter { shared, regular, has_endpoint, linger: settings.linger, chosen })
     }

@@ -1,9 +1,10 @@
 //! Metrics of a run, for those who watch it from outside: a page for Prometheus to read ([`endpoint`]), a file for node_exporter's
-//! textfile collector ([`textfile`]), and OpenTelemetry ([`otlp`]).
+//! textfile collector ([`textfile`]), OpenTelemetry ([`otlp`]), and InfluxDB ([`influx`]).
 //!
 //! ```text
 //!  RunReport ──► figures: families of series ──► prometheus: text ──► endpoint, textfile
-//!                                            └─► otlp: metrics, and at the end one trace
+//!                                            ├─► otlp: metrics, and at the end one trace
+//!                                            └─► influx: points in line protocol
 //! ```
 //!
 //! [`exporter`] is a process of its own. The supervisor of the run hands it a snapshot now and then and never waits for it, so a
@@ -14,7 +15,9 @@
 pub mod endpoint;
 pub mod exporter;
 pub mod figures;
+pub mod influx;
 pub mod otlp;
+mod post;
 pub mod prometheus;
 pub mod settings;
 mod shared;

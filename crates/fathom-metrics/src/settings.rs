@@ -1,5 +1,6 @@
 //! Where metrics go, as the command line and the environment say.
 
+use crate::influx::InfluxSettings;
 use crate::otlp::environment::OtlpSettings;
 use serde::{Deserialize, Serialize};
 use std::io;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub files: Vec<PathBuf>,
     /// The collector that OpenTelemetry goes to.
     pub otlp: Option<OtlpSettings>,
+    /// The InfluxDB that points go to.
+    pub influx: Option<InfluxSettings>,
     /// The version of fathom.
     pub version: String,
     /// How long the endpoints wait, when the run is over, until its last figures have been read.
@@ -48,7 +51,7 @@ pub struct Settings {
 impl Settings {
     /// True if metrics go nowhere.
     pub fn is_empty(&self) -> bool {
-        self.endpoints.is_empty() && self.files.is_empty() && self.otlp.is_none()
+        self.endpoints.is_empty() && self.files.is_empty() && self.otlp.is_none() && self.influx.is_none()
     }
 
     /// Adds a place: a port, an address or a file.

@@ -9,6 +9,7 @@
 
 mod chosen;
 pub mod clients;
+mod csv;
 pub mod ctime;
 mod document;
 pub mod eta;
@@ -49,7 +50,7 @@ pub trait Format {
 
 /// All formats, in the order in which they are written when several are asked for.
 pub static FORMATS: &[&(dyn Format + Sync)] =
-    &[&terse::DEFAULT, &json::Json, &json_plus::JsonPlus, &json_lines::JsonLines, &normal::Normal];
+    &[&terse::DEFAULT, &json::Json, &json_plus::JsonPlus, &json_lines::JsonLines, &csv::Csv, &normal::Normal];
 
 /// What all formats declare, for the parser of command lines.
 pub fn declarations() -> Vec<&'static FormatDeclaration> {

@@ -34,7 +34,14 @@ fn of_version(version: u32) -> Option<&'static Terse> {
 
 impl Format for Terse {
     fn declaration(&self) -> &'static FormatDeclaration {
-        const { &FormatDeclaration { name: "terse", aliases: &["minimal", "csv"], ..FormatDeclaration::BLANK } }
+        const {
+            &FormatDeclaration {
+                name: "terse",
+                aliases: &["minimal"],
+                words_of_fio: &["csv"],
+                ..FormatDeclaration::BLANK
+            }
+        }
     }
 
     fn in_version(&self, version: u32) -> Option<&'static (dyn Format + Sync)> {

@@ -13,11 +13,12 @@ use fathom_stats::report::*;
 use std::path::Path;
 use support::*;
 
-/// Compares the report with `NAME.txt`, `NAME.json` and `NAME.terse`, and its figures as commands read them with the text.
+/// Compares the report with `NAME.txt`, `NAME.json` `NAME.terse` and `NAME.csv`, and its figures as commands read them with the text.
 fn check(name: &str, report: &RunReport) {
     check_format(name, report, "normal", "txt");
     check_format(name, report, "json", "json");
     check_format(name, report, "terse", "terse");
+    check_format(name, report, "csv", "csv");
     check_readable(report);
 }
 

@@ -12,6 +12,8 @@ pub struct FormatDeclaration {
     pub name: &'static str,
     /// Other words for it.
     pub aliases: &'static [&'static str],
+    /// Words for it that mean another format unless the program is called `fio`.
+    pub words_of_fio: &'static [&'static str],
     /// People read it: the lines before a run and messages stand around it. It is the one that nobody has to ask for.
     pub for_people: bool,
     /// Why no other form can stand in the same output, and no message either; `None` where they can.
@@ -31,6 +33,7 @@ impl FormatDeclaration {
     pub const BLANK: FormatDeclaration = FormatDeclaration {
         name: "",
         aliases: &[],
+        words_of_fio: &[],
         for_people: false,
         stands_alone: None,
         every: None,
@@ -43,6 +46,15 @@ impl FormatDeclaration {
 /// The form that goes by this name or alias.
 pub(crate) fn find(formats: &[&'static FormatDeclaration], word: &str) -> Option<&'static FormatDeclaration> {
     formats.iter().copied().find(|format| format.name == word || format.aliases.contains(&word))
+}
+
+/// The form that fio means by this word.
+pub(crate) fn find_as_fio(
+    formats: &[&'static FormatDeclaration],
+    word: &str,
+) -> Option<&'static FormatDeclaration> {
+    let of_fio = formats.iter().copied().find(|format| format.words_of_fio.contains(&word));
+    of_fio.or_else(|| find(formats, word))
 }
 
 /// The names as help lists them: the form for people, then the others by alphabet.
@@ -90,5 +102,13 @@ mod tests {
     fn aliases_find_their_form() {
         assert_eq!(find(FORMATS, "minimal").map(|format| format.name), Some("terse"));
         assert_eq!(find(FORMATS, "json+"), None);
+    }
+
+    #[test]
+    fn a_word_of_fios_means_what_fio_means_by_it_only_there() {
+        let name = |format: Option<&FormatDeclaration>| format.map(|format| format.name);
+        assert_eq!(name(find(FORMATS, "sheet")), None);
+        assert_eq!(name(find_as_fio(FORMATS, "sheet")), Some("terse"));
+        assert_eq!(name(find_as_fio(FORMATS, "json")), Some("json"));
     }
 }

@@ -16,11 +16,15 @@ use crate::value::choice_lines;
 /// The version of fio whose language and output this is.
 const COMPATIBLE: &str = "fio 3.42";
 
+/// Run under fio's name, the program says what fio says.
+pub fn is_called_fio(program_name: &str) -> bool {
+    program_name.rsplit('/').next().unwrap_or(program_name).starts_with("fio")
+}
+
 /// The program's version line. Under fio's name it prints fio's line, because scripts
 /// look for it.
 pub(crate) fn version_line(program_name: &str) -> String {
-    let base = program_name.rsplit('/').next().unwrap_or(program_name);
-    if base.starts_with("fio") {
+    if is_called_fio(program_name) {
         return "fio-3.42".to_owned();
     }
     format!("fathom {} (compatible with {COMPATIBLE})", crate::VERSION)

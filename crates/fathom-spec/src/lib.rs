@@ -45,6 +45,7 @@ pub use compatibility::compatibility_markdown;
 pub use diagnostic::{Diagnostic, Origin, Rejected};
 pub use engines::{Review, Rule};
 pub use formats::FormatDeclaration;
+pub use help::is_called_fio;
 pub use machine::{EngineNotLoaded, Machine};
 pub use message::{Message, Reply, Stream};
 pub use outcome::{GlobalSection, Outcome, RunSpec};

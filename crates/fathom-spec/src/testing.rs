@@ -11,7 +11,12 @@ use crate::source::Source;
 
 /// Forms of the report that exist only in a test.
 pub(crate) const FORMATS: &[&FormatDeclaration] = &[
-    &FormatDeclaration { name: "terse", aliases: &["minimal"], ..FormatDeclaration::BLANK },
+    &FormatDeclaration {
+        name: "terse",
+        aliases: &["minimal"],
+        words_of_fio: &["sheet"],
+        ..FormatDeclaration::BLANK
+    },
     &FormatDeclaration { name: "json", ..FormatDeclaration::BLANK },
     &FormatDeclaration { name: "lines", stands_alone: Some("it is all lines"), ..FormatDeclaration::BLANK },
     &FormatDeclaration { name: "normal", for_people: true, ..FormatDeclaration::BLANK },

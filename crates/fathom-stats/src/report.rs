@@ -225,6 +225,21 @@ pub struct JobError {
     pub text: String,
 }
 
+impl JobError {
+    /// The call that failed and why, without the file of fio's sources: `open(data): No such file or directory`.
+    pub fn message(&self) -> String {
+        message_of_line(&self.text)
+    }
+}
+
+/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
+/// directory` the call and its error.
+pub fn message_of_line(line: &str) -> String {
+    let last = line.lines().next_back().unwrap_or(line);
+    let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
+    parts.map_or_else(|| last.to_owned(), |(call, error)| format!("{call}: {error}"))
+}
+
 /// Figures of one direction.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DirectionReport {

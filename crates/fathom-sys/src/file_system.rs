@@ -6,7 +6,7 @@ use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
-use std::os::fd::RawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -133,6 +133,14 @@ impl PassingFile {
     /// A path to it, valid in this process and in its children.
     pub fn path(&self) -> PathBuf {
         self.name.clone().unwrap_or_else(|| path_of(&self.file))
+    }
+
+    /// Allocates space for this many bytes without making the file longer, as far as the file system can.
+    pub fn reserve(&self, bytes: u64) -> Result<(), Errno> {
+        match crate::file::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) {
+            Err(errno) if errno.0 == libc::EOPNOTSUPP => Ok(()),
+            other => other,
+        }
     }
 
     /// True when it can be opened again without the page cache.

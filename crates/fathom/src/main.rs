@@ -20,7 +20,6 @@ use fathom_spec::{EngineNotLoaded, Message, Outcome, SystemSource};
 use fathom_sys::clock::Calibration;
 use fathom_sys::memory::page_size;
 use output::Output;
-use std::ffi::OsStr;
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
@@ -87,7 +86,7 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
     match outcome {
         Outcome::Exit(reply) => {
             let mut output = Output::terminal();
-            let is_fio = tools::is_called_fio(OsStr::new(program_name));
+            let is_fio = fathom_spec::is_called_fio(program_name);
             let told = |message: &&Message| is_fio || !here::is_told_better(&message.text, &reply.messages);
             reply.messages.iter().filter(told).for_each(|message| output.say(message));
             ExitCode::from(reply.exit)

@@ -1,9 +1,10 @@
-//! `--metrics` and `--otlp`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
+//! `--metrics`, `--otlp` and `--influx`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
 //! never waits for it before its own end.
 
 use fathom_hosts::frames::{self, FrameKind, Outgoing, Splitter};
 use fathom_metrics::Snapshot;
 use fathom_metrics::exporter::{Exporter, Tell};
+use fathom_metrics::influx::InfluxSettings;
 use fathom_metrics::otlp::environment::OtlpSettings;
 use fathom_metrics::settings::Settings;
 use fathom_spec::{ProgramOptions, VERSION};
@@ -34,7 +35,7 @@ const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Whether metrics are to go anywhere.
 pub(crate) fn is_asked(program: &ProgramOptions) -> bool {
-    !program.metrics.is_empty() || program.otlp.is_some()
+    !program.metrics.is_empty() || program.otlp.is_some() || program.influx.is_some()
 }
 
 /// Where they go. The error is a line for the user.
@@ -47,6 +48,10 @@ fn settings(program: &ProgramOptions) -> Result<Settings, String> {
     if let Some(url) = &program.otlp {
         let otlp = OtlpSettings::read(url, VERSION, &|name| std::env::var(name).ok());
         settings.otlp = Some(otlp.map_err(|problem| format!("fathom: --otlp: {problem}"))?);
+    }
+    if let Some(url) = &program.influx {
+        let influx = InfluxSettings::read(url, &|name| std::env::var(name).ok());
+        settings.influx = Some(influx.map_err(|problem| format!("fathom: --influx: {problem}"))?);
     }
     if settings.endpoints.is_empty() && !linger.is_zero() {
         let line = "fathom: --metrics-linger waits for readers at an address, and --metrics names none";

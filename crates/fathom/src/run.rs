@@ -238,7 +238,7 @@ struct Console {
     formats: Chosen,
     /// Only with `--live`, and only while the run goes on.
     live: Option<LiveTerminal>,
-    /// Only with `--metrics` or `--otlp`.
+    /// Only with `--metrics`, `--otlp` or `--influx`.
     metrics: Option<Metrics>,
 }
 

@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::runner::Program;
 use fathom_command::Streams;
 use fathom_command::printer::{Letters, Printer};
+use fathom_spec::is_called_fio;
 use fathom_tools::Call;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -25,7 +26,7 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     let (first, rest) = words.split_first()?;
     // A file of that name is a job file, as it is to fio.
     let word = first.to_str().filter(|_| !Path::new(first).is_file())?;
-    if matches!(word, "--help" | "-help" | "-h") && !is_called_fio(program) {
+    if matches!(word, "--help" | "-help" | "-h") && !is_called_fio(&program.to_string_lossy()) {
         // What most people come for stands before the long list of options.
         print(&format!("{}\n", manual::first_screen()));
         return None;
@@ -67,15 +68,10 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     }
     // What is there, or looks like a path or an option, is left to the parser.
     let is_plain = !Path::new(first).exists() && !word.contains(['.', '/', '-', '=']);
-    let meant = manual::meant_by(word).filter(|_| is_plain && !is_called_fio(program))?;
+    let meant = manual::meant_by(word).filter(|_| is_plain && !is_called_fio(&program.to_string_lossy()))?;
     let mistake = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
     Output::terminal().error_line(&mistake);
     Some(ExitCode::FAILURE)
-}
-
-/// Run under fio's name, the program says what fio says.
-pub(crate) fn is_called_fio(program: &OsStr) -> bool {
-    Path::new(program).file_name().is_some_and(|name| name.to_string_lossy().starts_with("fio"))
 }
 
 /// Prints a text; a reader that has gone away is no failure.

@@ -2,6 +2,7 @@
 
 mod change;
 mod chart;
+mod github;
 mod input;
 mod limits;
 mod matching;
@@ -13,7 +14,7 @@ mod warnings;
 use crate::bars::Ink;
 use crate::columns;
 use crate::measures::figure::COMPARED;
-use crate::table::{FORMATS, Format, print_as};
+use crate::table::{self, Format, print_as};
 use crate::{Command, Runner};
 use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Short, Value};
@@ -40,6 +41,9 @@ the variation within the two runs and do not say how far off the next run may be
                            change in percent counts only if it is distinguishable from chance; may be repeated
   --strict                 let --fail-if also count differences that may be chance
   --format=text|markdown|csv|json  default text
+  --format=github-benchmark-bigger|github-benchmark-smaller  the figures of B for github-action-benchmark, as its tools
+                           customBiggerIsBetter and customSmallerIsBetter read them; bigger is better for bw and iops,
+                           smaller for all others
   --no-chart               omit the latency distributions from the text
   --map=JOB=JOB            compare a job of A with a job of B that has another name; may be repeated
   -o, --output=FILE        write a page for the browser instead; - is standard output
@@ -53,13 +57,33 @@ Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side
     run,
 };
 
+/// How a comparison is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ComparisonFormat {
+    /// All of it.
+    Whole(Format),
+    /// The figures of B of which more, or less, is better, for github-action-benchmark.
+    GithubBenchmark { more_is_better: bool },
+}
+
+/// The values of `--format`.
+fn formats() -> Vec<(&'static str, ComparisonFormat)> {
+    let of_github = |more_is_better| ComparisonFormat::GithubBenchmark { more_is_better };
+    let own = [("github-benchmark-bigger", of_github(true)), ("github-benchmark-smaller", of_github(false))];
+    table::FORMATS
+        .map(|(word, format)| (word, ComparisonFormat::Whole(format)))
+        .into_iter()
+        .chain(own)
+        .collect()
+}
+
 /// The parsed arguments.
 struct CompareOptions {
     a: Vec<PathBuf>,
     b: Vec<PathBuf>,
     limits: Vec<FailIf>,
     is_strict: bool,
-    format: Format,
+    format: ComparisonFormat,
     has_chart: bool,
     /// Names of A, and of B for the same.
     map: Vec<(String, String)>,
@@ -100,15 +124,23 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         streams.err.write_all(report.outcome_lines().as_bytes())?;
         return Ok(report.exit());
     }
-    let text = match options.format {
-        Format::Text => report.text(),
-        Format::Markdown => report.markdown(),
-        Format::Csv => report.csv(),
-        Format::Json => report.json(),
+    let format = match options.format {
+        ComparisonFormat::Whole(format) => format,
+        ComparisonFormat::GithubBenchmark { .. } => Format::Json,
     };
-    print_as(options.format, streams, &text)?;
+    let text = match options.format {
+        ComparisonFormat::Whole(Format::Text) => report.text(),
+        ComparisonFormat::Whole(Format::Markdown) => report.markdown(),
+        ComparisonFormat::Whole(Format::Csv) => report.csv(),
+        ComparisonFormat::Whole(Format::Json) => report.json(),
+        ComparisonFormat::GithubBenchmark { more_is_better } => {
+            report.refusals().iter().try_for_each(|line| writeln!(streams.err, "{line}"))?;
+            github::entries(&report, more_is_better)
+        }
+    };
+    print_as(format, streams, &text)?;
     // Programs that read the other formats would take these lines for data.
-    if options.format != Format::Text {
+    if format != Format::Text {
         streams.err.write_all(report.outcome_lines().as_bytes())?;
     }
     Ok(report.exit())
@@ -140,7 +172,7 @@ fn options(words: &[OsString]) -> Result<CompareOptions, Failure> {
         b: Vec::new(),
         limits: Vec::new(),
         is_strict: false,
-        format: Format::Text,
+        format: ComparisonFormat::Whole(Format::Text),
         has_chart: true,
         map: Vec::new(),
         page: None,
@@ -210,7 +242,9 @@ fn read_words(words: &[OsString], options: &mut CompareOptions) -> Result<Vec<Pa
                 options.limits.push(FailIf::parse(&arguments::text(&mut parser, "--fail-if")?)?)
             }
             Long("strict") => options.is_strict = true,
-            Long("format") => options.format = arguments::choice(&mut parser, "--format", &FORMATS)?,
+            Long("format" | "output-format") => {
+                options.format = arguments::choice(&mut parser, "--format", &formats())?
+            }
             Long("no-chart") => options.has_chart = false,
             Long("map") => options.map.push(map_of(&arguments::text(&mut parser, "--map")?)?),
             Short('o') | Long("output") => options.page = Some(PathBuf::from(parser.value()?)),
@@ -235,7 +269,7 @@ mod tests {
         let two = read(&["a.json", "--strict", "b.json"]).expect("reads");
         assert_eq!((two.a.len(), two.b.len(), two.is_strict), (1, 1, true));
         let sets = read(&["a", "b", "--", "c", "--format=csv"]).expect("reads");
-        assert_eq!((sets.a.len(), sets.b.len(), sets.format), (2, 1, Format::Csv));
+        assert_eq!((sets.a.len(), sets.b.len(), sets.format), (2, 1, ComparisonFormat::Whole(Format::Csv)));
         for wrong in [&["a"][..], &["a", "b", "c"], &["--", "b"], &["a", "--"], &["a", "--", "b", "--", "c"]]
         {
             assert!(read(wrong).is_err(), "{wrong:?}");

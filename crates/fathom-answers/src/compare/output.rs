@@ -87,6 +87,20 @@ impl ComparisonReport {
         self.outcomes.iter().map(|outcome| outcome.line() + "\n").collect()
     }
 
+    /// Says which pairs have figures that are wrong on a side.
+    pub(super) fn refusals(&self) -> Vec<String> {
+        let is_refused = |pair: &&Pair| pair.comparisons.iter().any(|comparison| comparison.is_refused);
+        let left_out = self.matched.pairs.iter().filter(is_refused);
+        left_out
+            .map(|pair| {
+                format!(
+                    "fathom compare: {} is left out: the verdict is that a side is wrong; see fathom explain",
+                    pair.title()
+                )
+            })
+            .collect()
+    }
+
     /// One table, with the warnings before it.
     pub(super) fn markdown(&self) -> String {
         let mut text: String = self.warnings.iter().map(|warning| format!("> {warning}\n>\n")).collect();

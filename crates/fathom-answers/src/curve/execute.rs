@@ -6,9 +6,10 @@ use super::objective::{Objective, ResponseFigure};
 use super::record::{self, CurveRun, RecordedCurve};
 use crate::figures;
 use crate::results_file::ResultsFile;
-use crate::running::{Messages, signal_within, status_of_signal, why_in_short};
+use crate::running::{Messages, signal_within, status_of_signal};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
+use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::time::Duration;
 
@@ -76,7 +77,7 @@ fn make(
         return Ok(EndOfRun { signal: ended.signal, has_failed: false });
     }
     let failure = (ended.failed_jobs > 0).then(|| {
-        let why = messages.0.last().map_or_else(|| "it failed".to_owned(), |line| why_in_short(line));
+        let why = messages.0.last().map_or_else(|| "it failed".to_owned(), |line| message_of_line(line));
         (ended.failed_jobs, why)
     });
     let run = record::add(recorder, curve, load, failure, &ended.report)?;

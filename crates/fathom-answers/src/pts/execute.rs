@@ -16,8 +16,9 @@ use crate::device::Claim;
 use crate::figures;
 use crate::measures::Figure;
 use crate::results_file::ResultsFile;
-use crate::running::{Messages, Stop, result_of, status_of_signal, why_in_short};
+use crate::running::{Messages, Stop, result_of, status_of_signal};
 use fathom_command::Failure;
+use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -117,7 +118,7 @@ impl Execution<'_> {
         }
         if ended.failed_jobs > 0 {
             let why =
-                messages.0.last().map_or_else(|| "its job failed".to_owned(), |line| why_in_short(line));
+                messages.0.last().map_or_else(|| "its job failed".to_owned(), |line| message_of_line(line));
             return Err(Failure::new(why));
         }
         for line in messages.0 {

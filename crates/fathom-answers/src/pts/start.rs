@@ -10,10 +10,11 @@ use super::safety::{self, Examined};
 use super::words::PtsWishes;
 use crate::device::{Claim, refused};
 use crate::results_file::{self, Opened, ResultsFile};
-use crate::running::{Messages, chance, usable_engine, why_in_short};
+use crate::running::{Messages, chance, usable_engine};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
 use fathom_stats::host::HostReport;
+use fathom_stats::report::message_of_line;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -225,7 +226,8 @@ fn try_target(plan: &mut PtsPlan, runner: &mut dyn Runner) -> Result<(), Failure
     let spec =
         runner.parse(&["-".to_owned()], &jobs::probe(&target, "psync", target.is_device(), target.sector))?;
     runner.run(&spec, &mut messages)?;
-    let why = messages.0.last().map_or_else(|| "no engine can read it".to_owned(), |line| why_in_short(line));
+    let why =
+        messages.0.last().map_or_else(|| "no engine can read it".to_owned(), |line| message_of_line(line));
     Err(refused(&target.path, &why))
 }
 

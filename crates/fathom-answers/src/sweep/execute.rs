@@ -7,11 +7,12 @@ use super::plan::SweepPlan;
 use super::record::Recorder;
 use crate::measures::Figure;
 use crate::measures::workload::workloads;
-use crate::running::{Messages, Stop, rest_in_words, signal_within, status_of_signal, why_in_short};
+use crate::running::{Messages, Stop, rest_in_words, signal_within, status_of_signal};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
 use fathom_results::RunResult;
 use fathom_spec::RunSpec;
+use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -208,7 +209,7 @@ impl Sweep<'_> {
         let ended = self.runner.run(&spec, &mut messages)?;
         self.pass_on(&messages, &self.plan.name_of(cell));
         if ended.signal.is_none() {
-            let why = messages.0.last().filter(|_| ended.failed_jobs > 0).map(|line| why_in_short(line));
+            let why = messages.0.last().filter(|_| ended.failed_jobs > 0).map(|line| message_of_line(line));
             self.recorder.add(cell, round, ended.failed_jobs, why, &ended.report)?;
         }
         Ok(ended.signal)

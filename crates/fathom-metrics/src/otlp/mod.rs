@@ -2,68 +2,26 @@
 
 pub mod environment;
 mod metrics;
-mod post;
 mod trace;
 
 use crate::Snapshot;
+use crate::post::{Letter, PostError, Poster, Trust};
 use environment::{OtlpSettings, Signal};
 use metrics::Starts;
 use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue, any_value::Value};
 use opentelemetry_proto::tonic::resource::v1::Resource;
-use post::Poster;
-use std::io;
-use std::path::PathBuf;
+use prost::Message;
 use thiserror::Error;
 
 /// Why a collector does not get what is sent.
 #[derive(Debug, Error)]
 pub enum OtlpError {
-    /// A file of certificates or of a key that the system does not give.
-    #[error("{}: {error}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the system says.
-        error: io::Error,
-    },
-    /// A key that cannot be used.
-    #[error("{}: {error}; a private key in PEM form is needed", path.display())]
-    Key {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        error: ureq::Error,
-    },
-    /// A file of certificates without any.
-    #[error("{}: there is no certificate in it; PEM form is needed", .0.display())]
-    NoCertificate(PathBuf),
+    /// The collector does not get it.
+    #[error(transparent)]
+    Post(#[from] PostError),
     /// Numbers of spans are random.
     #[error("the system gives no random numbers for the trace")]
     NoRandom,
-    /// What is sent cannot be compressed.
-    #[error("the collector at {collector}: {error}")]
-    NotCompressed {
-        /// Its address.
-        collector: String,
-        /// What is wrong.
-        error: io::Error,
-    },
-    /// Nobody answers, or not in HTTP.
-    #[error("the collector at {collector}: {error}")]
-    NoAnswer {
-        /// Its address.
-        collector: String,
-        /// What is wrong.
-        error: Box<ureq::Error>,
-    },
-    /// The collector does not like it; status and first words of its answer.
-    #[error("the collector at {collector}: {said}")]
-    Refused {
-        /// Its address.
-        collector: String,
-        /// Its own words.
-        said: String,
-    },
 }
 
 /// The way to a collector.
@@ -76,7 +34,15 @@ pub struct Otlp {
 impl Otlp {
     /// Nothing is sent yet.
     pub fn new(settings: OtlpSettings) -> Result<Otlp, OtlpError> {
-        let poster = Poster::new(&settings)?;
+        let urls = settings.routes.iter().map(|route| route.url.as_str());
+        let trust = Trust {
+            authorities: settings.authorities.as_deref(),
+            identity: settings
+                .identity
+                .as_ref()
+                .map(|(certificate, key)| (certificate.as_path(), key.as_path())),
+        };
+        let poster = Poster::new(urls, trust)?;
         Ok(Otlp { settings, poster, starts: Starts::default() })
     }
 
@@ -86,13 +52,31 @@ impl Otlp {
         if self.settings.is_wanted(Signal::Metrics) {
             let request =
                 metrics::request(snapshot, resource.clone(), &mut self.starts, self.settings.exponential);
-            self.poster.post(Signal::Metrics, &request)?;
+            self.post(Signal::Metrics, &request)?;
         }
         if snapshot.is_last && self.settings.is_wanted(Signal::Traces) {
             let ids = trace::Ids::new(self.settings.parent.as_deref())?;
-            self.poster.post(Signal::Traces, &trace::request(snapshot, resource, &ids))?;
+            self.post(Signal::Traces, &trace::request(snapshot, resource, &ids))?;
         }
         Ok(())
+    }
+}
+
+impl Otlp {
+    /// Sends a request, where the signal is wanted.
+    fn post(&self, signal: Signal, request: &impl Message) -> Result<(), OtlpError> {
+        let Some(route) = self.settings.routes.iter().find(|route| route.signal == signal) else {
+            return Ok(());
+        };
+        let letter = Letter {
+            receiver: "the collector",
+            url: &route.url,
+            content_type: "application/x-protobuf",
+            headers: &route.headers,
+            timeout: route.timeout,
+            compressed: route.compressed,
+        };
+        Ok(self.poster.post(&letter, request.encode_to_vec())?)
     }
 }
 

@@ -10,8 +10,8 @@ use fathom_results::model::{
 use fathom_stats::arrivals::ArrivalsReport;
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_stats::report::{
-    CacheReport, DirectionReport, GroupReport, JobReport, LatencyGoal, PriorityReport, SteadyStateMetric,
-    SteadyStateReport, UnifiedReporting, ViewOptions,
+    CacheReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, PriorityReport,
+    SteadyStateMetric, SteadyStateReport, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::{Direction, LatencyStats};
 
@@ -29,6 +29,7 @@ pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
         group_id: job.group_id.into(),
         start_ms: Some(job.job_start_ms),
         error: job.error.as_ref().map_or(0, |error| error.code.into()),
+        error_message: job.error.as_ref().map(JobError::message),
         eta_seconds: Some(job.eta_seconds),
         elapsed_seconds: Some(job.elapsed_seconds),
         options: job.options.clone(),

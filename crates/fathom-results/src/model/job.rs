@@ -25,6 +25,9 @@ pub struct JobResult {
     pub start_ms: Option<u64>,
     /// errno of what ended it early; 0 when nothing did.
     pub error: i64,
+    /// What failed and why; `None` when nothing ended it early, or in a result of fio.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_message: Option<String>,
     /// Estimated seconds to go.
     #[serde(
         rename = "eta",

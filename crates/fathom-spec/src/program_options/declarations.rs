@@ -70,9 +70,14 @@ program_options! {
     /// Wait after the run, for this long at most, until the last metrics have been read
     "metrics-linger" Required "=time" => metrics_linger(metrics_linger: Duration = Duration::ZERO);
     /// Send metrics and a trace to an OpenTelemetry collector (default that of OTEL_EXPORTER_OTLP_ENDPOINT)
-    "otlp" Optional "[=url]" => otlp(
+    "otlp" Optional "[=url]" => text(
         /// Empty for that of the environment.
         otlp: Option<String>
+    );
+    /// Write metrics to an InfluxDB, or what takes its line protocol (default that of INFLUX_HOST)
+    "influx" Optional "[=url]" => text(
+        /// Empty for that of the environment.
+        influx: Option<String>
     );
     /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
     "patience" Required "=time" => patience(

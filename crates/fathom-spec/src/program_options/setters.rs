@@ -90,8 +90,9 @@ pub(super) fn minimal(program: &mut ProgramOptions, given: &mut Given<'_>) -> Ef
 
 fn choose_formats(names: &mut Vec<String>, words: &str, given: &Given<'_>) -> Effect {
     let mut chosen: Vec<String> = Vec::new();
+    let find = if help::is_called_fio(given.program_name) { formats::find_as_fio } else { formats::find };
     for word in words.split(',').map(str::trim) {
-        let Some(format) = formats::find(given.formats, word) else {
+        let Some(format) = find(given.formats, word) else {
             let lines = [
                 format!("fio: invalid output format {word}"),
                 "fio: failed parsing output-format".to_owned(),
@@ -279,11 +280,6 @@ pub(super) fn metrics_linger(linger: &mut Duration, given: &mut Given<'_>) -> Ef
         Some(time) => *linger = time,
         None => return given.refused(&[], "expected a time such as 30s"),
     }
-    Ok(())
-}
-
-pub(super) fn otlp(url: &mut Option<String>, given: &mut Given<'_>) -> Effect {
-    *url = Some(given.text().to_owned());
     Ok(())
 }
 

@@ -69,7 +69,8 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
             return Some(refuse(&[line]));
         }
         Ok(program) if metrics::is_asked(&program) => {
-            let line = "fathom: --metrics and --otlp are not built for --client; use --hosts".to_owned();
+            let line =
+                "fathom: --metrics, --otlp and --influx are not built for --client; use --hosts".to_owned();
             return Some(refuse(&[line]));
         }
         Ok(program) => program,

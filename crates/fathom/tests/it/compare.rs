@@ -144,6 +144,41 @@ fn text_fits_a_terminal_and_says_what_one_run_is_worth() {
 }
 
 #[test]
+fn figures_for_github_action_benchmark() {
+    fathom_only!();
+    let directory = scratch();
+    let job = "--name=job --ioengine=null --size=1M --rw=randrw --output-format=json+";
+    for name in ["a.json", "b.json"] {
+        Launch::fathom(directory.path()).words(&format!("{job} --output={name}")).run().expect_clean();
+    }
+    let entries = |words: &str| -> Vec<Value> {
+        let text = compare(directory.path(), words).expect_clean().stdout;
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let bigger = entries("a.json b.json --format=github-benchmark-bigger");
+    let names: Vec<&str> = bigger.iter().filter_map(|entry| entry["name"].as_str()).collect();
+    assert_eq!(
+        names,
+        ["job, read, bandwidth", "job, read, IOPS", "job, write, bandwidth", "job, write, IOPS"]
+    );
+    assert!(bigger.iter().all(|entry| entry["value"].is_f64() && entry["extra"].is_string()), "{bigger:?}");
+    let smaller = entries("a.json b.json --output-format=github-benchmark-smaller");
+    let p99 = smaller.iter().find(|entry| entry["name"] == "job, read, p99").expect("an entry");
+    assert_eq!(p99["unit"], "ns");
+    // What is wrong does not get onto the page.
+    let path = directory.path().join("b.json");
+    let failed = std::fs::read_to_string(&path).expect("read").replacen("\"error\" : 0", "\"error\" : 5", 1);
+    std::fs::write(&path, failed).expect("written");
+    let finished = compare(directory.path(), "a.json b.json --format=github-benchmark-bigger");
+    assert_eq!(finished.stdout, "[]\n", "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains("job, read is left out: the verdict is that a side is wrong"),
+        "{}",
+        finished.stderr
+    );
+}
+
+#[test]
 fn results_of_fio_are_compared_too() {
     fathom_only!();
     require!(skip::tool("fio"));

@@ -47,6 +47,7 @@ mod explain;
 mod external;
 mod extremes;
 mod forbidden;
+mod fsync_check;
 mod fuzz_findings;
 mod gluster;
 mod guide;

@@ -5,7 +5,8 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 8] = ["quick", "sweep", "curve", "pts", "compare", "report", "show", "explain"];
+const COMMANDS: [&str; 9] =
+    ["quick", "fsync-check", "sweep", "curve", "pts", "compare", "report", "show", "explain"];
 
 fn printed(words: &str) -> String {
     let directory = scratch();

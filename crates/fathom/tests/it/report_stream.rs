@@ -245,3 +245,65 @@ fn the_note_on_depth_comes_after_the_layout() {
     assert_eq!(stdout.matches(note).count(), 2, "each clone says so: {stdout}");
     assert!(stdout.rfind("Laying out IO file") < stdout.find(note), "{stdout}");
 }
+
+/// The cells of a table, none of which holds a comma.
+#[track_caller]
+fn rows(text: &str) -> Vec<std::collections::BTreeMap<&str, &str>> {
+    let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let headings = lines.next().expect("a line of headings");
+    lines
+        .map(|cells| {
+            assert_eq!(cells.len(), headings.len(), "{text}");
+            headings.iter().copied().zip(cells).collect()
+        })
+        .collect()
+}
+
+#[test]
+fn a_table_in_fixed_units() {
+    fathom_only!();
+    let directory = scratch();
+    let finished = Launch::fathom(directory.path())
+        .words(
+            "--output-format=csv --ioengine=psync --bs=4k --size=64k --log_avg_msec=5 --name=mix --rw=randrw --fsync=4 \
+             --name=full --rw=write --filename=/dev/full",
+        )
+        .run();
+    let rows = rows(&finished.stdout);
+    let shown: Vec<_> = rows.iter().map(|row| (row["job"], row["direction"])).collect();
+    assert_eq!(shown, [("mix", "read"), ("mix", "write"), ("mix", "sync"), ("full", "write")]);
+    let number = |row: usize, column: &str| rows[row][column].parse::<u64>().expect("a whole number");
+    assert_eq!(number(0, "bytes") + number(1, "bytes"), 64 << 10);
+    assert!(number(0, "clat_min_ns") <= number(0, "clat_p99_ns") && number(2, "lat_p50_ns") > 0);
+    assert_eq!((rows[3]["error"], rows[3]["error_message"]), ("28", "io_u error: No space left on device"));
+    assert_eq!(rows[3]["clat_mean_ns"], "", "what was not measured is not 0");
+    assert!(rows.iter().all(|row| row["verdict"] == "wrong"), "{}", finished.stdout);
+    let described = include_str!("../../../../docs/csv.md");
+    for heading in rows[0].keys() {
+        assert!(described.contains(&format!("`{heading}`")), "docs/csv.md names {heading}");
+    }
+}
+
+#[test]
+fn csv_is_the_terse_format_under_fios_name() {
+    fathom_only!();
+    let directory = scratch();
+    let link = directory.path().join("fio");
+    std::os::unix::fs::symlink(crate::support::program::path(), &link).expect("a link");
+    let words = "--output-format=csv --name=a --ioengine=null --size=4k";
+    let as_fio = Launch::of(&link, directory.path()).words(words).run();
+    assert!(as_fio.stdout.starts_with("3;fio-3.42;a;0;0;"), "{}", as_fio.stdout);
+    let company = Launch::fathom(directory.path()).words(words).argument("--output-format=csv,json").run();
+    assert!(company.stderr.contains("csv cannot be combined: its output is one table"), "{}", company.stderr);
+}
+
+#[test]
+fn reports_during_a_run_continue_the_table() {
+    fathom_only!();
+    let directory = scratch();
+    let finished = Launch::fathom(directory.path())
+        .words("--output-format=csv --status-interval=200ms --name=a --ioengine=null --time_based --runtime=1 --size=1g")
+        .run();
+    let rows = rows(&finished.stdout);
+    assert!(rows.len() > 1 && rows.iter().all(|row| row["job"] == "a"), "{}", finished.stdout);
+}

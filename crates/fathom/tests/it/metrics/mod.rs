@@ -1,7 +1,8 @@
-//! `--metrics` and `--otlp`: what others see of a run, while it goes on and afterwards.
+//! `--metrics`, `--otlp` and `--influx`: what others see of a run, while it goes on and afterwards.
 
 mod collector;
 mod faults;
+mod influx;
 mod otlp;
 mod prometheus;
 mod text;

@@ -75,6 +75,8 @@ fn collect(value: &Value, path: &str, lines: &mut BTreeSet<String>) {
                     }
                     // Which devices hold the files is the machine's affair.
                     "disk_util" => {}
+                    // fio's JSON has the number of an error alone.
+                    "error_message" => {}
                     _ => collect(member, &format!("{path}/{key}"), lines),
                 }
             }

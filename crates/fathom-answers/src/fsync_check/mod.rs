@@ -1,0 +1,192 @@
+//! `fathom fsync-check`: are syncs here fast enough for a database's log?
+//!
+//! A log appends small records and waits after each until it is on stable storage. The file has no name, so it is gone when the
+//! program ends, however that ends; nothing that exists is touched.
+
+mod answer;
+
+use crate::running::{Messages, result_of, status_of_signal};
+use crate::{Command, Runner, columns, device};
+use answer::SyncAnswer;
+use fathom_command::{Failure, Streams, arguments};
+use fathom_sys::file_system::PassingFile;
+use lexopt::Arg::{Long, Value};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The job of the run, and of messages about it.
+const JOB: &str = "fsync-check";
+
+pub(crate) const COMMAND: Command = Command {
+    name: JOB,
+    arguments: "[DIRECTORY]",
+    summary: "Are syncs here fast enough for a database's log?",
+    help: "\
+Usage: fathom fsync-check [options] [DIRECTORY]
+
+Appends small records to a file under DIRECTORY (default: the current one) and calls fdatasync after each, as etcd and other
+databases do with their logs. Prints percentiles of fdatasync, and whether the 99th is below the threshold.
+
+It works on its own unnamed file: it touches nothing that exists and leaves nothing behind, however it ends.
+
+  --threshold=TIME  slowest fdatasync that is fast enough, for example 10ms, which is etcd's limit (10ms)
+  --percentile=P    the percentile that must be below it (99)
+  --bs=SIZE         size of a record (2300)
+  --size=SIZE       bytes to write in all (22m)
+  --format=FORMAT   text or json
+  --save=FILE       save the full result, for fathom compare, report, show and explain; refuses a file that exists
+
+Exit: 0 fast enough, 2 too slow, 1 if it could not be measured or the figures are wrong.
+",
+    run,
+};
+
+#[derive(Clone, Copy)]
+enum AnswerFormat {
+    Text,
+    Json,
+}
+
+struct Wishes {
+    directory: PathBuf,
+    threshold_ns: u64,
+    percentile: f64,
+    block_size: u64,
+    size: u64,
+    format: AnswerFormat,
+    save: Option<PathBuf>,
+}
+
+fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
+    let mut wishes = Wishes {
+        directory: PathBuf::from("."),
+        threshold_ns: 10_000_000,
+        percentile: 99.0,
+        block_size: 2300,
+        size: 22 << 20,
+        format: AnswerFormat::Text,
+        save: None,
+    };
+    let mut directories = Vec::new();
+    let mut parser = lexopt::Parser::from_args(words);
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("threshold") => {
+                wishes.threshold_ns = (arguments::milliseconds(&mut parser, "--threshold")? * 1e6) as u64;
+            }
+            Long("percentile") => {
+                let text = arguments::text(&mut parser, "--percentile")?;
+                let percentile = text.parse().ok().filter(|percentile| (0.0..=100.0).contains(percentile));
+                wishes.percentile = percentile.ok_or_else(|| {
+                    Failure::new(format!("--percentile: `{text}` is not a number from 0 to 100"))
+                })?;
+            }
+            Long("bs") => wishes.block_size = arguments::size(&mut parser, "--bs")?,
+            Long("size") => wishes.size = arguments::size(&mut parser, "--size")?,
+            Long("format") => {
+                let formats = [("text", AnswerFormat::Text), ("json", AnswerFormat::Json)];
+                wishes.format = arguments::choice(&mut parser, "--format", &formats)?;
+            }
+            Long("save") => wishes.save = Some(PathBuf::from(parser.value()?)),
+            Value(directory) => directories.push(PathBuf::from(directory)),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    if directories.len() > 1 {
+        return Err(Failure::new(format!("{} directories given; name one", directories.len())));
+    }
+    wishes.directory = directories.pop().unwrap_or(wishes.directory);
+    if wishes.block_size == 0 || wishes.block_size > wishes.size {
+        return Err(Failure::new("--bs: a record is between 1 byte and --size"));
+    }
+    if wishes.threshold_ns == 0 {
+        return Err(Failure::new("--threshold: expected a time above 0, such as 10ms"));
+    }
+    Ok(wishes)
+}
+
+fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
+    let wishes = wishes(words)?;
+    if runner.runs_elsewhere() {
+        return Err(Failure::new("--hosts is not built for it; run it on each host"));
+    }
+    let directory =
+        wishes.directory.canonicalize().map_err(|error| Failure::file(&wishes.directory, &error))?;
+    if !directory.is_dir() {
+        return Err(Failure::new(format!("{}: not a directory; name one", directory.display())));
+    }
+    if let Some(path) = &wishes.save {
+        device::path_of_new_file(path)?;
+    }
+    let file = PassingFile::new(&directory).map_err(|error| {
+        Failure::new(format!("{}: cannot create a file here: {error}", directory.display()))
+    })?;
+    device::check_room(&directory.join(JOB), wishes.size)?;
+    file.reserve(wishes.size).map_err(|errno| {
+        Failure::new(format!("{}: cannot allocate the file: {errno}", directory.display()))
+    })?;
+    let mut messages = Messages::default();
+    let spec = runner.parse(&["-".to_owned()], &job(&file.path(), &wishes))?;
+    let ended = runner.run(&spec, &mut messages)?;
+    messages.0.iter().try_for_each(|line| writeln!(streams.err, "{line}"))?;
+    if let Some(signal) = ended.signal {
+        writeln!(streams.err, "fathom fsync-check: stopped; nothing is left behind")?;
+        return Ok(status_of_signal(signal));
+    }
+    if ended.failed_jobs > 0 {
+        return Err(Failure::new(format!("{}: the syncs failed; see above", directory.display())));
+    }
+    let answer = SyncAnswer::of(&result_of(&ended.report)?, &ended.report, &directory, &wishes)?;
+    if let Some(path) = &wishes.save {
+        save(path, &ended.report)?;
+    }
+    let text = match wishes.format {
+        AnswerFormat::Text => answer.text(columns::of_terminal()),
+        AnswerFormat::Json => answer.json()?,
+    };
+    streams.out.write_all(text.as_bytes())?;
+    Ok(answer.exit())
+}
+
+/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` is what a log's writes are: one at a time.
+fn job(path: &Path, wishes: &Wishes) -> String {
+    format!(
+        "[{JOB}]\nfilename={}\nioengine=psync\nrw=write\nbs={}\nsize={}\nfdatasync=1\ncreate_on_open=1\n",
+        path.display().to_string().replace(':', "\\:"),
+        wishes.block_size,
+        wishes.size
+    )
+}
+
+/// Keeps the result as programs get it, with histograms.
+fn save(path: &Path, report: &fathom_stats::report::RunReport) -> Result<(), Failure> {
+    let mut bytes = Vec::new();
+    if let Some(format) = fathom_report::by_name("json+") {
+        format.write(report, &mut bytes)?;
+    }
+    let mut file = std::fs::File::create_new(path).map_err(|error| Failure::file(path, &error))?;
+    std::io::Write::write_all(&mut file, &bytes).map_err(|error| Failure::file(path, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_no_sense_is_refused_before_the_run() {
+        let read = |words: &[&str]| wishes(&words.iter().map(OsString::from).collect::<Vec<_>>());
+        let good = read(&["--threshold=5ms", "--percentile=99.9", "--bs=4k", "/tmp"]).expect("reads");
+        assert_eq!((good.threshold_ns, good.percentile, good.block_size), (5_000_000, 99.9, 4096));
+        for wrong in [
+            &["--threshold=0"][..],
+            &["--threshold=fast"],
+            &["--percentile=101"],
+            &["--percentile=x"],
+            &["--bs=23m"],
+            &["--bs=0"],
+            &["a", "b"],
+        ] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}
