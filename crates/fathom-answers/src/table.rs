@@ -1,29 +1,12 @@
 //! Tables: for the terminal, in Markdown, and as CSV.
 
 use crate::{columns, output};
-use fathom_command::printer::harmless;
 use fathom_command::{Failure, Streams};
+use maud::{Markup, html};
 use std::fmt::Write as _;
 
 /// Columns of a terminal that every name keeps.
 const LEAST_NAME: usize = 12;
-
-/// Text as it stands in a page, in an element or an attribute.
-pub(crate) fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    // What no page may hold.
-    for letter in harmless(text).chars() {
-        match letter {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
 
 /// How a result is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,29 +157,24 @@ impl Table {
     }
 
     /// A table of a page, with its headings marked as such for screen readers.
-    pub(crate) fn html(&self) -> String {
-        let class = |column: usize| match self.align(column) {
-            Align::Left | Align::Name => "",
-            Align::Right => " class=\"right\"",
-        };
-        let mut text = String::from("<div class=\"scroll\"><table><thead><tr>");
-        for (column, (heading, _)) in self.columns.iter().enumerate() {
-            let _ = write!(text, "<th scope=\"col\"{}>{}</th>", class(column), escape(heading));
+    pub(crate) fn html(&self) -> Markup {
+        let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
+        html! {
+            div.scroll { table {
+                thead { tr {
+                    @for (column, (heading, _)) in self.columns.iter().enumerate() {
+                        th scope="col" class=[class(column)] { (heading) }
+                    }
+                } }
+                tbody { @for row in &self.rows { tr {
+                    @for column in 0..self.columns.len() {
+                        @let cell = self.cell(row, column);
+                        @if column == 0 { th scope="row" class=[class(column)] { (cell) } }
+                        @else { td class=[class(column)] { (cell) } }
+                    }
+                } } }
+            } }
         }
-        text.push_str("</tr></thead><tbody>");
-        for row in &self.rows {
-            text.push_str("<tr>");
-            for column in 0..self.columns.len() {
-                let cell = escape(self.cell(row, column));
-                let _ = match column {
-                    0 => write!(text, "<th scope=\"row\"{}>{cell}</th>", class(column)),
-                    _ => write!(text, "<td{}>{cell}</td>", class(column)),
-                };
-            }
-            text.push_str("</tr>");
-        }
-        text.push_str("</tbody></table></div>");
-        text
     }
 
     /// Comma-separated values as in RFC 4180, with a line of headings.

@@ -4,50 +4,46 @@
 use super::change;
 use super::matching::Pair;
 use super::output::{ComparisonReport, row};
-use crate::report::{self, Change, Series};
+use crate::report::{self, Change, Link, Series};
 use crate::shapes;
-use crate::table::{Align, Table, escape};
-use std::fmt::Write as _;
+use crate::table::{Align, Table};
+use maud::{Markup, html};
 
 /// The whole page.
 pub(super) fn html(report: &ComparisonReport, title: &str) -> String {
-    let mut body = String::from(
-        "<section aria-labelledby=\"sides\"><h2 id=\"sides\">Compared results</h2>\n<dl class=\"facts\">",
-    );
-    for (letter, side, only) in
-        [("A", &report.a, &report.matched.only_a), ("B", &report.b, &report.matched.only_b)]
-    {
-        let runs =
-            if side.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", side.runs.len()) };
-        let _ = write!(body, "<dt>{letter}</dt><dd>{runs}: {}</dd>", escape(&side.sources().join(", ")));
-        if !only.is_empty() {
-            let _ = write!(body, "<dt>only in {letter}</dt><dd>{}</dd>", escape(&only.join("; ")));
-        }
-    }
-    body.push_str("</dl>\n");
-    body.push_str(&list("Caveats", &report.warnings));
+    let sides = [("A", &report.a, &report.matched.only_a), ("B", &report.b, &report.matched.only_b)];
     let outcomes: Vec<String> = report.outcomes.iter().map(super::limits::LimitOutcome::line).collect();
-    body.push_str(&list("Limits (--fail-if)", &outcomes));
-    body.push_str("</section>\n");
-    let mut links = String::new();
-    for (number, pair) in report.matched.pairs.iter().enumerate() {
-        let _ = write!(links, "<li><a href=\"#pair-{number}\">{}</a></li>", escape(&pair.title()));
-        body.push_str(&section(pair, number));
-    }
-    body.push_str(&list("How to read this", &report.notes()));
-    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
-    report::shell(title, &navigation, &body)
+    let pairs = || report.matched.pairs.iter().enumerate();
+    let body = html! {
+        section aria-labelledby="sides" {
+            h2 id="sides" { "Compared results" }
+            dl.facts { @for (letter, side, only) in sides {
+                dt { (letter) }
+                dd {
+                    @if side.runs.len() == 1 { "1 run" } @else { (side.runs.len()) " runs" }
+                    ": " (side.sources().join(", "))
+                }
+                @if !only.is_empty() { dt { "only in " (letter) } dd { (only.join("; ")) } }
+            } }
+            (list("Caveats", &report.warnings))
+            (list("Limits (--fail-if)", &outcomes))
+        }
+        @for (number, pair) in pairs() { (section(pair, &id_of(number))) }
+        (list("How to read this", &report.notes()))
+    };
+    let links: Vec<Link> = pairs().map(|(number, pair)| (id_of(number), pair.title())).collect();
+    report::shell(title, &links, &body)
 }
 
-fn list(heading: &str, sentences: &[String]) -> String {
-    if sentences.is_empty() {
-        return String::new();
-    }
-    let items: String = sentences.iter().map(|sentence| format!("<li>{}</li>", escape(sentence))).collect();
-    format!("<h3>{heading}</h3><ul class=\"notes\">{items}</ul>\n")
+fn id_of(pair: usize) -> String {
+    format!("pair-{pair}")
 }
 
-fn section(pair: &Pair, number: usize) -> String {
+fn list(heading: &str, sentences: &[String]) -> Markup {
+    html! { @if !sentences.is_empty() { h3 { (heading) } (report::sentences(sentences)) } }
+}
+
+fn section(pair: &Pair, id: &str) -> Markup {
     let right = Align::Right;
     let mut table = Table::new(&[
         ("figure", Align::Left),
@@ -72,22 +68,21 @@ fn section(pair: &Pair, number: usize) -> String {
             })
         })
         .collect();
-    let mut text = format!(
-        "<section aria-labelledby=\"pair-{number}\"><h2 id=\"pair-{number}\">{}</h2>\n{}<div class=\"charts\">\n",
-        escape(&pair.title()),
-        table.html()
-    );
-    if !changes.is_empty() {
-        text.push_str(&report::intervals(&changes, "B against A, with 95 % confidence intervals"));
-    }
-    if let Some(histograms) = &pair.histograms {
+    let curves = pair.histograms.as_ref().and_then(|histograms| {
         let line = |style: usize| Series {
             name: ["A", "B"][style].to_owned(),
             style,
             points: shapes::curve(&histograms[style]),
         };
-        let lines = [line(0), line(1)];
-        text.extend(report::percentiles("Latency by percentile", &lines, &format!("pair-{number}")));
+        report::percentiles("Latency by percentile", &[line(0), line(1)], id)
+    });
+    let differences = (!changes.is_empty())
+        .then(|| report::intervals(&changes, "B against A, with 95 % confidence intervals"));
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (pair.title()) }
+            (table.html())
+            (report::charts(differences.into_iter().chain(curves)))
+        }
     }
-    text + "</div>\n</section>\n"
 }

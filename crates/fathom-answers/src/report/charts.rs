@@ -8,6 +8,7 @@ use crate::shapes::{Moment, Shapes, Subject, depth_range};
 use crate::table::{Align, Table};
 use fathom_stats::Direction;
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
+use maud::{Markup, html};
 
 /// What the names of curves of response times end with.
 const RESPONSE: &str = "response";
@@ -15,22 +16,21 @@ const RESPONSE: &str = "response";
 pub(super) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` begins their ids in the page.
-pub(super) fn of(subject: &Subject, id: &str) -> String {
-    let mut text = String::from("<div class=\"charts\">\n");
-    text.extend(percentiles("Latency by percentile", &curves(subject), id));
-    text.extend(distribution(subject, id));
-    text.extend(rate(subject, id, "bandwidth", "Bandwidth over time", "MB/s", Unit::Bandwidth, |moment| {
-        moment.bytes_per_second
-    }));
-    text.extend(rate(subject, id, "iops", "I/Os per second over time", "IOPS", Unit::Count, |moment| {
-        moment.iops
-    }));
-    for direction in &subject.directions {
-        text.extend(latency_over_time(direction, id));
-    }
-    text.extend(depths(subject, id));
-    text.push_str("</div>\n");
-    text
+pub(super) fn of(subject: &Subject, id: &str) -> Markup {
+    let bandwidth = |moment: &Moment| moment.bytes_per_second;
+    let before = [
+        percentiles("Latency by percentile", &curves(subject), id),
+        distribution(subject, id),
+        rate(subject, id, "bandwidth", "Bandwidth over time", "MB/s", Unit::Bandwidth, bandwidth),
+        rate(subject, id, "iops", "I/Os per second over time", "IOPS", Unit::Count, |moment| moment.iops),
+    ];
+    let latencies = subject.directions.iter().map(|direction| latency_over_time(direction, id));
+    charts(before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten())
+}
+
+/// Charts side by side, as many as there is room for.
+pub(crate) fn charts(all: impl IntoIterator<Item = Markup>) -> Markup {
+    html! { div.charts { @for chart in all { (chart) } } }
 }
 
 /// The percentile curves of a subject, named after their directions.
@@ -50,7 +50,7 @@ fn curves(subject: &Subject) -> Vec<Series> {
 }
 
 /// A chart of percentile curves.
-pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<String> {
+pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<Markup> {
     let series: Vec<Series> = series.iter().filter(|line| line.points.len() > 1).cloned().collect();
     let last = series.iter().filter_map(|line| line.points.last()).map(|point| point.0).fold(0.0, f64::max);
     if series.is_empty() {
@@ -87,7 +87,7 @@ fn table_of(first: &str, series: &[Series]) -> Table {
     Table::new(&columns)
 }
 
-fn distribution(subject: &Subject, id: &str) -> Option<String> {
+fn distribution(subject: &Subject, id: &str) -> Option<Markup> {
     let shown: Vec<&Shapes> =
         subject.directions.iter().filter(|direction| !direction.distribution.is_empty()).collect();
     let bins = || shown.iter().flat_map(|direction| &direction.distribution);
@@ -154,7 +154,7 @@ fn rate(
     label: &str,
     unit: Unit,
     value: impl Fn(&Moment) -> f64,
-) -> Option<String> {
+) -> Option<Markup> {
     let shown: Vec<&Shapes> =
         subject.directions.iter().filter(|direction| direction.timeline.len() > 1).collect();
     if shown.is_empty() {
@@ -194,7 +194,7 @@ fn rate(
 }
 
 /// The heat map of a direction, with its median and 99th percentile as lines.
-fn latency_over_time(direction: &Shapes, id: &str) -> Option<String> {
+fn latency_over_time(direction: &Shapes, id: &str) -> Option<Markup> {
     let timeline = &direction.timeline;
     if timeline.len() < 2 || timeline.iter().all(|moment| moment.bins.is_empty()) {
         return None;
@@ -255,7 +255,7 @@ fn limits(ns: u64) -> (f64, f64) {
     ((ns * below).sqrt(), (ns * above).sqrt())
 }
 
-fn depths(subject: &Subject, id: &str) -> Option<String> {
+fn depths(subject: &Subject, id: &str) -> Option<Markup> {
     if subject.depths.iter().all(|(_, share)| *share == 0.0) {
         return None;
     }

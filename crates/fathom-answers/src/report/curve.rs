@@ -2,16 +2,17 @@
 
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
-use super::page;
+use super::charts::charts;
+use super::shell;
 use crate::curve::answer::{Curve, PERCENTILES};
 use crate::curve::output::{Shown, answers, table};
 use crate::curve::record::RecordedCurve;
 use crate::curve::shown;
 use crate::figures;
 use crate::results_file;
-use crate::table::{Align, Table, escape};
+use crate::table::{Align, Table};
 use fathom_command::Failure;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 use std::path::Path;
 
 /// Lines that one chart can show apart.
@@ -23,41 +24,36 @@ const P99: usize = 1;
 pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
     let recorded: RecordedCurve = results_file::read(path)?;
     let shown = shown(&recorded)?;
-    let mut body = format!(
-        "<section aria-labelledby=\"curves\"><h2 id=\"curves\">Response time by offered load</h2>\n<p>{}</p>\n",
-        escape(&shown.opening())
-    );
-    let mut links = String::from("<li><a href=\"#curves\">Curves</a></li>");
-    if shown.curves.len() > 1 {
-        let lines: Vec<Series> = shown
-            .curves
-            .iter()
-            .take(STYLES)
-            .enumerate()
-            .map(|(style, curve)| Series { name: curve.name.clone(), style, points: points(curve, P99) })
-            .collect();
-        body.push_str(&chart("p99 of the response time, side by side", &lines, "side-by-side"));
-    }
-    for (number, curve) in shown.curves.iter().enumerate() {
-        let id = format!("curve-{number}");
-        if !curve.name.is_empty() {
-            let _ = write!(links, "<li><a href=\"#{id}\">{}</a></li>", escape(&curve.name));
+    let named = shown.curves.iter().enumerate().filter(|(_, curve)| !curve.name.is_empty());
+    let mut links = vec![("curves".to_owned(), "Curves".to_owned())];
+    links.extend(named.map(|(number, curve)| (id_of(number), curve.name.clone())));
+    let body = html! {
+        section aria-labelledby="curves" {
+            h2 id="curves" { "Response time by offered load" }
+            p { (shown.opening()) }
+            @if shown.curves.len() > 1 { (side_by_side(&shown.curves)) }
+            @for (number, curve) in shown.curves.iter().enumerate() { (section(&shown, curve, &id_of(number))) }
         }
-        body.push_str(&section(&shown, curve, &id));
-    }
-    body.push_str("</section>\n");
-    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
-    Ok(page::shell(title, &navigation, &body))
+    };
+    Ok(shell::shell(title, &links, &body))
 }
 
-fn section(shown: &Shown<'_>, curve: &Curve, id: &str) -> String {
-    let heading = if curve.name.is_empty() { "The curve" } else { &curve.name };
-    let mut text = format!("<h3 id=\"{id}\">{}</h3>\n", escape(heading));
-    let lines: String =
-        answers(shown, curve).iter().map(|line| format!("<li>{}</li>", escape(line))).collect();
-    if !lines.is_empty() {
-        let _ = writeln!(text, "<div class=\"verdict\"><ul>{lines}</ul></div>");
-    }
+fn id_of(curve: usize) -> String {
+    format!("curve-{curve}")
+}
+
+fn side_by_side(curves: &[Curve]) -> Markup {
+    let lines: Vec<Series> = curves
+        .iter()
+        .take(STYLES)
+        .enumerate()
+        .map(|(style, curve)| Series { name: curve.name.clone(), style, points: points(curve, P99) })
+        .collect();
+    chart("p99 of the response time, side by side", &lines, "side-by-side")
+}
+
+fn section(shown: &Shown<'_>, curve: &Curve, id: &str) -> Markup {
+    let answers = answers(shown, curve);
     let lines: Vec<Series> = PERCENTILES
         .iter()
         .enumerate()
@@ -67,9 +63,12 @@ fn section(shown: &Shown<'_>, curve: &Curve, id: &str) -> String {
             points: points(curve, place),
         })
         .collect();
-    text.push_str(&chart("Response time by offered load", &lines, &format!("{id}-chart")));
-    let _ = writeln!(text, "{}", table(curve).html());
-    text
+    html! {
+        h3 id=(id) { @if curve.name.is_empty() { "The curve" } @else { (curve.name) } }
+        @if !answers.is_empty() { div.verdict { ul { @for answer in answers { li { (answer) } } } } }
+        (chart("Response time by offered load", &lines, &format!("{id}-chart")))
+        (table(curve).html())
+    }
 }
 
 /// A percentile over the loads that are kept up with.
@@ -79,10 +78,10 @@ fn points(curve: &Curve, place: usize) -> Vec<(f64, f64)> {
 }
 
 /// Empty for fewer than two loads.
-fn chart(title: &str, lines: &[Series], id: &str) -> String {
+fn chart(title: &str, lines: &[Series], id: &str) -> Markup {
     let lines: Vec<Series> = lines.iter().filter(|line| line.points.len() > 1).cloned().collect();
     if lines.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let all = || lines.iter().flat_map(|line| line.points.iter());
     let x = Axis {
@@ -104,5 +103,5 @@ fn chart(title: &str, lines: &[Series], id: &str) -> String {
             table.row(vec![line.name.clone(), figures::count(point.0), figures::duration(point.1)]);
         }
     }
-    format!("<div class=\"charts\">{}</div>\n", chart.figure(id, &table))
+    charts([chart.figure(id, &table)])
 }

@@ -1,48 +1,50 @@
 //! The grid of `fathom quick` on a page: a bar for each test, its figures, and the doubts beside them.
 
+use super::chart::Coordinate;
+use super::shell::sentences;
 use crate::quick::{Bar, GridReport};
-use crate::table::escape;
-use std::fmt::Write as _;
+use maud::{Markup, html};
+
+/// Headings and the classes of their columns.
+const COLUMNS: [(&str, &str); 8] = [
+    ("test", ""),
+    ("MB/s", "right"),
+    ("among those of its block size", "bar-cell"),
+    ("IOPS", "right"),
+    ("p50", "right less"),
+    ("p99", "right"),
+    ("p99.9", "right less"),
+    ("doubts", ""),
+];
 
 /// The grid, then the doubts about the whole run.
-pub(super) fn html(report: &GridReport<'_>) -> String {
-    let mut text = String::from(
-        "<div class=\"scroll\"><table class=\"grid-of-tests\"><thead><tr><th scope=\"col\">test</th><th scope=\"col\" \
-         class=\"right\">MB/s</th><th scope=\"col\" class=\"bar-cell\">among those of its block size</th><th scope=\"col\" class=\"right\">IOPS</th>\
-         <th scope=\"col\" class=\"right less\">p50</th><th scope=\"col\" class=\"right\">p99</th><th scope=\"col\" \
-         class=\"right less\">p99.9</th><th scope=\"col\">doubts</th></tr></thead><tbody>",
-    );
-    report.bars().iter().for_each(|bar| row(bar, &mut text));
-    text.push_str("</tbody></table></div>\n");
-    let notes: String = report.notes().iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
-    if !notes.is_empty() {
-        let _ = writeln!(text, "<h3>Caveats</h3><ul class=\"notes\">{notes}</ul>");
+pub(super) fn html(report: &GridReport<'_>) -> Markup {
+    let notes = report.notes();
+    html! {
+        div.scroll { table.grid-of-tests {
+            thead { tr { @for (heading, class) in COLUMNS { th scope="col" class=(class) { (heading) } } } }
+            tbody { @for bar in report.bars() { (row(&bar)) } }
+        } }
+        @if !notes.is_empty() { h3 { "Caveats" } (sentences(notes)) }
     }
-    text
 }
 
-fn row(bar: &Bar, text: &mut String) {
-    let [direction, pattern, depth] = bar.names.each_ref().map(|name| escape(name));
-    let figure = |place: usize| escape(bar.figures.get(place).map_or("-", String::as_str));
-    let kind = if bar.names[0] == "write" { "s1" } else { "s0" };
-    let _ = write!(
-        text,
-        "<tr><th scope=\"row\">{direction} {pattern}, depth {depth}</th><td class=\"right\">{}</td><td class=\"bar-cell\"><svg \
-         viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"bar {kind}\" width=\"{:.1}\" \
-         height=\"10\"/></svg></td>",
-        figure(0),
-        bar.share * 100.0
-    );
-    for place in 1..5 {
-        let class = if [2, 4].contains(&place) { "right less" } else { "right" };
-        let _ = write!(text, "<td class=\"{class}\">{}</td>", figure(place));
+fn row(bar: &Bar) -> Markup {
+    let [direction, pattern, depth] = &bar.names;
+    let figure = |place: usize| bar.figures.get(place).map_or("-", String::as_str);
+    let kind = if direction == "write" { "s1" } else { "s0" };
+    html! {
+        tr {
+            th scope="row" { (direction) " " (pattern) ", depth " (depth) }
+            td.right { (figure(0)) }
+            td.bar-cell {
+                svg viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true" {
+                    rect class={ "bar " (kind) } width=(Coordinate(bar.share * 100.0)) height="10" {}
+                }
+            }
+            @for place in 1..5 { td class=(COLUMNS[place + 2].1) { (figure(place)) } }
+            @if bar.doubts.is_empty() { td {} }
+            @else { td.doubts { details { summary { "doubtful" } ul { @for doubt in &bar.doubts { li { (doubt) } } } } } }
+        }
     }
-    let doubts: String = bar.doubts.iter().map(|doubt| format!("<li>{}</li>", escape(doubt))).collect();
-    let _ = match doubts.is_empty() {
-        true => write!(text, "<td></td></tr>"),
-        false => write!(
-            text,
-            "<td class=\"doubts\"><details><summary>doubtful</summary><ul>{doubts}</ul></details></td></tr>"
-        ),
-    };
 }

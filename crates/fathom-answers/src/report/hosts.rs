@@ -3,13 +3,14 @@
 use super::chart::heat::SHADES;
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
+use super::charts::charts;
 use crate::figures;
 use crate::hosts::{cells, directions, skew, state, together};
 use crate::shapes::Moment;
-use crate::table::{Align, Table, escape};
+use crate::table::{Align, Table};
 use fathom_results::{HostResult, HostsResult};
+use maud::{Markup, html};
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// Hosts that have a chart each; more of them share heat maps.
 const MOST_CHARTS: usize = 12;
@@ -19,27 +20,27 @@ const MOST_ROWS: usize = 200;
 const MOST_STRETCHES: usize = 120;
 
 /// The section below the summary; `id` begins the ids in the page.
-pub(super) fn html(hosts: &HostsResult, id: &str) -> String {
-    let mut text = format!("<h3 id=\"{id}\">Hosts</h3>\n{}", table(hosts));
-    let sentences: Vec<String> = together(hosts).iter().map(|sentence| escape(sentence)).collect();
-    if !sentences.is_empty() {
-        let _ = writeln!(text, "<p>{}</p>", sentences.join(" "));
-    }
+pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
+    let sentences = together(hosts);
     let lines: Vec<(&HostResult, Vec<Moment>)> = shown(hosts)
         .into_iter()
         .map(|host| (host, timeline(host)))
         .filter(|(_, line)| line.len() > 1)
         .collect();
-    match lines.len() {
-        0 => {}
-        number if number <= MOST_CHARTS => text.push_str(&small_charts(&lines, id)),
-        _ => text.push_str(&heat_maps(&lines, hosts.hosts.len(), id)),
+    html! {
+        h3 id=(id) { "Hosts" }
+        (table(hosts))
+        @if !sentences.is_empty() { p { (sentences.join(" ")) } }
+        @match lines.len() {
+            0 => {},
+            number if number <= MOST_CHARTS => (small_charts(&lines, id)),
+            _ => (heat_maps(&lines, hosts.hosts.len(), id)),
+        }
     }
-    text
 }
 
 /// A row for each host and direction. What is slow or missing says so in words, and is marked.
-fn table(hosts: &HostsResult) -> String {
+fn table(hosts: &HostsResult) -> Markup {
     const HEADINGS: [(&str, &str); 12] = [
         ("host", ""),
         ("state", ""),
@@ -54,37 +55,35 @@ fn table(hosts: &HostsResult) -> String {
         ("done", "right less"),
         ("remark", ""),
     ];
-    let mut text = String::from("<div class=\"scroll\"><table class=\"hosts\"><thead><tr>");
-    for (heading, class) in HEADINGS {
-        let _ = write!(text, "<th scope=\"col\" class=\"{class}\">{heading}</th>");
+    let mark = |host: &HostResult| match (host.is_whole(), host.straggling.is_empty()) {
+        (false, _) => Some("lost"),
+        (true, false) => Some("straggler"),
+        (true, true) => None,
+    };
+    let row = |host: &HostResult, number: usize, (direction, of_direction): (&str, _)| {
+        let done = host.last_done_ms.map_or("-".to_owned(), |ms| figures::duration(ms as f64 * 1e6));
+        let remark = if number == 0 { host.remark() } else { String::new() };
+        let mut row = vec![host.name.clone(), state(host), direction.to_owned()];
+        row.extend(cells(of_direction));
+        row.extend([skew(host), done, remark]);
+        row
+    };
+    html! {
+        div.scroll { table.hosts {
+            thead { tr { @for (heading, class) in HEADINGS { th scope="col" class=(class) { (heading) } } } }
+            tbody { @for host in &hosts.hosts { @for (number, direction) in directions(host).into_iter().enumerate() {
+                tr class=[mark(host)] {
+                    @for (cell, (heading, class)) in row(host, number, direction).iter().zip(HEADINGS) {
+                        @match heading {
+                            "host" => th scope="row" { (cell) },
+                            "remark" => td.doubts { (cell) },
+                            _ => td class=(class) { (cell) },
+                        }
+                    }
+                }
+            } } }
+        } }
     }
-    text.push_str("</tr></thead><tbody>");
-    for host in &hosts.hosts {
-        let mark = match (host.is_whole(), host.straggling.is_empty()) {
-            (false, _) => " class=\"lost\"",
-            (true, false) => " class=\"straggler\"",
-            (true, true) => "",
-        };
-        for (number, (direction, figures)) in directions(host).into_iter().enumerate() {
-            let done = host.last_done_ms.map_or("-".to_owned(), |ms| figures::duration(ms as f64 * 1e6));
-            let remark = if number == 0 { host.remark() } else { String::new() };
-            let mut row = vec![host.name.clone(), state(host), direction.to_owned()];
-            row.extend(cells(figures));
-            row.extend([skew(host), done, remark]);
-            let _ = write!(text, "<tr{mark}>");
-            for (column, (cell, (heading, class))) in row.iter().zip(HEADINGS).enumerate() {
-                let cell = escape(cell);
-                let _ = match column {
-                    0 => write!(text, "<th scope=\"row\">{cell}</th>"),
-                    _ if heading == "remark" => write!(text, "<td class=\"doubts\">{cell}</td>"),
-                    _ => write!(text, "<td class=\"{class}\">{cell}</td>"),
-                };
-            }
-            text.push_str("</tr>");
-        }
-    }
-    text.push_str("</tbody></table></div>\n");
-    text
 }
 
 /// The hosts that are drawn, in their order.
@@ -142,10 +141,10 @@ fn time_axis(lines: &[(&HostResult, Vec<Moment>)]) -> Axis {
 }
 
 /// A chart for each host, all on the same axes, so that they can be compared.
-fn small_charts(lines: &[(&HostResult, Vec<Moment>)], id: &str) -> String {
+fn small_charts(lines: &[(&HostResult, Vec<Moment>)], id: &str) -> Markup {
     let rates = lines.iter().flat_map(|(_, line)| line.iter().map(|moment| moment.bytes_per_second));
     let scale = Scale::linear(rates);
-    let mut text = String::from("<div class=\"charts small\">\n");
+    let mut drawn = Vec::new();
     for (number, (host, line)) in lines.iter().enumerate() {
         let y = Axis { label: "MB/s".into(), scale, unit: Unit::Bandwidth };
         let style = if host.remark().is_empty() { 0 } else { 4 };
@@ -169,10 +168,9 @@ fn small_charts(lines: &[(&HostResult, Vec<Moment>)], id: &str) -> String {
                 moment.percentile(99.0).map_or("-".to_owned(), figures::duration),
             ]);
         }
-        text.push_str(&chart.figure(&format!("{id}-rate-{number}"), &table));
+        drawn.push(chart.figure(&format!("{id}-rate-{number}"), &table));
     }
-    text.push_str("</div>\n");
-    text
+    html! { div.charts.small { @for chart in drawn { (chart) } } }
 }
 
 fn title(host: &HostResult) -> String {
@@ -183,41 +181,36 @@ fn title(host: &HostResult) -> String {
 }
 
 /// Two maps, hosts by time: of the rate and of the tail.
-fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> String {
+fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Markup {
     let end_s = end_of(lines).fold(0.0, f64::max);
     let points = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(1);
     let stretch_s = end_s / points.clamp(1, MOST_STRETCHES) as f64;
     let of_stretches: Vec<Vec<Moment>> = lines.iter().map(|(_, line)| stretches(line, stretch_s)).collect();
     let rates = grid(&of_stretches, |moment| Some(moment.bytes_per_second));
     let tails = grid(&of_stretches, |moment| moment.percentile(99.0));
-    let mut text = String::new();
-    if lines.len() < of {
-        let _ = writeln!(
-            text,
-            "<p>The maps show {} of the {of} hosts: those that the table has remarks on, and the first of the others.</p>",
-            lines.len()
-        );
-    }
     let names: Vec<&str> = lines.iter().map(|(host, _)| host.name.as_str()).collect();
-    text.push_str("<div class=\"charts\">\n");
     let rate = Map {
         title: "Bandwidth of each host over time: darker = more",
         unit: Unit::Bandwidth,
         is_high_worse: false,
         stretch_s,
     };
-    text.push_str(&rate.figure(&names, &rates, time_axis(lines), &format!("{id}-rates")));
     let tail = Map {
         title: "99th percentile of each host over time: darker = slower",
         unit: Unit::Latency,
         is_high_worse: true,
         stretch_s,
     };
-    if tails.iter().flatten().any(Option::is_some) {
-        text.push_str(&tail.figure(&names, &tails, time_axis(lines), &format!("{id}-tails")));
+    let has_tails = tails.iter().flatten().any(Option::is_some);
+    let rates = rate.figure(&names, &rates, time_axis(lines), &format!("{id}-rates"));
+    let tails = has_tails.then(|| tail.figure(&names, &tails, time_axis(lines), &format!("{id}-tails")));
+    html! {
+        @if lines.len() < of { p {
+            "The maps show " (lines.len()) " of the " (of)
+            " hosts: those that the table has remarks on, and the first of the others."
+        } }
+        (charts([rates].into_iter().chain(tails)))
     }
-    text.push_str("</div>\n");
-    text
 }
 
 /// A value for each host and stretch; `None` where there is none.
@@ -266,7 +259,7 @@ struct Map {
 }
 
 impl Map {
-    fn figure(&self, names: &[&str], grid: &Grid, x: Axis, id: &str) -> String {
+    fn figure(&self, names: &[&str], grid: &Grid, x: Axis, id: &str) -> Markup {
         let y = Axis {
             label: "host, the first at the top".into(),
             scale: Scale::Linear { max: names.len().max(1) as f64 },

@@ -1,7 +1,7 @@
 //! Differences with error bars: how far a figure changed, and the interval of the change.
 
-use crate::table::escape;
-use std::fmt::Write as _;
+use super::chart::Coordinate;
+use maud::{Markup, html};
 
 /// A figure that changed.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ const LEFT: f64 = 110.0;
 const RIGHT: f64 = 290.0;
 
 /// A row per figure around the line of no change.
-pub(crate) fn html(changes: &[Change], title: &str) -> String {
+pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
     let largest = changes
         .iter()
         .flat_map(|change| {
@@ -36,45 +36,27 @@ pub(crate) fn html(changes: &[Change], title: &str) -> String {
         LEFT + (percent.clamp(-largest, largest) / largest + 1.0) / 2.0 * (WIDTH - LEFT - RIGHT)
     };
     let height = ROW * changes.len() as f64 + 20.0;
-    let mut text = format!(
-        "<figure class=\"chart\"><figcaption>{}</figcaption><svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\"><path \
-         class=\"grid\" d=\"M{zero:.1} 0V{bottom:.1}\"/>",
-        escape(title),
-        escape(
-            &changes.iter().map(|change| format!("{}: {}. ", change.name, change.told)).collect::<String>()
-        ),
-        zero = at(0.0),
-        bottom = height - 18.0
-    );
-    for (number, change) in changes.iter().enumerate() {
-        let y = ROW * (number as f64 + 0.5);
-        let _ = write!(
-            text,
-            "<text class=\"label\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 8.0,
-            y + 4.0,
-            escape(&change.name)
-        );
-        if let Some((low, high)) = change.ends {
-            let _ =
-                write!(text, "<path class=\"line s0 stroke\" d=\"M{:.1} {y:.1}H{:.1}\"/>", at(low), at(high));
+    let told: String = changes.iter().map(|change| format!("{}: {}. ", change.name, change.told)).collect();
+    html! {
+        figure.chart {
+            figcaption { (title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (height) } role="img" aria-label=(told) {
+                path.grid d={ "M" (Coordinate(at(0.0))) " 0V" (Coordinate(height - 18.0)) } {}
+                @for (number, change) in changes.iter().enumerate() {
+                    @let y = ROW * (number as f64 + 0.5);
+                    text.label x=(LEFT - 8.0) y=(Coordinate(y + 4.0)) text-anchor="end" { (change.name) }
+                    @if let Some((low, high)) = change.ends {
+                        path.line.s0.stroke d={ "M" (Coordinate(at(low))) " " (Coordinate(y)) "H" (Coordinate(at(high))) } {}
+                    }
+                    circle.bar.s0 cx=(Coordinate(at(change.value))) cy=(Coordinate(y)) r="4" {}
+                    text.label x=(WIDTH - RIGHT + 10.0) y=(Coordinate(y + 4.0)) { (change.told) }
+                }
+                @for percent in [-largest, 0.0, largest] {
+                    text.tick x=(Coordinate(at(percent))) y=(Coordinate(height - 4.0)) text-anchor="middle" {
+                        (format_args!("{percent:+.0} %"))
+                    }
+                }
+            }
         }
-        let _ = write!(
-            text,
-            "<circle class=\"bar s0\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"4\"/><text class=\"label\" x=\"{}\" y=\"{:.1}\">{}</text>",
-            at(change.value),
-            WIDTH - RIGHT + 10.0,
-            y + 4.0,
-            escape(&change.told)
-        );
     }
-    for percent in [-largest, 0.0, largest] {
-        let _ = write!(
-            text,
-            "<text class=\"tick\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{percent:+.0} %</text>",
-            at(percent),
-            height - 4.0
-        );
-    }
-    text + "</svg></figure>\n"
 }

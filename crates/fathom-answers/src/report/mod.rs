@@ -8,12 +8,13 @@ mod hosts;
 mod intervals;
 mod page;
 mod pts;
+mod shell;
 mod sweep;
 
 pub(crate) use chart::Series;
-pub(crate) use charts::percentiles;
+pub(crate) use charts::{charts, percentiles};
 pub(crate) use intervals::{Change, html as intervals};
-pub(crate) use page::shell;
+pub(crate) use shell::{Link, sentences, shell};
 
 use crate::Command;
 use crate::curve::record as curve_results;
@@ -164,11 +165,12 @@ mod tests {
     fn pages_have_the_mark_and_escape_what_they_are_given() {
         let text = r#"{"fio version":"fio-3.42","jobs":[{"jobname":"<b>&\"x\"","read":{"total_ios":4,"io_bytes":4096,"runtime":10,
             "clat_ns":{"mean":5,"bins":{"1000":2,"5000":2}}},"iodepth_level":{"1":100.0}}]}"#;
-        let run = fathom_results::parse(text, "a<script>.json").expect("reads");
+        let run = fathom_results::parse(text, "a<script>\u{1b}[31m\u{202e}.json").expect("reads");
         let page = page::html(&[run], "title & more");
         assert!(page.starts_with(MARK));
         assert!(page.contains("title &amp; more") && page.contains("&lt;b&gt;&amp;&quot;x&quot;"));
-        assert!(page.contains("a&lt;script&gt;.json") && !page.contains("a<script>"));
+        assert!(page.contains("a&lt;script&gt;\u{fffd}[31m\u{fffd}.json") && !page.contains("a<script>"));
+        assert!(!page.contains(['\u{1b}', '\u{202e}']), "what a terminal would obey");
         assert_eq!(page.matches("<script>").count(), 1);
         assert_eq!(page.matches("<figure ").count(), 3, "percentiles, distribution, depths");
         for outside in ["http://", "https://", "src=", "@import", "url("] {

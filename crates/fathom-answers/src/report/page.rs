@@ -1,22 +1,21 @@
-//! The page: one file with everything in it.
+//! The page of results: side by side, and each by itself.
 
 use super::chart::Series;
 use super::charts;
 use super::grid;
 use super::hosts;
+use super::shell::{Link, list, sentences, shell};
 use crate::checks;
 use crate::evidence::{Evidence, mounts};
 use crate::explain;
 use crate::figures;
 use crate::quick;
 use crate::shapes::{self, Subject};
-use crate::table::{Align, Table, escape};
+use crate::table::{Align, Table};
 use fathom_results::RunResult;
 use fathom_stats::Direction;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 
-const STYLE: &str = include_str!("assets/style.css");
-const SCRIPT: &str = include_str!("assets/cursor.js");
 /// Subjects that get charts; of more, the table still has all.
 const MOST_CHARTED: usize = 24;
 /// Lines that one chart of several results can show apart.
@@ -24,52 +23,28 @@ const STYLES: usize = 6;
 
 /// The whole page.
 pub(super) fn html(results: &[RunResult], title: &str) -> String {
-    let mut body = String::new();
-    if results.len() > 1 {
-        body.push_str(&side_by_side(results));
-    }
-    for (number, run) in results.iter().enumerate() {
-        body.push_str(&section(run, number));
-    }
-    shell(title, &navigation(results), &body)
+    let body = html! {
+        @if results.len() > 1 { (side_by_side(results)) }
+        @for (number, run) in results.iter().enumerate() { (section(run, number)) }
+    };
+    shell(title, &links(results), &body)
 }
 
-/// A page around a body: everything that it needs is in it.
-pub(crate) fn shell(title: &str, navigation: &str, body: &str) -> String {
-    let title = escape(title);
-    format!(
-        "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{title}</title>\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-         script-src 'unsafe-inline'; img-src data:\">\n<link rel=\"icon\" href=\"data:,\">\n<style>\n{STYLE}</style></head>\n\
-         <body><a class=\"skip\" href=\"#content\">Skip to the results</a>\n<header><h1>{title}</h1></header>\n{navigation}\
-         <main id=\"content\">\n{body}</main>\n<footer><p>Made by fathom. Everything is in this file. Focus a chart and use the \
-         arrow keys, Home and End to step through its values, Escape to leave; its figures are in a table below.</p></footer>\n\
-         <script>\n{SCRIPT}</script></body></html>\n"
-    )
-}
-
-fn navigation(results: &[RunResult]) -> String {
-    let mut links = String::new();
+fn links(results: &[RunResult]) -> Vec<Link> {
+    let mut links = Vec::new();
     if results.len() > 1 {
-        links.push_str("<li><a href=\"#side-by-side\">Side by side</a></li>");
+        links.push(("side-by-side".to_owned(), "Side by side".to_owned()));
     }
     for (number, run) in results.iter().enumerate() {
+        let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
         if run.hosts.is_some() {
-            let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
-            let _ = write!(links, "<li><a href=\"#{}\">{}Hosts</a></li>", hosts_id(number), escape(&lead));
+            links.push((hosts_id(number), format!("{lead}Hosts")));
         }
         for (index, subject) in shapes::subjects(run).iter().enumerate().take(MOST_CHARTED) {
-            let lead = if results.len() > 1 { format!("{}: ", run.source) } else { String::new() };
-            let _ = write!(
-                links,
-                "<li><a href=\"#{}\">{}</a></li>",
-                subject_id(number, index),
-                escape(&format!("{lead}{}", subject.name))
-            );
+            links.push((subject_id(number, index), format!("{lead}{}", subject.name)));
         }
     }
-    format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n")
+    links
 }
 
 fn hosts_id(result: usize) -> String {
@@ -82,9 +57,7 @@ fn subject_id(result: usize, subject: usize) -> String {
 
 /// The curves of all results, a chart per direction of what they have in common: all jobs together, or where these ran one after
 /// the other, each job by its name.
-fn side_by_side(results: &[RunResult]) -> String {
-    let mut text =
-        String::from("<section aria-labelledby=\"side-by-side\"><h2 id=\"side-by-side\">Side by side</h2>\n");
+fn side_by_side(results: &[RunResult]) -> Markup {
     let mut table = Table::new(&[
         ("result", Align::Left),
         ("job", Align::Left),
@@ -97,7 +70,7 @@ fn side_by_side(results: &[RunResult]) -> String {
     ]);
     let all: Vec<(&RunResult, Vec<Subject>)> =
         results.iter().map(|run| (run, shapes::subjects(run))).collect();
-    let mut charts_text = String::new();
+    let mut drawn = Vec::new();
     for (number, name) in compared(&all).iter().enumerate() {
         for direction_name in Direction::ALL.map(Direction::word).into_iter().chain(["mixed"]) {
             let mut series = Vec::new();
@@ -135,11 +108,16 @@ fn side_by_side(results: &[RunResult]) -> String {
                 Some(_) => format!("side-by-side-{number}-{direction_name}"),
                 None => format!("side-by-side-{direction_name}"),
             };
-            charts_text.extend(charts::percentiles(&title, &series, &id));
+            drawn.extend(charts::percentiles(&title, &series, &id));
         }
     }
-    let _ = writeln!(text, "{}\n<div class=\"charts\">\n{charts_text}</div>\n</section>", table.html());
-    text
+    html! {
+        section aria-labelledby="side-by-side" {
+            h2 id="side-by-side" { "Side by side" }
+            (table.html())
+            (charts::charts(drawn))
+        }
+    }
 }
 
 /// The names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
@@ -160,64 +138,50 @@ fn compared<'a>(all: &'a [(&RunResult, Vec<Subject>)]) -> Vec<Option<&'a str>> {
     if names.is_empty() { vec![None] } else { names }
 }
 
-fn section(run: &RunResult, number: usize) -> String {
-    let mut text =
-        format!("<section aria-labelledby=\"r{number}\"><h2 id=\"r{number}\">{}</h2>\n", escape(&run.source));
+fn section(run: &RunResult, number: usize) -> Markup {
+    let id = format!("r{number}");
     let subjects = shapes::subjects(run);
-    match quick::GridReport::of(run) {
-        Some(report) => {
-            text.push_str(&grid::html(&report));
-            let _ = write!(text, "<h3>The machine</h3>\n{}", facts(run));
-            let _ = write!(text, "<h3>Details</h3>\n{}", summary(run, &subjects).html());
-        }
-        None => {
-            text.push_str(&facts(run));
-            text.push_str(&summary(run, &subjects).html());
-            text.push_str(&trust(run));
-        }
-    }
-    if let Some(of_hosts) = &run.hosts {
-        text.push_str(&hosts::html(of_hosts, &hosts_id(number)));
-    }
-    if !run.disk_util.is_empty() {
-        let _ = write!(text, "<h3>Devices</h3>\n{}", devices(run).html());
-    }
-    if !run.notes.is_empty() {
-        let notes: String = run.notes.iter().map(|note| format!("<li>{}</li>", escape(note))).collect();
-        let _ = writeln!(text, "<h3>Notes</h3><ul class=\"notes\">{notes}</ul>");
-    }
     let evidence = Evidence::all(run);
-    for (index, subject) in subjects.iter().enumerate().take(MOST_CHARTED) {
-        let id = subject_id(number, index);
-        let _ = writeln!(text, "<h3 id=\"{id}\">{}</h3>", escape(&subject.name));
-        if let Some(evidence) = subject.job.and_then(|job| evidence.get(job)) {
-            text.push_str(&verdict(evidence));
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (run.source) }
+            @if let Some(report) = quick::GridReport::of(run) {
+                (grid::html(&report))
+                h3 { "The machine" } (facts(run))
+                h3 { "Details" } (summary(run, &subjects).html())
+            } @else {
+                (facts(run)) (summary(run, &subjects).html()) (trust(run))
+            }
+            @if let Some(of_hosts) = &run.hosts { (hosts::html(of_hosts, &hosts_id(number))) }
+            @if !run.disk_util.is_empty() { h3 { "Devices" } (devices(run).html()) }
+            @if !run.notes.is_empty() { h3 { "Notes" } (sentences(&run.notes)) }
+            @for (index, subject) in subjects.iter().enumerate().take(MOST_CHARTED) {
+                (section_of(run, subject, subject.job.and_then(|job| evidence.get(job)), &subject_id(number, index)))
+            }
+            @if subjects.len() > MOST_CHARTED { p {
+                "Charts of the other " (subjects.len() - MOST_CHARTED)
+                " jobs are left out to keep the page small; the table has their figures."
+            } }
+            (options(run))
         }
-        let arrivals = subject.directions.iter().flat_map(|direction| direction.arrivals.clone());
-        let by_engine = subject.job.and_then(|job| evidence.get(job)).map(Evidence::told_by_engine);
-        let sentences: String = arrivals
-            .chain(by_engine.unwrap_or_default())
-            .map(|sentence| format!("<li>{}</li>", escape(&sentence)))
-            .collect();
-        if !sentences.is_empty() {
-            let _ = writeln!(text, "<ul class=\"notes\">{sentences}</ul>");
-        }
-        text.push_str(&charts::of(subject, &id));
-        text.push_str(&what_is_missing(run, subject));
     }
-    if subjects.len() > MOST_CHARTED {
-        let _ = writeln!(
-            text,
-            "<p>Charts of the other {} jobs are left out to keep the page small; the table has their figures.</p>",
-            subjects.len() - MOST_CHARTED
-        );
+}
+
+/// The part of a job, or of all together.
+fn section_of(run: &RunResult, subject: &Subject, evidence: Option<&Evidence<'_>>, id: &str) -> Markup {
+    let arrivals = subject.directions.iter().flat_map(|direction| direction.arrivals.clone());
+    let by_engine = evidence.map(Evidence::told_by_engine).unwrap_or_default();
+    html! {
+        h3 id=(id) { (subject.name) }
+        @if let Some(evidence) = evidence { (verdict(evidence)) }
+        (sentences(arrivals.chain(by_engine)))
+        (charts::of(subject, id))
+        (what_is_missing(run, subject))
     }
-    let _ = writeln!(text, "{}</section>", options(run));
-    text
 }
 
 /// When, on what, by what.
-fn facts(run: &RunResult) -> String {
+fn facts(run: &RunResult) -> Markup {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let program = if run.is_of_fathom() { "fathom".to_owned() } else { run.version.clone() };
     facts.push(("program", program));
@@ -242,12 +206,8 @@ fn facts(run: &RunResult) -> String {
             ("device", format!("{}{model}, {size}, {kind}, scheduler {scheduler}", device.name))
         }));
     }
-    let rows: String = facts
-        .iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("<dt>{name}</dt><dd>{}</dd>", escape(value)))
-        .collect();
-    format!("<dl class=\"facts\">{rows}</dl>\n")
+    facts.retain(|(_, value)| !value.is_empty());
+    list(&facts)
 }
 
 fn summary(run: &RunResult, subjects: &[Subject]) -> Table {
@@ -333,7 +293,7 @@ fn devices(run: &RunResult) -> Table {
 }
 
 /// What speaks against the figures.
-fn trust(run: &RunResult) -> String {
+fn trust(run: &RunResult) -> Markup {
     let verdict = checks::judge(run);
     let mut told: Vec<String> = checks::lines(&verdict)
         .into_iter()
@@ -346,59 +306,55 @@ fn trust(run: &RunResult) -> String {
         ));
     }
     let headline = format!("Can these figures be trusted? {}", checks::summary(&verdict));
-    format!("<h3>Verdict on the figures</h3>\n{}", verdict_box(&headline, &told))
+    html! { h3 { "Verdict on the figures" } (verdict_box(&headline, &told)) }
 }
 
-fn verdict(evidence: &Evidence<'_>) -> String {
-    let sentence = escape(&explain::sentence_of(evidence));
-    if let Some(of_hosts) = &evidence.run.hosts {
-        let verdicts = explain::verdicts_of_hosts(evidence, of_hosts);
-        let boxes = verdicts.iter().map(|found| verdict_box(&found.told(), &found.reasons()));
-        return format!("<p>{sentence}</p>\n{}", boxes.collect::<String>());
-    }
+fn verdict(evidence: &Evidence<'_>) -> Markup {
     let found = explain::verdict_of(evidence);
-    format!("<p>{sentence}</p>\n{}", verdict_box(found.headline, &found.reasons))
+    html! {
+        p { (explain::sentence_of(evidence)) }
+        @match &evidence.run.hosts {
+            Some(of_hosts) => @for found in explain::verdicts_of_hosts(evidence, of_hosts) {
+                (verdict_box(&found.told(), &found.reasons()))
+            },
+            None => (verdict_box(found.headline, &found.reasons)),
+        }
+    }
 }
 
-fn verdict_box(headline: &str, reasons: &[String]) -> String {
-    let reasons: String = reasons.iter().map(|reason| format!("<li>{}</li>", escape(reason))).collect();
-    format!("<div class=\"verdict\"><strong>{}</strong><ul>{reasons}</ul></div>\n", escape(headline))
+fn verdict_box(headline: &str, reasons: &[String]) -> Markup {
+    html! { div.verdict { strong { (headline) } ul { @for reason in reasons { li { (reason) } } } } }
 }
 
 /// Says why a chart is not there, where something was not kept.
-fn what_is_missing(run: &RunResult, subject: &Subject) -> String {
-    let mut text = String::new();
-    if subject.directions.iter().any(|direction| direction.timeline.is_empty()) {
-        let why = match run.is_of_fathom() {
-            true => "the job ran too short, or there were too many jobs to keep one each",
-            false => "results of fio have none; fathom's --output-format=jsonl, json or json+ do",
-        };
-        let _ = writeln!(text, "<p>There is no timeline: {why}.</p>");
+fn what_is_missing(run: &RunResult, subject: &Subject) -> Markup {
+    let why = match run.is_of_fathom() {
+        true => "the job ran too short, or there were too many jobs to keep one each",
+        false => "results of fio have none; fathom's --output-format=jsonl, json or json+ do",
+    };
+    html! {
+        @if subject.directions.iter().any(|direction| direction.timeline.is_empty()) {
+            p { "There is no timeline: " (why) "." }
+        }
+        @if subject.directions.iter().any(|direction| direction.curve.is_empty()) {
+            p { "There are no percentiles: they need histograms (--output-format=json+) of every job." }
+        }
     }
-    if subject.directions.iter().any(|direction| direction.curve.is_empty()) {
-        text.push_str(
-            "<p>There are no percentiles: they need histograms (--output-format=json+) of every job.</p>\n",
-        );
-    }
-    text
 }
 
 /// The options as written.
-fn options(run: &RunResult) -> String {
-    let mut text = String::from("<details><summary>Options of the jobs</summary><pre>");
-    let mut list = |name: &str, options: &[(String, String)]| {
-        let _ = writeln!(text, "[{}]", escape(name));
-        for (key, value) in options.iter().filter(|(key, _)| key != "name") {
-            let _ = match value.is_empty() {
-                true => writeln!(text, "{}", escape(key)),
-                false => writeln!(text, "{}={}", escape(key), escape(value)),
-            };
+fn options(run: &RunResult) -> Markup {
+    let global = Some(("global", &run.global_options)).filter(|(_, options)| !options.is_empty());
+    let jobs = run.jobs.iter().map(|job| (job.name.as_str(), &job.options));
+    html! {
+        details {
+            summary { "Options of the jobs" }
+            pre { @for (name, options) in global.into_iter().chain(jobs) {
+                "[" (name) "]\n"
+                @for (key, value) in options.iter().filter(|(key, _)| key != "name") {
+                    (key) @if !value.is_empty() { "=" (value) } "\n"
+                }
+            } }
         }
-    };
-    if !run.global_options.is_empty() {
-        list("global", &run.global_options);
     }
-    run.jobs.iter().for_each(|job| list(&job.name, &job.options));
-    text.push_str("</pre></details>\n");
-    text
 }

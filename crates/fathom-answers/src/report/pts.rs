@@ -1,9 +1,10 @@
 //! The page of a PTS test: set-up, convergence, the window that counts, tables and plots.
 
-use super::chart::heat::shade_between;
+use super::chart::heat::{self, shade_between};
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
-use super::page;
+use super::charts::charts;
+use super::shell;
 use crate::figures;
 use crate::measures::Figure;
 use crate::pts::definition::Ends;
@@ -13,9 +14,9 @@ use crate::pts::plan::PtsTest;
 use crate::pts::record::RecordedTest;
 use crate::pts::steady_state::{ROUNDS, Window};
 use crate::results_file;
-use crate::table::{Align, Table, escape};
+use crate::table::{Align, Table};
 use fathom_command::Failure;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 use std::path::Path;
 
 /// Lines that one chart can show apart.
@@ -25,61 +26,52 @@ const STYLES: usize = 8;
 pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Failure> {
     let recorded: RecordedTest = results_file::read(path)?;
     let findings = Findings::of(&recorded);
-    let mut body = String::from("<section aria-labelledby=\"test\"><h2 id=\"test\">Test</h2>\n");
-    let sentences: Vec<String> = sentences(&findings).iter().map(|line| escape(line)).collect();
-    if !sentences.is_empty() {
-        let _ =
-            writeln!(body, "<div class=\"verdict\"><ul><li>{}</li></ul></div>", sentences.join("</li><li>"));
-    }
+    let sentences = sentences(&findings);
     let mut all = facts(&findings);
     all.push(("written".to_owned(), figures::size(findings.written())));
-    body.push_str(&list(&all));
-    let mut links = String::from("<li><a href=\"#test\">Test</a></li>");
-    for (number, part) in findings.parts.iter().enumerate() {
-        let name =
-            if part.part.name.is_empty() { findings.plan.test.definition().title } else { &part.part.name };
-        let _ = write!(links, "<li><a href=\"#part-{number}\">{}</a></li>", escape(name));
-        let _ = writeln!(body, "<h3 id=\"part-{number}\">{}</h3>", escape(name));
-        body.push_str(&list(&course_of(&findings, part)));
-        body.push_str(&part_html(&findings, part, &format!("part-{number}")));
-    }
-    if findings.plan.test == PtsTest::Throughput {
-        body.push_str(&throughput(&findings));
-    }
-    body.push_str("</section>\n");
-    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
-    Ok(page::shell(given_title.unwrap_or(&title(&findings)), &navigation, &body))
+    let parts = || findings.parts.iter().enumerate().map(|(number, part)| (format!("part-{number}"), part));
+    let name = |part: &PartFindings<'_>| match &part.part.name {
+        none if none.is_empty() => findings.plan.test.definition().title.to_owned(),
+        name => name.clone(),
+    };
+    let body = html! {
+        section aria-labelledby="test" {
+            h2 id="test" { "Test" }
+            @if !sentences.is_empty() { div.verdict { ul { @for line in sentences { li { (line) } } } } }
+            (shell::list(&all))
+            @for (id, part) in parts() {
+                h3 id=(id) { (name(part)) }
+                (shell::list(&course_of(&findings, part)))
+                (part_html(&findings, part, &id))
+            }
+            @if findings.plan.test == PtsTest::Throughput { (throughput(&findings)) }
+        }
+    };
+    let mut links = vec![("test".to_owned(), "Test".to_owned())];
+    links.extend(parts().map(|(id, part)| (id, name(part))));
+    Ok(shell::shell(given_title.unwrap_or(&title(&findings)), &links, &body))
 }
 
-fn list(facts: &[(String, String)]) -> String {
-    let rows: String = facts
-        .iter()
-        .map(|(name, value)| format!("<dt>{}</dt><dd>{}</dd>", escape(name), escape(value)))
-        .collect();
-    format!("<dl class=\"facts\">{rows}</dl>\n")
-}
-
-fn part_html(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> String {
-    let mut text = String::from("<div class=\"charts\">\n");
-    if matches!(part.part.ends, Ends::Written { .. }) {
-        text.push_str(&saturation(findings, part, id));
+fn part_html(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Markup {
+    let figure = findings.plan.test.definition().figure;
+    let shown = shown_figures(findings.plan.test);
+    let drawn: Vec<Markup> = if matches!(part.part.ends, Ends::Written { .. }) {
+        saturation(findings, part, id)
     } else {
-        let figure = findings.plan.test.definition().figure;
-        text.extend(convergence(part, figure, id));
-        text.extend(part.window().map(|window| window_chart(window, figure, id)));
-        for (number, figure) in shown_figures(findings.plan.test).iter().enumerate() {
-            text.extend(plot(part, *figure, &format!("{id}-plot-{number}")));
+        let of_window = part.window().map(|window| window_chart(window, figure, id));
+        let plots = shown.iter().enumerate();
+        let plots = plots.filter_map(|(number, figure)| plot(part, *figure, &format!("{id}-plot-{number}")));
+        convergence(part, figure, id).into_iter().chain(of_window).chain(plots).collect()
+    };
+    html! {
+        (charts(drawn))
+        @for (number, (caption, table)) in tables(findings, part, usize::MAX).into_iter().enumerate() {
+            @match shown.get(number).filter(|_| !caption.is_empty()) {
+                Some(figure) => (heat_map(part, *figure, &caption)),
+                None => (table.html()),
+            }
         }
     }
-    text.push_str("</div>\n");
-    for (number, (caption, table)) in tables(findings, part, usize::MAX).into_iter().enumerate() {
-        let shaded = shown_figures(findings.plan.test).get(number).copied();
-        text.push_str(&match shaded.filter(|_| !caption.is_empty()) {
-            Some(figure) => heat_map(part, figure, &caption),
-            None => table.html(),
-        });
-    }
-    text
 }
 
 fn unit_of(figure: Figure) -> Unit {
@@ -98,7 +90,7 @@ fn label_of(figure: Figure) -> String {
 }
 
 /// A chart with a table of its lines: a row for each place, a column for each line.
-fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: Axis, id: &str) -> String {
+fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: Axis, id: &str) -> Markup {
     let unit = y.unit;
     let x = Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Row };
     let mut columns = vec![(first, Align::Left)];
@@ -123,7 +115,7 @@ fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: 
 }
 
 /// The writes of each block size (and the reads beside them, where a part has one size) over all rounds.
-fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<String> {
+fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
     let (blocks, _) = part.axes();
     let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
     let points = part.part.points.iter().enumerate().filter(|(_, point)| shown(point.read_percent));
@@ -162,7 +154,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Stri
 }
 
 /// The tracking variable in its window, with the limits and the fitted line.
-fn window_chart(window: &Window, figure: Figure, id: &str) -> String {
+fn window_chart(window: &Window, figure: Figure, id: &str) -> Markup {
     let places = || (0..ROUNDS).map(|place| place as f64);
     let level = |name: &str, style: usize, value: f64| Series {
         name: name.to_owned(),
@@ -194,7 +186,7 @@ fn window_chart(window: &Window, figure: Figure, id: &str) -> String {
 }
 
 /// A figure over block sizes, a line for each mix; nothing for a part of one size.
-fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<String> {
+fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
     let (blocks, mixes) = part.axes();
     let lines: Vec<Series> = mixes
         .iter()
@@ -229,7 +221,7 @@ fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<String> {
 }
 
 /// The matrix of block sizes and mixes, darker for more: what a plot in three dimensions shows, and can be read off.
-fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> String {
+fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
     let (blocks, mixes) = part.axes();
     let value =
         |block: u64, mix: u8| part.point_of(block, mix).and_then(|point| part.in_window(point, figure));
@@ -237,35 +229,22 @@ fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> String {
         blocks.iter().flat_map(|block| mixes.iter().filter_map(|mix| value(*block, *mix))).collect();
     let low = all.iter().copied().fold(f64::INFINITY, f64::min);
     let high = all.iter().copied().fold(0.0, f64::max);
-    let mut text = format!(
-        "<div class=\"scroll\"><table class=\"heat-map\"><caption>{}; reads/writes across, blocks down; darker = more</caption>\
-         <thead><tr><td></td>",
-        escape(caption)
-    );
-    for mix in &mixes {
-        let _ = write!(text, "<th scope=\"col\" class=\"right\">{mix}/{}</th>", 100 - mix);
-    }
-    text.push_str("</tr></thead><tbody>");
-    for block in blocks {
-        let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&figures::size(block)));
-        for mix in &mixes {
-            let _ = match value(block, *mix) {
-                Some(value) => write!(
-                    text,
-                    "<td class=\"right shade-{}\">{}</td>",
-                    shade_between(value, low, high),
-                    escape(&figure.text(value))
-                ),
-                None => write!(text, "<td class=\"right\">-</td>"),
-            };
+    let cell = |block: u64, mix: u8| match value(block, mix) {
+        Some(value) => {
+            html! { td class={ "right shade-" (shade_between(value, low, high)) } { (figure.text(value)) } }
         }
-        text.push_str("</tr>");
-    }
-    text + "</tbody></table></div>\n"
+        None => html! { td.right { "-" } },
+    };
+    let across: Vec<String> = mixes.iter().map(|mix| format!("{mix}/{}", 100 - mix)).collect();
+    let lines: Vec<(String, Vec<Markup>)> = blocks
+        .iter()
+        .map(|&block| (figures::size(block), mixes.iter().map(|mix| cell(block, *mix)).collect()))
+        .collect();
+    heat::table(&format!("{caption}; reads/writes across, blocks down"), &across, &lines)
 }
 
 /// Reads and writes of all block sizes side by side.
-fn throughput(findings: &Findings<'_>) -> String {
+fn throughput(findings: &Findings<'_>) -> Markup {
     let mut names = Vec::new();
     let mut values = Vec::new();
     for part in &findings.parts {
@@ -280,7 +259,7 @@ fn throughput(findings: &Findings<'_>) -> String {
         }
     }
     if values.is_empty() {
-        return String::new();
+        return Markup::default();
     }
     let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Row };
     let y = Axis {
@@ -294,14 +273,11 @@ fn throughput(findings: &Findings<'_>) -> String {
     for (name, value) in names.into_iter().zip(values) {
         table.row(vec![name, figures::bandwidth(value)]);
     }
-    format!(
-        "<h3 id=\"all\">All block sizes</h3>\n<div class=\"charts\">{}</div>\n",
-        chart.figure("all-throughput", &table)
-    )
+    html! { h3 id="all" { "All block sizes" } (charts([chart.figure("all-throughput", &table)])) }
 }
 
 /// Rates and latencies over time, and rates over what was written.
-fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> String {
+fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<Markup> {
     let step = findings.plan.point_time().as_secs_f64();
     let mut written = 0u64;
     let gigabytes: Vec<f64> = part
@@ -350,7 +326,7 @@ fn along(
     lines: &[Series],
     figure: Figure,
     id: &str,
-) -> Option<String> {
+) -> Option<Markup> {
     let points = || lines.iter().flat_map(|line| &line.points);
     if points().count() == 0 {
         return None;

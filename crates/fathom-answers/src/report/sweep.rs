@@ -1,15 +1,16 @@
 //! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the whole table.
 
-use super::chart::heat::shade_between;
+use super::chart::heat::{self, shade_between};
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Series};
-use super::page;
+use super::charts::charts;
+use super::shell;
 use crate::measures::Figure;
 use crate::sweep::rows::{Results, Row};
 use crate::sweep::{results_in, texts_of, whole_text_of};
-use crate::table::{Align, Table, escape};
+use crate::table::{Align, Table};
 use fathom_command::Failure;
-use std::fmt::Write as _;
+use maud::{Markup, html};
 use std::path::Path;
 
 /// Lines that one chart can show apart.
@@ -18,29 +19,35 @@ const STYLES: usize = 6;
 /// The page of a results file.
 pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
     let results = results_in(path)?;
-    let mut body = format!(
-        "<section aria-labelledby=\"sweep\"><h2 id=\"sweep\">{}</h2>\n<p>{} of {} runs are done. Medians of the runs; ranges are \
-         95 % confidence intervals.</p>\n",
-        escape(&path.display().to_string()),
-        results.done.0,
-        results.done.1
-    );
-    if let Some(volume) = &results.volume {
-        let lines: Vec<String> = volume.remarks().iter().map(|line| escape(line)).collect();
-        let _ = writeln!(body, "<p>{}</p>", lines.join("<br>"));
-    }
-    let mut links = String::new();
-    for (figure, (_, heading)) in results.figures.iter().enumerate() {
-        let _ = write!(links, "<li><a href=\"#figure-{figure}\">{}</a></li>", escape(heading));
-        let _ = writeln!(body, "<h3 id=\"figure-{figure}\">{}</h3>", escape(heading));
-        for (number, job) in results.jobs.iter().enumerate() {
-            body.push_str(&heat_map(&results, figure, job));
-            body.push_str(&lines(&results, figure, job, &format!("figure-{figure}-{number}")));
+    let figures = || results.figures.iter().enumerate().map(|(figure, (_, heading))| (figure, heading));
+    let body = html! {
+        section aria-labelledby="sweep" {
+            h2 id="sweep" { (path.display().to_string()) }
+            p {
+                (results.done.0) " of " (results.done.1) " runs are done. Medians of the runs; ranges are 95 % confidence \
+                intervals."
+            }
+            @if let Some(volume) = &results.volume { p {
+                @for (number, line) in volume.remarks().iter().enumerate() { @if number > 0 { br; } (line) }
+            } }
+            @for (figure, heading) in figures() {
+                h3 id=(id_of(figure)) { (heading) }
+                @for (number, job) in results.jobs.iter().enumerate() {
+                    (heat_maps(&results, figure, job))
+                    (lines(&results, figure, job, &format!("{}-{number}", id_of(figure))))
+                }
+            }
+            h3 { "All figures" }
+            (table(&results).html())
         }
-    }
-    let _ = writeln!(body, "<h3>All figures</h3>\n{}</section>", table(&results).html());
-    let navigation = format!("<nav aria-label=\"Results\"><ul>{links}</ul></nav>\n");
-    Ok(page::shell(title, &navigation, &body))
+    };
+    let links: Vec<shell::Link> =
+        figures().map(|(figure, heading)| (id_of(figure), heading.clone())).collect();
+    Ok(shell::shell(title, &links, &body))
+}
+
+fn id_of(figure: usize) -> String {
+    format!("figure-{figure}")
 }
 
 /// Names of the values of an option in the order of the grid.
@@ -70,11 +77,10 @@ fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     options
 }
 
-/// A table with darker cells for larger figures; empty if fewer than two options vary.
-fn heat_map(results: &Results, figure: usize, job: &str) -> String {
+/// Tables with darker cells for larger figures, over two options, one for each value of the others; nothing if fewer than two vary.
+fn heat_maps(results: &Results, figure: usize, job: &str) -> Markup {
     let rows = rows_of(results, job);
-    let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return String::new() };
-    let mut text = String::new();
+    let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return Markup::default() };
     let mut others: Vec<Vec<&str>> = Vec::new();
     for row in &rows {
         let own: Vec<&str> = rest.iter().map(|&option| row.names[option].as_str()).collect();
@@ -86,59 +92,47 @@ fn heat_map(results: &Results, figure: usize, job: &str) -> String {
     let all: Vec<f64> = rows.iter().filter_map(|row| value(row)).collect();
     let (low, high) =
         (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max));
-    for other in &others {
-        let mut name: Vec<String> = rest
-            .iter()
-            .zip(other)
-            .map(|(&option, value)| format!("{}={value}", results.options[option]))
+    let columns = names_of(&rows, *across);
+    let map = |other: &Vec<&str>| {
+        let own =
+            rest.iter().zip(other).map(|(&option, value)| format!("{}={value}: ", results.options[option]));
+        let job = (results.jobs.len() > 1).then(|| format!("{job}: "));
+        let name: String = job.into_iter().chain(own).collect();
+        let caption = format!("{name}{} across, {} down", results.options[*across], results.options[*down]);
+        let cell_at = |line: &str, column: &str| {
+            let is_it = |row: &&&Row| {
+                row.names[*across] == column
+                    && row.names[*down] == line
+                    && rest.iter().zip(other).all(|(&option, value)| row.names[option] == *value)
+            };
+            let row = rows.iter().find(is_it);
+            row.map_or_else(|| html! { td {} }, |row| cell(results, row, figure, value(row), (low, high)))
+        };
+        let lines: Vec<(String, Vec<Markup>)> = names_of(&rows, *down)
+            .into_iter()
+            .map(|line| (line.clone(), columns.iter().map(|column| cell_at(&line, column)).collect()))
             .collect();
-        if results.jobs.len() > 1 {
-            name.insert(0, job.to_owned());
-        }
-        let _ = write!(
-            text,
-            "<div class=\"scroll\"><table class=\"heat-map\"><caption>{}{} across, {} down; darker = more</caption><thead><tr><td></td>",
-            escape(&name.iter().map(|name| format!("{name}: ")).collect::<String>()),
-            escape(&results.options[*across]),
-            escape(&results.options[*down])
-        );
-        for column in names_of(&rows, *across) {
-            let _ = write!(text, "<th scope=\"col\" class=\"right\">{}</th>", escape(&column));
-        }
-        text.push_str("</tr></thead><tbody>");
-        for line in names_of(&rows, *down) {
-            let _ = write!(text, "<tr><th scope=\"row\">{}</th>", escape(&line));
-            for column in names_of(&rows, *across) {
-                let is_it = |row: &&&Row| {
-                    row.names[*across] == column
-                        && row.names[*down] == line
-                        && rest.iter().zip(other).all(|(&option, value)| row.names[option] == *value)
-                };
-                text.push_str(&rows.iter().find(is_it).map_or_else(
-                    || "<td></td>".to_owned(),
-                    |row| cell(results, row, figure, value(row), (low, high)),
-                ));
-            }
-            text.push_str("</tr>");
-        }
-        text.push_str("</tbody></table></div>\n");
-    }
-    text
+        heat::table(&caption, &columns, &lines)
+    };
+    html! { @for other in &others { (map(other)) } }
 }
 
-fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, high): (f64, f64)) -> String {
+fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, high): (f64, f64)) -> Markup {
     let [median, interval] = texts_of(results, row, figure);
-    let Some(value) = value else { return "<td class=\"right\">-</td>".to_owned() };
-    let shade = shade_between(value, low, high);
-    let interval = if interval.is_empty() { interval } else { format!(" title=\"{}\"", escape(&interval)) };
-    format!("<td class=\"right shade-{shade}\"{interval}>{}</td>", escape(&median))
+    let interval = Some(interval).filter(|interval| !interval.is_empty());
+    html! {
+        @match value {
+            Some(value) => td class={ "right shade-" (shade_between(value, low, high)) } title=[interval] { (median) },
+            None => td.right { "-" },
+        }
+    }
 }
 
 /// A line per value of the second option over those of the first; with more lines than are distinguishable, there is only the heat map.
-fn lines(results: &Results, figure: usize, job: &str, id: &str) -> String {
+fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Markup {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);
-    let Some((&across, rest)) = options.split_first() else { return String::new() };
+    let Some((&across, rest)) = options.split_first() else { return Markup::default() };
     let names = names_of(&rows, across);
     let mut lines: Vec<(Series, Vec<(f64, f64)>)> = Vec::new();
     for row in &rows {
@@ -156,7 +150,7 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> String {
         lines[index].1.push(ends);
     }
     if lines.is_empty() || lines.len() > STYLES || names.len() < 2 {
-        return String::new();
+        return Markup::default();
     }
     let unit = match results.figures[figure].0.figure {
         Figure::Bandwidth => Unit::Bandwidth,
@@ -188,7 +182,7 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> String {
         }
     }
     chart.lines_over(&names, &lines);
-    format!("<div class=\"charts\">{}</div>\n", chart.figure(id, &table))
+    charts([chart.figure(id, &table)])
 }
 
 /// All cells with all figures.

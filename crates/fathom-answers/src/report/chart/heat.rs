@@ -1,6 +1,7 @@
 //! Heat maps: time along x, latency along y, darker where more I/Os fell.
 
 use super::{Chart, HEIGHT};
+use maud::{Markup, html};
 use std::fmt::Write as _;
 
 /// Distinguishable shades.
@@ -32,6 +33,19 @@ pub(crate) fn shade_between(value: f64, low: f64, high: f64) -> usize {
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
+/// A table whose cells have shades: a line for each row, with its name and its cells.
+pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Markup>)]) -> Markup {
+    html! {
+        div.scroll { table.heat-map {
+            caption { (caption) "; darker = more" }
+            thead { tr { td {} @for name in across { th.right scope="col" { (name) } } } }
+            tbody { @for (name, cells) in lines {
+                tr { th scope="row" { (name) } @for cell in cells { (cell) } }
+            } }
+        } }
+    }
+}
+
 impl Chart {
     /// Draws the cells, all of a shade as one path.
     pub(crate) fn heat(&mut self, cells: &[Cell]) {
@@ -51,7 +65,7 @@ impl Chart {
             let _ = write!(paths[shade], "M{left:.1} {high:.1}h{width:.1}v{height:.1}h-{width:.1}z");
         }
         for (shade, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
-            let _ = write!(self.body, "<path class=\"heat h{shade}\" d=\"{path}\"/>");
+            self.draw(&html! { path class={ "heat h" (shade) } d=(path) {} });
         }
     }
 }

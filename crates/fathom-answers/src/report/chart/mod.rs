@@ -4,7 +4,8 @@
 pub(crate) mod heat;
 pub(crate) mod scale;
 
-use crate::table::{Table, escape};
+use crate::table::Table;
+use maud::{Markup, PreEscaped, Render, html};
 use scale::{Scale, Unit};
 use std::fmt::Write as _;
 
@@ -24,6 +25,15 @@ pub(crate) struct Axis {
     pub(crate) unit: Unit,
 }
 
+/// A place in the SVG, to a tenth of its unit.
+pub(crate) struct Coordinate(pub(crate) f64);
+
+impl Render for Coordinate {
+    fn render_to(&self, markup: &mut String) {
+        let _ = write!(markup, "{:.1}", self.0);
+    }
+}
+
 /// A line or a row of bars.
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
@@ -39,7 +49,7 @@ pub(crate) struct Chart {
     title: String,
     x: Axis,
     y: Axis,
-    body: String,
+    body: Markup,
     legend: Vec<(String, usize)>,
     /// Positions along x where the cursor stops, and the text shown there.
     stops: Vec<(f64, String)>,
@@ -47,7 +57,14 @@ pub(crate) struct Chart {
 
 impl Chart {
     pub(crate) fn new(title: &str, x: Axis, y: Axis) -> Chart {
-        Chart { title: title.to_owned(), x, y, body: String::new(), legend: Vec::new(), stops: Vec::new() }
+        Chart {
+            title: title.to_owned(),
+            x,
+            y,
+            body: PreEscaped::default(),
+            legend: Vec::new(),
+            stops: Vec::new(),
+        }
     }
 
     /// Position of a value along x, in SVG units.
@@ -58,6 +75,11 @@ impl Chart {
     /// Position of a value along y.
     fn at_y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
+    }
+
+    /// Adds to what is drawn.
+    fn draw(&mut self, part: &Markup) {
+        part.render_to(&mut self.body.0);
     }
 
     /// Draws lines; `is_stepped` keeps a value until the next one.
@@ -74,7 +96,7 @@ impl Chart {
                 }
                 last_y = Some(y);
             }
-            let _ = write!(self.body, "<path class=\"line s{}\" d=\"{path}\"/>", line.style);
+            self.draw(&html! { path class={ "line s" (line.style) } d=(path) {} });
             self.legend.push((line.name.clone(), line.style));
         }
         self.add_stops(series);
@@ -93,7 +115,7 @@ impl Chart {
                 };
             }
             let _ = write!(path, "V{base:.1}Z");
-            let _ = write!(self.body, "<path class=\"area s{}\" d=\"{path}\"/>", line.style);
+            self.draw(&html! { path class={ "area s" (line.style) } d=(path) {} });
             self.legend.push((line.name.clone(), line.style));
         }
         self.add_stops(series);
@@ -104,17 +126,11 @@ impl Chart {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         for (index, (name, &value)) in names.iter().zip(values).enumerate() {
             let (x, y) = (LEFT + slot * index as f64, self.at_y(value));
-            let _ = write!(
-                self.body,
-                "<rect class=\"bar s{style}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\
-                 <text class=\"tick\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                x + slot * 0.15,
-                slot * 0.7,
-                HEIGHT - BOTTOM - y,
-                x + slot / 2.0,
-                HEIGHT - BOTTOM + 16.0,
-                escape(name)
-            );
+            self.draw(&html! {
+                rect class={ "bar s" (style) } x=(Coordinate(x + slot * 0.15)) y=(Coordinate(y)) width=(Coordinate(slot * 0.7))
+                    height=(Coordinate(HEIGHT - BOTTOM - y)) {}
+                (below(x + slot / 2.0, name))
+            });
             self.stops.push((x + slot / 2.0, format!("{name}: {}", self.y.unit.text(value))));
         }
     }
@@ -124,13 +140,7 @@ impl Chart {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         let at = |place: f64| LEFT + slot * (place + 0.5);
         for (index, name) in names.iter().enumerate() {
-            let _ = write!(
-                self.body,
-                "<text class=\"tick\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-                at(index as f64),
-                HEIGHT - BOTTOM + 16.0,
-                escape(name)
-            );
+            self.draw(&below(at(index as f64), name));
             let values = lines.iter().filter_map(|(line, _)| {
                 let point = line.points.iter().find(|point| point.0 == index as f64)?;
                 Some(format!("{} {}", line.name, self.y.unit.text(point.1)))
@@ -147,7 +157,7 @@ impl Chart {
             for (&(x, _), &(low, high)) in line.points.iter().zip(ends) {
                 let _ = write!(path, "M{:.1} {:.1}V{:.1}", at(x), self.at_y(low), self.at_y(high));
             }
-            let _ = write!(self.body, "<path class=\"line s{}\" d=\"{path}\"/>", line.style);
+            self.draw(&html! { path class={ "line s" (line.style) } d=(path) {} });
             self.legend.push((line.name.clone(), line.style));
         }
     }
@@ -175,71 +185,53 @@ impl Chart {
         self.stops.extend(stops);
     }
 
-    fn grid(&self) -> String {
-        let mut text = String::new();
+    fn grid(&self) -> Markup {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-        for tick in self.y.scale.ticks() {
-            let y = self.at_y(tick);
-            let _ = write!(
-                text,
-                "<path class=\"grid\" d=\"M{LEFT} {y:.1}H{right}\"/><text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
-                 text-anchor=\"end\">{}</text>",
-                LEFT - 6.0,
-                y + 4.0,
-                escape(&self.y.unit.tick(tick))
-            );
+        let across = self.x.scale.ticks().into_iter().filter(|_| !self.x.label.is_empty());
+        html! {
+            @for (tick, y) in self.y.scale.ticks().into_iter().map(|tick| (tick, self.at_y(tick))) {
+                path.grid d={ "M" (LEFT) " " (Coordinate(y)) "H" (right) } {}
+                text.tick x=(LEFT - 6.0) y=(Coordinate(y + 4.0)) text-anchor="end" { (self.y.unit.tick(tick)) }
+            }
+            @for (tick, x) in across.map(|tick| (tick, self.at_x(tick))) {
+                path.grid d={ "M" (Coordinate(x)) " " (TOP) "V" (bottom) } {}
+                (below(x, &self.x.unit.tick(tick)))
+            }
+            text.label x=(LEFT + (right - LEFT) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (self.x.label) }
+            text.label transform={ "translate(14 " (TOP + (bottom - TOP) / 2.0) ") rotate(-90)" } text-anchor="middle" {
+                (self.y.label)
+            }
         }
-        for tick in self.x.scale.ticks().into_iter().filter(|_| !self.x.label.is_empty()) {
-            let x = self.at_x(tick);
-            let _ = write!(
-                text,
-                "<path class=\"grid\" d=\"M{x:.1} {TOP}V{bottom}\"/><text class=\"tick\" x=\"{x:.1}\" y=\"{}\" \
-                 text-anchor=\"middle\">{}</text>",
-                bottom + 16.0,
-                escape(&self.x.unit.tick(tick))
-            );
-        }
-        let _ = write!(
-            text,
-            "<text class=\"label\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>\
-             <text class=\"label\" transform=\"translate(14 {}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            LEFT + (right - LEFT) / 2.0,
-            HEIGHT - 6.0,
-            escape(&self.x.label),
-            TOP + (bottom - TOP) / 2.0,
-            escape(&self.y.label)
-        );
-        text
     }
 
     /// The figure for a page. `id` is unique in it; `table` holds the same figures for those who read.
-    pub(crate) fn figure(&self, id: &str, table: &Table) -> String {
+    pub(crate) fn figure(&self, id: &str, table: &Table) -> Markup {
         let stops: Vec<serde_json::Value> =
             self.stops.iter().map(|(x, told)| serde_json::json!([(x * 10.0).round() / 10.0, told])).collect();
         let stops = serde_json::Value::from(stops).to_string();
-        let legend: String = self
-            .legend
-            .iter()
-            .map(|(name, style)| {
-                format!(
-                    "<li><svg viewBox=\"0 0 28 8\" aria-hidden=\"true\"><path class=\"line s{style}\" d=\"M0 4H28\"/></svg>{}</li>",
-                    escape(name)
-                )
-            })
-            .collect();
-        let legend = if legend.is_empty() { legend } else { format!("<ul class=\"legend\">{legend}</ul>") };
-        format!(
-            "<figure class=\"chart\" id=\"{id}\"><figcaption id=\"{id}-title\">{title}</figcaption>{legend}\
-             <svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" tabindex=\"0\" aria-labelledby=\"{id}-title\" \
-             aria-describedby=\"{id}-told\" data-stops=\"{stops}\">{grid}{body}<path class=\"cursor\" d=\"M0 {TOP}V{bottom}\" \
-             visibility=\"hidden\"/></svg><p class=\"told\" id=\"{id}-told\" aria-live=\"polite\"></p>\
-             <details><summary>Figures of this chart</summary>{table}</details></figure>\n",
-            title = escape(&self.title),
-            stops = escape(&stops),
-            grid = self.grid(),
-            body = self.body,
-            bottom = HEIGHT - BOTTOM,
-            table = table.html(),
-        )
+        let (title, told) = (format!("{id}-title"), format!("{id}-told"));
+        html! {
+            figure.chart id=(id) {
+                figcaption id=(title) { (self.title) }
+                @if !self.legend.is_empty() { ul.legend {
+                    @for (name, style) in &self.legend { li {
+                        svg viewBox="0 0 28 8" aria-hidden="true" { path class={ "line s" (style) } d="M0 4H28" {} }
+                        (name)
+                    } }
+                } }
+                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" tabindex="0" aria-labelledby=(title)
+                    aria-describedby=(told) data-stops=(stops) {
+                    (self.grid()) (self.body)
+                    path.cursor d={ "M0 " (TOP) "V" (HEIGHT - BOTTOM) } visibility="hidden" {}
+                }
+                p.told id=(told) aria-live="polite" {}
+                details { summary { "Figures of this chart" } (table.html()) }
+            }
+        }
     }
+}
+
+/// A name below the plot.
+fn below(x: f64, name: &str) -> Markup {
+    html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 16.0) text-anchor="middle" { (name) } }
 }

@@ -1,0 +1,56 @@
+//! What every page has: one file with everything in it, and its lists.
+
+use fathom_command::printer::harmless;
+use maud::{Markup, PreEscaped, html};
+use std::borrow::Cow;
+
+const STYLE: &str = include_str!("assets/style.css");
+const SCRIPT: &str = include_str!("assets/cursor.js");
+
+/// A place in the page by its id, and its name.
+pub(crate) type Link = (String, String);
+
+/// A page around a body: everything that it needs is in it.
+pub(crate) fn shell(title: &str, links: &[Link], body: &Markup) -> String {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { (title) }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
+                    script-src 'unsafe-inline'; img-src data:";
+                link rel="icon" href="data:,";
+                style { "\n" (PreEscaped(STYLE)) }
+            }
+            body {
+                a.skip href="#content" { "Skip to the results" }
+                header { h1 { (title) } }
+                nav aria-label="Results" { ul {
+                    @for (id, name) in links { li { a href={ "#" (id) } { (name) } } }
+                } }
+                main id="content" { (body) }
+                footer { p {
+                    "Made by fathom. Everything is in this file. Focus a chart and use the arrow keys, Home and End to step \
+                     through its values, Escape to leave; its figures are in a table below."
+                } }
+                script { "\n" (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    // Names of files come from anywhere, and a page may be read in a terminal.
+    let lines: Vec<Cow<'_, str>> = page.0.split('\n').map(harmless).collect();
+    lines.join("\n") + "\n"
+}
+
+/// Sentences below each other; nothing without any.
+pub(crate) fn sentences<T: AsRef<str>>(told: impl IntoIterator<Item = T>) -> Markup {
+    let mut told = told.into_iter().peekable();
+    html! { @if told.peek().is_some() { ul.notes { @for sentence in told { li { (sentence.as_ref()) } } } } }
+}
+
+/// Facts by their names.
+pub(super) fn list<N: AsRef<str>>(facts: &[(N, String)]) -> Markup {
+    html! { dl.facts { @for (name, value) in facts { dt { (name.as_ref()) } dd { (value) } } } }
+}
