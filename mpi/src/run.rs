@@ -124,8 +124,8 @@ impl First {
         if let Some(line) = options::refusal(program, &formats) {
             return failed(&line);
         }
-        if let Err(line) = check_hosts_of_jobs(&spec, &places.list()) {
-            return failed(&line);
+        if let Err(error) = check_hosts_of_jobs(&spec, &places.list()) {
+            return failed(&error.to_string());
         }
         if program.parse_only {
             let mut output = Output::terminal();

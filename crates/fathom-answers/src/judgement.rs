@@ -1,6 +1,7 @@
 //! The verdict on the result of a run of this program, for whoever prints it.
 
 use crate::checks;
+use fathom_results::ReadError;
 use fathom_stats::report::RunReport;
 
 /// The verdict on a report, in words.
@@ -16,7 +17,7 @@ pub struct Judged {
 }
 
 /// Judges a report: its verdict is in it afterwards, and in the reports of its hosts. The error says what is amiss with the report.
-pub fn judge(report: &mut RunReport) -> Result<Judged, String> {
+pub fn judge(report: &mut RunReport) -> Result<Judged, ReadError> {
     checks::judge_report(report)?;
     let verdict = report.verdict.clone().unwrap_or_default();
     let reasons: Vec<String> = verdict

@@ -5,6 +5,7 @@ use fathom_run::plan::Plan;
 use fathom_run::supervisor::{Idleness, Options};
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource};
 use fathom_spec::{IdleProfile, Message, Outcome, ProgramOptions, RunSpec, Source, Trigger};
+use thiserror::Error;
 
 /// The jobs as this machine understands them, and its plan for them; otherwise lines that say why it does not.
 pub fn understood(
@@ -64,8 +65,20 @@ pub fn options(program: &ProgramOptions) -> Options {
     }
 }
 
+/// A job is for a host that the run does not have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("fathom: job {job}: host={name} is neither a host nor a group of this run, which has {hosts}")]
+pub struct UnknownHost {
+    /// The job.
+    pub job: String,
+    /// What it names.
+    pub name: String,
+    /// What there is.
+    pub hosts: String,
+}
+
 /// Hosts and groups that jobs name must be there.
-pub fn check_hosts_of_jobs(spec: &RunSpec, list: &HostList) -> Result<(), String> {
+pub fn check_hosts_of_jobs(spec: &RunSpec, list: &HostList) -> Result<(), UnknownHost> {
     let is_known = |name: &str| {
         list.0.iter().any(|entry| entry.name == name || entry.groups.iter().any(|group| group == name))
     };
@@ -73,11 +86,8 @@ pub fn check_hosts_of_jobs(spec: &RunSpec, list: &HostList) -> Result<(), String
         let wanted = job.threads.host.as_deref().unwrap_or("");
         let unknown = wanted.split(',').map(str::trim).find(|name| !name.is_empty() && !is_known(name));
         if let Some(name) = unknown {
-            return Err(format!(
-                "fathom: job {}: host={name} is neither a host nor a group of this run, which has {}",
-                job.name,
-                list.names().join(",")
-            ));
+            let (job, name) = (job.name.clone(), name.to_owned());
+            return Err(UnknownHost { job, name, hosts: list.names().join(",") });
         }
     }
     Ok(())

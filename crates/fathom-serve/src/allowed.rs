@@ -14,6 +14,19 @@ use fathom_spec::{JobSpec, RunSpec};
 use serde::{Deserialize, Serialize};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Why runs may not touch a path.
+#[derive(Debug, Error)]
+enum RefusedPath {
+    #[error("{} is refused: its directory cannot be found", .0.display())]
+    NoDirectory(PathBuf),
+    #[error("{} is refused: runs are kept there", .0.display())]
+    Results(PathBuf),
+    /// Neither below an allowed path nor an allowed device: the line that says so.
+    #[error("{0}")]
+    Elsewhere(String),
+}
 
 /// Files of a run.
 const MOST_FILES: u64 = 100_000;
@@ -97,7 +110,8 @@ impl Allowed {
     fn refusals_of_worker(&self, worker: &WorkerPlan, job: &JobSpec, folder: Option<&Path>) -> Vec<String> {
         let mut lines: Vec<String> = match worker.storage {
             StorageKind::None if has_peers(worker) => {
-                let refusal_of_place = |path: &Path| self.place_of(path).err();
+                let refusal_of_place =
+                    |path: &Path| self.place_of(path).err().map(|refused| refused.to_string());
                 refusals_of_peers((worker, job), self.network, refusal_of_place, "the server")
             }
             StorageKind::None => Vec::new(),
@@ -139,7 +153,7 @@ impl Allowed {
     pub(crate) fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let real = match self.place_of(path) {
             Ok(real) => real,
-            Err(reason) => return Some(reason),
+            Err(refused) => return Some(refused.to_string()),
         };
         let is_pipe = std::fs::metadata(&real).is_ok_and(|found| {
             let kind = found.file_type();
@@ -149,19 +163,19 @@ impl Allowed {
     }
 
     /// Where a path leads, whatever is there; or why that place is refused.
-    fn place_of(&self, path: &Path) -> Result<PathBuf, String> {
+    fn place_of(&self, path: &Path) -> Result<PathBuf, RefusedPath> {
         let unnamed = if self.unnamed { unnamed(path) } else { None };
         let Some(real) = unnamed.or_else(|| leads_to(path)) else {
-            return Err(format!("{} is refused: its directory cannot be found", path.display()));
+            return Err(RefusedPath::NoDirectory(path.to_owned()));
         };
         // A device node may lie anywhere.
         let is_device = is_device(&real) || is_device_node(&real);
         if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
-            return Err(format!("{} is refused: runs are kept there", path.display()));
+            return Err(RefusedPath::Results(path.to_owned()));
         }
         let places = (&*self.paths, &*self.devices);
         match refusal_of_place(path, &real, is_device, places, "server") {
-            Some(reason) => Err(reason),
+            Some(line) => Err(RefusedPath::Elsewhere(line)),
             None => Ok(real),
         }
     }

@@ -6,6 +6,7 @@ use fathom_logs::histogram_line::{HistogramLine, coarseness_of};
 use lexopt::Arg::{Long, Short, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 pub(crate) const TOOL: Tool = Tool {
     name: "halve-bins",
@@ -75,8 +76,8 @@ fn halve(file: &Path, times: u64, streams: &mut Streams<'_>) -> Result<(), Failu
     let mut reader = input::open(file)?;
     let mut text = Vec::new();
     let mut unwritten = Ok(());
-    input::lines(file, &mut reader, |line| {
-        let line = HistogramLine::parse(line).ok_or("not a line of a histogram log")?;
+    input::lines(file, &mut reader, |line| -> Result<(), NotHalved> {
+        let line = HistogramLine::parse(line).ok_or(NotHalved::NoLine)?;
         text.clear();
         coarser(line, times)?.write_line(&mut text);
         if unwritten.is_ok() {
@@ -87,12 +88,20 @@ fn halve(file: &Path, times: u64, streams: &mut Streams<'_>) -> Result<(), Failu
     Ok(unwritten?)
 }
 
+/// Why the bins of a line are not halved.
+#[derive(Debug, Error)]
+enum NotHalved {
+    #[error("not a line of a histogram log")]
+    NoLine,
+    #[error("its {count} bins can be halved at most {room} times, not {times} times")]
+    TooFewBins { count: usize, room: u32, times: u64 },
+}
+
 /// The line with 2^times bins merged into one.
-fn coarser(line: HistogramLine, times: u64) -> Result<HistogramLine, String> {
+fn coarser(line: HistogramLine, times: u64) -> Result<HistogramLine, NotHalved> {
     let room = MOST - coarseness_of(line.bins.len()).unwrap_or(MOST);
     if times > u64::from(room) {
-        let count = line.bins.len();
-        return Err(format!("its {count} bins can be halved at most {room} times, not {times} times"));
+        return Err(NotHalved::TooFewBins { count: line.bins.len(), room, times });
     }
     let merged = |chunk: &[u64]| chunk.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
     let bins = line.bins.chunks(1 << times).map(merged).collect();
@@ -122,7 +131,7 @@ mod tests {
 
     #[test]
     fn there_is_a_limit() {
-        assert!(coarser(line(5, 1), 2).expect_err("58 bins").contains("at most 1 times"));
+        assert!(coarser(line(5, 1), 2).expect_err("58 bins").to_string().contains("at most 1 times"));
         assert_eq!(coarser(line(0, 1), 6).expect("the limit").bins.len(), 29);
     }
 }

@@ -1,6 +1,7 @@
 //! Files to read; `-` is standard input.
 
 use fathom_command::Failure;
+use std::fmt::Display;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -22,10 +23,10 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Hands each line that is not blank to `take`, with its number from 1; what `take` rejects is reported with both.
-pub(crate) fn lines(
+pub(crate) fn lines<E: Display>(
     path: &Path,
     reader: &mut dyn BufRead,
-    mut take: impl FnMut(&str) -> Result<(), String>,
+    mut take: impl FnMut(&str) -> Result<(), E>,
 ) -> Result<(), Failure> {
     let mut line = Vec::new();
     for number in 1u64.. {

@@ -5,12 +5,14 @@
 //! whoever has the next number has read the clock later. If the times do not rise with the numbers, the clocks do not agree.
 
 use crate::output::Output;
-use fathom_sys::affinity;
 use fathom_sys::clock::{Calibration, Clock, Source};
+use fathom_sys::{Errno, affinity};
+use std::io;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
+use thiserror::Error;
 
 /// How long the clocks are looked at.
 const TIME: Duration = Duration::from_millis(200);
@@ -42,8 +44,8 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
     output.line(&format!("cs: Testing {} CPUs", cpus.len()));
     let looks = match look(&cpus, clock) {
         Ok(looks) => looks,
-        Err(problem) => {
-            output.error_line(&format!("fathom: {problem}"));
+        Err(error) => {
+            output.error_line(&format!("fathom: {error}"));
             return ExitCode::FAILURE;
         }
     };
@@ -70,8 +72,19 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
     }
 }
 
+/// Why a processor's clock was not looked at.
+#[derive(Debug, Error)]
+enum LookError {
+    #[error("no thread for processor {cpu}: {error}")]
+    NoThread { cpu: u32, error: io::Error },
+    #[error("cannot run on processor {cpu}: {errno}")]
+    NotBound { cpu: u32, errno: Errno },
+    #[error("a thread ended badly")]
+    Panicked,
+}
+
 /// The looks of each processor.
-fn look(cpus: &[u32], clock: Clock) -> Result<Vec<Vec<Look>>, String> {
+fn look(cpus: &[u32], clock: Clock) -> Result<Vec<Vec<Look>>, LookError> {
     let (sequence, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let (sequence, is_over) = (&sequence, &is_over);
     thread::scope(|scope| {
@@ -83,14 +96,14 @@ fn look(cpus: &[u32], clock: Clock) -> Result<Vec<Vec<Look>>, String> {
                 Ok(thread) => threads.push(thread),
                 Err(error) => {
                     is_over.store(true, Ordering::Relaxed);
-                    return Err(format!("no thread for processor {cpu}: {error}"));
+                    return Err(LookError::NoThread { cpu, error });
                 }
             }
         }
         thread::sleep(TIME);
         is_over.store(true, Ordering::Relaxed);
-        let join = |thread: thread::ScopedJoinHandle<'_, Result<Vec<Look>, String>>| {
-            thread.join().unwrap_or_else(|_| Err("a thread ended badly".to_owned()))
+        let join = |thread: thread::ScopedJoinHandle<'_, Result<Vec<Look>, LookError>>| {
+            thread.join().unwrap_or(Err(LookError::Panicked))
         };
         threads.into_iter().map(join).collect()
     })
@@ -102,8 +115,8 @@ fn look_on(
     most: usize,
     sequence: &AtomicU64,
     is_over: &AtomicBool,
-) -> Result<Vec<Look>, String> {
-    affinity::bind(&[cpu]).map_err(|errno| format!("cannot run on processor {cpu}: {errno}"))?;
+) -> Result<Vec<Look>, LookError> {
+    affinity::bind(&[cpu]).map_err(|errno| LookError::NotBound { cpu, errno })?;
     let mut looks = Vec::with_capacity(most);
     while !is_over.load(Ordering::Relaxed) && looks.len() < most {
         let number = sequence.load(Ordering::SeqCst);

@@ -1,5 +1,6 @@
 //! `--live`: whether the run can be shown on a whole terminal, and the terminal for it.
 
+use crate::refusal::Refusal;
 use fathom_live::{LiveTerminal, Look};
 use fathom_spec::{Eta, ProgramOptions};
 use std::io::IsTerminal;
@@ -19,22 +20,22 @@ fn refusal(program: &ProgramOptions) -> Option<&'static str> {
 }
 
 /// Says whether `--live` can be had, before anything is printed.
-pub(crate) fn check(program: &ProgramOptions) -> Result<(), String> {
+pub(crate) fn check(program: &ProgramOptions) -> Result<(), Refusal> {
     match refusal(program).filter(|_| program.live) {
-        Some(reason) => Err(format!("fathom: --live: {reason}")),
+        Some(reason) => Err(Refusal::because("--live", reason)),
         None => Ok(()),
     }
 }
 
 /// The terminal, taken over, where `--live` asks for it.
-pub(crate) fn take_over(program: &ProgramOptions) -> Result<Option<LiveTerminal>, String> {
+pub(crate) fn take_over(program: &ProgramOptions) -> Result<Option<LiveTerminal>, Refusal> {
     if !program.live {
         return Ok(None);
     }
     let look = Look::of_environment(|name| std::env::var(name).ok());
     LiveTerminal::take_over(look).map(Some).map_err(|errno| {
-        format!(
+        Refusal::new(format!(
             "fathom: --live: the terminal cannot be taken over: {errno}; without --live the run needs none"
-        )
+        ))
     })
 }

@@ -9,6 +9,7 @@ mod inflate;
 mod live;
 mod manual;
 mod metrics;
+mod refusal;
 mod run;
 mod runner;
 mod starter;
@@ -35,9 +36,8 @@ fn start() -> ExitCode {
         );
         return ExitCode::from(exit::SETUP_FAILED);
     }
-    if let Err(line) = starter::follow() {
-        Output::terminal().error_line(&line);
-        return ExitCode::from(exit::SETUP_FAILED);
+    if let Err(refusal) = starter::follow() {
+        return refusal.tell(&mut Output::terminal());
     }
     let mut given = std::env::args_os();
     let program = given.next().unwrap_or_else(|| "fathom".into());
@@ -57,19 +57,13 @@ fn start() -> ExitCode {
         return match hosts::parse(&asked, &program_name, &words, &source) {
             Ok((Outcome::Run(spec), hosts)) => run::run(&spec, run::Where::Hosts(&hosts, &source)),
             Ok((other, _)) => without_run(other, &program_name, calibration),
-            Err(line) => {
-                Output::terminal().error_line(&line);
-                ExitCode::from(exit::SETUP_FAILED)
-            }
+            Err(refusal) => refusal.tell(&mut Output::terminal()),
         };
     }
     match fathom_spec::parse(&program_name, &words, &source) {
         Outcome::Run(spec) => match hosts::overlooked(&spec.program) {
             // Jobs for others must not run here.
-            Some(line) => {
-                Output::terminal().error_line(&line);
-                ExitCode::from(exit::SETUP_FAILED)
-            }
+            Some(refusal) => refusal.tell(&mut Output::terminal()),
             None => {
                 let mut terminal = Output::terminal();
                 hosts::without_effect(&spec.program).iter().for_each(|line| terminal.error_line(line));
@@ -96,8 +90,7 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
         Outcome::CalibrateIdleness => run::calibrate_idleness(),
         Outcome::TestClock => clock_test::run(calibration),
         Outcome::Serve(program) if !program.clients.is_empty() => {
-            Output::terminal().error_line("fio: can't be both client and server");
-            ExitCode::from(exit::SETUP_FAILED)
+            hosts::clients::both().tell(&mut Output::terminal())
         }
         Outcome::Serve(program) => hosts::server::run(&program),
         Outcome::Run(spec) => run::run(&spec, run::Where::Here(calibration)),

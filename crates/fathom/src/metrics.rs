@@ -1,9 +1,10 @@
 //! `--metrics`, `--otlp` and `--influx`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
 //! never waits for it before its own end.
 
-use fathom_hosts::frames::{self, FrameKind, Outgoing, Splitter};
+use crate::refusal::Refusal;
+use fathom_hosts::frames::{self, FrameKind, Mistake, Outgoing, Splitter};
 use fathom_metrics::Snapshot;
-use fathom_metrics::exporter::{Exporter, Tell};
+use fathom_metrics::exporter::{ExportError, Exporter, Tell};
 use fathom_metrics::influx::InfluxSettings;
 use fathom_metrics::otlp::environment::OtlpSettings;
 use fathom_metrics::settings::Settings;
@@ -21,6 +22,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use thiserror::Error;
 
 /// What the process is called, by which the program knows that it is to be one.
 pub(crate) const NAME: &str = "fathom-metrics-exporter";
@@ -38,24 +40,24 @@ pub(crate) fn is_asked(program: &ProgramOptions) -> bool {
     !program.metrics.is_empty() || program.otlp.is_some() || program.influx.is_some()
 }
 
-/// Where they go. The error is a line for the user.
-fn settings(program: &ProgramOptions) -> Result<Settings, String> {
+/// Where they go.
+fn settings(program: &ProgramOptions) -> Result<Settings, Refusal> {
     let linger = program.metrics_linger;
     let mut settings = Settings { version: VERSION.to_owned(), linger, ..Settings::default() };
     for place in &program.metrics {
-        settings.add(place).map_err(|problem| format!("fathom: --metrics={place}: {problem}"))?;
+        settings.add(place).map_err(|error| Refusal::because(format_args!("--metrics={place}"), error))?;
     }
     if let Some(url) = &program.otlp {
         let otlp = OtlpSettings::read(url, VERSION, &|name| std::env::var(name).ok());
-        settings.otlp = Some(otlp.map_err(|problem| format!("fathom: --otlp: {problem}"))?);
+        settings.otlp = Some(otlp.map_err(|error| Refusal::because("--otlp", error))?);
     }
     if let Some(url) = &program.influx {
         let influx = InfluxSettings::read(url, &|name| std::env::var(name).ok());
-        settings.influx = Some(influx.map_err(|problem| format!("fathom: --influx: {problem}"))?);
+        settings.influx = Some(influx.map_err(|error| Refusal::because("--influx", error))?);
     }
     if settings.endpoints.is_empty() && !linger.is_zero() {
         let line = "fathom: --metrics-linger waits for readers at an address, and --metrics names none";
-        return Err(line.to_owned());
+        return Err(Refusal::new(line));
     }
     Ok(settings)
 }
@@ -78,8 +80,8 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// Starts the exporter where one is asked for, and waits until it has all that it needs. The error is a line for the user.
-    pub(crate) fn start(program: &ProgramOptions) -> Result<Option<Metrics>, String> {
+    /// Starts the exporter where one is asked for, and waits until it has all that it needs.
+    pub(crate) fn start(program: &ProgramOptions) -> Result<Option<Metrics>, Refusal> {
         if !is_asked(program) {
             return Ok(None);
         }
@@ -87,7 +89,7 @@ impl Metrics {
         let answers = settings.otlp.iter().flat_map(|otlp| &otlp.routes).map(|route| route.timeout);
         let patience = settings.linger + answers.sum::<Duration>() * 2 + LAST_PATIENCE;
         let socket =
-            start_process().map_err(|error| format!("fathom: no process for metrics can be had: {error}"))?;
+            start_process().map_err(|error| Refusal::because("no process for metrics can be had", error))?;
         let mut metrics = Metrics {
             socket,
             outgoing: Outgoing::default(),
@@ -110,8 +112,8 @@ impl Metrics {
                 metrics.said = said.collect();
                 Ok(Some(metrics))
             }
-            Some(problem) => Err(format!("fathom: metrics: {problem}")),
-            None => Err("fathom: metrics: the process for them has ended at once".to_owned()),
+            Some(problem) => Err(Refusal::because("metrics", problem)),
+            None => Err(Refusal::new("fathom: metrics: the process for them has ended at once")),
         }
     }
 
@@ -244,17 +246,28 @@ fn start_process() -> io::Result<UnixStream> {
 pub(crate) fn export() -> ExitCode {
     match Source::new().and_then(export_from) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(problem) => {
-            say(&problem);
+        Err(error) => {
+            say(&error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-fn export_from(mut source: Source) -> Result<(), String> {
+/// Why no metrics are exported.
+#[derive(Debug, Error)]
+enum NotExported {
+    #[error(transparent)]
+    Input(#[from] io::Error),
+    #[error(transparent)]
+    Frame(#[from] Mistake),
+    #[error(transparent)]
+    Place(#[from] ExportError),
+}
+
+fn export_from(mut source: Source) -> Result<(), NotExported> {
     let Some(settings) = source.next()? else { return Ok(()) };
     let tell: Tell = Arc::new(say);
-    let exporter = Exporter::start(settings, tell).map_err(|error| error.to_string())?;
+    let exporter = Exporter::start(settings, tell)?;
     say(READY);
     exporter.chosen().iter().for_each(|address| say(&format!("they are at http://{address}/metrics")));
     while let Some(snapshot) = source.next::<Snapshot>()? {
@@ -292,17 +305,17 @@ struct Source {
 }
 
 impl Source {
-    fn new() -> Result<Source, String> {
-        let input = io::stdin().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
+    fn new() -> Result<Source, NotExported> {
+        let input = io::stdin().as_fd().try_clone_to_owned()?;
         Ok(Source { input: File::from(input), splitter: Splitter::default() })
     }
 
     /// The next one; `None` at the end.
-    fn next<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, String> {
+    fn next<T: serde::de::DeserializeOwned>(&mut self) -> Result<Option<T>, NotExported> {
         let mut piece = vec![0; 1 << 16];
         loop {
-            if let Some(frame) = self.splitter.next_frame().map_err(|mistake| mistake.to_string())? {
-                return frames::read(&frame.body).map(Some).map_err(|mistake| mistake.to_string());
+            if let Some(frame) = self.splitter.next_frame()? {
+                return Ok(Some(frames::read(&frame.body)?));
             }
             match self.input.read(&mut piece) {
                 Ok(0) => return Ok(None),

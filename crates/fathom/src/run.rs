@@ -5,6 +5,7 @@ use crate::hosts::{Hosts, View};
 use crate::live;
 use crate::metrics::{self, Metrics};
 use crate::output::Output;
+use crate::refusal::Refusal;
 use fathom_answers::Judged;
 use fathom_hosts::controller::Audience;
 use fathom_live::LiveTerminal;
@@ -20,6 +21,7 @@ use fathom_stats::report::RunReport;
 use fathom_sys::Errno;
 use fathom_sys::clock::Calibration;
 use fathom_sys::signal::{self, SignalQueue};
+use std::error::Error;
 use std::io::IsTerminal;
 use std::os::fd::RawFd;
 use std::process::ExitCode;
@@ -70,10 +72,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
                 ExitCode::SUCCESS
             }
         }
-        Err(text) => {
-            output.error_line(&text);
-            ExitCode::from(exit::SETUP_FAILED)
-        }
+        Err(refusal) => refusal.tell(&mut output),
     }
 }
 
@@ -83,15 +82,15 @@ enum Work<'a> {
     There(&'a Hosts, &'a dyn Source),
 }
 
-/// Plans a run on this machine and prints the lines before it; nothing where the plan is all that was wanted. The error is a line
-/// for the user.
+/// Plans a run on this machine and prints the lines before it; nothing where the plan is all that was wanted.
 fn prepare<'a>(
     spec: &RunSpec,
     calibration: Calibration,
     formats: &Chosen,
     output: &mut Output,
-) -> Result<Option<Work<'a>>, String> {
-    let plan = Plan::new(spec, fathom_engines::definition_of).map_err(|error| error.to_string())?;
+) -> Result<Option<Work<'a>>, Refusal> {
+    let plan =
+        Plan::new(spec, fathom_engines::definition_of).map_err(|error| Refusal::new(error.to_string()))?;
     if spec.program.merge_blktrace_only {
         return end_after_merge(spec, &plan, output).map(|()| None);
     }
@@ -106,14 +105,15 @@ fn prepare<'a>(
     Ok(Some(Work::Here(Box::new(plan), calibration)))
 }
 
-/// `--merge-blktrace-only`: the traces were merged while the run was planned. The error is a line for the user.
-fn end_after_merge(spec: &RunSpec, plan: &Plan, output: &mut Output) -> Result<(), String> {
+/// `--merge-blktrace-only`: the traces were merged while the run was planned.
+fn end_after_merge(spec: &RunSpec, plan: &Plan, output: &mut Output) -> Result<(), Refusal> {
     spec.messages.iter().for_each(|message| output.say(message));
     let merges = plan.jobs.iter().filter(|job| job.replay.merge_blktrace_file.is_some()).count();
     if merges == 0 {
-        return Err(
-            "fathom: --merge-blktrace-only: no job has merge_blktrace_file= and traces to merge".to_owned()
-        );
+        return Err(Refusal::because(
+            "--merge-blktrace-only",
+            "no job has merge_blktrace_file= and traces to merge",
+        ));
     }
     for replay in plan.workers.iter().filter_map(|worker| worker.replay.as_ref()) {
         replay.warnings.iter().for_each(|warning| output.error_line(warning));
@@ -148,39 +148,25 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
     };
     let metrics = match Metrics::start(program) {
         Ok(metrics) => metrics,
-        Err(line) => {
-            output.error_line(&line);
-            return ExitCode::from(exit::SETUP_FAILED);
-        }
+        Err(refusal) => return refusal.tell(&mut output),
     };
     // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
-        Err(errno) => {
-            output.error_line(&format!("fathom: {}", here::why_not_started(&errno.into())));
-            return ExitCode::from(exit::SETUP_FAILED);
-        }
+        Err(errno) => return not_started(&errno.into()).tell(&mut output),
     };
     let live = match live::take_over(program) {
         Ok(live) => live,
-        Err(text) => {
-            output.error_line(&text);
-            return ExitCode::from(exit::SETUP_FAILED);
-        }
+        Err(refusal) => return refusal.tell(&mut output),
     };
     let mut observer = Console { output, formats, live, metrics };
     let outcome = match work {
         Work::Here(plan, calibration) => {
             let engines = here::engines(&plan);
-            supervisor::run(&plan, engines, calibration.finish(), options, &mut observer).map_err(|error| {
-                let by_signal = matches!(error, StartError::Signal(_));
-                let code = if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED };
-                (format!("fathom: {}", here::why_not_started(&error)), code)
-            })
+            supervisor::run(&plan, engines, calibration.finish(), options, &mut observer)
+                .map_err(|error| not_started(&error))
         }
-        Work::There(hosts, source) => {
-            hosts.run(spec, source, view, &mut observer).map_err(|line| (line, exit::SETUP_FAILED))
-        }
+        Work::There(hosts, source) => hosts.run(spec, source, view, &mut observer),
     };
     // What follows is for the terminal as it was before.
     observer.live = None;
@@ -200,11 +186,14 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
                 code => ExitCode::from(code),
             }
         }
-        Err((line, code)) => {
-            observer.output.error_line(&line);
-            ExitCode::from(code)
-        }
+        Err(refusal) => refusal.tell(&mut observer.output),
     }
+}
+
+fn not_started(error: &StartError) -> Refusal {
+    let by_signal = matches!(error, StartError::Signal(_));
+    let status = if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED };
+    Refusal::new(format!("fathom: {}", here::why_not_started(error))).with_status(status)
 }
 
 /// `--idle-prof=calibrate`: how long one unit of the work that measures idleness takes.
@@ -215,10 +204,7 @@ pub(crate) fn calibrate_idleness() -> ExitCode {
             output.bytes(fathom_report::calibration(&report).as_bytes());
             if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
         }
-        Err(errno) => {
-            output.error_line(&format!("fathom: the processors cannot be calibrated: {errno}"));
-            ExitCode::from(exit::SETUP_FAILED)
-        }
+        Err(errno) => Refusal::because("the processors cannot be calibrated", errno).tell(&mut output),
     }
 }
 
@@ -257,7 +243,7 @@ impl Console {
     }
 
     /// Says what the verdict on the result is, as far as that is asked for, and whether it is what was required.
-    fn tell_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, String>) -> bool {
+    fn tell_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, impl Error>) -> bool {
         let judged = match judged {
             Ok(judged) => judged,
             Err(reason) => {

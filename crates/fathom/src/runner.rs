@@ -1,6 +1,7 @@
 //! Runs jobs for the commands: the same parser, plan and supervisor as a plain command line.
 
 use crate::hosts::{self, AskedHosts, View};
+use crate::refusal::Refusal;
 use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_hosts::controller::Audience;
@@ -28,7 +29,7 @@ fn judged(mut outcome: supervisor::Outcome) -> Result<Ended, Failure> {
     if outcome.is_broken {
         return Err(Failure::Defect(errors_of(&outcome.report)));
     }
-    fathom_answers::judge(&mut outcome.report).map_err(Failure::new)?;
+    fathom_answers::judge(&mut outcome.report).map_err(Failure::because)?;
     Ok(Ended { report: outcome.report, failed_jobs: outcome.failed_jobs, signal: outcome.signal })
 }
 
@@ -62,8 +63,8 @@ struct ReadJobs {
 }
 
 impl Program {
-    /// With the options on hosts among the words of a command, which are taken out of them. The error says what is wrong.
-    pub(crate) fn for_command(words: &mut Vec<OsString>) -> Result<Program, String> {
+    /// With the options on hosts among the words of a command, which are taken out of them.
+    pub(crate) fn for_command(words: &mut Vec<OsString>) -> Result<Program, Refusal> {
         let taken = hosts::take_options(words);
         let Some(asked) = hosts::asked(&taken) else { return Ok(Program::default()) };
         let number = hosts::number_of(&asked)?;
@@ -121,7 +122,7 @@ impl Runner for Program {
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure> {
         let mut spec = spec.clone();
         if let Some(hosts) = &self.hosts {
-            spec.place = Some(hosts::first_place(&hosts.asked).map_err(Failure::new)?);
+            spec.place = Some(hosts::first_place(&hosts.asked).map_err(Failure::because)?);
         }
         let spec = &spec;
         let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::because)?;
@@ -161,7 +162,7 @@ impl CommandHosts {
     fn parse(&self, words: &[String], source: &dyn Source) -> Result<Outcome, Failure> {
         let words: Vec<String> = self.words.iter().chain(words).cloned().collect();
         let (outcome, hosts_of_jobs) =
-            hosts::parse(&self.asked, "fathom", &words, source).map_err(Failure::new)?;
+            hosts::parse(&self.asked, "fathom", &words, source).map_err(Failure::because)?;
         let Outcome::Run(mut spec) = outcome else { return Ok(outcome) };
         // The hosts are an affair of this runner, and no option of the jobs.
         let program = hosts::take_from(&mut spec.program);
@@ -181,7 +182,7 @@ impl CommandHosts {
         let mut listener = Listener { watch };
         let source = crate::machine();
         let outcome = hosts::run_command(&self.asked, invocation, spec, &source, view, &mut listener)
-            .map_err(|line| Failure::new(line.trim_start_matches("fathom: ")))?;
+            .map_err(|refusal| Failure::new(refusal.in_own_words()))?;
         judged(outcome)
     }
 }

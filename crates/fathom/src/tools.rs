@@ -4,6 +4,7 @@ use crate::hosts;
 use crate::manual;
 use crate::metrics;
 use crate::output::Output;
+use crate::refusal::Refusal;
 use crate::runner::Program;
 use fathom_command::Streams;
 use fathom_command::printer::{Letters, Printer};
@@ -35,20 +36,14 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
         let mut rest = rest.to_vec();
         return Some(match Program::for_command(&mut rest) {
             Ok(mut program) => with_streams(|streams| command.run(&rest, streams, &mut program)),
-            Err(mistake) => {
-                let line = format!("fathom {word}: {}", mistake.trim_start_matches("fathom: "));
-                Output::terminal().error_line(&line);
-                ExitCode::FAILURE
-            }
+            Err(refusal) => Refusal::new(format!("fathom {word}: {}", refusal.in_own_words()))
+                .tell(&mut Output::terminal()),
         });
     }
     let rest_as_text: Vec<String> = rest.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     match manual::text_for(word, &rest_as_text) {
         Some(Ok(text)) => return Some(print(&text)),
-        Some(Err(mistake)) => {
-            Output::terminal().error_line(&mistake);
-            return Some(ExitCode::FAILURE);
-        }
+        Some(Err(refusal)) => return Some(refusal.tell(&mut Output::terminal())),
         None => {}
     }
     if word == hosts::agent::NAME {
@@ -69,9 +64,8 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     // What is there, or looks like a path or an option, is left to the parser.
     let is_plain = !Path::new(first).exists() && !word.contains(['.', '/', '-', '=']);
     let meant = manual::meant_by(word).filter(|_| is_plain && !is_called_fio(&program.to_string_lossy()))?;
-    let mistake = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
-    Output::terminal().error_line(&mistake);
-    Some(ExitCode::FAILURE)
+    let line = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
+    Some(Refusal::new(line).tell(&mut Output::terminal()))
 }
 
 /// Prints a text; a reader that has gone away is no failure.

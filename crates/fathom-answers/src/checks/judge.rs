@@ -2,7 +2,7 @@
 
 use super::{CHECKS, Check, Found, Look, Needs, hosts};
 use crate::evidence::Evidence;
-use fathom_results::RunResult;
+use fathom_results::{ReadError, RunResult};
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
@@ -35,9 +35,8 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
 }
 
 /// Judges a report that a run of this program has made, and the reports of its hosts. The error says what is amiss with it.
-pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), String> {
-    let result = fathom_results::at_hand(fathom_report::result(report), "the result")
-        .map_err(|error| error.to_string())?;
+pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), ReadError> {
+    let result = fathom_results::at_hand(fathom_report::result(report), "the result")?;
     let of_hosts = result.hosts.iter().flat_map(|hosts| &hosts.hosts);
     for (host, own) in report.hosts.iter_mut().flat_map(|hosts| &mut hosts.hosts).zip(of_hosts) {
         if let Some(report) = host.report.as_mut().filter(|_| host.digest.is_none()) {

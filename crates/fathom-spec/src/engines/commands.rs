@@ -5,6 +5,7 @@ use crate::definition::OptionDef;
 use crate::value::{OptionValue, ParseContext, ValueError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use thiserror::Error;
 
 choices! {
     /// Command for writes.
@@ -127,8 +128,8 @@ impl OptionValue for WriteModes {
         _: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        self.0 = modes_of(text).map_err(|complaint| {
-            context.complain(complaint);
+        self.0 = modes_of(text).map_err(|error| {
+            context.complain(error.to_string());
             ValueError::new(
                 "one of write, uncor, zeroes, verify, zone_append, or several with shares that make 100 percent: write/50:zeroes/50",
             )
@@ -137,14 +138,23 @@ impl OptionValue for WriteModes {
     }
 }
 
-/// Commands with their shares; those without a share divide what is left. The error is fio's line.
-fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, String> {
+/// Why shares of commands are none, as fio says it.
+#[derive(Debug, Error)]
+enum SharesError {
+    #[error("fio: invalid write_mode value: {0}")]
+    Invalid(String),
+    #[error("fio: write_mode percentages should add up to 100%")]
+    NotWhole,
+}
+
+/// Commands with their shares; those without a share divide what is left.
+fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, SharesError> {
     if let Some(mode) = WriteMode::from_name(text) {
         return Ok(vec![(mode, 100)]);
     }
     let mut modes = Vec::new();
     for part in text.split(':') {
-        let invalid = || format!("fio: invalid write_mode value: {}", part.split('/').next().unwrap_or(part));
+        let invalid = || SharesError::Invalid(part.split('/').next().unwrap_or(part).to_owned());
         let (word, percent) = part.split_once('/').ok_or_else(invalid)?;
         let mode = WriteMode::from_name(word.trim()).ok_or_else(invalid)?;
         let percent = match percent.trim() {
@@ -156,7 +166,7 @@ fn modes_of(text: &str) -> Result<Vec<(WriteMode, u32)>, String> {
     let given = modes.iter().filter_map(|(_, percent)| *percent).fold(0, u32::saturating_add);
     let blanks = modes.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
     if given > 100 || (blanks == 0 && given != 100) {
-        return Err("fio: write_mode percentages should add up to 100%".to_owned());
+        return Err(SharesError::NotWhole);
     }
     let (mut left, mut sharers) = (100 - given, blanks);
     let mut share = || {

@@ -5,6 +5,7 @@ use crate::input;
 use crate::log_summary::series::open_log;
 use fathom_command::Failure;
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Limit on the number of intervals; more mean a mistaken interval.
 const MOST_INTERVALS: f64 = 1e6;
@@ -63,6 +64,19 @@ pub(super) fn read(files: &[PathBuf], rules: &Rules) -> Result<Vec<Window>, Fail
     Ok(all)
 }
 
+/// Why a line is not one of a histogram log.
+#[derive(Debug, Error)]
+enum BadLine {
+    #[error(
+        "not a line of a histogram log: expected milliseconds, direction (0 to 2), block size at its start"
+    )]
+    Start,
+    #[error("a bin is not a whole number")]
+    Bin,
+    #[error("{bins} bins; expected {expected}, or fewer by a power of two")]
+    Number { bins: usize, expected: usize },
+}
+
 fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Failure> {
     let mut last_ms: [Option<f64>; 3] = [None; 3];
     let mut reader = open_log(file)?;
@@ -72,17 +86,14 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
         let mut next = || numbers.next().flatten();
         let head = (next(), next(), next());
         let (Some(time), Some(direction @ 0..=2), Some(_block_size)) = head else {
-            return Err(
-                "not a line of a histogram log: expected milliseconds, direction (0 to 2), block size at its start"
-                    .to_owned(),
-            );
+            return Err(BadLine::Start);
         };
         let counts: Option<Vec<u64>> = numbers.collect();
-        let counts = counts.ok_or("a bin is not a whole number")?;
-        let coarseness = rules.layout.coarseness(counts.len()).ok_or_else(|| {
-            let bins = rules.layout.bins();
-            format!("{} bins; expected {bins}, or fewer by a power of two", counts.len())
-        })?;
+        let counts = counts.ok_or(BadLine::Bin)?;
+        let coarseness = rules
+            .layout
+            .coarseness(counts.len())
+            .ok_or_else(|| BadLine::Number { bins: counts.len(), expected: rules.layout.bins() })?;
         let end_ms = time as f64;
         let last = &mut last_ms[direction as usize];
         let start_ms = match (rules.window_ms, *last) {

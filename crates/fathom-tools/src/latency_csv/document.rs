@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use thiserror::Error;
 
 /// Direction and kind of each latency, in the order of columns.
 pub(super) const LATENCIES: [&str; 9] = [
@@ -116,7 +117,17 @@ fn document_start(text: &str) -> Option<usize> {
     None
 }
 
-fn job(value: &Value) -> Result<Job, String> {
+/// A bin that has no time or no count.
+#[derive(Debug, Error)]
+#[error("job {job}: `{ns}: {count}` in the bins of {latency} is not a count of I/Os at a time in ns")]
+struct BadBin {
+    job: String,
+    ns: String,
+    count: Value,
+    latency: String,
+}
+
+fn job(value: &Value) -> Result<Job, BadBin> {
     let name = value.get("jobname").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut job = Job { name, ..Job::default() };
     for (latency, bins) in LATENCIES.iter().zip(&mut job.bins) {
@@ -125,12 +136,11 @@ fn job(value: &Value) -> Result<Job, String> {
         else {
             continue;
         };
-        for (ns, count) in found {
-            let (Ok(ns), Some(count)) = (ns.parse(), count.as_u64()) else {
-                return Err(format!(
-                    "job {}: `{ns}: {count}` in the bins of {direction} {kind} is not a count of I/Os at a time in ns",
-                    job.name
-                ));
+        for (found_ns, found_count) in found {
+            let (Ok(ns), Some(count)) = (found_ns.parse(), found_count.as_u64()) else {
+                let (ns, count, latency) =
+                    (found_ns.clone(), found_count.clone(), format!("{direction} {kind}"));
+                return Err(BadBin { job: job.name, ns, count, latency });
             };
             bins.insert(ns, count);
         }

@@ -43,7 +43,7 @@ pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Serie
         let mut reader = open_log(file)?;
         input::lines(file, &mut reader, |line| {
             lines.push(parse(line).ok_or("not a line of a bandwidth, IOPS or latency log")?);
-            Ok(())
+            Ok::<(), &str>(())
         })?;
         all.extend(
             series_of(file, &lines)

@@ -86,7 +86,7 @@ pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
             None => Err(Failure::new("an agent needs a way to its controller: --stdio, --listen or --join")),
             Some(Way::Streams) => {
                 asked.rules = Rules::everything();
-                serve(Box::new(StreamPipe::take()?), &asked.rules, None).map_err(Failure::new)
+                serve(Box::new(StreamPipe::take()?), &asked.rules, None)
             }
             Some(Way::Listen(address)) => listen(&address, keys, &asked.rules, streams),
             Some(Way::Join(address)) => join(&address, keys, asked, streams),
@@ -130,11 +130,11 @@ fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
 }
 
 /// Serves one controller. The error says why it was none, or where it went.
-pub(super) fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, String> {
+pub(super) fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), join) {
         End::Served => Ok(0),
-        End::Alone(reason) => Err(reason),
+        End::Alone(reason) => Err(Failure::new(reason)),
     }
 }
 
@@ -168,11 +168,8 @@ fn listen(
     writeln!(streams.out, "fathom agent: listening on {shown}")?;
     streams.out.flush()?;
     let mut serve_one = |pipe: Box<dyn Pipe>, from: &str| {
-        let served = match enter_first_directory(rules) {
-            Ok(()) => serve(pipe, rules, None),
-            Err(failure) => Err(failure.to_string()),
-        };
-        served.map_or_else(|reason| ended_alone(from, &reason), i32::from)
+        let served = enter_first_directory(rules).and_then(|()| serve(pipe, rules, None));
+        served.map_or_else(|failure| ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| {
         // A log that cannot be written keeps nobody from being served.
@@ -190,7 +187,7 @@ fn listen(
 }
 
 /// Says why a controller that was served was none, or where it went; the exit status of its process.
-pub(super) fn ended_alone(from: &str, reason: &str) -> i32 {
+pub(super) fn ended_alone(from: &str, reason: &Failure) -> i32 {
     let mut errors = Printer::new(std::io::stderr(), Letters::of_environment());
     // A log that cannot be written changes nothing.
     let _ = writeln!(errors, "fathom agent: {from}: {reason}");

@@ -5,6 +5,7 @@ use super::{Hosts, View, server, ways};
 use crate::exit;
 use crate::metrics;
 use crate::output::Output;
+use crate::refusal::Refusal;
 use fathom_hosts::controller::{self, Audience};
 use fathom_hosts::links::tcp::Address;
 use fathom_hosts::protocol::Hello;
@@ -18,6 +19,7 @@ use fathom_spec::{Eta, ProgramOptions, Reply, Source};
 use fathom_stats::hosts::{HostEnd, HostRunReport};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -55,23 +57,23 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
     let asked = match read(words) {
         Ok(None) => return None,
         Ok(Some(asked)) => asked,
-        Err(line) => return Some(refuse(&[line])),
+        Err(refusal) => return Some(refusal.tell(&mut Output::terminal())),
     };
+    let refuse = |line: String| Some(Refusal::new(line).tell(&mut Output::terminal()));
     let program = match fathom_spec::program_options(program_name, &asked.words, source) {
         Ok(program) if program.server.is_some() => {
-            return Some(refuse(&["fio: can't be both client and server".to_owned()]));
+            return Some(both().tell(&mut Output::terminal()));
         }
         Ok(program) if program.verdict || program.require.is_some() => {
             let name = if program.verdict { "verdict" } else { "require" };
-            let line = format!(
+            return refuse(format!(
                 "fathom: --{name} is not built for --client; use --hosts, or let fathom explain judge the JSON"
-            );
-            return Some(refuse(&[line]));
+            ));
         }
         Ok(program) if metrics::is_asked(&program) => {
-            let line =
-                "fathom: --metrics, --otlp and --influx are not built for --client; use --hosts".to_owned();
-            return Some(refuse(&[line]));
+            return refuse(
+                "fathom: --metrics, --otlp and --influx are not built for --client; use --hosts".to_owned(),
+            );
         }
         Ok(program) => program,
         Err(reply) => return Some(reply_with(&reply)),
@@ -86,10 +88,9 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
     })
 }
 
-fn refuse(lines: &[String]) -> ExitCode {
-    let mut output = Output::terminal();
-    lines.iter().for_each(|line| output.error_line(line));
-    ExitCode::from(exit::SETUP_FAILED)
+/// A command line with `--client` and `--server`.
+pub(crate) fn both() -> Refusal {
+    Refusal::new("fio: can't be both client and server")
 }
 
 fn reply_with(reply: &Reply) -> ExitCode {
@@ -99,7 +100,7 @@ fn reply_with(reply: &Reply) -> ExitCode {
 }
 
 /// The servers of a command line. Job files belong to the servers named right before them.
-fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
+fn read(words: &[String]) -> Result<Option<AskedClients>, Refusal> {
     let mut asked = AskedClients::default();
     // The servers that the next job file belongs to begin here.
     let (mut first, mut has_files) = (0, false);
@@ -109,7 +110,10 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
         let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
         let mut value = || match value {
             Some(value) => Ok(value.to_owned()),
-            None => words.next().cloned().ok_or_else(|| format!("fathom: option --{name} needs a value")),
+            None => words
+                .next()
+                .cloned()
+                .ok_or_else(|| Refusal::new(format!("fathom: option --{name} needs a value"))),
         };
         match name {
             "client" => {
@@ -124,9 +128,9 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
                 let last = asked.targets.len();
                 // A list of hosts is several.
                 if first == last {
-                    return Err(
-                        "fathom: option --remote-config belongs after the --client that it is for".to_owned()
-                    );
+                    return Err(Refusal::new(
+                        "fathom: option --remote-config belongs after the --client that it is for",
+                    ));
                 }
                 asked.targets[first..].iter_mut().for_each(|target| target.remote.push(path.clone()));
                 has_files = true;
@@ -143,10 +147,11 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, String> {
 }
 
 /// The servers of one `--client`: one, or those in a file, a line each.
-fn targets(text: &str) -> Result<Vec<AskedServer>, String> {
+fn targets(text: &str) -> Result<Vec<AskedServer>, Refusal> {
+    let refused = |why: &dyn Display| Refusal::because(format_args!("option --client={text}"), why);
     let target = |text: &str| {
         let address = server::address(text)
-            .map_err(|problem| format!("fio: failed adding client {text}\nfathom: {problem}"))?;
+            .map_err(|error| Refusal::new(format!("fio: failed adding client {text}\nfathom: {error}")))?;
         let address = match address {
             Address::Network { host, port } if host.is_empty() => {
                 Address::Network { host: "127.0.0.1".to_owned(), port }
@@ -162,12 +167,11 @@ fn targets(text: &str) -> Result<Vec<AskedServer>, String> {
     if !Path::new(text).is_file() {
         return Ok(vec![target(text)?]);
     }
-    let list =
-        std::fs::read_to_string(text).map_err(|error| format!("fathom: option --client={text}: {error}"))?;
+    let list = std::fs::read_to_string(text).map_err(|error| refused(&error))?;
     let lines = list.lines().map(str::trim).filter(|line| !line.is_empty());
-    let targets: Vec<AskedServer> = lines.map(target).collect::<Result<_, String>>()?;
+    let targets: Vec<AskedServer> = lines.map(target).collect::<Result<_, Refusal>>()?;
     match targets.is_empty() {
-        true => Err(format!("fathom: option --client={text}: there is no host in this file")),
+        true => Err(refused(&"there is no host in this file")),
         false => Ok(targets),
     }
 }
@@ -219,7 +223,8 @@ impl Servers {
             Ok(output) => output,
             Err(error) => {
                 let place = program.output.as_deref().unwrap_or(Path::new(""));
-                return refuse(&[format!("fathom: cannot write to --output={}: {error}", place.display())]);
+                let what = format!("cannot write to --output={}", place.display());
+                return Refusal::because(what, error).tell(&mut Output::terminal());
             }
         };
         output.keep_status_lines(program.eta_newline);
@@ -234,7 +239,7 @@ impl Servers {
         let seats = ways::to_servers(&self.list, &self.addresses(), &self.invocations, program);
         let seats = match seats {
             Ok(seats) => seats,
-            Err(line) => return refuse(&[line]),
+            Err(refusal) => return refusal.tell(&mut Output::terminal()),
         };
         let mut console =
             ClientConsole { output, forms, targets: self.targets, list: self.list.clone(), over: Vec::new() };
@@ -242,10 +247,7 @@ impl Servers {
         let outcome = hosts.control(seats, program, source, view, true, &mut console);
         match outcome {
             Ok(outcome) => console.finish(&outcome),
-            Err(line) => {
-                console.output.error_line(&line);
-                ExitCode::from(exit::SETUP_FAILED)
-            }
+            Err(refusal) => refusal.tell(&mut console.output),
         }
     }
 

@@ -6,6 +6,7 @@ pub(crate) mod keys;
 pub(crate) mod server;
 mod ways;
 
+use crate::refusal::Refusal;
 use fathom_hosts::controller::{self, Audience, Seat, Settings, USUAL_TIMEOUT};
 use fathom_local::planning::check_hosts_of_jobs;
 use fathom_run::plan::Plan;
@@ -13,6 +14,7 @@ use fathom_run::supervisor::Outcome;
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource, Recording};
 use fathom_spec::{ProgramOptions, RunSpec, Source, Trigger};
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,14 +52,16 @@ pub(crate) fn asked(words: &[String]) -> Option<AskedHosts> {
 }
 
 /// A line on an option that asks for hosts and was not taken for one, because its name was cut short.
-pub(crate) fn overlooked(program: &ProgramOptions) -> Option<String> {
+pub(crate) fn overlooked(program: &ProgramOptions) -> Option<Refusal> {
     let name = match program {
         ProgramOptions { wait_for_hosts: 1.., .. } => "wait-for-hosts",
         program if !program.hosts.is_empty() => "hosts",
         program if !program.clients.is_empty() => "client",
         _ => return None,
     };
-    Some(format!("fathom: write --{name} in full: what it says has to be known before anything else is read"))
+    Some(Refusal::new(format!(
+        "fathom: write --{name} in full: what it says has to be known before anything else is read"
+    )))
 }
 
 /// Lines on options that a run on this machine alone has no use for.
@@ -79,34 +83,33 @@ pub(crate) fn without_effect(program: &ProgramOptions) -> Vec<String> {
     given.map(|(name, _, with)| format!("fathom: --{name} has no effect without {with}")).collect()
 }
 
-/// The hosts of these lists. The error is a line for the user.
-fn read(asked: &AskedHosts) -> Result<HostList, String> {
+/// The hosts of these lists.
+fn read(asked: &AskedHosts) -> Result<HostList, Refusal> {
+    let refused =
+        |list: &str, why: &dyn Display| Refusal::because(format_args!("option --hosts={list}"), why);
     if asked.join {
         return match asked.lists.first() {
             None => Ok(HostList::default()),
-            Some(list) => Err(format!(
-                "fathom: option --hosts={list}: with --wait-for-hosts the hosts come by themselves; give one of the two"
-            )),
+            Some(list) => {
+                Err(refused(list, &"with --wait-for-hosts the hosts come by themselves; give one of the two"))
+            }
         };
     }
-    let file = |path: &str| {
-        std::fs::read_to_string(path)
-            .map_err(|error| format!("the list of hosts {path} cannot be read: {error}"))
-    };
+    let file = |path: &str| std::fs::read_to_string(path);
     let mut hosts = HostList::default();
     for list in &asked.lists {
-        hosts.add(list, &file).map_err(|problem| format!("fathom: option --hosts={list}: {problem}"))?;
+        hosts.add(list, &file).map_err(|error| refused(list, &error))?;
     }
     Ok(hosts)
 }
 
-/// Reads a command line for the hosts of these lists, and writes down what they are to read. The error is a line for the user.
+/// Reads a command line for the hosts of these lists, and writes down what they are to read.
 pub(crate) fn parse(
     asked: &AskedHosts,
     program_name: &str,
     words: &[String],
     source: &dyn Source,
-) -> Result<(fathom_spec::Outcome, Hosts), String> {
+) -> Result<(fathom_spec::Outcome, Hosts), Refusal> {
     let list = read(asked)?;
     let recording = Recording::new(source, place(&list, 0), program_name, words);
     let outcome = fathom_spec::parse(program_name, words, &recording);
@@ -165,18 +168,18 @@ pub(crate) fn take_from(program: &mut ProgramOptions) -> ProgramOptions {
 }
 
 /// How many hosts there are.
-pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, String> {
+pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, Refusal> {
     match asked.join {
         // Keys are for one run, and commands make several.
-        true => {
-            Err("--wait-for-hosts is for a single run; a command makes several: give --hosts=LIST".to_owned())
-        }
+        true => Err(Refusal::new(
+            "--wait-for-hosts is for a single run; a command makes several: give --hosts=LIST",
+        )),
         false => read(asked).map(|list| list.0.len() as u64),
     }
 }
 
 /// The place of the first host, for what is to be known of all.
-pub(crate) fn first_place(asked: &AskedHosts) -> Result<HostPlace, String> {
+pub(crate) fn first_place(asked: &AskedHosts) -> Result<HostPlace, Refusal> {
     read(asked).map(|list| place(&list, 0))
 }
 
@@ -188,7 +191,7 @@ pub(crate) fn run_command(
     source: &dyn Source,
     view: View,
     observer: &mut dyn Audience,
-) -> Result<Outcome, String> {
+) -> Result<Outcome, Refusal> {
     let hosts = Hosts { list: read(asked)?, invocation: invocation.clone() };
     hosts.check(spec)?;
     hosts.run(spec, source, view, observer)
@@ -201,28 +204,28 @@ fn place(list: &HostList, index: usize) -> HostPlace {
 }
 
 impl Hosts {
-    /// What is wrong with a run over hosts; a line for the user.
-    pub(crate) fn check(&self, spec: &RunSpec) -> Result<(), String> {
+    /// Whether what was asked for can be done on hosts.
+    pub(crate) fn check(&self, spec: &RunSpec) -> Result<(), Refusal> {
         if !self.list.0.is_empty() {
             check_hosts_of_jobs(spec, &self.list)?;
         }
         match spec.program.formats.iter().find(|name| *name == "jsonl") {
-            Some(format) => Err(format!(
+            Some(format) => Err(Refusal::new(format!(
                 "fathom: --output-format={format} is not built for runs over hosts; json has them all, and \
                  --status-interval prints it during the run"
-            )),
+            ))),
             None => Ok(()),
         }
     }
 
-    /// Runs the jobs on the hosts. The error is a line for the user.
+    /// Runs the jobs on the hosts.
     pub(crate) fn run(
         &self,
         spec: &RunSpec,
         source: &dyn Source,
         view: View,
         observer: &mut dyn Audience,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Outcome, Refusal> {
         let seats = ways::seats(&self.list, &spec.program, observer)?;
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
         check_hosts_of_jobs(spec, &list)?;
@@ -238,7 +241,7 @@ impl Hosts {
         view: View,
         are_servers: bool,
         observer: &mut dyn Audience,
-    ) -> Result<Outcome, String> {
+    ) -> Result<Outcome, Refusal> {
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
         let invocation = |index: usize| seats[index].invocation.as_ref().unwrap_or(&self.invocation);
         let prefixes =
@@ -257,7 +260,7 @@ impl Hosts {
             log_prefixes: prefixes,
         };
         controller::run(seats, settings, observer)
-            .map_err(|errno| format!("fathom: the run cannot start: {errno}"))
+            .map_err(|errno| Refusal::because("the run cannot start", errno))
     }
 }
 

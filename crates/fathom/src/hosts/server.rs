@@ -2,30 +2,36 @@
 //! without keys only this machine reaches it, and on it that user and root, unless
 //! `--insecure` says otherwise.
 
-use super::agent;
-use crate::exit;
+use super::{agent, ways};
 use crate::output::Output;
+use crate::refusal::Refusal;
 use fathom_hosts::agent::rules::Rules;
-use fathom_hosts::keys::{Keys, Role};
+use fathom_hosts::keys::Role;
 use fathom_hosts::links::Pipe;
 use fathom_hosts::links::tcp::{Address, Listener};
 use fathom_hosts::listening::{self, AtEnd, Entry};
 use fathom_spec::ProgramOptions;
 use fathom_sys::process;
-use fathom_sys::signal::{OF_USERS, SignalQueue};
+use fathom_sys::signal::SignalQueue;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use thiserror::Error;
 
 /// The port of servers, unless another is named.
 pub(super) const PORT: u16 = 8765;
 /// The server in the background finds this variable, and takes itself out of the terminal.
 const IN_BACKGROUND: &str = "FATHOM_SERVER_IN_BACKGROUND";
 
+/// What stands where a port was expected.
+#[derive(Debug, PartialEq, Error)]
+#[error("bad server port {0}; expected HOST,PORT with a port from 1 to 65535")]
+pub(super) struct BadPort(String);
+
 /// An address as fio's users write it: `HOST[,PORT]`, `,PORT`, `:PORT`, `ip:`, `ip4:` and `ip6:` before it, `sock:PATH`. The host is
 /// empty where none is named.
-pub(super) fn address(text: &str) -> Result<Address, String> {
+pub(super) fn address(text: &str) -> Result<Address, BadPort> {
     if let Some(path) = text.strip_prefix("sock:") {
         return Ok(Address::Unix(PathBuf::from(path)));
     }
@@ -38,9 +44,9 @@ pub(super) fn address(text: &str) -> Result<Address, String> {
     };
     let port = match port {
         None => PORT,
-        Some(port) => port.parse().ok().filter(|&port: &u16| port > 0).ok_or_else(|| {
-            format!("bad server port {port}; expected HOST,PORT with a port from 1 to 65535")
-        })?,
+        Some(port) => {
+            port.parse().ok().filter(|&port: &u16| port > 0).ok_or_else(|| BadPort(port.to_owned()))?
+        }
     };
     Ok(Address::Network { host: host.to_owned(), port })
 }
@@ -54,32 +60,26 @@ pub(crate) fn run(program: &ProgramOptions) -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(line) => {
-            output.error_line(&line);
-            ExitCode::from(exit::SETUP_FAILED)
-        }
+        Err(refusal) => refusal.tell(&mut output),
     }
 }
 
-fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), String> {
+fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), Refusal> {
     let text = program.server.as_deref().unwrap_or("");
-    let mut address = address(text).map_err(|problem| format!("fio: {problem}"))?;
+    let mut address = address(text).map_err(|error| Refusal::new(format!("fio: {error}")))?;
     if program.keys.is_none() && !program.insecure {
         address = within_this_machine(address, output)?;
     }
-    let read =
-        |path| Keys::read(path, Role::Agent).map_err(|problem| format!("fathom: option --keys: {problem}"));
-    let entry = match program.keys.as_deref().map(read).transpose()? {
+    let entry = match ways::keys_of(program, Role::Agent)? {
         None if program.insecure => Entry::Anyone,
         keys => Entry::of(keys),
     };
-    let signals =
-        SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
+    let signals = ways::signals_of_users()?;
     let listener = address.listen().map_err(|error| {
-        format!(
+        Refusal::new(format!(
             "fio: bind: {error}\nfathom: option --server={text}: nobody can be served at {}",
             shown(&address)
-        )
+        ))
     })?;
     let _socket = SocketFile::of(&address);
     let pid_file = program.daemonize.as_deref().map(PidFile::write).transpose()?;
@@ -96,18 +96,18 @@ fn wait_for_clients(
     listener: &Listener,
     signals: &SignalQueue,
     output: &mut Output,
-) -> Result<(), String> {
+) -> Result<(), Refusal> {
     let mut serve = |pipe: Box<dyn Pipe>, from: &str| {
         agent::serve(pipe, &Rules::everything(), None)
-            .map_or_else(|reason| agent::ended_alone(from, &reason), i32::from)
+            .map_or_else(|failure| agent::ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| output.error_line(&format!("fathom: {line}"));
     listening::listen(listener, entry, signals, AtEnd::RunsEndThemselves, &mut serve, &mut say)
-        .map_err(|error| format!("fathom: the server cannot go on: {error}"))
+        .map_err(|error| Refusal::because("the server cannot go on", error))
 }
 
 /// The same address, as far as it is one of this machine alone. What was asked for by name is refused, not changed.
-fn within_this_machine(address: Address, output: &mut Output) -> Result<Address, String> {
+fn within_this_machine(address: Address, output: &mut Output) -> Result<Address, Refusal> {
     match address {
         Address::Network { host, port } if host.is_empty() => {
             output.error_line(
@@ -117,11 +117,11 @@ fn within_this_machine(address: Address, output: &mut Output) -> Result<Address,
             Ok(Address::Network { host: "127.0.0.1".to_owned(), port })
         }
         other if other.is_of_this_machine() => Ok(other),
-        other => Err(format!(
+        other => Err(Refusal::new(format!(
             "fathom: option --server: whoever reaches {} could run anything here as this user; give --keys=FILE (fathom keys \
              makes it), or --insecure if that is meant",
             shown(&other)
-        )),
+        ))),
     }
 }
 
@@ -138,7 +138,7 @@ fn shown(address: &Address) -> String {
 }
 
 /// Starts the server as a process of its own; returns when it listens.
-fn start_in_background(file: &Path, output: &mut Output) -> Result<(), String> {
+fn start_in_background(file: &Path, output: &mut Output) -> Result<(), Refusal> {
     if let Some(pid) = PidFile::pid_in(file).filter(|&pid| process::exists(pid)) {
         output.line(&format!("fio: pidfile {} exists and server appears alive", file.display()));
         output.error_line(&format!("fathom: nothing was started: process {pid} is there"));
@@ -150,7 +150,7 @@ fn start_in_background(file: &Path, output: &mut Output) -> Result<(), String> {
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("fathom: option --daemonize: no process for the server: {error}"))?;
+        .map_err(|error| Refusal::because("option --daemonize: no process for the server", error))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
         // What cannot be read is no line.
@@ -159,7 +159,7 @@ fn start_in_background(file: &Path, output: &mut Output) -> Result<(), String> {
     match line.is_empty() {
         false => Ok(()),
         // It has said why on standard error.
-        true => Err("fathom: the server was not started".to_owned()),
+        true => Err(Refusal::new("fathom: the server was not started")),
     }
 }
 
@@ -171,12 +171,12 @@ impl PidFile {
         std::fs::read_to_string(path).ok()?.trim().parse().ok()
     }
 
-    fn write(path: &Path) -> Result<PidFile, String> {
+    fn write(path: &Path) -> Result<PidFile, Refusal> {
         std::fs::write(path, format!("{}\n", std::process::id())).map_err(|error| {
-            format!(
+            Refusal::new(format!(
                 "fio: failed opening pid file {0}\nfathom: option --daemonize={0}: {error}",
                 path.display()
-            )
+            ))
         })?;
         Ok(PidFile(path.to_path_buf()))
     }

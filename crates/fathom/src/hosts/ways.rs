@@ -1,5 +1,6 @@
 //! The ways to the hosts of a run: a remote shell, agents that listen, agents that join.
 
+use crate::refusal::Refusal;
 use fathom_hosts::controller::Seat;
 use fathom_hosts::joining;
 use fathom_hosts::keys::{Keys, Role};
@@ -25,14 +26,14 @@ const AT_A_TIME: usize = 64;
 /// How long agents may take to join, unless `--host-timeout` says otherwise.
 const JOIN_PATIENCE: Duration = Duration::from_secs(600);
 
-/// A way to each host. The error is a line for the user.
+/// A way to each host.
 pub(super) fn seats(
     list: &HostList,
     program: &ProgramOptions,
     observer: &mut dyn Observer,
-) -> Result<Vec<Seat>, String> {
+) -> Result<Vec<Seat>, Refusal> {
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
-    let keys = keys_of(program)?;
+    let keys = keys_of(program, Role::Controller)?;
     if program.wait_for_hosts > 0 {
         return joined(program, keys, observer);
     }
@@ -41,7 +42,7 @@ pub(super) fn seats(
         return Ok(agents(list, keys.as_ref()));
     }
     let (command, there) = (program.remote_shell.as_deref(), program.remote_program.as_deref());
-    let shell = Shell::new(command, there, program.push).map_err(|problem| format!("fathom: {problem}"))?;
+    let shell = Shell::new(command, there, program.push).map_err(of_fathom)?;
     let seat = |entry: &HostEntry| Seat {
         entry: entry.clone(),
         connection: shell
@@ -54,11 +55,19 @@ pub(super) fn seats(
     Ok(list.0.iter().map(seat).collect())
 }
 
-fn keys_of(program: &ProgramOptions) -> Result<Option<Keys>, String> {
-    let read = |path| {
-        Keys::read(path, Role::Controller).map_err(|problem| format!("fathom: option --keys: {problem}"))
-    };
+fn of_fathom(error: impl Display) -> Refusal {
+    Refusal::new(format!("fathom: {error}"))
+}
+
+/// The keys of this role that the options name.
+pub(super) fn keys_of(program: &ProgramOptions, role: Role) -> Result<Option<Keys>, Refusal> {
+    let read = |path| Keys::read(path, role).map_err(|error| Refusal::because("option --keys", error));
     program.keys.as_deref().map(read).transpose()
+}
+
+/// The signals of users, which end a wait.
+pub(super) fn signals_of_users() -> Result<SignalQueue, Refusal> {
+    SignalQueue::new(&OF_USERS).map_err(|errno| Refusal::because("cannot wait for signals", errno))
 }
 
 /// A way to each server of a client, and what it is to read.
@@ -67,9 +76,9 @@ pub(super) fn to_servers(
     addresses: &[Address],
     invocations: &[Invocation],
     program: &ProgramOptions,
-) -> Result<Vec<Seat>, String> {
+) -> Result<Vec<Seat>, Refusal> {
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
-    let keys = keys_of(program)?;
+    let keys = keys_of(program, Role::Controller)?;
     let connections = in_parallel(addresses, &|address| connect(address, keys.as_ref()));
     let seats = list.0.iter().zip(connections).zip(invocations).map(|((entry, connection), invocation)| {
         Seat { entry: entry.clone(), connection, hello: None, invocation: Some(invocation.clone()) }
@@ -134,25 +143,26 @@ fn joined(
     program: &ProgramOptions,
     keys: Option<Keys>,
     observer: &mut dyn Observer,
-) -> Result<Vec<Seat>, String> {
+) -> Result<Vec<Seat>, Refusal> {
     let wanted = program.wait_for_hosts as usize;
-    let keys = keys.ok_or(
-        "fathom: option --wait-for-hosts: hosts that join prove who they are: give --keys=FILE (fathom keys makes it)",
-    )?;
+    let keys = keys.ok_or_else(|| {
+        Refusal::new(
+            "fathom: option --wait-for-hosts: hosts that join prove who they are: give --keys=FILE (fathom keys makes it)",
+        )
+    })?;
     let text = program.join_address.as_deref().unwrap_or(":");
-    let failed = |problem: &dyn Display| format!("fathom: option --join-address={text}: {problem}");
+    let failed = |error: &dyn Display| Refusal::because(format_args!("option --join-address={text}"), error);
     let address = Address::read(text).map_err(|error| failed(&error))?;
     let listener = address.listen().map_err(|error| failed(&error))?;
-    keys.use_up().map_err(|problem| format!("fathom: option --keys: {problem}"))?;
-    let signals =
-        SignalQueue::new(&OF_USERS).map_err(|errno| format!("fathom: cannot wait for signals: {errno}"))?;
+    keys.use_up().map_err(|error| Refusal::because("option --keys", error))?;
+    let signals = signals_of_users()?;
     let port = listener.port().map_or_else(String::new, |port| format!(" on port {port}"));
     observer.message(&Message::Error(format!("fathom: waiting for {wanted} hosts to join{port}")));
     let patience = program.host_timeout.unwrap_or(JOIN_PATIENCE);
     let mut interrupted = || signals.asked_to_end().is_some();
     let mut say = |line: &str| observer.message(&Message::Error(line.to_owned()));
-    let agents = joining::gather(&listener, &keys, wanted, patience, &mut interrupted, &mut say)
-        .map_err(|problem| format!("fathom: {problem}"))?;
+    let agents =
+        joining::gather(&listener, &keys, wanted, patience, &mut interrupted, &mut say).map_err(of_fathom)?;
     let mut seats: Vec<Seat> = Vec::new();
     for agent in agents {
         let taken = seats.iter().filter(|seat| seat.entry.name == agent.join.name).count();

@@ -8,6 +8,7 @@ mod screen;
 mod zsh;
 
 use crate::hosts::{agent, keys};
+use crate::refusal::Refusal;
 use fathom_answers::COMMANDS;
 use fathom_command::long_options::{LongOption, options_in};
 use fathom_spec::PROGRAM_OPTIONS;
@@ -99,19 +100,19 @@ fn program_options() -> impl Iterator<Item = OwnOption> {
 }
 
 /// Tools are called by their names alone.
-fn unknown_tool(word: &str) -> String {
+fn unknown_tool(word: &str) -> Refusal {
     let names = || fathom_tools::TOOLS.iter().map(|tool| tool.name);
-    match names().find(|name| *name == word).or_else(|| spelling::nearest(word, names())) {
+    Refusal::new(match names().find(|name| *name == word).or_else(|| spelling::nearest(word, names())) {
         Some(name) if name == word => {
             format!("fathom tools: this lists the tools; fathom {name} --help explains this tool")
         }
         Some(name) => format!("fathom tools: there is no tool {word}; did you mean fathom {name}?"),
         None => format!("fathom tools: there is no tool {word}; fathom tools lists them"),
-    }
+    })
 }
 
 /// The output of `fathom man`, `fathom completion SHELL` and so on, or what is wrong with the arguments.
-pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, String>> {
+pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Refusal>> {
     match word {
         "tools" => Some(match rest {
             [] => Ok(fathom_tools::listing()),
@@ -123,27 +124,25 @@ pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Str
             [shell] if shell == "bash" => Ok(bash::script()),
             [shell] if shell == "zsh" => Ok(zsh::script()),
             [shell] if shell == "fish" => Ok(fish::script()),
-            _ => Err(format!(
+            _ => Err(Refusal::new(format!(
                 "fathom completion: name one of the shells {}; for bash, run fathom completion bash \
                  >~/.local/share/bash-completion/completions/fathom",
                 SHELLS.join(", ")
-            )),
+            ))),
         }),
         _ => None,
     }
 }
 
 /// `fathom help`, and `fathom help quick`.
-fn help_on(words: &[String]) -> Result<String, String> {
+fn help_on(words: &[String]) -> Result<String, Refusal> {
     let [word] = words else { return Ok(first_screen()) };
     let command = COMMANDS.iter().find(|command| command.name == word).map(|command| command.help);
     let tool = || TOOLS.iter().find(|tool| tool.name == word).map(|tool| tool.help);
     let of_program = || OF_PROGRAM.iter().find(|(name, ..)| name == word).map(|(_, _, help)| *help);
-    command
-        .or_else(tool)
-        .or_else(of_program)
-        .map(str::to_owned)
-        .ok_or_else(|| format!("fathom help: {word} is not a command; fathom explain {word} explains a term"))
+    command.or_else(tool).or_else(of_program).map(str::to_owned).ok_or_else(|| {
+        Refusal::new(format!("fathom help: {word} is not a command; fathom explain {word} explains a term"))
+    })
 }
 
 /// The subcommand that a word misspells, if one is near.
@@ -179,13 +178,16 @@ mod tests {
         assert_eq!(meant_by("quikc").as_deref(), Some("fathom quick"));
         assert_eq!(meant_by("version").as_deref(), Some("fathom --version"));
         assert!(
-            unknown_tool("foo").contains("there is no tool foo")
-                && unknown_tool("dedup").contains("fathom dedupe?")
+            unknown_tool("foo").to_string().contains("there is no tool foo")
+                && unknown_tool("dedup").to_string().contains("fathom dedupe?")
         );
         assert_eq!((nearest_subcommand("job"), nearest_subcommand("randread")), (None, None));
         assert!(help_on(&["quick".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom quick")));
         assert!(help_on(&["serve".to_owned()]).is_ok_and(|text| text.starts_with("Usage: fathom serve")));
-        assert!(help_on(&["rw".to_owned()]).is_err_and(|text| text.contains("fathom explain rw")));
+        assert!(
+            help_on(&["rw".to_owned()])
+                .is_err_and(|refusal| refusal.to_string().contains("fathom explain rw"))
+        );
     }
 
     #[test]

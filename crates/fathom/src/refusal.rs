@@ -1,0 +1,52 @@
+//! Why the program does nothing, or no more.
+
+use crate::exit;
+use crate::output::Output;
+use fathom_local::planning::UnknownHost;
+use std::fmt::Display;
+use std::process::ExitCode;
+use thiserror::Error;
+
+/// A line for the user, and the exit status that goes with it. Whatever ends the program before its report becomes one, from the
+/// typed errors of what it uses.
+#[derive(Debug, PartialEq, Error)]
+#[error("{line}")]
+pub(crate) struct Refusal {
+    line: String,
+    status: u8,
+}
+
+/// Its text is a whole line.
+impl From<UnknownHost> for Refusal {
+    fn from(error: UnknownHost) -> Refusal {
+        Refusal::new(error.to_string())
+    }
+}
+
+impl Refusal {
+    /// A whole line, which begins with whose it is: `fathom: ` or, where a script may look for it, `fio: `.
+    pub(crate) fn new(line: impl Into<String>) -> Refusal {
+        Refusal { line: line.into(), status: exit::SETUP_FAILED }
+    }
+
+    /// What could not be done, and why.
+    pub(crate) fn because(what: impl Display, why: impl Display) -> Refusal {
+        Refusal::new(format!("fathom: {what}: {why}"))
+    }
+
+    /// The same with another exit status.
+    pub(crate) fn with_status(self, status: u8) -> Refusal {
+        Refusal { status, ..self }
+    }
+
+    /// The line as a command says it, which puts its own name before it.
+    pub(crate) fn in_own_words(&self) -> &str {
+        self.line.trim_start_matches("fathom: ")
+    }
+
+    /// Prints the line; the exit status.
+    pub(crate) fn tell(&self, output: &mut Output) -> ExitCode {
+        output.error_line(&self.line);
+        ExitCode::from(self.status)
+    }
+}
