@@ -5,7 +5,7 @@ use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::Direction;
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_trace::Device;
-use fathom_trace::blktrace::{Action, Event};
+use fathom_trace::blktrace::{TraceAction, Event};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
@@ -88,7 +88,7 @@ fn trace() -> Vec<u8> {
         time_ns,
         sector,
         bytes: 4096,
-        action: Action::Other,
+        action: TraceAction::Other,
         direction: Direction::Read,
         flushes: false,
         pid: 17,

@@ -30,9 +30,9 @@ impl GroupError {
 
 /// The directories that a run has made.
 #[derive(Debug, Default)]
-pub(crate) struct Groups(Vec<PathBuf>);
+pub(crate) struct MadeGroups(Vec<PathBuf>);
 
-impl Groups {
+impl MadeGroups {
     /// Makes the group of a job by one of its workers, unless it is there, and gives it its weight.
     pub(crate) fn make(&mut self, worker: &WorkerPlan) -> Result<(), GroupError> {
         let Some(group) = &worker.placement.control_group else { return Ok(()) };

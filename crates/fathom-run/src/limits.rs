@@ -22,15 +22,15 @@ struct Group {
 
 /// The groups that a thread is in, inner ones first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Groups(Vec<Group>);
+pub(crate) struct GroupsOfThread(Vec<Group>);
 
-impl Groups {
+impl GroupsOfThread {
     /// Those of the calling thread.
-    pub(crate) fn of_thread() -> Groups {
-        Groups::of(limits::memberships())
+    pub(crate) fn of_thread() -> GroupsOfThread {
+        GroupsOfThread::of(limits::memberships())
     }
 
-    fn of(memberships: Vec<Membership>) -> Groups {
+    fn of(memberships: Vec<Membership>) -> GroupsOfThread {
         let mut groups = Vec::new();
         for Membership { controllers, ancestors } in memberships {
             let is_v2 = controllers.is_empty();
@@ -43,7 +43,7 @@ impl Groups {
                 groups.push(Group { directory, name, is_v2, has_processors, has_io });
             }
         }
-        Groups(groups)
+        GroupsOfThread(groups)
     }
 
     /// The limits in force now, and what was counted until now.
@@ -195,7 +195,7 @@ mod tests {
         );
         write(&inner, &[("cpu.max", "max 100000\n"), ("io.max", "")]);
         let mounts = format!("41 31 0:38 / {} rw,relatime - cgroup2 cgroup2 rw", root.path().display());
-        let found = Groups::of(limits::memberships_in("0::/slice/job\n", &mounts)).read();
+        let found = GroupsOfThread::of(limits::memberships_in("0::/slice/job\n", &mounts)).read();
         let processors = ProcessorLimit {
             group: "/slice".into(),
             quota_us: 50_000,
@@ -244,9 +244,11 @@ mod tests {
             cpu.display(),
             blkio.display()
         );
-        let found =
-            Groups::of(limits::memberships_in("8:pids:/\n7:blkio:/outer/job\n1:cpu,cpuacct:/job\n", &mounts))
-                .read();
+        let found = GroupsOfThread::of(limits::memberships_in(
+            "8:pids:/\n7:blkio:/outer/job\n1:cpu,cpuacct:/job\n",
+            &mounts,
+        ))
+        .read();
         assert_eq!(found.processors.len(), 1, "{found:?}");
         assert_eq!((found.processors[0].throttled, found.processors[0].throttled_us), (31, 2_500_000));
         assert_eq!(found.io[0].limits, [None, Some(1000), Some(200), None]);
@@ -262,9 +264,9 @@ mod tests {
         );
         let mounts = format!("41 31 0:38 / {} rw - cgroup2 cgroup2 rw", root.path().display());
         assert_eq!(
-            Groups::of(limits::memberships_in("0::/gone\nx\n:\n", &mounts)).read(),
+            GroupsOfThread::of(limits::memberships_in("0::/gone\nx\n:\n", &mounts)).read(),
             GroupLimits::default()
         );
-        assert_eq!(Groups::of(limits::memberships_in("0::/", "")).read(), GroupLimits::default());
+        assert_eq!(GroupsOfThread::of(limits::memberships_in("0::/", "")).read(), GroupLimits::default());
     }
 }

@@ -1,6 +1,6 @@
 //! What the machine did while a job ran. Looked at before the first I/O and after the last one, so that no I/O pays for it.
 
-use crate::limits::Groups;
+use crate::limits::GroupsOfThread;
 use fathom_stats::limits::GroupLimits;
 use fathom_stats::report::ProcessorShares;
 use fathom_sys::load::{ProcessorTime, processor_wait_of_thread_ns};
@@ -14,7 +14,7 @@ const LIMIT_TEXT: usize = 2048;
 pub(crate) struct Surroundings {
     waited_ns: Option<u64>,
     processors: Option<ProcessorTime>,
-    limits: Option<(Groups, GroupLimits)>,
+    limits: Option<(GroupsOfThread, GroupLimits)>,
 }
 
 /// What a worker leaves for the report. All-zero memory says that nothing is known.
@@ -34,7 +34,7 @@ impl Surroundings {
     pub(crate) fn look(is_first_clone: bool) -> Surroundings {
         let processors = if is_first_clone { ProcessorTime::now() } else { None };
         let limits = is_first_clone.then(|| {
-            let groups = Groups::of_thread();
+            let groups = GroupsOfThread::of_thread();
             let before = groups.read();
             (groups, before)
         });

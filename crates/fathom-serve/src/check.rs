@@ -22,7 +22,7 @@ const MOST_TEXT: usize = 64 << 10;
 
 /// What was found.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct CheckedRequest {
     /// Why it cannot run.
     pub(crate) mistakes: Vec<Mistake>,
     /// What the parser has to say beside that.
@@ -47,7 +47,7 @@ pub(crate) struct Checker<'r, 'a> {
 }
 
 impl Checker<'_, '_> {
-    pub(crate) fn check(&self, request: &Request) -> Found {
+    pub(crate) fn check(&self, request: &Request) -> CheckedRequest {
         match request.kind {
             RunKind::Job => self.job(request),
             RunKind::Quick => self.quick(request),
@@ -55,21 +55,23 @@ impl Checker<'_, '_> {
         }
     }
 
-    fn job(&self, request: &Request) -> Found {
+    fn job(&self, request: &Request) -> CheckedRequest {
         let source =
             TextSource { machine: self.machine, job: &request.job, loads: self.allowed.commands, file: None };
         // The folder of the run is still to be made: logs would lie beside the others.
         let folder = self.results.path();
         let spec = match reading::parse(&work::words_of(Some(folder)), &source) {
             Ok(spec) => spec,
-            Err(messages) => return Found { mistakes: mistakes(&messages), ..Found::default() },
+            Err(messages) => {
+                return CheckedRequest { mistakes: mistakes(&messages), ..CheckedRequest::default() };
+            }
         };
         let notes = match spec.messages.is_empty() {
             true => Vec::new(),
             false => mistakes(&spec.messages),
         };
         match self.allowed.plan(&spec, Some(folder)) {
-            Err(lines) => Found { mistakes: placed(lines), notes, ..Found::default() },
+            Err(lines) => CheckedRequest { mistakes: placed(lines), notes, ..CheckedRequest::default() },
             Ok(plan) => {
                 let (plans, made) = ([plan], self.results.made());
                 let mut found = self.forecast(forecast::of(&plans[0], &made));
@@ -82,26 +84,30 @@ impl Checker<'_, '_> {
     }
 
     /// A forecast, with what is in use as mistakes.
-    fn forecast(&self, forecast: Forecast) -> Found {
+    fn forecast(&self, forecast: Forecast) -> CheckedRequest {
         let used = forecast.targets.iter().filter_map(|target| {
             let used = target.in_use.as_ref()?;
             Some(format!("{} is in use: {used}", target.path))
         });
-        Found { mistakes: placed(used.collect()), forecast: Some(forecast), ..Found::default() }
+        CheckedRequest {
+            mistakes: placed(used.collect()),
+            forecast: Some(forecast),
+            ..CheckedRequest::default()
+        }
     }
 
-    fn quick(&self, request: &Request) -> Found {
+    fn quick(&self, request: &Request) -> CheckedRequest {
         let directory = Path::new(&request.directory);
         if let Some(reason) = self.allowed.refusal_of_path(directory) {
-            return Found { mistakes: placed(vec![reason]), ..Found::default() };
+            return CheckedRequest { mistakes: placed(vec![reason]), ..CheckedRequest::default() };
         }
         self.command(request, &["--show-job"])
     }
 
-    fn sweep(&self, request: &Request) -> Found {
+    fn sweep(&self, request: &Request) -> CheckedRequest {
         if request.vary.is_empty() {
             let line = "a sweep varies an option: name one, such as iodepth, and its values";
-            return Found { mistakes: placed(vec![line.to_owned()]), ..Found::default() };
+            return CheckedRequest { mistakes: placed(vec![line.to_owned()]), ..CheckedRequest::default() };
         }
         // Mistakes in the job itself have lines.
         let found = self.job(request);
@@ -112,13 +118,13 @@ impl Checker<'_, '_> {
     }
 
     /// A command that only says what it would do.
-    fn command(&self, request: &Request, options: &[&str]) -> Found {
+    fn command(&self, request: &Request, options: &[&str]) -> CheckedRequest {
         let Some(command) = fathom_answers::by_name(work::name_of(request.kind)) else {
-            return Found::default();
+            return CheckedRequest::default();
         };
         let Ok(folder) = Draft::write(self.results.path(), &request.job) else {
             let line = "the results directory cannot be written to".to_owned();
-            return Found { mistakes: placed(vec![line]), ..Found::default() };
+            return CheckedRequest { mistakes: placed(vec![line]), ..CheckedRequest::default() };
         };
         let accepted = Accepted {
             request: request.clone(),
@@ -149,13 +155,13 @@ impl Checker<'_, '_> {
         let mut found = match done {
             Err(failure) => {
                 let lines = failure.to_string().lines().map(str::to_owned).collect();
-                return Found { mistakes: placed(lines), ..Found::default() };
+                return CheckedRequest { mistakes: placed(lines), ..CheckedRequest::default() };
             }
             // The jobs of quick work on a file without a name: they make none that stays.
-            Ok(_) if request.kind == RunKind::Quick => Found::default(),
+            Ok(_) if request.kind == RunKind::Quick => CheckedRequest::default(),
             Ok(_) => {
                 let made = self.results.made();
-                Found {
+                CheckedRequest {
                     makes: forecast::to_make(&plans),
                     remakes: forecast::to_remake(&plans, &made),
                     ..self.forecast(forecast::of_all(&plans, &made))

@@ -29,8 +29,8 @@ pub(crate) enum Event<'a> {
         latency: Option<LivePercentiles>,
         /// I/Os in flight, and the queue depth asked for.
         depth: Option<(u64, u64)>,
-        jobs: Vec<Job<'a>>,
-        disks: Vec<Disk<'a>>,
+        jobs: Vec<JobTick<'a>>,
+        disks: Vec<DiskTick<'a>>,
         /// Jobs and devices beyond those.
         further_jobs: usize,
         further_disks: usize,
@@ -41,7 +41,7 @@ pub(crate) enum Event<'a> {
 
 /// A job in a tick.
 #[derive(Debug, Serialize)]
-pub(crate) struct Job<'a> {
+pub(crate) struct JobTick<'a> {
     name: &'a str,
     state: &'static str,
     running: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Job<'a> {
 
 /// A device in a tick.
 #[derive(Debug, Serialize)]
-pub(crate) struct Disk<'a> {
+pub(crate) struct DiskTick<'a> {
     name: &'a str,
     is_member: bool,
     util_percent: f64,
@@ -64,7 +64,7 @@ pub(crate) struct Disk<'a> {
 
 impl<'a> Event<'a> {
     pub(crate) fn tick(at_ms: u64, tick: &LiveTick, details: Option<&'a LiveDetails>) -> Event<'a> {
-        let of_disk = |disk: &'a fathom_stats::live::LiveDisk| Disk {
+        let of_disk = |disk: &'a fathom_stats::live::LiveDisk| DiskTick {
             name: &disk.name,
             is_member: disk.is_member,
             util_percent: disk.util_percent,
@@ -90,11 +90,11 @@ impl<'a> Event<'a> {
     }
 }
 
-fn job(job: &LiveJob) -> Job<'_> {
+fn job(job: &LiveJob) -> JobTick<'_> {
     let running = job.states.iter().filter(|state| state.is_under_way()).count();
     // The clones that are at it say most.
     let shown = job.states.iter().find(|state| state.is_under_way()).or(job.states.first());
-    Job {
+    JobTick {
         name: &job.name,
         state: shown.map_or("waiting", |state| word(*state)),
         running,

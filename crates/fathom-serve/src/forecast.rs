@@ -22,7 +22,7 @@ pub(crate) struct Forecast {
     pub(crate) targets: Vec<TargetForecast>,
     /// Targets beyond those.
     pub(crate) further_targets: usize,
-    pub(crate) jobs: Vec<Job>,
+    pub(crate) jobs: Vec<ForecastJob>,
     /// Bytes at most; none where only time or the targets end it.
     pub(crate) reads_at_most: Option<u64>,
     pub(crate) writes_at_most: Option<u64>,
@@ -56,7 +56,7 @@ pub(crate) struct TargetForecast {
 
 /// A job, in a line.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Job {
+pub(crate) struct ForecastJob {
     pub(crate) name: String,
     pub(crate) engine: String,
     pub(crate) pattern: String,
@@ -164,11 +164,11 @@ fn add(targets: &mut BTreeMap<String, TargetForecast>, target: TargetForecast) {
     }
 }
 
-fn jobs_of(plan: &Plan) -> Vec<Job> {
+fn jobs_of(plan: &Plan) -> Vec<ForecastJob> {
     let of_job = |(index, job): (usize, &fathom_spec::JobSpec)| {
         let mut workers = plan.workers.iter().filter(|worker| worker.job == index);
         let first = workers.next()?;
-        Some(Job {
+        Some(ForecastJob {
             name: job.name.clone(),
             engine: first.engine.clone(),
             pattern: job.io_type.rw.rw.to_string(),

@@ -21,7 +21,7 @@ impl Process {
 
     /// True while it is there and has not ended.
     pub(crate) fn is_alive(&self) -> bool {
-        let same = |found: &Found| found.start == self.start && !found.has_ended;
+        let same = |found: &ProcessStat| found.start == self.start && !found.has_ended;
         look(self.pid).as_ref().is_some_and(same) && boot().as_ref() == Some(&self.boot)
     }
 
@@ -35,23 +35,23 @@ impl Process {
     }
 }
 
-struct Found {
+struct ProcessStat {
     start: u64,
     /// Only its parent has not asked for it yet.
     has_ended: bool,
 }
 
-fn look(pid: u32) -> Option<Found> {
+fn look(pid: u32) -> Option<ProcessStat> {
     read_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// The name of a program may hold anything, so fields are counted from its end.
-fn read_stat(text: &str) -> Option<Found> {
+fn read_stat(text: &str) -> Option<ProcessStat> {
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
     // The state is the third field of the line, the start the 22nd.
     let start = fields.nth(18)?.parse().ok()?;
-    Some(Found { start, has_ended: matches!(state, "Z" | "X" | "x") })
+    Some(ProcessStat { start, has_ended: matches!(state, "Z" | "X" | "x") })
 }
 
 fn boot() -> Option<String> {

@@ -1,7 +1,7 @@
 //! Starts, finds, stops and describes runs.
 
 use crate::allowed::Allowed;
-use crate::check::Found;
+use crate::check::CheckedRequest;
 use crate::folder::{Accepted, End, Folder, Request, Results, RunKind, State, now_ms};
 use serde::Serialize;
 use std::cell::RefCell;
@@ -72,7 +72,7 @@ impl Runs {
     }
 
     /// Starts what was found to be right.
-    pub(crate) fn start(&self, mut request: Request, found: Found) -> Result<Folder, Refusal> {
+    pub(crate) fn start(&self, mut request: Request, found: CheckedRequest) -> Result<Folder, Refusal> {
         if let Some(mistake) = found.mistakes.first() {
             let place = mistake.line.map_or(String::new(), |line| format!("line {line}: "));
             return Err(Refusal::Wrong(format!("{place}{}", mistake.text)));

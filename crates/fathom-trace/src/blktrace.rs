@@ -31,7 +31,7 @@ const COMPLETE: u32 = 8;
 
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum TraceAction {
     /// A process requested it.
     Queue,
     /// It was appended to a request in flight that ends where it begins.
@@ -56,7 +56,7 @@ pub struct Event {
     /// Bytes.
     pub bytes: u32,
     /// What happened.
-    pub action: Action,
+    pub action: TraceAction,
     /// What the request does.
     pub direction: Direction,
     /// Earlier data must be durable first (a flush, or a write with a preceding flush).
@@ -199,16 +199,16 @@ fn is_magic(number: u32) -> bool {
     number == MAGIC | VERSION
 }
 
-fn action_of(action: u32) -> Action {
+fn action_of(action: u32) -> TraceAction {
     if (action >> CATEGORY_SHIFT) & NOTIFY != 0 {
-        return Action::Note;
+        return TraceAction::Note;
     }
     match action & 0xffff & !CONTROL_GROUP {
-        QUEUE => Action::Queue,
-        BACK_MERGE => Action::BackMerge,
-        FRONT_MERGE => Action::FrontMerge,
-        COMPLETE => Action::Complete,
-        _ => Action::Other,
+        QUEUE => TraceAction::Queue,
+        BACK_MERGE => TraceAction::BackMerge,
+        FRONT_MERGE => TraceAction::FrontMerge,
+        COMPLETE => TraceAction::Complete,
+        _ => TraceAction::Other,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several block traces as one, in the order of time.
 
-use crate::blktrace::{Action, Event, Trace};
+use crate::blktrace::{Event, Trace, TraceAction};
 use crate::error::{CutOff, TraceError};
 use std::io::{self, Read, Write};
 
@@ -101,7 +101,7 @@ impl<R: Read> Input<R> {
                 continue;
             };
             match trace.next() {
-                Ok(Some(event)) if event.action == Action::Queue => {
+                Ok(Some(event)) if event.action == TraceAction::Queue => {
                     let first = *self.first_ns.get_or_insert(event.time_ns);
                     let since = event.time_ns.saturating_sub(first);
                     self.last_ns = self.last_ns.max(since);
@@ -139,7 +139,7 @@ mod tests {
                 time_ns: u64::from(*time),
                 sector: 8,
                 bytes: 4096,
-                action: Action::Queue,
+                action: TraceAction::Queue,
                 direction,
                 flushes: false,
                 pid: 1,

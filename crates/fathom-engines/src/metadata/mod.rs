@@ -6,7 +6,7 @@ mod requests;
 
 use fathom_run::engine::{Completions, Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::storage::Storage;
-use fathom_run::storage::files::{Namespace, Place};
+use fathom_run::storage::files::{Namespace, TargetName};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::EngineDef;
 use fathom_spec::engines::filestat::StatType;
@@ -51,7 +51,7 @@ kinds! {
 /// The engine of a kind.
 pub(crate) struct Names<K> {
     operation: Operation,
-    places: Vec<Place>,
+    places: Vec<TargetName>,
     /// They keep the descriptors in `places` valid.
     _directories: Vec<Arc<OwnedFd>>,
     results: Results,
@@ -141,16 +141,16 @@ const fn metadata_of(definition: &EngineDef) -> Metadata {
 }
 
 /// The targets as names in their directories, and what keeps those open.
-fn places(setup: &Setup<'_>) -> Result<(Vec<Place>, Vec<Arc<OwnedFd>>), SetupError> {
+fn places(setup: &Setup<'_>) -> Result<(Vec<TargetName>, Vec<Arc<OwnedFd>>), SetupError> {
     let names = (setup.storage as &dyn Any).downcast_ref::<Namespace>();
     if let Some(names) = names.filter(|names| names.places().len() == setup.files.len()) {
         return Ok((names.places().to_vec(), names.directories()));
     }
     let place = |file: &OpenFile| {
         let name = CString::new(file.name.as_bytes());
-        name.map(|name| Place { directory: libc::AT_FDCWD, name })
+        name.map(|name| TargetName { directory: libc::AT_FDCWD, name })
     };
-    let places: Result<Vec<Place>, _> = setup.files.iter().map(place).collect();
+    let places: Result<Vec<TargetName>, _> = setup.files.iter().map(place).collect();
     let places = places.map_err(|_| SetupError::new(Errno(libc::EINVAL), "open"))?;
     Ok((places, Vec::new()))
 }

@@ -1,6 +1,6 @@
 //! The operations on names as system calls.
 
-use fathom_run::storage::files::Place;
+use fathom_run::storage::files::TargetName;
 use fathom_spec::engines::filestat::StatType;
 use fathom_spec::engines::metadata::{Metadata, NameOperation};
 use fathom_sys::{Errno, file_system};
@@ -63,7 +63,7 @@ impl Operation {
 
     /// Does it; below 0 if it failed, and `errno` says why.
     #[inline(always)]
-    pub(super) fn perform(self, place: &Place, results: &mut Results) -> libc::c_int {
+    pub(super) fn perform(self, place: &TargetName, results: &mut Results) -> libc::c_int {
         let (directory, name) = (place.directory, place.name.as_ptr());
         // SAFETY: the name is a C string, and the results have the size that the calls expect; all live through the call.
         unsafe {

@@ -4,7 +4,7 @@
 use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
 use crate::ring::Ring;
 use fathom_run::engine::{Completions, Setup, SetupError};
-use fathom_run::storage::files::Place;
+use fathom_run::storage::files::TargetName;
 use fathom_sys::Errno;
 use io_uring::{opcode, squeue, types};
 use std::time::Duration;
@@ -65,7 +65,7 @@ impl Requests {
 
     /// Queues an operation, for which `length` bytes are reported.
     #[inline]
-    pub(super) fn queue(&mut self, slot: u32, place: &Place, length: u32) -> Result<(), Errno> {
+    pub(super) fn queue(&mut self, slot: u32, place: &TargetName, length: u32) -> Result<(), Errno> {
         self.ends.lengths[slot as usize] = length;
         let entry = self.entry(slot, place);
         if self.operation == Operation::CreateFile {
@@ -82,7 +82,7 @@ impl Requests {
         }
     }
 
-    fn entry(&mut self, slot: u32, place: &Place) -> squeue::Entry {
+    fn entry(&mut self, slot: u32, place: &TargetName) -> squeue::Entry {
         let (directory, name) = (types::Fd(place.directory), place.name.as_ptr());
         let mut statx = |flags, mask| {
             let room = std::ptr::from_mut(&mut self.attributes[slot as usize]);

@@ -12,6 +12,6 @@ mod shared;
 mod writer;
 
 pub(crate) use file::{LogFile, OpenLogs};
-pub(crate) use recording::Event;
+pub(crate) use recording::FileEvent;
 pub(crate) use shared::{LogRegion, Ring};
 pub(crate) use writer::write_logs;

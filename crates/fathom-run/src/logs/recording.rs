@@ -8,7 +8,7 @@ use fathom_trace::iolog::{HEADER, write_file_line, write_io_line};
 /// What a recording says of a file. The first six are operations, as numbered in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Event {
+pub(crate) enum FileEvent {
     /// The job has it.
     Add = 6,
     /// It was opened.
@@ -47,7 +47,7 @@ impl Recording {
         let Some(file) = self.files.get(record.clat_ns as usize) else { return };
         let Some(word) = WORDS.get(usize::from(record.direction)) else { return };
         let time_us = record.end_ns / 1000;
-        if record.direction >= Event::Add as u8 {
+        if record.direction >= FileEvent::Add as u8 {
             write_file_line(&mut self.bytes, time_us, file, word);
         } else {
             write_io_line(&mut self.bytes, time_us, file, word, record.offset, record.length);

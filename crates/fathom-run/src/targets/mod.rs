@@ -29,10 +29,11 @@ use fathom_stats::{Direction, PerDirection};
 use file_choice::FileChoice;
 use length::Lengths;
 use offset::{BlockCounts, Draws, RandomOffsets};
-use precondition::Schedule;
+use precondition::{NoSchedule, Schedule};
 use serde::{Deserialize, Serialize};
 use simple::Simple;
 use stride::Stride;
+use thiserror::Error;
 
 /// What an I/O is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub struct Target {
 
 /// The part of one file that a worker uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Region {
+pub struct TargetRegion {
     /// Name as given, which seeds private generators.
     pub name: String,
     /// First byte.
@@ -58,6 +59,16 @@ pub struct Region {
     pub size: u64,
     /// Bytes of the whole file.
     pub file_size: u64,
+}
+
+/// A region that the sequence of offsets does not fit.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[error("{name}: {reason}")]
+pub struct UnfitRegion {
+    /// The file or device.
+    pub name: String,
+    /// Why it does not.
+    pub reason: NoSchedule,
 }
 
 impl TargetPlan {
@@ -73,12 +84,12 @@ impl TargetPlan {
     }
 
     /// Says why these regions cannot be worked on as the plan wants it.
-    pub fn check(&self, regions: &[Region]) -> Result<(), String> {
+    pub fn check(&self, regions: &[TargetRegion]) -> Result<(), UnfitRegion> {
         let DistributionRule::Precondition(rule) = &self.distribution else { return Ok(()) };
         let block_bytes = self.smallest_length();
         for region in regions {
             Schedule::new(rule, region.size / block_bytes, block_bytes)
-                .map_err(|reason| format!("{}: {reason}", region.name))?;
+                .map_err(|reason| UnfitRegion { name: region.name.clone(), reason })?;
         }
         Ok(())
     }
@@ -94,7 +105,7 @@ impl TargetPlan {
     }
 
     /// Files with more blocks than the numbers of 32 bits that were asked for, or would have been usual: their names.
-    pub fn beyond_32_bits<'a>(&'a self, regions: &'a [Region]) -> impl Iterator<Item = &'a str> {
+    pub fn beyond_32_bits<'a>(&'a self, regions: &'a [TargetRegion]) -> impl Iterator<Item = &'a str> {
         let draws = matches!(
             self.distribution,
             DistributionRule::Uniform | DistributionRule::Zoned(_) | DistributionRule::ZonedAbsolute(_)
@@ -102,7 +113,7 @@ impl TargetPlan {
         let has_32_bits =
             !matches!(self.generator, GeneratorKind::ShiftRegister | GeneratorKind::Tausworthe64);
         let is_drawn = self.random && draws && has_32_bits && !self.is_permuted();
-        let most = move |region: &&Region| {
+        let most = move |region: &&TargetRegion| {
             is_drawn && BlockCounts::of(self, region.size).fewest > u64::from(u32::MAX)
         };
         regions.iter().filter(most).map(|region| region.name.as_str())
@@ -200,7 +211,7 @@ pub struct Targets {
 
 impl Targets {
     /// Targets in these regions, which must not be empty.
-    pub fn new(plan: TargetPlan, regions: &[Region], seeds: Seeds) -> Targets {
+    pub fn new(plan: TargetPlan, regions: &[TargetRegion], seeds: Seeds) -> Targets {
         let mut files: Vec<FileState> =
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
         let lengths = lengths(&plan, &seeds);
@@ -545,7 +556,7 @@ impl Targets {
 }
 
 impl FileState {
-    fn new(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> FileState {
+    fn new(plan: &TargetPlan, region: &TargetRegion, seeds: &Seeds) -> FileState {
         let Some(rule) = plan.stride else {
             let mut state = FileState::of_extent(plan, region, region.size, seeds);
             state.first_position = first_position(plan, region);
@@ -601,7 +612,7 @@ impl FileState {
     }
 
     /// The first bytes of a region.
-    fn of_extent(plan: &TargetPlan, region: &Region, size: u64, seeds: &Seeds) -> FileState {
+    fn of_extent(plan: &TargetPlan, region: &TargetRegion, size: u64, seeds: &Seeds) -> FileState {
         // Directions with alignments of their own draw from one generator and share one map, each in blocks of its own; what
         // keeps a position goes by the smallest number of blocks.
         let counts = BlockCounts::of(plan, size);
@@ -626,7 +637,7 @@ impl FileState {
 
 /// Where sequential I/O begins, relative to the region. Steps backwards begin at the end of the region, which fio takes to be that
 /// much of the file itself: closer to its start by the offset of the region.
-fn first_position(plan: &TargetPlan, region: &Region) -> u64 {
+fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     match plan.postfix {
         Some(step) if step < 0 && !plan.random && !plan.follows_zones && region.start > 0 => {
             let end = i128::from(region.size) - i128::from(region.start);

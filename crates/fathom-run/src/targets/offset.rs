@@ -32,13 +32,13 @@ pub(super) enum RandomOffsets {
 
 /// How far a direction has come in the list of block numbers, which all files share.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ListPosition {
     position: usize,
     /// What is added to the numbers: with a stride, each group begins after the one before it.
     moved: u64,
 }
 
-impl Place {
+impl ListPosition {
     /// The next block of the list; `None` where a group with a stride does not lie in the file as a whole.
     fn next(&mut self, list: &[u64], stride: bool, blocks: u64) -> Option<u64> {
         if self.has_ended(list, blocks) {
@@ -100,7 +100,7 @@ impl BlockCounts {
 pub(super) struct Draws {
     offsets: Generator,
     zones: Generator,
-    places: PerDirection<Place>,
+    places: PerDirection<ListPosition>,
 }
 
 impl Draws {

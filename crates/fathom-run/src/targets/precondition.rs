@@ -22,6 +22,7 @@
 
 use super::shift_register::ShiftRegister;
 use crate::plan::model::distribution::PreconditionRule;
+use thiserror::Error;
 
 /// The share of a piece of flash that is valid when the cleaner comes to it: u in the head of this module.
 pub fn oldest_validity(over_provisioning: f64) -> f64 {
@@ -49,12 +50,12 @@ pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
 /// How many writes of each region are to be overwritten, and how many of them overwrite others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
-    regions: Vec<Share>,
+    regions: Vec<RegionWrites>,
 }
 
 /// Writes of one region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
+pub struct RegionWrites {
     /// Of blocks that were not written before.
     pub new: u64,
     /// Those among the new ones that a later region overwrites.
@@ -63,23 +64,54 @@ pub struct Share {
     pub again: u64,
 }
 
+/// Why there is no schedule for a region.
+#[derive(Clone, Debug, PartialEq, Error)]
+pub enum NoSchedule {
+    /// Fewer blocks than regions.
+    #[error("{blocks} blocks are too few for spr_num_regions={regions}; ask for fewer regions")]
+    TooFewBlocks {
+        /// Blocks that there are.
+        blocks: u64,
+        /// Regions that are asked for.
+        regions: u64,
+    },
+    /// A block would be overwritten while it may still be in the cache.
+    #[error(
+        "spr_cs={cache_bytes} is more than a pass of {pass_bytes} bytes can leave between a write and the next of the same block"
+    )]
+    LargeCache {
+        /// Bytes of the cache.
+        cache_bytes: u64,
+        /// Bytes that a pass writes.
+        pass_bytes: u64,
+    },
+    /// More is to be overwritten than there is room for.
+    #[error(
+        "spr_op={over_provisioning} asks for more overwriting than spr_num_regions={regions} and spr_cs={cache_bytes} leave room for; \
+         ask for more regions or less over-provisioning"
+    )]
+    TooMuchOverwriting {
+        /// The share that is overwritten.
+        over_provisioning: f64,
+        /// Regions that are asked for.
+        regions: u64,
+        /// Bytes of the cache.
+        cache_bytes: u64,
+    },
+}
+
 impl Schedule {
     /// The schedule for so many blocks of this size in bytes, or why there is none.
-    pub fn new(rule: &PreconditionRule, blocks: u64, block_bytes: u64) -> Result<Schedule, String> {
+    pub fn new(rule: &PreconditionRule, blocks: u64, block_bytes: u64) -> Result<Schedule, NoSchedule> {
         let (writes, count) = (rule.writes(blocks), u64::from(rule.regions));
         if blocks < count {
-            return Err(format!(
-                "{blocks} blocks are too few for spr_num_regions={count}; ask for fewer regions"
-            ));
+            return Err(NoSchedule::TooFewBlocks { blocks, regions: count });
         }
         let end = |index: u64| (u128::from(writes) * u128::from(index) / u128::from(count)) as u64;
         let distance = 1 + rule.cache_bytes.div_ceil((writes / count).saturating_mul(block_bytes).max(1));
         let Some(overwritten) = count.checked_sub(distance).filter(|&regions| regions > 0) else {
-            return Err(format!(
-                "spr_cs={} is more than a pass of {} bytes can leave between a write and the next of the same block",
-                rule.cache_bytes,
-                writes.saturating_mul(block_bytes)
-            ));
+            let (cache_bytes, pass_bytes) = (rule.cache_bytes, writes.saturating_mul(block_bytes));
+            return Err(NoSchedule::LargeCache { cache_bytes, pass_bytes });
         };
         let doomed = doomed(rule.over_provisioning, writes - blocks, overwritten, count);
         let mut regions = Vec::with_capacity(count as usize);
@@ -91,23 +123,23 @@ impl Schedule {
             let doomed = doomed[index as usize];
             let again = all.saturating_sub(doomed).min(waiting);
             waiting -= again;
-            regions.push(Share { new: all - again, doomed: doomed.min(all - again), again });
+            regions.push(RegionWrites { new: all - again, doomed: doomed.min(all - again), again });
         }
-        let of_all = |part: fn(&Share) -> u64| regions.iter().map(part).sum::<u64>();
+        let of_all = |part: fn(&RegionWrites) -> u64| regions.iter().map(part).sum::<u64>();
         let fits =
             of_all(|share| share.again) == writes - blocks && of_all(|share| share.doomed) == writes - blocks;
         match fits {
             true => Ok(Schedule { regions }),
-            false => Err(format!(
-                "spr_op={} asks for more overwriting than spr_num_regions={count} and spr_cs={} leave room for; \
-                 ask for more regions or less over-provisioning",
-                rule.over_provisioning, rule.cache_bytes
-            )),
+            false => Err(NoSchedule::TooMuchOverwriting {
+                over_provisioning: rule.over_provisioning,
+                regions: count,
+                cache_bytes: rule.cache_bytes,
+            }),
         }
     }
 
     /// The regions, in the order in which they are written.
-    pub fn regions(&self) -> &[Share] {
+    pub fn regions(&self) -> &[RegionWrites] {
         &self.regions
     }
 }
@@ -171,7 +203,7 @@ impl Walk {
 
     /// True if the next of the region is of the special kind; `None` after the last region. `share` gives the number of
     /// all and of special ones in a region.
-    fn step(&mut self, regions: &[Share], share: fn(&Share) -> (u64, u64)) -> Option<bool> {
+    fn step(&mut self, regions: &[RegionWrites], share: fn(&RegionWrites) -> (u64, u64)) -> Option<bool> {
         while self.left == 0 {
             let (all, special) = share(regions.get(self.begun)?);
             self.begun += 1;

@@ -3,7 +3,7 @@
 //! A zone is left when as many bytes as it asks for have been moved in it, whatever their direction. If it is shorter than
 //! that, it is gone through again; if it is longer, part of it stays untouched. Behind the last zone comes the first.
 
-use super::{FileState, Region, Target, Targets};
+use super::{FileState, Target, TargetRegion, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
 use crate::random::Seeds;
 use fathom_stats::{Direction, PerDirection};
@@ -28,7 +28,7 @@ pub(super) struct Stride {
 }
 
 impl Stride {
-    pub(super) fn new(rule: StrideRule, plan: &TargetPlan, region: &Region, seeds: &Seeds) -> Stride {
+    pub(super) fn new(rule: StrideRule, plan: &TargetPlan, region: &TargetRegion, seeds: &Seeds) -> Stride {
         let distance = rule.length.saturating_add(rule.skip).max(1);
         let last_length = region.size - region.size.saturating_sub(1) / distance * distance;
         let smallest = plan.smallest_length();

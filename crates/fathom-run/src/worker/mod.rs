@@ -52,7 +52,7 @@ use fathom_sys::{Errno, futex};
 use fathom_verify::ledger::SyncKind;
 use features::Features;
 use next::Next;
-use places::Place;
+use places::TargetPart;
 use ramp::Ramp;
 use slots::Slots;
 use std::any::Any;
@@ -277,7 +277,7 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
     has_rules: bool,
     /// The files, as far as each I/O needs them, close together.
-    places: Box<[Place]>,
+    places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: PerDirection<u64>,
     /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the

@@ -9,7 +9,7 @@ use fathom_stats::Direction;
 
 /// The part of one target, in few bytes: each I/O looks at one.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct TargetPart {
     pub(super) handle: Handle,
     /// First byte of what the job may touch.
     start: u64,
@@ -19,20 +19,20 @@ pub(super) struct Place {
     longest: u32,
 }
 
-impl Place {
+impl TargetPart {
     /// The part of a file that the plan says, for buffers of `room` bytes.
-    pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> Place {
+    pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> TargetPart {
         let (start, size) = match plan.replay {
             // A log says itself where its I/Os go, and what they make longer.
             Some(_) => (0, u64::MAX),
             None => (file.start, file.size),
         };
-        Place::new(file.handle, start, size, room)
+        TargetPart::new(file.handle, start, size, room)
     }
 
-    fn new(handle: Handle, start: u64, size: u64, room: usize) -> Place {
+    fn new(handle: Handle, start: u64, size: u64, room: usize) -> TargetPart {
         let longest = u32::try_from(size.min(room as u64)).unwrap_or(u32::MAX);
-        Place { handle, start, size, longest }
+        TargetPart { handle, start, size, longest }
     }
 
     /// True when all of these bytes are the job's and fit a buffer. False where another look is needed.
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_last_byte_is_inside_and_the_next_one_is_not() {
-        let place = Place::new(Handle::NONE, 4096, 8192, 1 << 20);
+        let place = TargetPart::new(Handle::NONE, 4096, 8192, 1 << 20);
         assert!(place.holds(4096, 8192) && place.holds(12_287, 1) && place.holds(4096, 0));
         assert!(!place.holds(4095, 1) && !place.holds(12_288, 1) && !place.holds(4096, 8193));
         assert!(!place.holds(0, 1) && !place.holds(u64::MAX, u32::MAX));
@@ -105,7 +105,7 @@ mod tests {
             start in any_size(), size in any_size(), room in any_size(), offset in any_size(), length in any_size()
         ) {
             let length = length as u32;
-            let place = Place::new(Handle::NONE, start, size, room as usize);
+            let place = TargetPart::new(Handle::NONE, start, size, room as usize);
             for offset in [offset, start.wrapping_add(offset), start.wrapping_add(size).wrapping_sub(offset)] {
                 // Only the long look lets a log name offsets up to the last one there is, which the system then refuses.
                 let wraps = offset.wrapping_sub(start).checked_add(u64::from(length)).is_none();

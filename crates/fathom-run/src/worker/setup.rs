@@ -11,7 +11,7 @@ use super::gates::admission::Admission;
 use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
-use super::places::Place;
+use super::places::TargetPart;
 use super::slots::Slots;
 use super::sources::ranges::Ranges;
 use super::sources::syncs::SyncRules;
@@ -30,7 +30,7 @@ use crate::plan::model::latency::LatencyPlan;
 use crate::plan::model::targets::GeneratorKind;
 use crate::random::{SeedUse, Seeds};
 use crate::storage::OpenFile;
-use crate::targets::{Region as TargetRegion, Targets};
+use crate::targets::{TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
 use fathom_spec::engines::EngineDef;
 use fathom_spec::options::time::ClockSource;
@@ -75,7 +75,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
         has_rules: needs.choice || budget.counts_ios(),
-        places: files.list.iter().map(|file| Place::of(plan, file, buffers.length())).collect(),
+        places: files.list.iter().map(|file| TargetPart::of(plan, file, buffers.length())).collect(),
         budget,
         features,
         tells_of_ios,

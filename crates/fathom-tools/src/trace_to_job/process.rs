@@ -2,7 +2,7 @@
 
 use fathom_stats::Direction;
 use fathom_trace::Device;
-use fathom_trace::blktrace::{Action, Event, SECTOR};
+use fathom_trace::blktrace::{Event, SECTOR, TraceAction};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Longer requests are not looked for when something is merged in front of them: 64 MiB.
@@ -133,7 +133,7 @@ struct InFlight {
 impl Tracker {
     /// Takes in an event.
     pub(super) fn add(&mut self, event: &Event) {
-        if event.action == Action::Note {
+        if event.action == TraceAction::Note {
             return;
         }
         if let Some(place) = self.places.get(&event.pid) {
@@ -145,10 +145,10 @@ impl Tracker {
             return;
         }
         match event.action {
-            Action::Queue => self.queue(event),
-            Action::BackMerge | Action::FrontMerge => self.merge(event),
-            Action::Complete => self.complete(event),
-            Action::Note | Action::Other => {}
+            TraceAction::Queue => self.queue(event),
+            TraceAction::BackMerge | TraceAction::FrontMerge => self.merge(event),
+            TraceAction::Complete => self.complete(event),
+            TraceAction::Note | TraceAction::Other => {}
         }
     }
 
@@ -185,7 +185,7 @@ impl Tracker {
     fn merge(&mut self, event: &Event) {
         let Some(merged) = self.take(event.device, end_of(event), Some(event.sector)) else { return };
         self.processes[merged.process].in_flight -= 1;
-        let front = event.action == Action::FrontMerge;
+        let front = event.action == TraceAction::FrontMerge;
         let end = match front {
             false => Some(event.sector),
             true => self.end_of_request_from(event.device, end_of(event)),

@@ -1,6 +1,6 @@
 use super::*;
 use fathom_stats::Direction;
-use fathom_trace::blktrace::{Action, Event};
+use fathom_trace::blktrace::{Event, TraceAction};
 use proptest::prelude::*;
 
 const READ: u32 = 1 << 16;
@@ -71,7 +71,7 @@ fn both_byte_orders_say_the_same() {
     let (events, end) = events_of(&trace(false));
     assert_eq!((events_of(&trace(true)), end), ((events.clone(), None), None));
     let kinds: Vec<_> = events.iter().map(|event| (event.action, event.direction)).collect();
-    assert_eq!(kinds[1..], [(Action::Queue, Direction::Read), (Action::Complete, Direction::Trim)]);
+    assert_eq!(kinds[1..], [(TraceAction::Queue, Direction::Read), (TraceAction::Complete, Direction::Trim)]);
     assert_eq!(events[1].device, Device { major: 8, minor: 16 });
     assert_eq!((events[1].time_ns, events[1].sector, events[1].bytes), (5000, 80, 4096));
 }

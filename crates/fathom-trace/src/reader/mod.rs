@@ -183,7 +183,7 @@ impl<R: BufRead> Reader<R> {
                 return Ok(Found::End);
             }
         };
-        if event.action != blktrace::Action::Queue || (event.bytes == 0 && !event.flushes) {
+        if event.action != blktrace::TraceAction::Queue || (event.bytes == 0 && !event.flushes) {
             return Ok(Found::Nothing);
         }
         let file = match &self.rules.redirect {

@@ -19,7 +19,7 @@ mod stops;
 use super::{
     Crew, Event, Figures, InFlight, LatencyKind, Order, Refusal, SignsOfLife, Stage, Start, WorkerState,
 };
-use crate::cgroup::Groups;
+use crate::cgroup::MadeGroups;
 use crate::exhausted;
 use crate::idleness::IdleProcess;
 use crate::message::{self, MessageReceiver, MessageSender};
@@ -66,7 +66,7 @@ pub struct LocalCrew<'a> {
     /// When workers were stopped.
     stops: StopWatch,
     /// Control groups that were made.
-    groups: Groups,
+    groups: MadeGroups,
     /// How often the kernel had killed in this control group for want of memory.
     memory_kills: u64,
 }
@@ -113,7 +113,7 @@ impl<'a> LocalCrew<'a> {
             mounts: MountWatch::default(),
             facts: None,
             stops: StopWatch::default(),
-            groups: Groups::default(),
+            groups: MadeGroups::default(),
             memory_kills: limits::group_memory_kills(),
         })
     }

@@ -1,6 +1,6 @@
 //! From options to priorities (`prio`, `prioclass`, `priohint`, `cmdprio_*`).
 
-use crate::plan::model::priority::{CommandPriorities, Priority, Share};
+use crate::plan::model::priority::{CommandPriorities, Priority, PriorityShare};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{EngineDef, PriorityOptions};
 use fathom_stats::Direction;
@@ -33,13 +33,13 @@ fn add(priorities: &mut CommandPriorities, direction: Direction, options: &Prior
     let percent = options.percentage[direction];
     if percent > 0 {
         let value = index_of(priorities, usual);
-        priorities.shares[direction.index()].push(Share { size: None, percent, value });
+        priorities.shares[direction.index()].push(PriorityShare { size: None, percent, value });
     }
     for share in &options.split.0[direction] {
         let priority =
             share.priority.map_or(usual, |own| Priority::new(own.class, own.level, own.hint.unwrap_or(hint)));
         let value = index_of(priorities, priority);
-        priorities.shares[direction.index()].push(Share {
+        priorities.shares[direction.index()].push(PriorityShare {
             size: Some(share.size),
             percent: share.percent,
             value,

@@ -38,12 +38,12 @@ pub struct CommandPriorities {
     /// All priorities that occur; the first is the job's.
     pub values: Vec<Priority>,
     /// Shares of reads, then of writes.
-    pub shares: [Vec<Share>; DIRECTIONS_WITH_PRIORITY],
+    pub shares: [Vec<PriorityShare>; DIRECTIONS_WITH_PRIORITY],
 }
 
 /// So many percent of the I/Os of a size have this priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Share {
+pub struct PriorityShare {
     /// Bytes; `None` for all sizes.
     pub size: Option<u64>,
     /// Percent.

@@ -10,7 +10,7 @@ pub(crate) mod scheduler;
 mod tree;
 
 pub use in_use::{disk_at, use_of, uses_of};
-pub use namespace::{Namespace, Place};
+pub use namespace::{Namespace, TargetName};
 
 use super::{Handle, OpenFile, ReadBack, Storage};
 use crate::files::filling::Filling;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 /// Where a target is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TargetName {
     /// The directory, open as long as the storage and whoever has its [`directories`](Namespace::directories) is there.
     pub directory: RawFd,
     /// The name in it.
@@ -32,7 +32,7 @@ pub struct Namespace {
     /// Links are looked at themselves, not what they lead to.
     sees_links: bool,
     files: Files,
-    places: Vec<Place>,
+    places: Vec<TargetName>,
     by_path: HashMap<PathBuf, RawFd>,
     directories: Vec<Arc<OwnedFd>>,
 }
@@ -51,7 +51,7 @@ impl Namespace {
     }
 
     /// The targets by their indices, once they have been opened.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[TargetName] {
         &self.places
     }
 
@@ -220,7 +220,7 @@ impl Storage for Namespace {
             let directory = self.directory_of(&entry.path).map_err(failed("open"))?;
             let name = entry.path.file_name().map(|name| CString::new(name.as_bytes()));
             let Some(Ok(name)) = name else { return Err(failed("open")(Errno(libc::EINVAL))) };
-            self.places.push(Place { directory, name });
+            self.places.push(TargetName { directory, name });
         }
         Ok(Handle::of_number(index))
     }

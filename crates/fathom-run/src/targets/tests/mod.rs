@@ -37,7 +37,11 @@ fn plan(directions: DirectionPlan, random: bool) -> TargetPlan {
 }
 
 fn targets(plan: TargetPlan, size: u64) -> Targets {
-    Targets::new(plan, &[Region { name: "f".into(), start: 0, size, file_size: size }], Seeds::new(0x89, 1))
+    Targets::new(
+        plan,
+        &[TargetRegion { name: "f".into(), start: 0, size, file_size: size }],
+        Seeds::new(0x89, 1),
+    )
 }
 
 fn blocks(plan: TargetPlan, size: u64, count: usize) -> Vec<u64> {
@@ -83,11 +87,11 @@ fn golden_orders_with_postfix() {
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
     // In a part of a file a hole leads back to the offset, counted twice, and only from far enough behind.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
-    let part = Region { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
+    let part = TargetRegion { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
     let mut targets = Targets::new(holes.clone(), std::slice::from_ref(&part), Seeds::new(0x89, 1));
     let pass: Vec<u64> = std::iter::from_fn(|| targets.next()).map(|t| t.offset / BLOCK).collect();
     assert_eq!(pass, [1, 4, 7, 10, 13, 2, 5, 8, 11, 14]);
-    let longer = Region { file_size: 65_536, ..part };
+    let longer = TargetRegion { file_size: 65_536, ..part };
     let mut targets = Targets::new(holes, &[longer], Seeds::new(0x89, 1));
     assert_eq!(std::iter::from_fn(|| targets.next()).count(), 5);
     let backwards = TargetPlan { postfix: Some(-8192), ..plan(DirectionPlan::Read, false) };
@@ -188,7 +192,8 @@ fn golden_orders_without_an_end() {
         7, 8, 9, 10, 7, 7, 12, 13, 9, 2, 8, 5, 6, 7,
     ];
     assert_eq!(blocks(half, 65536, 44), expected);
-    let region = |name: &str| Region { name: name.into(), start: 0, size: 4 * BLOCK, file_size: 4 * BLOCK };
+    let region =
+        |name: &str| TargetRegion { name: name.into(), start: 0, size: 4 * BLOCK, file_size: 4 * BLOCK };
     let mut of_two = Targets::new(endless, &[region("f"), region("g")], Seeds::new(0x89, 1));
     let given: Vec<(u32, u64)> =
         std::iter::from_fn(|| of_two.next()).take(24).map(|t| (t.file, t.offset / BLOCK)).collect();
@@ -281,9 +286,9 @@ proptest! {
         let plan = TargetPlan { generator, files: FileRule { order, hold: 1, most_open: None }, ..plan(directions, true) };
         let region = |(i, &blocks): (usize, &u64)| {
             let size = blocks * BLOCK + 100;
-            Region { name: format!("file{i}"), start: 8192, size, file_size: 8192 + size }
+            TargetRegion { name: format!("file{i}"), start: 8192, size, file_size: 8192 + size }
         };
-        let regions: Vec<Region> = sizes.iter().enumerate().map(region).collect();
+        let regions: Vec<TargetRegion> = sizes.iter().enumerate().map(region).collect();
         let mut targets = Targets::new(plan, &regions, Seeds::new(seed, 3));
         let mut seen: Vec<Vec<bool>> = sizes.iter().map(|&blocks| vec![false; blocks as usize]).collect();
         while let Some(target) = targets.next() {
@@ -304,7 +309,7 @@ proptest! {
             lengths: PerDirection::from_fn(|_| rule.clone()), alignment: PerDirection::all(min), each_block_once: once,
             random_percent: PerDirection::all(percent), postfix, ..plan(DirectionPlan::Read, random)
         };
-        let region = Region { name: "f".into(), start, size, file_size: start + size + behind };
+        let region = TargetRegion { name: "f".into(), start, size, file_size: start + size + behind };
         let mut targets = Targets::new(plan, &[region], Seeds::new(seed, 1));
         for _ in 0..300 {
             let Some(target) = targets.next() else { break };

@@ -115,7 +115,9 @@ fn a_disk_of_64_tib_is_planned_without_memory_of_its_blocks() {
 
 #[test]
 fn passes_that_cannot_be_are_refused() {
-    let refused = |rule: &PreconditionRule, blocks| Schedule::new(rule, blocks, BLOCK).expect_err("refused");
+    let refused = |rule: &PreconditionRule, blocks| {
+        Schedule::new(rule, blocks, BLOCK).expect_err("refused").to_string()
+    };
     assert!(refused(&rule(100, 0.15, 0), 99).contains("too few"));
     assert!(refused(&rule(10, 0.15, 11_000), 10_000).contains("spr_cs"));
     assert!(refused(&rule(4, 0.9, 0), 10_000).contains("spr_op"));

@@ -60,7 +60,7 @@ prop_compose! {
 }
 
 /// The same targets, the long way.
-fn the_long_way(plan: &TargetPlan, region: &Region, seeds: &Seeds) -> Targets {
+fn the_long_way(plan: &TargetPlan, region: &TargetRegion, seeds: &Seeds) -> Targets {
     let mut targets = Targets::new(plan.clone(), std::slice::from_ref(region), seeds.clone());
     (targets.single, targets.mixed) = (None, None);
     targets.files[0] = FileState::new(plan, region, seeds);
@@ -73,7 +73,7 @@ proptest! {
         plan in any_plan(), size in 0u64..200_000, start in 0u64..10_000, seed in any::<u64>(),
         passes in prop::collection::vec((0usize..300, any::<bool>()), 1..5),
     ) {
-        let region = Region { name: "f".into(), start, size, file_size: start + size };
+        let region = TargetRegion { name: "f".into(), start, size, file_size: start + size };
         let seeds = Seeds::new(seed, 1);
         let mut short = Targets::new(plan.clone(), std::slice::from_ref(&region), seeds.clone());
         let mut long = the_long_way(&plan, &region, &seeds);
@@ -95,7 +95,7 @@ proptest! {
 fn a_mix_goes_on_where_all_blocks_have_been_given() {
     let plan = TargetPlan { begins_files_anew: true, ..plan(DirectionPlan::Mix(50), true) };
     let size = 4 * plan.smallest_length();
-    let region = Region { name: "f".into(), start: 0, size, file_size: size };
+    let region = TargetRegion { name: "f".into(), start: 0, size, file_size: size };
     let seeds = Seeds::new(1, 1);
     let mut short = Targets::new(plan.clone(), std::slice::from_ref(&region), seeds.clone());
     assert!(short.mixed.is_some());

@@ -56,7 +56,7 @@ fn a_pass_again_begins_with_the_first_zone() {
 #[test]
 fn each_file_has_zones_of_its_own() {
     let plan = TargetPlan { stride: zones(8, 8, 8), ..plan(DirectionPlan::Read, false) };
-    let regions = [0, 1].map(|start| Region {
+    let regions = [0, 1].map(|start| TargetRegion {
         name: "f".into(),
         start: start * MIB,
         size: 64 << 10,
@@ -83,7 +83,7 @@ proptest! {
         let stride = zones(work_blocks * 4, zone_blocks * 4, skip_blocks * 4);
         let plan = TargetPlan { generator, stride, ..plan(DirectionPlan::Write, true) };
         let size = region_blocks * BLOCK + 100;
-        let region = Region { name: "f".into(), start: 8192, size, file_size: 8192 + size };
+        let region = TargetRegion { name: "f".into(), start: 8192, size, file_size: 8192 + size };
         let mut targets = Targets::new(plan, &[region], Seeds::new(seed, 1));
         let mut zone = 0;
         for _ in 0..20 {

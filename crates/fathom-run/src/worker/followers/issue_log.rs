@@ -1,7 +1,7 @@
 //! `write_iolog`: the worker notes what it issues, in the order of issue.
 
 use crate::files::open::OpenFiles;
-use crate::logs::{Event, Ring};
+use crate::logs::{FileEvent, Ring};
 use crate::worker::WorkerContext;
 use crate::worker::feature::{Feature, Needs};
 use crate::worker::followers::logging::RecordQueue;
@@ -38,8 +38,8 @@ impl<'a> IssueLog<'a> {
     pub(in crate::worker) fn begin(&mut self, now: Moment, files: &OpenFiles) {
         self.start_ns = now.ns;
         self.anchor(now);
-        (0..files.list.len()).for_each(|file| self.note(Event::Add, file as u32));
-        self.note_open_files(Event::Open, files);
+        (0..files.list.len()).for_each(|file| self.note(FileEvent::Add, file as u32));
+        self.note_open_files(FileEvent::Open, files);
     }
 
     /// Takes the system's time as the truth again.
@@ -67,26 +67,26 @@ impl<'a> IssueLog<'a> {
     }
 
     /// A file was opened or closed.
-    pub(in crate::worker) fn note(&mut self, event: Event, file: u32) {
+    pub(in crate::worker) fn note(&mut self, event: FileEvent, file: u32) {
         self.issue(event as u8, file, 0, 0);
     }
 
     /// The same was done to every file that is open.
-    fn note_open_files(&mut self, event: Event, files: &OpenFiles) {
+    fn note_open_files(&mut self, event: FileEvent, files: &OpenFiles) {
         let open = (0..files.list.len()).filter(|file| files.is_open(*file));
         open.for_each(|file| self.note(event, file as u32));
     }
 
     /// Another pass over the files begins, for which fio opens them anew.
     pub(in crate::worker) fn end_pass(&mut self, files: &OpenFiles) {
-        self.note_open_files(Event::Close, files);
-        self.note_open_files(Event::Open, files);
+        self.note_open_files(FileEvent::Close, files);
+        self.note_open_files(FileEvent::Open, files);
     }
 
     /// The job is over.
     pub(in crate::worker) fn end(&mut self, files: &OpenFiles) {
         self.anchor(self.clock.moment());
-        self.note_open_files(Event::Close, files);
+        self.note_open_files(FileEvent::Close, files);
         self.queue.close(0);
     }
 }

@@ -1,14 +1,14 @@
 //! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
 //! barrier.
 
-use crate::logs::Event;
+use crate::logs::FileEvent;
 use crate::storage::Handle;
 use crate::storage::files::locks::{Attempt, FileLocks};
 use crate::targets::Target;
 use crate::unit::Unit;
 use crate::worker::feature::{Feature, Needs};
 use crate::worker::gates::overlap::OverlapRule;
-use crate::worker::places::Place;
+use crate::worker::places::TargetPart;
 use crate::worker::{Next, Worker, WorkerContext};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::options::file::LockFile;
@@ -163,7 +163,7 @@ impl Worker<'_> {
                 let closed = self.files.close(idle as usize);
                 self.take_late_error(idle, closed);
                 if let Some(log) = &mut self.features.issue_log {
-                    log.note(Event::Close, idle);
+                    log.note(FileEvent::Close, idle);
                 }
                 self.places[idle as usize].handle = Handle::NONE;
             }
@@ -175,7 +175,7 @@ impl Worker<'_> {
                 // What the engine knows of a file, such as its position, is not true of a new descriptor.
                 self.engine.reopened(file as usize);
                 if let Some(log) = &mut self.features.issue_log {
-                    log.note(Event::Open, file);
+                    log.note(FileEvent::Open, file);
                 }
             }
             Err(error) => {
@@ -203,7 +203,8 @@ impl Worker<'_> {
         match self.files.renew(self.plan, readonly) {
             Ok(()) => {
                 let room = self.buffers.length();
-                self.places = self.files.list.iter().map(|file| Place::of(self.plan, file, room)).collect();
+                self.places =
+                    self.files.list.iter().map(|file| TargetPart::of(self.plan, file, room)).collect();
                 let is_open = |index: &usize| self.places[*index].handle.is_open();
                 (0..self.places.len()).filter(is_open).for_each(|index| self.engine.reopened(index));
             }
