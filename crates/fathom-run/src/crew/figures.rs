@@ -2,10 +2,11 @@
 
 use super::state::WorkerState;
 use fathom_stats::PerDirection;
-use fathom_stats::arrivals::ArrivalsReport;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::limits::GroupLimits;
-use fathom_stats::report::{CpuReport, DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, JobError, ProcessorShares};
+use fathom_stats::report::{
+    CpuReport, DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, DirectionReport, JobError, ProcessorShares,
+};
 use fathom_sys::clock;
 use fathom_verify::verdict::CLASSES;
 use serde::{Deserialize, Serialize};
@@ -47,8 +48,8 @@ pub struct Figures {
     pub complete_map: [u64; DEPTH_BUCKETS],
     /// Distribution of completion latency over the bounds of the report.
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
-    /// Counters per direction.
-    pub directions: PerDirection<DirectionFigures>,
+    /// What is counted of each direction; run time and samples are the supervisor's to add.
+    pub directions: PerDirection<DirectionReport>,
     /// Latency of syncs.
     pub sync: LatencyStats,
     /// Latencies by the priority of single I/Os: per priority those of reads, then of writes. Empty when its I/Os have none
@@ -60,29 +61,6 @@ pub struct Figures {
     pub lateness: LatencyStats,
     /// What was around it.
     pub surroundings: SurroundingFigures,
-}
-
-/// Counters of one direction.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DirectionFigures {
-    /// Bytes moved by ended I/Os.
-    pub bytes: u64,
-    /// I/Os handed to the engine.
-    pub issued: u64,
-    /// I/Os ended.
-    pub completed: u64,
-    /// I/Os that moved less than asked.
-    pub short: u64,
-    /// I/Os dropped.
-    pub dropped: u64,
-    /// Submission latency.
-    pub slat: LatencyStats,
-    /// Completion latency.
-    pub clat: LatencyStats,
-    /// Total latency.
-    pub lat: LatencyStats,
-    /// I/Os that were due by a schedule; none unless the loop is open.
-    pub arrivals: Option<ArrivalsReport>,
 }
 
 /// What a worker that verifies has checked.

@@ -20,7 +20,7 @@ mod stage;
 mod state;
 
 pub(crate) use figures::job_start_ms;
-pub use figures::{CheckFigures, DirectionFigures, Figures, SurroundingFigures};
+pub use figures::{CheckFigures, Figures, SurroundingFigures};
 pub use local::LocalCrew;
 pub(crate) use local::backing_file;
 pub use stage::{Order, Stage};

@@ -2,7 +2,7 @@
 
 use super::{Idleness, Standing, Supervisor};
 use crate::cause::Cause;
-use crate::crew::{DirectionFigures, Figures, WorkerState};
+use crate::crew::{Figures, WorkerState};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::NamesPlan;
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
@@ -299,14 +299,14 @@ impl Supervisor<'_> {
         };
         let read_back_ms = figures.checks.read_back_ns / 1_000_000;
         let places = report.directions.iter_mut().zip(figures.directions.into_array());
-        for ((direction, place), figures_of_direction) in places {
+        for ((direction, place), counted) in places {
             if worker.background.is_some() {
                 // Without data there is no rate, and no time over which there could be one.
-                *place = direction_report(figures_of_direction, 0);
+                *place = timed(counted, 0);
                 continue;
             }
             let time_ms = self.runtime_of_direction_ms(index, direction, runtime_ms, read_back_ms);
-            *place = direction_report(figures_of_direction, time_ms);
+            *place = timed(counted, time_ms);
             place.bw = tracked.series.bw(direction).clone();
             place.iops = tracked.series.iops(direction).clone();
             place.priorities = self.priorities(index, direction, place, &figures.priorities);
@@ -404,20 +404,13 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-fn direction_report(figures: DirectionFigures, runtime_ms: u64) -> DirectionReport {
-    let has_run = figures.issued > 0 || figures.completed > 0;
+/// What a clone has counted in a direction, with the time over which it did.
+fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
+    let has_run = counted.issued > 0 || counted.total_ios > 0;
     DirectionReport {
-        io_bytes: figures.bytes,
-        issued: figures.issued,
-        total_ios: figures.completed,
-        short_ios: figures.short,
-        drop_ios: figures.dropped,
         runtime_ms: if has_run { runtime_ms } else { 0 },
-        slat: figures.slat,
-        clat: figures.clat,
-        lat: figures.lat,
-        arrivals: figures.arrivals.filter(|arrivals| arrivals.due() > 0),
-        ..DirectionReport::default()
+        arrivals: counted.arrivals.filter(|arrivals| arrivals.due() > 0),
+        ..counted
     }
 }
 

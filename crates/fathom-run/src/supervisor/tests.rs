@@ -184,8 +184,8 @@ impl Crew for Elsewhere {
         let state = self.states[worker];
         let mut figures = Figures { taken_ns: monotonic_ns(), state, ..Figures::default() };
         figures.error.clone_from(&self.errors[worker]);
-        figures.directions[Direction::Read].bytes = state.bytes();
-        figures.directions[Direction::Read].completed = state.directions[Direction::Read].ios;
+        figures.directions[Direction::Read].io_bytes = state.bytes();
+        figures.directions[Direction::Read].total_ios = state.directions[Direction::Read].ios;
         figures
     }
 }

@@ -1,13 +1,11 @@
 //! What can be read of a worker in the memory that it shares with this process. A worker does nothing for it, and need not be
 //! alive.
 
-use crate::crew::{
-    CheckFigures, DirectionFigures, DirectionState, Figures, InFlight, SurroundingFigures, WorkerState,
-};
+use crate::crew::{CheckFigures, DirectionState, Figures, InFlight, SurroundingFigures, WorkerState};
 use crate::region::{Region, WorkerBlock};
 use crate::unit::Unit;
 use fathom_stats::PerDirection;
-use fathom_stats::report::{CpuReport, JobError};
+use fathom_stats::report::{CpuReport, DirectionReport, JobError};
 use fathom_stats::samples::{DirectionSamples, LatencySamples};
 use fathom_sys::clock::{Clock, monotonic_ns};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -101,7 +99,7 @@ fn figures_now(region: &Region, index: usize) -> Figures {
         distribution: all(&samples.distribution),
         directions: PerDirection::from_fn(|direction| {
             let arrivals = region.arrivals(index).and_then(|all| all[direction].snapshot(taken_ns));
-            DirectionFigures { arrivals, ..direction_figures(&samples.directions[direction]) }
+            DirectionReport { arrivals, ..counted(&samples.directions[direction]) }
         }),
         sync: samples.sync.snapshot(),
         priorities: priorities.iter().map(LatencySamples::snapshot).collect(),
@@ -126,17 +124,17 @@ fn figures_now(region: &Region, index: usize) -> Figures {
     }
 }
 
-fn direction_figures(samples: &DirectionSamples) -> DirectionFigures {
-    DirectionFigures {
-        completed: samples.completed.load(Relaxed),
+fn counted(samples: &DirectionSamples) -> DirectionReport {
+    DirectionReport {
+        io_bytes: samples.bytes.load(Relaxed),
         issued: samples.issued.load(Relaxed),
-        bytes: samples.bytes.load(Relaxed),
-        short: samples.short.load(Relaxed),
-        dropped: samples.dropped.load(Relaxed),
+        total_ios: samples.completed.load(Relaxed),
+        short_ios: samples.short.load(Relaxed),
+        drop_ios: samples.dropped.load(Relaxed),
         slat: samples.slat.snapshot(),
         clat: samples.clat.snapshot(),
         lat: samples.lat.snapshot(),
-        arrivals: None,
+        ..DirectionReport::default()
     }
 }
 
