@@ -5,7 +5,7 @@ use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
 use fathom_stats::Direction;
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_trace::Device;
-use fathom_trace::blktrace::{TraceAction, Event};
+use fathom_trace::blktrace::{Event, TraceAction};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
@@ -68,7 +68,8 @@ fn frames_of_a_host() -> std::io::Result<Vec<u8>> {
         .append(FrameKind::Word, &hello)
         .and_then(|()| frames.append(FrameKind::Word, &ToAgent::Go { stage: 0, at_ns: 1 }))
         .and_then(|()| frames.append(FrameKind::Snapshot, &report));
-    told.map(|()| [vec![7], frames.bytes].concat()).map_err(|mistake| std::io::Error::other(mistake.to_string()))
+    told.map(|()| [vec![7], frames.bytes].concat())
+        .map_err(|mistake| std::io::Error::other(mistake.to_string()))
 }
 
 fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {
