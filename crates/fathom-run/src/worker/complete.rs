@@ -195,6 +195,10 @@ impl Worker<'_> {
             self.record(slot, unit, direction, now);
             return After::Free;
         }
+        if moved == 0 && direction == Direction::Read && self.takes_empty_reads(slot) {
+            self.count_empty_read(slot, now);
+            return After::Free;
+        }
         if moved == 0 {
             self.forget_verified(slot);
             match self.engine.is_at_end() {
@@ -265,6 +269,32 @@ impl Worker<'_> {
             bump(&samples.issued, u64::MAX);
         }
         self.tell_of_end(unit);
+    }
+
+    /// Whether a read that finds the end of the file counts as an I/O. It does with engines that hand I/Os over and fetch their ends later,
+    /// and ends a job whose engine does one I/O after the other, as in fio. A device that commands are sent to has no end of file, and a
+    /// read whose data is to be checked has failed in any case.
+    fn takes_empty_reads(&self, slot: u32) -> bool {
+        let is_checked = self.features.verifier.as_ref().is_some_and(|verifier| verifier.checks(slot));
+        let engine = self.context.engine.definition;
+        !engine.synchronous && !engine.sends_commands && !is_checked && !self.engine.waits_for_peers()
+    }
+
+    /// A read at the end of its file has taken time and moved only what it had moved before.
+    fn count_empty_read(&mut self, slot: u32, now: u64) {
+        let unit = self.slots.unit(slot);
+        let samples = &self.samples.directions[Direction::Read];
+        bump(&samples.bytes, u64::from(unit.done()));
+        bump(&samples.completed, 1);
+        self.record_unusual(slot, unit, Direction::Read, now);
+        if !std::mem::replace(&mut self.has_read_nothing, true) {
+            let (job, name) = (&self.plan.name, &self.files.list[unit.file() as usize].name);
+            let offset = unit.offset() + u64::from(unit.done());
+            let line = format!(
+                "fathom: job {job}: {name} ends before offset {offset}: reads beyond its end count as I/Os and move nothing"
+            );
+            self.context.messages.send(&Message::Error(line));
+        }
     }
 
     /// A transfer that ends without moving anything (end of file) would be tried for ever.

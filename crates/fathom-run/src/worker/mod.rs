@@ -298,6 +298,8 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     stopping: bool,
     /// It has said that others have not done their part.
     has_given_up_waiting: bool,
+    /// It has said that a read found the end of its file.
+    has_read_nothing: bool,
     completions: Option<Box<Completions>>,
     /// Last, so that a worker with any engine is also one with a `dyn Engine`.
     engine: E,

@@ -89,6 +89,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         ramp: None,
         stopping: false,
         has_given_up_waiting: false,
+        has_read_nothing: false,
         completions: Some(Box::default()),
         files,
         engine,

@@ -174,6 +174,38 @@ fn what_moved_only_a_part_keeps_its_slot_and_its_buffer() {
 }
 
 #[test]
+fn a_read_that_finds_nothing_is_an_io_without_bytes() {
+    for depth in [1, 8] {
+        let device = Behaviour { failing: vec![(3, 0), (9, 0)], ..Behaviour::default() };
+        let run = run(&format!("--rw=randread --bs=4k --size=256k --iodepth={depth}"), device);
+        check_ends(&run);
+        assert_eq!(run.block().error(), None, "{:?}", run.errors());
+        let reads = &run.samples().directions[Direction::Read];
+        assert_eq!((reads.issued.load(Relaxed), reads.clat.count()), (64, 64));
+        assert_eq!(reads.bytes.load(Relaxed), 62 * 4096);
+        let told = run.errors().iter().filter(|line| line.contains("reads beyond its end")).count();
+        assert_eq!(told, 1, "{:?}", run.errors());
+    }
+}
+
+#[test]
+fn data_that_is_to_be_checked_cannot_be_missing() {
+    // The 64 writes come first.
+    for number in [64, 100] {
+        let device = Behaviour { failing: vec![(number, 0)], ..Behaviour::default() };
+        let run = run("--rw=write --bs=4k --size=256k --iodepth=4 --verify=crc32c", device);
+        assert_eq!(run.block().error().map(|(errno, _)| errno), Some(libc::EIO), "{:?}", run.errors());
+    }
+}
+
+#[test]
+fn a_write_that_moves_nothing_ends_the_job() {
+    let device = Behaviour { failing: vec![(3, 0)], ..Behaviour::default() };
+    let run = run("--rw=write --bs=4k --size=256k --iodepth=4", device);
+    assert_eq!(run.block().error().map(|(errno, _)| errno), Some(libc::EIO), "{:?}", run.errors());
+}
+
+#[test]
 fn a_stall_over_the_end_of_the_run_is_the_end() {
     let stall = BEGIN_NS + 9_900_000..BEGIN_NS + 900_000_000;
     let device = Behaviour { stalls: vec![stall.clone()], ..Behaviour::default() };

@@ -426,13 +426,19 @@ impl<'a> Verifier<'a> {
         self.synced.0 = self.synced.1;
     }
 
+    /// True when what this slot reads is to be checked.
+    pub(in crate::worker) fn checks(&self, slot: u32) -> bool {
+        matches!(self.loads[slot as usize], Load::Check(_) | Load::CheckItself(_))
+    }
+
     /// An I/O failed: nobody knows what is in its place now.
     pub(in crate::worker) fn failed(&mut self, slot: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
         }
+        let is_check = self.checks(slot);
         let load = std::mem::take(&mut self.loads[slot as usize]);
-        self.failed_checks += u64::from(matches!(load, Load::Check(_) | Load::CheckItself(_)));
+        self.failed_checks += u64::from(is_check);
         if let Load::Write(record) = &load {
             self.backlog.failed(record.file, record.offset, record.length);
         }

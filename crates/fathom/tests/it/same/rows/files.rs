@@ -50,6 +50,29 @@ fn several_files() {
     super::super::check(&SEVERAL_FILES);
 }
 
+const MOVED_NOTHING: &str = "fio leaves out the lines of a direction that moved nothing";
+
+const GROWING: Family = Family {
+    base: "--name=a --size=256k --bs=4k --create_on_open=1 --fallocate=none --random_generator=tausworthe",
+    rows: &[
+        same("--filename=x --rw=randrw --ioengine=libaio"),
+        same("--filename=x --rw=randrw --ioengine=io_uring"),
+        same("--filename=x --rw=randrw --ioengine=posixaio"),
+        same("--filename=x --rw=rw --ioengine=libaio"),
+        same("--filename=x --rw=randrw --ioengine=psync").differs(&["normal"], MOVED_NOTHING),
+        same("--filename=x --rw=randrw --ioengine=sync").differs(&["normal"], MOVED_NOTHING),
+        same("--filename=x --rw=randrw --ioengine=pvsync2").differs(&["normal"], MOVED_NOTHING),
+        same("--filename=present --size=512k --rw=read --ioengine=libaio"),
+        same("--filename=present --size=512k --rw=randread --ioengine=io_uring"),
+        same("--filename=present --size=512k --rw=read --ioengine=psync"),
+    ],
+};
+
+#[test]
+fn files_that_are_shorter_than_the_job_at_first() {
+    super::super::check(&GROWING);
+}
+
 const NAMES_AND_SIZES: Family = Family {
     base: "--name=a --size=256k --bs=4k",
     rows: &[
