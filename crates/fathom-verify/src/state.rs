@@ -64,8 +64,8 @@ pub struct SavedState {
     pub name: String,
     /// Numbers of the writes that were in flight.
     pub in_flight: Vec<u64>,
-    /// When the run wrote.
-    pub run: RunTime,
+    /// When the run wrote; `None` where it only went over the writes of another.
+    pub run: Option<RunTime>,
 }
 
 impl SavedState {
@@ -97,7 +97,7 @@ impl SavedState {
         bytes.extend_from_slice(&(rest.len() as u64).to_le_bytes());
         bytes.extend_from_slice(&checksum(&rest).to_le_bytes());
         bytes.append(&mut rest);
-        bytes.extend(self.run.encode());
+        bytes.extend(self.run.into_iter().flat_map(RunTime::encode));
         bytes
     }
 }
@@ -283,7 +283,7 @@ mod tests {
             generator: vec![1, 2, 3],
             name: "a".to_owned(),
             in_flight: vec![8],
-            run,
+            run: Some(run),
         };
         let bytes = state.encode();
         let read = StateFile::new(bytes.clone()).expect("a header");

@@ -509,6 +509,59 @@ fn a_saved_state_limits_what_is_checked() {
     assert!(finished.stderr.contains("the file is empty"), "{}", finished.stderr);
 }
 
+/// All of `io_size` is written, then each place is checked against its last write: in the run and in those that check later.
+#[test]
+fn every_engine_writes_all_of_io_size_and_checks_each_place_once() {
+    for engine in ["psync", "libaio --iodepth=4", "io_uring --iodepth=4", "posixaio --iodepth=4"] {
+        // In blocks of the file; a random job whose reads count towards `io_size` ends earlier.
+        for (rw, io_size, writes) in [("write", "192k", 48), ("write", "150k", 38), ("randwrite", "192k", 32)]
+        {
+            let directory = scratch();
+            let words = format!("--ioengine={engine} --rw={rw} --io_size={io_size} --verify=crc32c");
+            let document = expect_clean(directory.path(), &words);
+            let job = json::job(&document, "job");
+            assert_eq!(json::integer(job, "write/total_ios"), writes, "{words}");
+            if rw == "write" {
+                assert_eq!(json::integer(job, "read/total_ios"), 16, "{words}");
+            }
+            for again in ["", "--verify_write_sequence=1", "--verify_write_sequence=1 --verify_state_load=1"]
+            {
+                let words = format!("{words} --verify_only {again}");
+                let document = expect_clean(directory.path(), &words);
+                assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(16), "{words}");
+            }
+            // What is not read back in between does not count, so that engines that queue write more then.
+            expect_clean(directory.path(), &format!("{words} --do_verify=0"));
+            expect_clean(
+                directory.path(),
+                &format!("{words} --verify_only --verify_write_sequence=1 --verify_state_load=1"),
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_that_only_checks_leaves_a_state_where_there_is_none() {
+    let directory = scratch();
+    let state = directory.path().join("local-job-0-verify.state");
+    fathom(directory.path(), "--rw=write --verify=md5");
+    let of_writes = std::fs::read(&state).expect("the state was saved");
+    // What the run that wrote has left says more, and stays.
+    expect_clean(directory.path(), "--rw=write --verify=md5 --verify_only --number_ios=4");
+    assert_eq!(std::fs::read(&state).expect("the state is there"), of_writes);
+    std::fs::remove_file(&state).expect("the state can be removed");
+    expect_clean(directory.path(), "--rw=write --verify=md5 --verify_only");
+    let shown = Launch::fathom(directory.path()).words("verify-state").argument(&state).run().expect_clean();
+    assert!(shown.stdout.contains("Number IOs:\t16"), "{}", shown.stdout);
+    // The time of that run is not that of the data.
+    let words = "--rw=write --verify=md5 --verify_only --verify_state_load=1";
+    let document = expect_clean(directory.path(), words);
+    assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(16));
+    std::fs::remove_file(&state).expect("the state is there");
+    expect_clean(directory.path(), "--rw=write --verify=md5 --verify_only --verify_state_save=0");
+    assert!(!state.exists());
+}
+
 #[test]
 fn a_state_up_to_the_last_sync_covers_less() {
     let directory = scratch();

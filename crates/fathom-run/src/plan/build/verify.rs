@@ -112,7 +112,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         threads: options.verify_async,
         thread_cpus: options.verify_async_cpus.as_ref().map(|list| list.0.clone()).unwrap_or_default(),
         trims: trim_plan(job).filter(|_| writes),
-        state_to_save: (options.verify_state_save && writes && !options.verify_only).then(|| state.clone()),
+        state_to_save: (options.verify_state_save && writes).then(|| state.clone()),
         state_to_load: options.verify_state_load.then_some(state),
         state_up_to_sync: options.verify_policy == VerifyPolicy::Fsynced,
         ledger: options.verify_ledger.clone().map(|place| match place {

@@ -86,10 +86,15 @@ impl Limit {
         }
     }
 
+    /// True when the write with this number was issued.
+    pub(super) fn has(&self, number: u64) -> bool {
+        number < self.writes
+    }
+
     /// The line that says that a write was never issued.
     pub(super) fn stop_line(&self, number: u64) -> Option<String> {
         let writes = self.writes;
-        (number >= writes).then(|| format!("Stop verify because seq {number} >= {writes}"))
+        (!self.has(number)).then(|| format!("Stop verify because seq {number} >= {writes}"))
     }
 
     /// The same for data that was read: its header has the number.
@@ -108,11 +113,11 @@ impl Limit {
 }
 
 impl Worker<'_> {
-    /// Leaves behind what a later run has to know.
+    /// Leaves behind what a later run has to know. A run that only checks knows less than the one that wrote: what that has left stays.
     pub(super) fn save_verify_state(&mut self) {
-        let wanted =
-            self.features.verifier.as_ref().and_then(|verifier| verifier.plan.state_to_save.as_ref());
-        if let Some(path) = wanted {
+        let Some(verifier) = &self.features.verifier else { return };
+        let wanted = verifier.plan.state_to_save.as_ref();
+        if let Some(path) = wanted.filter(|path| !verifier.plan.only_checks || !path.exists()) {
             self.save_state(path, false);
         }
     }
@@ -128,6 +133,7 @@ impl Worker<'_> {
     fn save_state(&self, path: &Path, is_synced: bool) {
         let (words, is_64_bit) = self.targets.generator_state();
         let verifier = self.features.verifier.as_deref();
+        let has_written = verifier.is_none_or(|verifier| !verifier.plan.only_checks);
         let writes_issued = || self.block.samples.directions[Direction::Write].issued.load(Relaxed);
         let state = SavedState {
             depth: self.plan.depth,
@@ -137,7 +143,10 @@ impl Worker<'_> {
             generator: words,
             name: self.plan.name.clone(),
             in_flight: verifier.map_or_else(Vec::new, |verifier| verifier.writes_in_flight().collect()),
-            run: RunTime { begin_ns: self.block.begin_ns.load(Relaxed), end_ns: self.clock.monotonic_ns() },
+            run: has_written.then(|| RunTime {
+                begin_ns: self.block.begin_ns.load(Relaxed),
+                end_ns: self.clock.monotonic_ns(),
+            }),
         };
         let save = || {
             let mut file = File::create(path)?;

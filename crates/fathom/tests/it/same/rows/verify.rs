@@ -77,11 +77,11 @@ const VERIFICATION: Family = Family {
             "fio ends at the first wrong block; all are told",
         ),
         same("--verify=crc32c --filename=data --rw=write --verify_only=1").differs(
-            &["stderr", "normal", "terse", "json", "files"],
+            &["stderr", "normal", "terse", "json"],
             "fio ends at the first wrong block; all are told",
         ),
         same("--verify=crc32c --rw=write --filename=present --verify_only").differs(
-            &["stderr", "normal", "terse", "json", "files"],
+            &["stderr", "normal", "terse", "json"],
             "fio ends at the first wrong block; all are told",
         ),
         same("--verify=crc32c --rw=read --filename=present --continue_on_error=verify")
