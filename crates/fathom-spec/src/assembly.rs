@@ -63,7 +63,9 @@ impl<'a> Assembly<'a> {
         definition: &'static OptionDef,
         raw: &RawOption,
     ) -> Result<(), Rejected> {
-        let ProgramOptions { readonly, parse_only, .. } = self.program;
+        let ProgramOptions { readonly, parse_only, show_command, .. } = self.program;
+        // What is only shown may be meant for another machine as well.
+        let parse_only = parse_only || show_command;
         let surroundings = Surroundings { source: self.source, readonly, parse_only };
         assign(job, definition, raw, &surroundings, &mut self.messages)
     }
@@ -304,7 +306,7 @@ pub(crate) fn unknown_option(
     Diagnostic::option(&raw.origin, &raw.name, value, problem)
 }
 
-/// The report lists options in the order of the file, however they were read, but names of files last, as fio does.
+/// The report lists options in the order of the file, however they were read, but for those that fio puts elsewhere.
 fn order_as_written(job: &mut JobSpec, section: &Section, engines: Engines<'_>) {
     let engine = job.engine.ioengine.name.clone();
     let place = |name: &str| {
@@ -314,7 +316,7 @@ fn order_as_written(job: &mut JobSpec, section: &Section, engines: Engines<'_>) 
             .options
             .iter()
             .position(|raw| meant(raw).is_some_and(|definition| definition.name == name));
-        (position.is_some() && matches!(name, "filename" | "filename_format"), position)
+        position.map(|position| (registry::rank(name), position))
     };
     job.written.sort_by_key(|(name, _)| place(name));
 }

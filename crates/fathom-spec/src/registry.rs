@@ -18,6 +18,17 @@ pub(crate) fn job_option_names() -> impl Iterator<Item = &'static str> {
     job_options().flat_map(|option| std::iter::once(option.name).chain(option.aliases.iter().copied()))
 }
 
+/// Where fio puts an option among those of its section, in `--showcmd` and in reports: what others are read by comes first, names of files
+/// after all that they are made of, and options of engines when the engine is known. In between, the order is that of the file.
+pub(crate) fn rank(name: &str) -> u8 {
+    match find_job_option(name).map(|definition| definition.name) {
+        Some("lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base") => 0,
+        Some("filename" | "filename_format") => 2,
+        Some(_) => 1,
+        None => 3,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,26 +2,37 @@
 
 use std::fmt::Write as _;
 
+use crate::assign::RawOption;
 use crate::job_file::Section;
-use crate::registry::find_job_option;
+use crate::registry::{find_job_option, rank};
 
-/// One line for a job file: the options of `[global]` first, then each job. A blank ends it,
-/// as in fio.
+/// One line for a job file: the options of `[global]` first, then each job. A `[global]` after a job repeats those before it, and a blank
+/// ends the line, as in fio.
 pub(crate) fn command_line(sections: &[Section]) -> String {
-    let mut line = "fio ".to_owned();
+    let (mut line, mut globals) = ("fio ".to_owned(), String::new());
     for section in sections {
-        if !section.is_global() {
-            let _ = write!(line, "--name={} ", section.name);
-        }
-        for option in &section.options {
-            let name =
-                find_job_option(&option.name).map_or(option.name.as_str(), |definition| definition.name);
-            let _ = match &option.value {
-                Some(value) if name == "description" => write!(line, "--description=\"{value}\" "),
-                Some(value) => write!(line, "--{name}={value} "),
-                None => write!(line, "--{name} "),
-            };
+        let options = options_of(section);
+        if section.is_global() {
+            globals.push_str(&options);
+            line.push_str(&globals);
+        } else {
+            let _ = write!(line, "--name={} {options}", section.name);
         }
     }
     line
+}
+
+fn options_of(section: &Section) -> String {
+    let mut options: Vec<&RawOption> = section.options.iter().collect();
+    options.sort_by_key(|option| rank(&option.name));
+    let mut text = String::new();
+    for option in options {
+        let name = find_job_option(&option.name).map_or(option.name.as_str(), |definition| definition.name);
+        let _ = match &option.value {
+            Some(value) if name == "description" => write!(text, "--description=\"{value}\" "),
+            Some(value) => write!(text, "--{name}={value} "),
+            None => write!(text, "--{name} "),
+        };
+    }
+    text
 }

@@ -155,7 +155,7 @@ fn the_place_of_engine_and_kb_base_is_irrelevant() {
     assert!(run.jobs[0].private.libaio.userspace_reap);
     assert_eq!(run.jobs[0].size.size, Some(SizeSpec::Bytes(8000)));
     let order: Vec<&str> = run.jobs[0].written.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(order, ["size", "userspace_reap", "ioengine", "kb_base"]);
+    assert_eq!(order, ["kb_base", "size", "ioengine", "userspace_reap"]);
 }
 
 #[test]
@@ -339,6 +339,33 @@ fn job_files_can_be_shown_as_command_lines() {
     let (exit, out, errors) = reply("--showcmd job.fio", &MemorySource::with_file("job.fio", text));
     assert_eq!((exit, errors.len()), (0, 0));
     assert_eq!(out, ["fio --rw=randread --thread --name=a --description=\"hi there\" --bs=8k --name=b c "]);
+}
+
+/// What fio 3.41 prints for the same files.
+#[test]
+fn options_are_shown_in_the_order_of_fio() {
+    let shown = |text: &str| {
+        let (exit, out, errors) = reply("--showcmd job.fio", &MemorySource::with_file("job.fio", text));
+        assert_eq!((exit, errors.len()), (0, 0), "{errors:?}");
+        out.join("\n")
+    };
+    let a = "[a]\nbs=4k\nfilename=x\nfilename_format=y\ncpuload=50\nioengine=cpuio\nunit_base=0\nkb_base=1024\n\
+             cpus_allowed_policy=shared\nlockfile=none\n";
+    assert_eq!(
+        shown(a),
+        "fio --name=a --unit_base=0 --kb_base=1024 --cpus_allowed_policy=shared --lockfile=none --bs=4k --ioengine=cpuio \
+         --filename=x --filename_format=y --cpuload=50 "
+    );
+    let globals =
+        "[global]\nbs=4k\n[global]\nfilename=x\nsize=4k\n[a]\nrw=read\n[global]\nbs=8k\n[b]\nrw=write\n";
+    assert_eq!(
+        shown(globals),
+        "fio --bs=4k --bs=4k --size=4k --filename=x --name=a --rw=read --bs=4k --size=4k --filename=x --bs=8k --name=b --rw=write "
+    );
+    assert_eq!(
+        shown("[a]\ndirectory=/not/here\nioengine=cpp_null\nsize=1m\n"),
+        "fio --name=a --directory=/not/here --ioengine=cpp_null --size=1m "
+    );
 }
 
 #[test]

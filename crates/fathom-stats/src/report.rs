@@ -549,6 +549,8 @@ impl JobReport {
     /// Merges another clone of the same group into this entry (`group_reporting`).
     pub fn merge(&mut self, other: &JobReport) {
         self.clones += other.clones;
+        // fio shows those of the last member.
+        self.options.clone_from(&other.options);
         if self.error.is_none() {
             self.error.clone_from(&other.error);
         }
