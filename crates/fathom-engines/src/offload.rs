@@ -124,8 +124,7 @@ impl EngineType for Offload {
                 shared: Arc::clone(&offload.shared),
             };
             offload.remarks.extend(hand.engine.remarks());
-            let thread = std::thread::Builder::new().name("fathom-offload".to_owned());
-            let started = thread.spawn(move || hand.work());
+            let started = std::thread::Builder::new().spawn(move || hand.work());
             offload.threads.push(started.map_err(|error| {
                 let errno = Errno::from(error);
                 SetupError::new(errno, "pthread_create").with_advice(format!(

@@ -11,7 +11,10 @@ use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 /// Applies all that; `None` when something failed, which is then stored and reported.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
-    priority::set_name(plan.process_name.as_deref().unwrap_or("fathom"));
+    // Without, it has the name that the program was started by, which scripts look for with pgrep and pidstat.
+    if let Some(name) = &plan.process_name {
+        priority::set_name(name);
+    }
     priority::set_precise_sleep();
     if plan.nice != 0 {
         check(context, priority::set_nice(plan.nice), Cause::NICE)?;

@@ -116,6 +116,46 @@ fn a_command_that_hangs_ends_with_the_run() {
     wait_until("the end of the command", || !processes::runs(sleep));
 }
 
+/// As scripts find them with pgrep and pidstat: processes and threads have the name that the program was started by.
+#[test]
+fn workers_are_called_as_the_program_is() {
+    for name in ["fio", "fathom"] {
+        let directory = scratch();
+        let called = directory.path().join(name);
+        std::os::unix::fs::symlink(program::path(), &called).expect("a link can be made");
+        // Workers, the threads of another job, those that submit, those that check, and the writer of logs.
+        let running = Launch::of(&called, directory.path())
+            .words("--size=64k --bs=4k --rw=write --time_based --runtime=60 --write_iops_log=log")
+            .words("--name=a --ioengine=libaio --iodepth=2 --io_submit_mode=offload --numjobs=2")
+            .words(
+                "--name=b --thread --numjobs=2 --name=c --verify=crc32c --verify_backlog=4 --verify_async=2",
+            )
+            .words("--name=d --comm=other")
+            .start();
+        let names = || {
+            let processes = processes::descendants(running.pid()).into_iter().chain([running.pid()]);
+            let tasks = processes.filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok());
+            let comm = |task: std::io::Result<std::fs::DirEntry>| {
+                std::fs::read_to_string(task.ok()?.path().join("comm")).ok()
+            };
+            tasks.flatten().filter_map(comm).collect::<Vec<String>>()
+        };
+        // The program, its log writer, two processes with two threads each, one of two threads, one with two, and another.
+        let expected = format!("{name}\n");
+        loop {
+            let (own, others): (Vec<String>, Vec<String>) =
+                names().into_iter().partition(|found| *found == expected);
+            if own.len() >= 13 && others == ["other\n"] {
+                break;
+            }
+            assert!(running.elapsed() < PATIENCE, "{name}: {} and {others:?}", own.len());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        running.signal("INT");
+        running.finish();
+    }
+}
+
 #[test]
 fn clones_run_as_the_user_of_the_job() {
     require!(skip::root());

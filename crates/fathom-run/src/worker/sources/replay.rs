@@ -281,7 +281,6 @@ fn direction_of(action: Action) -> Option<Direction> {
 
 /// Reads the log to its end, as far ahead as there is room.
 fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
-    fathom_sys::priority::set_name("replay");
     if let Err(fault) = read_chunks(plan, parts, used) {
         // Without a receiver the run is over.
         let _ = parts.send(Part::Failed(ReplayError { log: plan.name.clone(), fault }));
