@@ -459,7 +459,12 @@ impl Targets {
             return self.next_random(file, direction, true);
         }
         let behind_last = self.next_behind_last(file, direction);
-        let state = &self.files[file];
+        let state = &mut self.files[file];
+        if behind_last.is_some()
+            && let Some(random) = &mut state.random
+        {
+            random.pass_over(state.blocks[direction], direction, &mut self.draws);
+        }
         // Without any random share, a rest too short for a block ends the pass.
         if random_percent == 0 && state.positions[direction] < state.size {
             return behind_last;

@@ -214,6 +214,13 @@ impl RandomOffsets {
         }
     }
 
+    /// A sequential step comes in place of a draw: a list counts all I/Os, as in fio.
+    pub(super) fn pass_over(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) {
+        if let RandomOffsets::Sequence { blocks: list, stride } = self {
+            draws.places[direction].next(list, *stride, blocks);
+        }
+    }
+
     /// Marks blocks from `first` on as covered; returns how many were free (all, without a map).
     #[inline]
     pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {

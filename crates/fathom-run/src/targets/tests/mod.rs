@@ -142,6 +142,9 @@ fn golden_partly_random_and_sequence() {
     };
     assert_eq!(blocks(listed(false), MIB, 6), [2, 0, 1, 2, 0, 1]);
     assert_eq!(blocks(listed(true), MIB, 9), [2, 0, 1, 5, 3, 4, 8, 6, 7]);
+    // The place in the list moves on with every I/O, also with those in sequence.
+    let partly = TargetPlan { random_percent: PerDirection::all(50), ..listed(false) };
+    assert_eq!(blocks(partly, 48 << 10, 12), [2, 3, 4, 2, 3, 1, 2, 0, 1, 2, 0, 1]);
     let shares = vec![
         ZoneShare { access_percent: 60, size: 100 << 10 },
         ZoneShare { access_percent: 40, size: 200 << 10 },
