@@ -9,6 +9,8 @@ use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -65,6 +67,8 @@ struct Shared {
     ended: Condvar,
     /// What a panic of a thread says, which whoever waits must hear of.
     defect: Mutex<Option<String>>,
+    /// Slots whose write wrote zeroes.
+    zeroed: Box<[AtomicBool]>,
     /// Taken around an I/O of engines that use the position of the file, which all threads share.
     position: Option<Mutex<()>>,
 }
@@ -109,6 +113,7 @@ impl EngineType for Offload {
             done: Mutex::new(Vec::with_capacity(setup.depth as usize)),
             ended: Condvar::new(),
             defect: Mutex::default(),
+            zeroed: (0..setup.depth).map(|_| AtomicBool::new(false)).collect(),
             position: uses_position.then(Mutex::default),
         });
         let mut offload = Offload {
@@ -192,6 +197,10 @@ impl Engine for Offload {
         }
     }
 
+    fn wrote_zeroes(&self, slot: u32) -> bool {
+        self.shared.zeroed[slot as usize].load(Relaxed)
+    }
+
     /// Also for an engine that does, because a thread stands in between.
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         false
@@ -240,6 +249,10 @@ impl Hand {
             let alone = self.shared.position.as_ref().map(lock);
             let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut *self.engine, &errand.io)));
             drop(alone);
+            // A sync outside the loop has no slot.
+            if let Some(zeroed) = self.shared.zeroed.get(errand.slot as usize) {
+                zeroed.store(self.engine.wrote_zeroes(0), Relaxed);
+            }
             let result = performed.unwrap_or_else(|payload| {
                 *lock(&self.shared.defect) = Some(invariant::text_of(&*payload));
                 -i64::from(libc::EFAULT)

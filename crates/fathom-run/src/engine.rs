@@ -217,6 +217,11 @@ pub trait Engine {
     /// engines whose jobs may ask for that.
     fn expect(&mut self, _slot: u32) {}
 
+    /// The write in this slot, which has ended, wrote zeroes and not what was in its buffer.
+    fn wrote_zeroes(&self, _slot: u32) -> bool {
+        false
+    }
+
     /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Engines that end
     /// every unit in [`queue`](Engine::queue) need not implement it.
     fn commit(&mut self) -> Result<u32, Errno> {

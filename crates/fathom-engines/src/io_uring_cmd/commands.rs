@@ -51,6 +51,8 @@ pub(super) struct Commands {
     deallocates_zeroes: bool,
     compares: bool,
     modes: Modes,
+    /// Slots whose write was Write Zeroes.
+    zeroed: Box<[bool]>,
     /// Ranges of trims, a place for each slot.
     ranges: Box<[u8]>,
     /// Bytes of such a place.
@@ -130,12 +132,18 @@ impl Commands {
             deallocates_zeroes: options.deac,
             compares: options.verify_mode == VerifyCommand::Compare,
             modes,
+            zeroed: vec![false; depth].into(),
             ranges: vec![0; depth * most_ranges * RANGE].into(),
             ranges_stride: most_ranges * RANGE,
             range_counts: vec![0; depth].into(),
             metadata: vec![0; depth * metadata_stride].into(),
             metadata_stride,
         })
+    }
+
+    /// True if the write in this slot was Write Zeroes.
+    pub(super) fn wrote_zeroes(&self, slot: u32) -> bool {
+        self.zeroed[slot as usize]
     }
 
     /// The command of a unit; `expects` says that a read is to compare with its buffer.
@@ -172,7 +180,9 @@ impl Commands {
     #[inline(always)]
     fn write(&mut self, slot: u32, io: &Io) -> Command {
         let flags = self.write_flags;
-        match self.modes.next() {
+        let mode = self.modes.next();
+        self.zeroed[slot as usize] = mode == WriteMode::Zeroes;
+        match mode {
             WriteMode::Write => {
                 self.protect(slot, io);
                 let mut command = self.transfer(slot, io, WRITE, flags);

@@ -185,6 +185,13 @@ impl Engine for IoUringCmd {
         })
     }
 
+    fn wrote_zeroes(&self, slot: u32) -> bool {
+        match &self.commands {
+            Commands::Nvme(commands) => commands.wrote_zeroes(slot),
+            Commands::Scsi(_) => false,
+        }
+    }
+
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
         self.said.take(slot)
     }

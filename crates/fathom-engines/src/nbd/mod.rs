@@ -217,6 +217,10 @@ impl Engine for Nbd {
         Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
     }
 
+    fn wrote_zeroes(&self, _slot: u32) -> bool {
+        self.write == Command::WriteZeroes
+    }
+
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
         let cookie = self.units[slot as usize].request.cookie;
         self.explained[slot as usize].take().filter(|(about, _)| *about == cookie).map(|(_, text)| text)

@@ -2,6 +2,9 @@
 
 use crate::declare::choices;
 use crate::definition::OptionDef;
+use crate::diagnostic::Rejected;
+use crate::engines::Review;
+use crate::spec::JobSpec;
 use crate::value::{OptionValue, ParseContext, ValueError};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -91,6 +94,25 @@ choices! {
     }
 }
 
+/// Which writes were zeroes is known to the run that made them, and to it alone.
+pub(super) fn refuse_zeroes_of_others(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let verification = &job.verification;
+    let asked = [
+        (verification.verify_only, "verify_only"),
+        (verification.experimental_verify, "experimental_verify"),
+        (verification.verify_ledger.is_some(), "verify_ledger"),
+    ];
+    let Some((_, option)) = asked.into_iter().find(|(is_asked, _)| *is_asked) else { return Ok(()) };
+    Err(review.refuse(
+        &job.origin,
+        format!("fathom: {option} does not know which blocks are zeroes"),
+        format!(
+            "job {}: only the run that writes them with write_mode=zeroes can verify them; leave one of the two out",
+            job.name
+        ),
+    ))
+}
+
 /// `write_mode`: one command, or several with their shares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WriteModes(pub Vec<(WriteMode, u32)>);
@@ -101,9 +123,14 @@ impl WriteModes {
         self.0.iter().all(|(mode, _)| *mode == WriteMode::ZoneAppend)
     }
 
-    /// True if some writes do not write the data of their buffers.
+    /// True if nobody knows what some writes leave behind.
     pub fn loses_data(&self) -> bool {
-        self.0.iter().any(|(mode, _)| !matches!(mode, WriteMode::Write | WriteMode::ZoneAppend))
+        self.0.iter().any(|(mode, _)| matches!(mode, WriteMode::Uncorrectable | WriteMode::Verify))
+    }
+
+    /// True if some writes write zeroes.
+    pub fn writes_zeroes(&self) -> bool {
+        self.0.iter().any(|(mode, _)| *mode == WriteMode::Zeroes)
     }
 }
 

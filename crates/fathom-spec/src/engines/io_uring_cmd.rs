@@ -1,6 +1,6 @@
 //! The `io_uring_cmd` engine: what its commands are, and what it demands of jobs. Its options are those of [`io_uring`](super::io_uring).
 
-use super::commands::{CdbLength, CommandType, ReadMode, VerifyBytchk, WriteMode};
+use super::commands::{CdbLength, CommandType, ReadMode, VerifyBytchk, WriteMode, refuse_zeroes_of_others};
 use super::io_uring::TABLE;
 use super::{EngineDef, refuse_appending};
 use crate::diagnostic::Rejected;
@@ -59,8 +59,9 @@ fn refuse_what_cannot_be_checked(job: &mut JobSpec, review: &mut Review<'_>) -> 
     let options = &job.private.io_uring;
     let scsi = options.cmd_type == CommandType::Bsg;
     let what = match () {
-        () if options.write_mode.loses_data() => "write_mode=write or zone_append",
+        () if options.write_mode.loses_data() => "write_mode=write, zeroes or zone_append",
         () if scsi && options.read_mode == ReadMode::Prefetch => "read_mode=read",
+        () if options.write_mode.writes_zeroes() => return refuse_zeroes_of_others(job, review),
         () => return Ok(()),
     };
     Err(review.refuse(
@@ -213,8 +214,16 @@ mod tests {
                 "fio: sync_file_range does not work with ioengine=io_uring_cmd",
             ),
             (
-                "--rw=write --verify=crc32c --write_mode=zeroes",
-                "fio: verify needs write_mode=write or zone_append",
+                "--rw=write --verify=crc32c --write_mode=write/50:uncor/50",
+                "fio: verify needs write_mode=write, zeroes or zone_append",
+            ),
+            (
+                "--rw=write --verify=crc32c --write_mode=zeroes --verify_only",
+                "fathom: verify_only does not know which blocks are zeroes",
+            ),
+            (
+                "--rw=write --verify=crc32c --write_mode=write/50:zeroes/50 --experimental_verify=1",
+                "fathom: experimental_verify does not know which blocks are zeroes",
             ),
             ("--rw=trimwrite --num_range=2", "fio: trimwrite cannot be used with multiple ranges."),
             ("--rw=trim --num_range=2 --zonemode=zbd", "fio: num_range does not work with zonemode=zbd"),

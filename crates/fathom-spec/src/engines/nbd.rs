@@ -3,6 +3,7 @@
 use crate::declare::{choices, options};
 use crate::definition::{Bounds, Names};
 use crate::diagnostic::Rejected;
+use crate::engines::commands::refuse_zeroes_of_others;
 use crate::engines::{EngineDef, Review, refuse_appending};
 use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
@@ -57,14 +58,7 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     refuse_appending(job, review, "in an export")?;
     let zeroes = job.private.nbd.write_mode == WriteMode::Zeroes;
     if zeroes && job.verification.verify != VerifyMethod::None {
-        return Err(review.refuse(
-            &job.origin,
-            "fathom: zeroes cannot be verified",
-            format!(
-                "job {}: write_mode=zeroes writes no data of the job; leave out verify= or write_mode=",
-                job.name
-            ),
-        ));
+        return refuse_zeroes_of_others(job, review);
     }
     Ok(())
 }

@@ -82,6 +82,8 @@ fn data_is_verified_at_every_depth_and_a_changed_byte_is_found() {
         ("NBD_UNIX_URI", "--iodepth=4 --bs=1000 --verify=crc32c --fsync=16"),
         ("NBD_UNIX_URI", "--iodepth=8 --bs=256k --verify=xxhash --nrfiles=1 --loops=2"),
         ("NBD_URI", "--iodepth=16 --bs=4k --verify=crc32c --io_submit_mode=offload --end_fsync=1"),
+        ("NBD_URI", "--iodepth=8 --bs=4k --verify=crc32c --write_mode=zeroes"),
+        ("NBD_URI", "--iodepth=8 --bs=4k --verify=crc32c --write_mode=zeroes --io_submit_mode=offload"),
     ];
     for (uri, words) in rows {
         let document = run(server.value(uri), &format!("--rw=randwrite --size=2m {words}"));
@@ -189,7 +191,10 @@ fn what_cannot_be_had_is_said() {
     assert_eq!((none.code(), none.stderr.as_str()), (1, "fio: nbd: uri parameter was not specified\n"));
     for (words, part) in [
         ("--rw=write --file_append=1", "can't append"),
-        ("--rw=write --write_mode=zeroes --verify=md5", "zeroes cannot be verified"),
+        (
+            "--rw=write --write_mode=zeroes --verify=md5 --verify_only",
+            "verify_only does not know which blocks are zeroes",
+        ),
     ] {
         let said = complaint(uri, words);
         assert!(said.contains(part), "{words}: {said}");

@@ -174,6 +174,30 @@ fn each_option_is_in_the_commands() {
     assert_eq!(sent.iter().filter(|(name, _)| name == "nvme_cmd_compare").count(), 16, "{sent:?}");
 }
 
+/// A block that was zeroed is checked as well: it must read as zeroes.
+#[test]
+fn zeroes_are_verified_among_data() {
+    let device = require!(device("nvme_ng"));
+    for words in [
+        "--rw=write --write_mode=zeroes",
+        "--rw=randwrite --write_mode=write/50:zeroes/50 --iodepth=8",
+        "--rw=write --write_mode=zeroes/30:write/70 --io_size=2m",
+        "--rw=write --write_mode=write/50:zeroes/50 --verify_mode=compare",
+        "--rw=randwrite --write_mode=write/50:zeroes/50 --verify_backlog=16",
+    ] {
+        let words = format!("{NVME} --size=1m --verify=crc32c --output-format=json {words}");
+        let finished = run(&device, &words);
+        assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
+        let document = json::document(&finished.stdout);
+        assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(256), "{words}");
+    }
+    // Another run does not know which blocks they are.
+    let finished = run(&device, &format!("{NVME} --rw=write --size=1m --write_mode=write/50:zeroes/50"));
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let finished = run(&device, &format!("{NVME} --rw=read --size=1m --verify=crc32c"));
+    assert_eq!(finished.code(), 1, "{}", finished.stdout);
+}
+
 #[test]
 fn a_device_that_holds_other_data_says_so() {
     let device = require!(device("nvme_ng"));

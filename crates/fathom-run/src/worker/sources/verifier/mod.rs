@@ -738,6 +738,9 @@ impl Worker<'_> {
         }
         let load = std::mem::take(&mut verifier.loads[slot as usize]);
         match load {
+            Load::Write(record) if self.engine.wrote_zeroes(slot) => {
+                verifier.written(Record { state: State::Trimmed, to_trim: false, ..record });
+            }
             Load::Write(record) => verifier.written(record),
             Load::Trim(record) => verifier.trimmed(record),
             Load::OwnTrim(record) if verifier.plan.may_overlap => verifier.history.add(record),
