@@ -43,6 +43,14 @@ pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
             overruled.iter().filter(|(name, on)| *on && job.is_set(name)).map(|(name, _)| (*name, ruler)),
         );
     }
+    if !compresses && !repeats && buffers.scramble_buffers && job.is_set("scramble_buffers") {
+        let fixed = [
+            ("with buffer_pattern", buffers.buffer_pattern.is_some()),
+            ("with zero_buffers", buffers.zero_buffers),
+        ];
+        let ruler = fixed.into_iter().find(|(_, is_given)| *is_given);
+        idle.extend(ruler.map(|(ruler, _)| ("scramble_buffers", ruler)));
+    }
     if repeats && buffers.buffer_pattern.is_some() && buffers.buffer_compress_percentage.unwrap_or(0) == 0 {
         idle.push(("buffer_pattern", "with dedupe_percentage: the content is random"));
     }
@@ -96,6 +104,15 @@ mod tests {
             ["fathom: job a: dedupe_global has no effect without dedupe_percentage"]
         );
         assert_eq!(notes("--dedupe_percentage=5 --buffer_pattern=1 --refill_buffers=0").len(), 2);
+        assert_eq!(
+            notes("--zero_buffers=1 --scramble_buffers=1"),
+            ["fathom: job a: scramble_buffers has no effect with zero_buffers"]
+        );
+        assert_eq!(
+            notes("--scramble_buffers=1 --buffer_pattern=1"),
+            ["fathom: job a: scramble_buffers has no effect with buffer_pattern"]
+        );
+        quiet_job("--name=a --size=1m --scramble_buffers=0 --buffer_pattern=1");
         assert_eq!(notes("--dedupe_percentage=5 --dedupe_working_set_percentage=9").len(), 1);
         quiet_job(
             "--name=a --size=1m --buffer_compress_percentage=50 --buffer_compress_chunk=4k --refill_buffers",

@@ -55,6 +55,11 @@ const KNOWN: &[Known] = &[
         ALL_BUT_EXIT,
         "where there is no file, fio goes beyond the size it has drawn, and stays behind it with holes",
     ),
+    known(
+        &["--scramble_buffers=1", "--buffer_pattern=|--zero_buffers"],
+        &["file"],
+        "what is to be a pattern or zeros is just that",
+    ),
     known(&["--dedupe_percentage=100"], &["file"], "fio repeats the first 512 bytes, which compress as well"),
     known(
         &["--buffer_compress_percentage=100", "--rw=rw|--rw=randrw"],
