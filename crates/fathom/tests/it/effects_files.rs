@@ -439,3 +439,24 @@ fn options_for_what_is_not_there_are_told() {
     let line = "fio: can't use multiple ranges with IO engine null";
     assert!(refused.stderr.contains(line), "{}", refused.stderr);
 }
+
+#[test]
+fn files_are_called_by_their_section() {
+    let directory = scratch();
+    // Begins with a byte order mark and has the line ends of Windows, as editors there leave it.
+    let job = "\u{feff}[global]\r\nrw=write\r\nbs=4k\r\nsize=32k\r\n[one]\r\nname=same\r\n[two]\r\nname=same\r\nsize=16k\r\n\
+               [sub/three]\r\n";
+    std::fs::write(directory.path().join("job.fio"), job).expect("a file can be written");
+    let document = run(directory.path(), "job.fio");
+    let names: Vec<&str> =
+        document["jobs"].as_array().expect("jobs").iter().filter_map(|job| job["jobname"].as_str()).collect();
+    assert_eq!(names, ["same", "same", "sub/three"]);
+    std::fs::remove_file(directory.path().join("job.fio")).expect("the job file");
+    let expected = [("one.0.0", 32 * KIB), ("two.0.0", 16 * KIB)];
+    let found: Vec<(String, u64)> = sizes(directory.path())
+        .into_iter()
+        .filter(|(name, _)| name != "sub" && !name.ends_with(".state"))
+        .collect();
+    assert_eq!(found, expected.map(|(name, size)| (name.to_owned(), size)));
+    assert_eq!(sizes(&directory.path().join("sub")), [("three.0.0".to_owned(), 32 * KIB)]);
+}

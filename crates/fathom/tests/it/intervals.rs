@@ -80,6 +80,26 @@ fn whole_reports() {
     assert_eq!(last_two(&normal), last_two(&theirs), "{normal}");
 }
 
+/// The report of a job that still runs has the processor time and the faults so far.
+#[test]
+fn reports_during_a_run_say_what_it_has_used() {
+    let directory = scratch();
+    let mut running = Launch::fathom(directory.path())
+        .words("--name=a --ioengine=psync --filename=data --size=8m --rw=randrw --bs=4k --time_based --runtime=60")
+        .words("--status-interval=500ms --output-format=json --eta=never")
+        .start();
+    running.wait_for_output(|text| {
+        let documents = serde_json::Deserializer::from_str(text).into_iter::<Value>().map_while(Result::ok);
+        documents.into_iter().any(|document| {
+            let job = json::job(&document, "a");
+            let share = |name: &str| job[name].as_f64().expect("a share");
+            share("usr_cpu") + share("sys_cpu") > 0.0 && json::integer(job, "minf") > 0
+        })
+    });
+    running.signal("INT");
+    running.finish();
+}
+
 #[test]
 fn whole_reports_in_a_file() {
     let directory = scratch();

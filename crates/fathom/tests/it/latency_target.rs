@@ -108,3 +108,17 @@ fn the_depth_follows_a_device_that_slows_down() {
     let deeper = &job["iodepth_level"]["16"];
     assert_eq!(deeper.as_f64(), Some(0.0), "{}", job["iodepth_level"]);
 }
+
+/// With a percentile below 100 the job runs its time, and a line says that it does not do what it was asked for.
+#[test]
+fn a_target_out_of_reach_is_named() {
+    fathom_only!();
+    let (code, text, stderr, document) = run(
+        &program::path(),
+        "--rw=write --ioengine=psync --bs=1M --iodepth=16 --latency_target=1 --latency_percentile=99 \
+         --latency_window=100ms --runtime=1",
+    );
+    let job = json::job(&document, "a");
+    assert_eq!((code, json::integer(job, "error"), json::integer(job, "latency_depth")), (0, 0, 1), "{text}");
+    assert!(stderr.contains("% of the I/Os met latency_target with one I/O at a time"), "{stderr}");
+}

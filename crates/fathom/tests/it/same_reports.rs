@@ -1,7 +1,8 @@
 //! Jobs of all sorts, each with the report that an installed fio prints of it: the same lines, the same keys.
 
 use crate::support::compare::{Case, expect_ios};
-use crate::support::{KIB, MIB, file_of};
+use crate::support::program::{self, Launch};
+use crate::support::{KIB, MIB, file_of, scratch};
 
 /// A job without a device, 256 I/Os long unless the words say otherwise.
 fn null(words: &str) -> serde_json::Value {
@@ -118,4 +119,17 @@ fn limits() {
     expect_ios(&null("--name=a --rw=read --loops=2"), &["read"], 512, 4096);
     expect_ios(&null("--name=a --rw=read --io_size=2M"), &["read"], 512, 4096);
     null("--name=a --rw=read --thinktime=100");
+}
+
+/// Programs that store the document of each run count on its size.
+#[test]
+fn a_long_run_has_a_document_of_about_the_size_of_fio() {
+    fathom_only!();
+    let reference = require!(program::reference());
+    let directory = scratch();
+    let words = "--name=a --ioengine=null --size=1g --rw=randrw --rate_iops=100 --time_based --runtime=30 --output-format=json";
+    let [ours, theirs] = [&program::path(), &reference]
+        .map(|program| Launch::of(program, directory.path()).words(words).start())
+        .map(|running| running.finish().expect_clean().stdout.len());
+    assert!(ours <= 2 * theirs, "{ours} bytes, and fio has {theirs}");
 }
