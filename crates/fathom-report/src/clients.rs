@@ -92,7 +92,7 @@ struct Document<'a> {
     disk_util: Vec<DiskResult>,
 }
 
-/// Those of the only server, or those of each.
+/// Those of the only server, or those of each that has any.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum GlobalOptions<'a> {
@@ -145,7 +145,10 @@ pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::R
         global_options: match clients {
             [] => GlobalOptions::Same(Options(&[])),
             [client] => GlobalOptions::Same(Options(&client.report.global_options)),
-            _ => GlobalOptions::OfEach(clients.iter().map(global_options).collect()),
+            _ => {
+                let with_any = clients.iter().filter(|client| !client.report.global_options.is_empty());
+                GlobalOptions::OfEach(with_any.map(global_options).collect())
+            }
         },
         client_stats,
         disk_util: disks.collect(),
@@ -197,7 +200,8 @@ mod tests {
 
     #[test]
     fn all_clients_are_their_sum() {
-        let (mut one, two) = (report(&["a", "b"], 8192), report(&["a"], 4096));
+        let (mut one, mut two) = (report(&["a", "b"], 8192), report(&["a"], 4096));
+        two.global_options.push(("bs".into(), "8k".into()));
         one.jobs[1].error = Some(JobError { code: 5, text: "file:x".into() });
         let clients = [
             Client { host_name: "h1", port: 8765, report: &one },
@@ -226,7 +230,10 @@ mod tests {
         assert_eq!(stats[3]["error"], 5);
         assert!(stats[0].get("eta").is_none() && stats[3].get("latency_depth").is_none());
         assert!(stats[0].get("job options").is_some() && stats[3].get("job options").is_none());
-        assert_eq!(document["global options"][1]["hostname"], "h2");
+        // A server whose file has no global section has no entry.
+        let options = document["global options"].as_array().expect("a list");
+        assert_eq!(options.len(), 1);
+        assert_eq!((&options[0]["hostname"], &options[0]["bs"]), (&"h2".into(), &"8k".into()));
     }
 
     #[test]
