@@ -189,6 +189,8 @@ impl<'a> Assembly<'a> {
     fn take_in(&mut self, mut file: JobFile, further: bool) -> Result<(), Rejected> {
         let (start, notes) = (self.messages.len(), std::mem::take(&mut file.notes));
         let result = self.take_in_jobs(file, further);
+        // A command that is shown shows how everything was read.
+        let notes = if self.program.show_command { Vec::new() } else { notes };
         let place = if result.is_ok() { start } else { self.messages.len() };
         self.messages.splice(place..place, notes);
         result

@@ -362,6 +362,7 @@ fn options_are_shown_in_the_order_of_fio() {
         shown(globals),
         "fio --bs=4k --bs=4k --size=4k --filename=x --name=a --rw=read --bs=4k --size=4k --filename=x --bs=8k --name=b --rw=write "
     );
+    assert_eq!(shown("[a]\nsize=4k\nfilename=${NOT_SET}data\n"), "fio --name=a --size=4k --filename=data ");
     assert_eq!(
         shown("[a]\ndirectory=/not/here\nioengine=cpp_null\nsize=1m\n"),
         "fio --name=a --directory=/not/here --ioengine=cpp_null --size=1m "
