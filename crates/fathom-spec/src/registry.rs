@@ -1,7 +1,7 @@
 //! Finding options by name.
 
 use crate::definition::OptionDef;
-use crate::options::TABLES;
+use crate::options::{TABLES, private};
 
 /// The options of every job, in the order of the tables.
 pub fn job_options() -> impl Iterator<Item = &'static OptionDef> {
@@ -25,6 +25,8 @@ pub(crate) fn rank(name: &str) -> u8 {
         Some("lockfile" | "cpus_allowed_policy" | "kb_base" | "unit_base") => 0,
         Some("filename" | "filename_format") => 2,
         Some(_) => 1,
+        // fio has those of profiles among the options of every job.
+        None if private::of_profiles().into_iter().flatten().any(|option| option.is_named(name)) => 1,
         None => 3,
     }
 }

@@ -1,7 +1,7 @@
 //! The example jobs that Debian ships with fio, made small and kept away from real devices: each runs, or says by name what
 //! it needs that is not there.
 
-use crate::support::program::{Finished, Launch};
+use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, scratch};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -181,4 +181,28 @@ fn examples_run_or_name_what_they_need() {
     let (failed, ran) = (failed.into_inner().expect("no panic"), ran.into_inner().expect("no panic"));
     assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(ran >= 25, "only {ran} examples ran");
+}
+
+/// The command line that `--showcmd` makes of each, whatever engines and directories there are here.
+#[test]
+fn examples_are_shown_as_fio_shows_them() {
+    let (places, reference) = (require!(examples()), require!(crate::same::reference()));
+    let shown = |program: &Path, example: &Path| {
+        let finished = Launch::of(program, Path::new("/")).words("--showcmd").argument(example).run();
+        (finished.code(), finished.stdout)
+    };
+    let mut compared = 0;
+    for entry in std::fs::read_dir(places).expect("a directory") {
+        let example = entry.expect("an entry").path();
+        if example.extension().is_none_or(|extension| extension != "fio") {
+            continue;
+        }
+        // What fio cannot load, it shows nothing of.
+        let theirs = shown(&reference, &example);
+        if theirs.0 == 0 {
+            assert_eq!(shown(&program::path(), &example), theirs, "{}", example.display());
+            compared += 1;
+        }
+    }
+    assert!(compared > 50, "{compared} examples");
 }

@@ -30,7 +30,7 @@ pub(super) struct Family {
 }
 
 /// The fio to compare with; the error says why there is none.
-fn reference() -> Result<PathBuf, String> {
+pub(super) fn reference() -> Result<PathBuf, String> {
     let reference = program::reference()?;
     let version = program::version(&reference).ok_or("the fio to compare with does not tell its version")?;
     match REFERENCES.contains(&version) {
