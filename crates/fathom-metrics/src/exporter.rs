@@ -76,7 +76,12 @@ impl Exporter {
             settings.otlp.map(|otlp| Ok::<_, ExportError>((otlp.interval, Otlp::new(otlp)?))).transpose()?;
         let influx = settings.influx.map(Influx::new).transpose()?;
         let state = Mutex::new(State::default());
-        let shared = Arc::new(Shared { state, changed: Condvar::new(), version: settings.version });
+        let shared = Arc::new(Shared {
+            state,
+            changed: Condvar::new(),
+            version: settings.version,
+            repeats: settings.repeats,
+        });
         let has_endpoint = !listeners.is_empty();
         let mut chosen = Vec::new();
         for (listener, asked) in listeners.into_iter().zip(&settings.endpoints) {
@@ -111,6 +116,16 @@ impl Exporter {
         state.number += 1;
         drop(state);
         self.shared.changed.notify_all();
+    }
+
+    /// Ends an exporter of a run that is repeated, once the newest figures are where they belong.
+    pub fn close(self) {
+        self.shared.state().closed = true;
+        self.shared.changed.notify_all();
+        for thread in self.regular {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
     }
 
     /// Waits until the last figures, which have been offered, are where they belong; at the endpoints, until somebody has read them,
@@ -163,7 +178,7 @@ fn regularly<E: Display>(
         let (mut brought, mut due) = (0, Instant::now());
         let mut has_failed = false;
         loop {
-            let snapshot = next(&shared, &mut brought, due);
+            let Some(snapshot) = next(&shared, &mut brought, due) else { return };
             due = Instant::now() + every;
             match bring(&snapshot) {
                 // It is said once, and again when it has worked in between.
@@ -174,23 +189,27 @@ fn regularly<E: Display>(
                 Err(_) => {}
                 Ok(()) => has_failed = false,
             }
-            if snapshot.is_last {
+            if snapshot.is_last && !shared.repeats {
                 return;
             }
         }
     })
 }
 
-/// Waits for a snapshot that has not been brought, and until it is due; not so for the last one.
-fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Arc<Snapshot> {
+/// Waits for a snapshot that has not been brought, and until it is due; not so for the last one of a run, or before the end. `None` when
+/// no other follows.
+fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot>> {
     let mut state = shared.state();
     loop {
         let now = Instant::now();
         if let Some(snapshot) = state.snapshot.clone().filter(|_| state.number > *brought)
-            && (snapshot.is_last || now >= due)
+            && (snapshot.is_last || state.closed || now >= due)
         {
             *brought = state.number;
-            return snapshot;
+            return Some(snapshot);
+        }
+        if state.closed {
+            return None;
         }
         let left = due.saturating_duration_since(now);
         // Once it is due, only a new snapshot is news.
@@ -206,9 +225,9 @@ mod tests {
     use super::*;
     use std::sync::mpsc;
 
-    fn shared() -> Arc<Shared> {
+    fn shared(repeats: bool) -> Arc<Shared> {
         let state = Mutex::new(State::default());
-        Arc::new(Shared { state, changed: Condvar::new(), version: "1".to_owned() })
+        Arc::new(Shared { state, changed: Condvar::new(), version: "1".to_owned(), repeats })
     }
 
     fn offer(shared: &Shared, taken_ns: u64, is_last: bool) {
@@ -220,7 +239,7 @@ mod tests {
 
     #[test]
     fn the_last_snapshot_is_brought_even_if_it_is_not_due() {
-        let shared = shared();
+        let shared = shared(false);
         let (sender, brought) = mpsc::channel();
         let tell: Tell = Arc::new(|_| {});
         let bring =
@@ -235,8 +254,27 @@ mod tests {
     }
 
     #[test]
+    fn figures_of_one_run_follow_those_of_another_until_it_is_closed() {
+        let shared = shared(true);
+        let (sender, brought) = mpsc::channel();
+        let tell: Tell = Arc::new(|_| {});
+        let bring =
+            move |snapshot: &Snapshot| sender.send(snapshot.taken_ns).map_err(|error| error.to_string());
+        let thread = regularly("test", &shared, &tell, Duration::from_secs(3600), bring).expect("a thread");
+        offer(&shared, 1, true);
+        assert_eq!(brought.recv(), Ok(1));
+        offer(&shared, 2, true);
+        assert_eq!(brought.recv(), Ok(2), "the next run goes on");
+        offer(&shared, 3, false);
+        shared.state().closed = true;
+        shared.changed.notify_all();
+        thread.join().expect("no panic");
+        assert_eq!(brought.try_iter().collect::<Vec<_>>(), [3], "what is not due is brought at the end");
+    }
+
+    #[test]
     fn a_place_that_fails_is_told_of_once_and_at_the_end() {
-        let shared = shared();
+        let shared = shared(false);
         let told = Arc::new(Mutex::new(Vec::new()));
         let tell: Tell = {
             let told = Arc::clone(&told);

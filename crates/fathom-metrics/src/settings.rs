@@ -44,6 +44,8 @@ pub struct Settings {
     pub influx: Option<InfluxSettings>,
     /// The version of fathom.
     pub version: String,
+    /// The run is repeated: after its last figures come those of the next.
+    pub repeats: bool,
     /// How long the endpoints wait, when the run is over, until its last figures have been read.
     pub linger: Duration,
 }

@@ -8,6 +8,8 @@ pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     pub(crate) changed: Condvar,
     pub(crate) version: String,
+    /// The run is repeated, so that last figures are not the end.
+    pub(crate) repeats: bool,
 }
 
 /// The newest snapshot, and who has had it.
@@ -18,6 +20,8 @@ pub(crate) struct State {
     pub(crate) number: u64,
     /// How often the last figures of the run have been read at an endpoint.
     pub(crate) read_at_end: bool,
+    /// No snapshot follows.
+    pub(crate) closed: bool,
 }
 
 impl Shared {

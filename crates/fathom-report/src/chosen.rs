@@ -5,7 +5,11 @@ use fathom_stats::report::RunReport;
 use std::time::Duration;
 
 /// The formats that were asked for, in the order of [`FORMATS`], and what they need of the run.
-pub struct Chosen(Vec<&'static (dyn Format + Sync)>);
+pub struct Chosen {
+    formats: Vec<&'static (dyn Format + Sync)>,
+    /// A report has been written.
+    has_written: bool,
+}
 
 impl Chosen {
     /// The formats of these names, without those that another one of them includes; the one for people where there are
@@ -21,36 +25,43 @@ impl Chosen {
             asked.iter().any(|other| other.declaration().includes.contains(&format.name()))
         };
         let written = asked.iter().copied().filter(|format| !is_included(format));
-        Chosen(written.map(|format| format.in_version(version).unwrap_or(format)).collect())
+        let formats = written.map(|format| format.in_version(version).unwrap_or(format)).collect();
+        Chosen { formats, has_written: false }
     }
 
     /// People read one of them.
     pub fn are_for_people(&self) -> bool {
-        self.0.iter().any(|format| format.declaration().for_people)
+        self.formats.iter().any(|format| format.declaration().for_people)
     }
 
     /// Time between two reports during the run.
     pub fn every(&self) -> Option<Duration> {
-        self.0.iter().filter_map(|format| format.declaration().every).min()
+        self.formats.iter().filter_map(|format| format.declaration().every).min()
     }
 
     /// One of them shows the timeline of the run.
     pub fn need_timeline(&self) -> bool {
-        self.0.iter().any(|format| format.declaration().timeline)
+        self.formats.iter().any(|format| format.declaration().timeline)
     }
 
     /// One of them shows the verdict on the result.
     pub fn need_verdict(&self) -> bool {
-        self.0.iter().any(|format| format.declaration().verdict)
+        self.formats.iter().any(|format| format.declaration().verdict)
     }
 
-    /// The report in each of them.
-    pub fn write<'a>(&'a self, report: &'a RunReport) -> impl Iterator<Item = Vec<u8>> + 'a {
-        self.0.iter().filter_map(|format| {
+    /// The report in each of them; one that follows others in the same output from the second time on.
+    pub fn write(&mut self, report: &RunReport) -> Vec<Vec<u8>> {
+        let is_next = std::mem::replace(&mut self.has_written, true);
+        let written = |format: &&'static (dyn Format + Sync)| {
             let mut bytes = Vec::new();
+            let done = match is_next {
+                true => format.write_next(report, &mut bytes),
+                false => format.write(report, &mut bytes),
+            };
             // Writing to memory cannot fail.
-            format.write(report, &mut bytes).ok().map(|()| bytes)
-        })
+            done.ok().map(|()| bytes)
+        };
+        self.formats.iter().filter_map(written).collect()
     }
 }
 
@@ -60,7 +71,7 @@ mod tests {
 
     fn names(asked: &[&str]) -> Vec<&'static str> {
         let asked: Vec<String> = asked.iter().map(|name| (*name).to_owned()).collect();
-        Chosen::new(&asked, 3).0.iter().map(|format| format.name()).collect()
+        Chosen::new(&asked, 3).formats.iter().map(|format| format.name()).collect()
     }
 
     #[test]
@@ -90,7 +101,7 @@ mod tests {
         let text = |version| {
             let job = fathom_stats::report::JobReport::default();
             let report = RunReport { jobs: vec![job], ..Default::default() };
-            String::from_utf8(Chosen::new(&["terse".to_owned()], version).write(&report).flatten().collect())
+            String::from_utf8(Chosen::new(&["terse".to_owned()], version).write(&report).concat())
         };
         assert!(text(5).is_ok_and(|text| text.starts_with("5;")));
     }

@@ -29,12 +29,14 @@ impl Format for Csv {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        let blank = row(report, None, &JobReport::default(), "", &DirectionReport::default());
+        csv::Writer::from_writer(&mut *out).write_record(blank.0.iter().map(|(heading, _)| heading))?;
+        self.write_next(report, out)
+    }
+
+    /// The table goes on.
+    fn write_next(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
-        // Reports during a run continue the table of the first one.
-        if report.interval.as_ref().is_none_or(|interval| interval.number <= 1) {
-            let blank = row(report, None, &JobReport::default(), "", &DirectionReport::default());
-            table.write_record(blank.0.iter().map(|(heading, _)| heading))?;
-        }
         let of_hosts = report.hosts.iter().flat_map(|hosts| &hosts.hosts);
         let own = of_hosts.filter_map(|host| Some((Some(host.name.as_str()), host.report.as_deref()?)));
         for (host, part) in std::iter::once((None, report)).chain(own) {

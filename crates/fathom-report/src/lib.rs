@@ -46,6 +46,11 @@ pub trait Format {
 
     /// Writes the whole report.
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()>;
+
+    /// Writes a report that follows others in the same output.
+    fn write_next(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
+        self.write(report, out)
+    }
 }
 
 /// All formats, in the order in which they are written when several are asked for.

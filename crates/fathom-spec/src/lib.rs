@@ -87,6 +87,11 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
             messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
             Outcome::Exit(Reply { messages, exit: 1 })
         }
+        Ok(()) if program.every.is_some() && program.server.is_some() => {
+            let problem = "--every repeats jobs, and --server waits for those of others; give one of them";
+            messages.push(Diagnostic::general(&Origin::CommandLine, problem).message());
+            Outcome::Exit(Reply { messages, exit: 1 })
+        }
         Ok(()) if program.server.is_some() => Outcome::Serve(Box::new(program)),
         Ok(()) if program.show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),

@@ -4,6 +4,7 @@
 
 mod checksum_times;
 mod clock_test;
+mod every;
 mod hosts;
 mod inflate;
 mod live;

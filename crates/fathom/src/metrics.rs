@@ -43,7 +43,8 @@ pub(crate) fn is_asked(program: &ProgramOptions) -> bool {
 /// Where they go.
 fn settings(program: &ProgramOptions) -> Result<Settings, Refusal> {
     let linger = program.metrics_linger;
-    let mut settings = Settings { version: VERSION.to_owned(), linger, ..Settings::default() };
+    let repeats = program.every.is_some();
+    let mut settings = Settings { version: VERSION.to_owned(), linger, repeats, ..Settings::default() };
     for place in &program.metrics {
         settings.add(place).map_err(|error| Refusal::because(format_args!("--metrics={place}"), error))?;
     }
@@ -54,6 +55,10 @@ fn settings(program: &ProgramOptions) -> Result<Settings, Refusal> {
     if let Some(url) = &program.influx {
         let influx = InfluxSettings::read(url, &|name| std::env::var(name).ok());
         settings.influx = Some(influx.map_err(|error| Refusal::because("--influx", error))?);
+    }
+    if repeats && !linger.is_zero() {
+        let line = "fathom: --metrics-linger has no meaning with --every, which answers between the runs";
+        return Err(Refusal::new(line));
     }
     if settings.endpoints.is_empty() && !linger.is_zero() {
         let line = "fathom: --metrics-linger waits for readers at an address, and --metrics names none";
@@ -124,6 +129,16 @@ impl Metrics {
         }
     }
 
+    /// Another run begins.
+    pub(crate) fn begin(&mut self) {
+        self.started_ns = wall_ns();
+    }
+
+    /// Hands over the result of a run that is not the last one.
+    pub(crate) fn offer_result(&mut self, report: &RunReport) {
+        self.append(FrameKind::Snapshot, &self.snapshot(report, true));
+    }
+
     /// Goes on with what is on its way; lines on what went wrong.
     pub(crate) fn advance(&mut self) -> Vec<String> {
         let was_gone = self.is_gone;
@@ -138,6 +153,22 @@ impl Metrics {
     /// Hands over the result and waits until it is where it belongs, or the user has enough; lines on what went wrong.
     pub(crate) fn finish(mut self, report: &RunReport, signals: &SignalQueue) -> Vec<String> {
         self.append(FrameKind::Snapshot, &self.snapshot(report, true));
+        self.wait_for_end(signals)
+    }
+
+    /// Waits until the results that were handed over are where they belong, as [`Metrics::finish`] does.
+    pub(crate) fn close(mut self, signals: &SignalQueue) -> Vec<String> {
+        // What is on its way goes first; an exporter that does not take it is not waited for longer than for an answer.
+        let begun = Instant::now();
+        while !self.outgoing.bytes.is_empty() && !self.is_gone && begun.elapsed() < self.patience {
+            self.wait(&[]);
+            self.exchange();
+        }
+        let _ = self.socket.shutdown(Shutdown::Write);
+        self.wait_for_end(signals)
+    }
+
+    fn wait_for_end(&mut self, signals: &SignalQueue) -> Vec<String> {
         let begun = Instant::now();
         let mut problems = Vec::new();
         while !self.is_gone {
@@ -265,21 +296,25 @@ enum NotExported {
 }
 
 fn export_from(mut source: Source) -> Result<(), NotExported> {
-    let Some(settings) = source.next()? else { return Ok(()) };
+    let Some(settings) = source.next::<Settings>()? else { return Ok(()) };
     let tell: Tell = Arc::new(say);
+    let repeats = settings.repeats;
     let exporter = Exporter::start(settings, tell)?;
     say(READY);
     exporter.chosen().iter().for_each(|address| say(&format!("they are at http://{address}/metrics")));
     while let Some(snapshot) = source.next::<Snapshot>()? {
-        let is_last = snapshot.is_last;
+        let is_end = snapshot.is_last && !repeats;
         exporter.offer(snapshot);
-        if is_last {
+        if is_end {
             end_with(source);
             exporter.finish();
             return Ok(());
         }
     }
-    // The run is gone without a result, and nobody waits for it.
+    // Without repetition the run is gone without a result, and nobody waits for it.
+    if repeats {
+        exporter.close();
+    }
     Ok(())
 }
 

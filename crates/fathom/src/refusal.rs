@@ -46,7 +46,12 @@ impl Refusal {
 
     /// Prints the line; the exit status.
     pub(crate) fn tell(&self, output: &mut Output) -> ExitCode {
+        ExitCode::from(self.status_told(output))
+    }
+
+    /// The same, with the exit status as a number.
+    pub(crate) fn status_told(&self, output: &mut Output) -> u8 {
         output.error_line(&self.line);
-        ExitCode::from(self.status)
+        self.status
     }
 }

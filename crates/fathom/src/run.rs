@@ -1,5 +1,6 @@
 //! One run: from typed jobs to the printed report.
 
+use crate::every;
 use crate::exit;
 use crate::hosts::{Hosts, View};
 use crate::live;
@@ -59,20 +60,35 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
     }
+    let mut console = Console { output, formats, live: None, metrics: None };
+    let code = match (spec.program.every, place) {
+        (None, place) => run_once(spec, place, &mut console).unwrap_or_else(|status| status),
+        (Some(every), Where::Here(calibration)) => every::repeat(spec, every, calibration, &mut console),
+        (Some(_), Where::Hosts(..)) => {
+            console.output.error_line("fathom: --every is not built for --hosts; run it on each host");
+            exit::SETUP_FAILED
+        }
+    };
+    ExitCode::from(code)
+}
+
+/// Runs what was asked for and prints the result: the exit status of a run that has ended, or as the error that of one which has not
+/// begun.
+pub(crate) fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u8, u8> {
     let prepared = match place {
-        Where::Here(calibration) => prepare(spec, calibration, &formats, &mut output),
+        Where::Here(calibration) => prepare(spec, calibration, &console.formats, &mut console.output),
         Where::Hosts(hosts, source) => hosts.check(spec).map(|()| Some(Work::There(hosts, source))),
     };
     match prepared.and_then(|work| live::check(&spec.program).map(|()| work)) {
-        Ok(Some(work)) => supervise(spec, work, formats, output),
+        Ok(Some(work)) => supervise(spec, work, console),
         Ok(None) => {
-            if output.tell_lost() {
-                ExitCode::from(exit::SETUP_FAILED)
+            if console.output.tell_lost() {
+                Err(exit::SETUP_FAILED)
             } else {
-                ExitCode::SUCCESS
+                Ok(0)
             }
         }
-        Err(refusal) => refusal.tell(&mut output),
+        Err(refusal) => Err(refusal.status_told(&mut console.output)),
     }
 }
 
@@ -121,17 +137,19 @@ fn end_after_merge(spec: &RunSpec, plan: &Plan, output: &mut Output) -> Result<(
     Ok(())
 }
 
-fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output) -> ExitCode {
+fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8, u8> {
     let program = &spec.program;
     let view = View {
-        tick: (program.live || shows_status(spec, &formats)).then_some(program.eta_interval),
+        tick: (program.live || shows_status(spec, &console.formats)).then_some(program.eta_interval),
         details: program.live,
-        opening: formats.are_for_people(),
-        status_interval: program.status_interval.or(formats.every()),
+        opening: console.formats.are_for_people(),
+        status_interval: program.status_interval.or(console.formats.every()),
         snapshot: metrics::is_asked(program).then_some(metrics::EVERY),
     };
-    let needs_verdict =
-        formats.need_verdict() || program.verdict || program.require.is_some() || metrics::is_asked(program);
+    let needs_verdict = console.formats.need_verdict()
+        || program.verdict
+        || program.require.is_some()
+        || metrics::is_asked(program);
     let options = Options {
         tick: view.tick,
         live_view: view.details,
@@ -142,55 +160,53 @@ fn supervise(spec: &RunSpec, work: Work<'_>, formats: Chosen, mut output: Output
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
         slices: here::slices(spec),
-        timeline: formats.need_timeline() || needs_verdict,
+        timeline: console.formats.need_timeline() || needs_verdict,
         patience: program.patience,
         version: here::COMPATIBLE_VERSION,
     };
-    let metrics = match Metrics::start(program) {
-        Ok(metrics) => metrics,
-        Err(refusal) => return refusal.tell(&mut output),
-    };
+    if let Err(refusal) = console.begin_metrics(program) {
+        return Err(refusal.status_told(&mut console.output));
+    }
     // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
-        Err(errno) => return not_started(&errno.into()).tell(&mut output),
+        Err(errno) => return Err(not_started(&errno.into()).status_told(&mut console.output)),
     };
-    let live = match live::take_over(program) {
+    console.live = match live::take_over(program) {
         Ok(live) => live,
-        Err(refusal) => return refusal.tell(&mut output),
+        Err(refusal) => return Err(refusal.status_told(&mut console.output)),
     };
-    let mut observer = Console { output, formats, live, metrics };
     let outcome = match work {
         Work::Here(plan, calibration) => {
             let engines = here::engines(&plan);
-            supervisor::run(&plan, engines, calibration.finish(), options, &mut observer)
+            supervisor::run(&plan, engines, calibration.finish(), options, console)
                 .map_err(|error| not_started(&error))
         }
-        Work::There(hosts, source) => hosts.run(spec, source, view, &mut observer),
+        Work::There(hosts, source) => hosts.run(spec, source, view, console),
     };
     // What follows is for the terminal as it was before.
-    observer.live = None;
+    console.live = None;
     match outcome {
         Ok(mut outcome) => {
             let judged = needs_verdict.then(|| fathom_answers::judge(&mut outcome.report));
-            observer.print(&outcome.report);
-            let is_met = judged.is_none_or(|judged| observer.tell_verdict(program, judged));
-            observer.finish_metrics(&outcome.report, &signals);
-            let asked = observer.output.finish(&signals);
-            let is_lost = observer.output.tell_lost() || outcome.lost_logs;
+            console.print(&outcome.report);
+            let is_met = judged.is_none_or(|judged| console.tell_verdict(program, judged));
+            console.finish_metrics(&outcome.report, &signals, program.every.is_some());
+            let asked = console.output.finish(&signals);
+            let is_lost = console.output.tell_lost() || outcome.lost_logs;
             if is_lost && !outcome.is_broken {
-                return ExitCode::from(exit::SETUP_FAILED);
+                return Ok(exit::SETUP_FAILED);
             }
-            match exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()) {
-                0 if !is_met => ExitCode::from(exit::REQUIREMENT_UNMET),
-                code => ExitCode::from(code),
-            }
+            Ok(match exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()) {
+                0 if !is_met => exit::REQUIREMENT_UNMET,
+                code => code,
+            })
         }
-        Err(refusal) => refusal.tell(&mut observer.output),
+        Err(refusal) => Err(refusal.status_told(&mut console.output)),
     }
 }
 
-fn not_started(error: &StartError) -> Refusal {
+pub(crate) fn not_started(error: &StartError) -> Refusal {
     let by_signal = matches!(error, StartError::Signal(_));
     let status = if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED };
     Refusal::new(format!("fathom: {}", here::why_not_started(error))).with_status(status)
@@ -219,8 +235,8 @@ fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
 }
 
 /// Shows a run to people and programs.
-struct Console {
-    output: Output,
+pub(crate) struct Console {
+    pub(crate) output: Output,
     formats: Chosen,
     /// Only with `--live`, and only while the run goes on.
     live: Option<LiveTerminal>,
@@ -229,10 +245,35 @@ struct Console {
 }
 
 impl Console {
-    /// Hands over the last metrics and waits until they are where they belong.
-    fn finish_metrics(&mut self, report: &RunReport, signals: &SignalQueue) {
+    /// Starts what shows metrics, if there are to be any, unless an earlier run has.
+    fn begin_metrics(&mut self, program: &ProgramOptions) -> Result<(), Refusal> {
+        match &mut self.metrics {
+            Some(metrics) => metrics.begin(),
+            None => self.metrics = Metrics::start(program)?,
+        }
+        Ok(())
+    }
+
+    /// Hands over the last metrics of a run; unless others follow, waits until they are where they belong.
+    fn finish_metrics(&mut self, report: &RunReport, signals: &SignalQueue, others_follow: bool) {
+        if others_follow {
+            self.metrics.iter_mut().for_each(|metrics| metrics.offer_result(report));
+            return;
+        }
         let problems = self.metrics.take().map(|metrics| metrics.finish(report, signals));
         problems.iter().flatten().for_each(|line| self.output.error_line(line));
+    }
+
+    /// Waits until the metrics of runs that were repeated are where they belong.
+    pub(crate) fn close_metrics(&mut self, signals: &SignalQueue) {
+        let problems = self.metrics.take().map(|metrics| metrics.close(signals));
+        problems.iter().flatten().for_each(|line| self.output.error_line(line));
+    }
+
+    /// Goes on with metrics that are on their way, between two runs.
+    pub(crate) fn advance_metrics(&mut self) {
+        let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
+        problems.iter().for_each(|line| self.output.error_line(line));
     }
 
     /// Writes a report in every format asked for, in the fixed order of formats.

@@ -79,8 +79,13 @@ program_options! {
         /// Empty for that of the environment.
         influx: Option<String>
     );
+    /// Repeat the run at this interval, until a signal ends it
+    "every" Required "=time" => some_time(
+        /// From the start of a run to that of the next.
+        every: Option<Duration>
+    );
     /// Give up on I/O that makes no progress for this long (default 30s; 10s after Ctrl-C)
-    "patience" Required "=time" => patience(
+    "patience" Required "=time" => some_time(
         /// Counted from the end of its job; `None` for the usual time.
         patience: Option<Duration>
     );

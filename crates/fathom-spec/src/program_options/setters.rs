@@ -262,9 +262,9 @@ pub(super) fn require(require: &mut Option<Requirement>, given: &mut Given<'_>) 
     Ok(())
 }
 
-pub(super) fn patience(patience: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
+pub(super) fn some_time(wanted: &mut Option<Duration>, given: &mut Given<'_>) -> Effect {
     match parse_time(given.text(), TimeUnit::Seconds).filter(|time| !time.is_zero()) {
-        Some(time) => *patience = Some(time),
+        Some(time) => *wanted = Some(time),
         None => return given.refused(&[], "expected a time such as 500ms, 30s or 10m"),
     }
     Ok(())

@@ -70,6 +70,12 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
                 "fathom: --{name} is not built for --client; use --hosts, or let fathom explain judge the JSON"
             ));
         }
+        Ok(program) if program.every.is_some() => {
+            return refuse(
+                "fathom: --every is not built for --client; run it on the machine that has the storage"
+                    .to_owned(),
+            );
+        }
         Ok(program) if metrics::is_asked(&program) => {
             return refuse(
                 "fathom: --metrics, --otlp and --influx are not built for --client; use --hosts".to_owned(),

@@ -42,6 +42,7 @@ mod effects_space;
 mod effects_surroundings;
 mod effects_zoned;
 mod effects_zones;
+mod every;
 mod exec;
 mod explain;
 mod external;

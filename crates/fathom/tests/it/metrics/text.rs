@@ -162,3 +162,18 @@ fn hosts_have_series_of_their_own() {
         series(&text).into_iter().filter(|(name, _)| name.starts_with("fathom_job_ios_total")).count();
     assert_eq!(of_all, 2, "no sum that would be counted twice: {text}");
 }
+
+#[test]
+fn the_page_stays_between_runs_that_are_repeated() {
+    fathom_only!();
+    let directory = scratch();
+    let running = Launch::fathom(directory.path())
+        .words("--every=1h --metrics=127.0.0.1:0 --name=a --ioengine=null --size=1m --bs=4k")
+        .start();
+    let address = address_of(&running);
+    let page = wait_for(&address, |text| text.contains("\nfathom_run_finished 1"));
+    assert_eq!(value(&page, "fathom_job_ios_total{job_name=\"a\",direction=\"read\"}"), 256.0);
+    assert!(series(&page).iter().any(|(name, _)| *name == "fathom_verdict"), "{page}");
+    running.signal("TERM");
+    assert_eq!(running.finish().code(), 0);
+}

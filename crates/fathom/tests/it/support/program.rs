@@ -96,7 +96,8 @@ impl Finished {
             ": requests that move no data count as blocks in the bandwidth; ",
             ": writes may end in the cache of librbd on this machine",
         ];
-        const INFORMATION: [&str; 3] = [
+        const INFORMATION: [&str; 4] = [
+            "note: both iodepth >= 1 and synchronous I/O engine are selected",
             "fio: connected to NBD server",
             "fio: waiting for connection",
             "fio: multiple writers may overwrite",

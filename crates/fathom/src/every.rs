@@ -1,0 +1,92 @@
+//! `--every`: a run that is repeated until a signal ends it.
+//!
+//! Runs begin at whole intervals after the first one and never overlap. A run that takes longer than the interval leaves out the starts
+//! that it misses. Each is planned anew, as if the program had been called again; only the output and the metrics stay.
+
+use crate::exit;
+use crate::run::{Console, Where, not_started, run_once};
+use fathom_spec::RunSpec;
+use fathom_sys::clock::Calibration;
+use fathom_sys::signal::{self, SignalQueue, wait_readable};
+use std::time::{Duration, Instant};
+
+/// Longest pause between two looks at what the exporter of metrics has to say.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Repeats the run; the exit status is that of the first run that failed, or of the one that a signal ended.
+pub(crate) fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Console) -> u8 {
+    // Held around all runs, so that a signal between two of them ends the program as one within a run does.
+    let signals = match SignalQueue::new(&signal::OF_USERS) {
+        Ok(signals) => signals,
+        Err(errno) => return not_started(&errno.into()).status_told(&mut console.output),
+    };
+    let begun = Instant::now();
+    let (mut number, mut status, mut calibration) = (0, 0, Some(first));
+    loop {
+        let place = Where::Here(calibration.take().unwrap_or_else(Calibration::start));
+        let ended = run_once(spec, place, console);
+        let code = ended.unwrap_or_else(|status| status);
+        // What cannot begin at all is a mistake of the user; what cannot begin later may be over the next time.
+        let is_hopeless = number == 0 && ended.is_err();
+        if status == 0 || code == exit::DEFECT {
+            status = code;
+        }
+        if code == exit::ENDED_BY_SIGNAL || code == exit::DEFECT || is_hopeless {
+            break;
+        }
+        let next = next_start(begun.elapsed(), every);
+        if next > number + 1 {
+            let missed = next - number - 1;
+            let starts = if missed == 1 { "1 start is" } else { &format!("{missed} starts are") };
+            console.output.error_line(&format!(
+                "fathom: --every: the run took longer than the interval, so {starts} left out"
+            ));
+        }
+        number = next;
+        if !wait_until(begun, times(every, number), &signals, console) {
+            break;
+        }
+    }
+    console.close_metrics(&signals);
+    status
+}
+
+/// The number of the first start that is still to come.
+fn next_start(passed: Duration, every: Duration) -> u64 {
+    u64::try_from(passed.as_nanos() / every.as_nanos().max(1)).unwrap_or(u64::MAX - 1) + 1
+}
+
+fn times(every: Duration, number: u64) -> Duration {
+    Duration::from_nanos(u64::try_from(every.as_nanos() * u128::from(number)).unwrap_or(u64::MAX))
+}
+
+/// False when a signal ended the wait.
+fn wait_until(begun: Instant, due: Duration, signals: &SignalQueue, console: &mut Console) -> bool {
+    loop {
+        if signals.asked_to_end().is_some() {
+            return false;
+        }
+        let rest = due.saturating_sub(begun.elapsed());
+        if rest.is_zero() {
+            return true;
+        }
+        console.advance_metrics();
+        wait_readable(&[signals.descriptor()], rest.min(LOOK));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_are_whole_intervals_after_the_first() {
+        let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
+        assert_eq!(next_start(Duration::ZERO, hour), 1);
+        assert_eq!(next_start(hour - second, hour), 1);
+        assert_eq!(next_start(hour, hour), 2, "a run that ends with the interval has missed its start");
+        assert_eq!(next_start(hour * 3 + second, hour), 4);
+        assert_eq!(times(hour, 4), hour * 4);
+        assert_eq!(times(Duration::MAX, u64::MAX), Duration::from_nanos(u64::MAX));
+    }
+}
