@@ -168,6 +168,16 @@ impl Image {
         result == 0
     }
 
+    /// The same of an image that another clone may be making just now: between its creation and its mark it looks like a stranger's.
+    pub(super) fn becomes_that_of_a_job(&self) -> bool {
+        (0..ATTEMPTS).any(|attempt| {
+            if attempt > 0 {
+                std::thread::sleep(PAUSE);
+            }
+            self.is_of_a_job()
+        })
+    }
+
     /// Makes the image, with the encryption that the job names. One that cannot be finished is removed.
     fn create(&self, size: u64) -> Result<(), Refusal> {
         let room = if self.options.rbd_encryption_format.is_some() { LUKS_ROOM } else { 0 };

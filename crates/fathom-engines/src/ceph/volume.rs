@@ -45,7 +45,7 @@ impl Volume {
             let advice = "; `rbd ls` lists the images of a pool, rbd_create=1 makes one for the job";
             return Err(Refusal::of(Errno(libc::ENOENT), &format!("rbdname={named}"), advice));
         }
-        let made_for_jobs = self.options.rbd_create && image.is_of_a_job();
+        let made_for_jobs = self.options.rbd_create && image.becomes_that_of_a_job();
         let kind = if made_for_jobs { FileKind::Object } else { FileKind::Volume };
         Ok(FileEntry::new(name, kind, Some(image.size()?)))
     }
