@@ -215,6 +215,8 @@ impl RandomOffsets {
     }
 
     /// A sequential step comes in place of a draw: a list counts all I/Os, as in fio.
+    #[cold]
+    #[inline(never)]
     pub(super) fn pass_over(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) {
         if let RandomOffsets::Sequence { blocks: list, stride } = self {
             draws.places[direction].next(list, *stride, blocks);
