@@ -4,27 +4,31 @@
 //! that it misses. Each is planned anew, as if the program had been called again; only the output and the metrics stay.
 
 use crate::exit;
-use crate::run::{Console, Where, not_started, run_once};
-use fathom_spec::RunSpec;
-use fathom_sys::clock::Calibration;
-use fathom_sys::signal::{self, SignalQueue, wait_readable};
+use fathom_sys::signal::{SignalQueue, wait_readable};
 use std::time::{Duration, Instant};
 
-/// Longest pause between two looks at what the exporter of metrics has to say.
+/// Longest pause between two looks at what has to go on meanwhile.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Repeats the run; the exit status is that of the first run that failed, or of the one that a signal ended.
-pub(crate) fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Console) -> u8 {
-    // Held around all runs, so that a signal between two of them ends the program as one within a run does.
-    let signals = match SignalQueue::new(&signal::OF_USERS) {
-        Ok(signals) => signals,
-        Err(errno) => return not_started(&errno.into()).status_told(&mut console.output),
-    };
+/// What is repeated.
+pub(crate) trait Repeated {
+    /// Runs it once: the exit status, or as the error that of a run which has not begun.
+    fn run_once(&mut self) -> Result<u8, u8>;
+
+    /// Says a line on standard error.
+    fn say(&mut self, line: &str);
+
+    /// Does what has to go on between two runs.
+    fn advance(&mut self);
+}
+
+/// Repeats a run until a signal comes; the exit status is that of the first run that failed, or of the one that the signal ended. The
+/// signals are those that end a run, too.
+pub(crate) fn repeat(every: Duration, signals: &SignalQueue, repeated: &mut dyn Repeated) -> u8 {
     let begun = Instant::now();
-    let (mut number, mut status, mut calibration) = (0, 0, Some(first));
+    let (mut number, mut status) = (0, 0);
     loop {
-        let place = Where::Here(calibration.take().unwrap_or_else(Calibration::start));
-        let ended = run_once(spec, place, console);
+        let ended = repeated.run_once();
         let code = ended.unwrap_or_else(|status| status);
         // What cannot begin at all is a mistake of the user; what cannot begin later may be over the next time.
         let is_hopeless = number == 0 && ended.is_err();
@@ -32,23 +36,21 @@ pub(crate) fn repeat(spec: &RunSpec, every: Duration, first: Calibration, consol
             status = code;
         }
         if code == exit::ENDED_BY_SIGNAL || code == exit::DEFECT || is_hopeless {
-            break;
+            return status;
         }
         let next = next_start(begun.elapsed(), every);
         if next > number + 1 {
             let missed = next - number - 1;
             let starts = if missed == 1 { "1 start is" } else { &format!("{missed} starts are") };
-            console.output.error_line(&format!(
+            repeated.say(&format!(
                 "fathom: --every: the run took longer than the interval, so {starts} left out"
             ));
         }
         number = next;
-        if !wait_until(begun, times(every, number), &signals, console) {
-            break;
+        if !wait_until(begun, times(every, number), signals, repeated) {
+            return status;
         }
     }
-    console.close_metrics(&signals);
-    status
 }
 
 /// The number of the first start that is still to come.
@@ -57,11 +59,11 @@ fn next_start(passed: Duration, every: Duration) -> u64 {
 }
 
 fn times(every: Duration, number: u64) -> Duration {
-    Duration::from_nanos(u64::try_from(every.as_nanos() * u128::from(number)).unwrap_or(u64::MAX))
+    Duration::from_nanos(u64::try_from(every.as_nanos().saturating_mul(number.into())).unwrap_or(u64::MAX))
 }
 
 /// False when a signal ended the wait.
-fn wait_until(begun: Instant, due: Duration, signals: &SignalQueue, console: &mut Console) -> bool {
+fn wait_until(begun: Instant, due: Duration, signals: &SignalQueue, repeated: &mut dyn Repeated) -> bool {
     loop {
         if signals.asked_to_end().is_some() {
             return false;
@@ -70,7 +72,7 @@ fn wait_until(begun: Instant, due: Duration, signals: &SignalQueue, console: &mu
         if rest.is_zero() {
             return true;
         }
-        console.advance_metrics();
+        repeated.advance();
         wait_readable(&[signals.descriptor()], rest.min(LOOK));
     }
 }

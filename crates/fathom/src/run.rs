@@ -1,6 +1,6 @@
 //! One run: from typed jobs to the printed report.
 
-use crate::every;
+use crate::every::{self, Repeated};
 use crate::exit;
 use crate::hosts::{Hosts, View};
 use crate::live;
@@ -63,7 +63,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     let mut console = Console { output, formats, live: None, metrics: None };
     let code = match (spec.program.every, place) {
         (None, place) => run_once(spec, place, &mut console).unwrap_or_else(|status| status),
-        (Some(every), Where::Here(calibration)) => every::repeat(spec, every, calibration, &mut console),
+        (Some(every), Where::Here(calibration)) => repeat(spec, every, calibration, &mut console),
         (Some(_), Where::Hosts(..)) => {
             console.output.error_line("fathom: --every is not built for --hosts; run it on each host");
             exit::SETUP_FAILED
@@ -72,9 +72,44 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     ExitCode::from(code)
 }
 
+/// `--every`: runs of this machine.
+struct LocalRuns<'a> {
+    spec: &'a RunSpec,
+    console: &'a mut Console,
+    /// That of the first run, which parsing has paid for.
+    calibration: Option<Calibration>,
+}
+
+impl Repeated for LocalRuns<'_> {
+    fn run_once(&mut self) -> Result<u8, u8> {
+        let calibration = self.calibration.take().unwrap_or_else(Calibration::start);
+        run_once(self.spec, Where::Here(calibration), self.console)
+    }
+
+    fn say(&mut self, line: &str) {
+        self.console.output.error_line(line);
+    }
+
+    fn advance(&mut self) {
+        self.console.advance_metrics();
+    }
+}
+
+/// Repeats a run on this machine; the exit status.
+fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Console) -> u8 {
+    // Held around all runs, so that a signal between two of them ends the program as one within a run does.
+    let signals = match SignalQueue::new(&signal::OF_USERS) {
+        Ok(signals) => signals,
+        Err(errno) => return not_started(&errno.into()).status_told(&mut console.output),
+    };
+    let status = every::repeat(every, &signals, &mut LocalRuns { spec, console, calibration: Some(first) });
+    console.close_metrics(&signals);
+    status
+}
+
 /// Runs what was asked for and prints the result: the exit status of a run that has ended, or as the error that of one which has not
 /// begun.
-pub(crate) fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u8, u8> {
+fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u8, u8> {
     let prepared = match place {
         Where::Here(calibration) => prepare(spec, calibration, &console.formats, &mut console.output),
         Where::Hosts(hosts, source) => hosts.check(spec).map(|()| Some(Work::There(hosts, source))),
@@ -206,7 +241,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
     }
 }
 
-pub(crate) fn not_started(error: &StartError) -> Refusal {
+fn not_started(error: &StartError) -> Refusal {
     let by_signal = matches!(error, StartError::Signal(_));
     let status = if by_signal { exit::ENDED_BY_SIGNAL } else { exit::SETUP_FAILED };
     Refusal::new(format!("fathom: {}", here::why_not_started(error))).with_status(status)
@@ -235,8 +270,8 @@ fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
 }
 
 /// Shows a run to people and programs.
-pub(crate) struct Console {
-    pub(crate) output: Output,
+struct Console {
+    output: Output,
     formats: Chosen,
     /// Only with `--live`, and only while the run goes on.
     live: Option<LiveTerminal>,
@@ -265,13 +300,13 @@ impl Console {
     }
 
     /// Waits until the metrics of runs that were repeated are where they belong.
-    pub(crate) fn close_metrics(&mut self, signals: &SignalQueue) {
+    fn close_metrics(&mut self, signals: &SignalQueue) {
         let problems = self.metrics.take().map(|metrics| metrics.close(signals));
         problems.iter().flatten().for_each(|line| self.output.error_line(line));
     }
 
     /// Goes on with metrics that are on their way, between two runs.
-    pub(crate) fn advance_metrics(&mut self) {
+    fn advance_metrics(&mut self) {
         let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
         problems.iter().for_each(|line| self.output.error_line(line));
     }
