@@ -58,6 +58,9 @@ fn the_dashboard_asks_for_what_there_is() {
 
 #[test]
 fn every_metric_is_documented_and_nothing_else() {
-    let documented = names_in(include_str!("../../../docs/metrics.md"));
+    let page = include_str!("../../../docs/metrics.md");
+    // InfluxDB has measurements with fields, whose names follow from those of the metrics.
+    let (page, _) = page.split_once("\n## InfluxDB").expect("its section is the last one");
+    let documented = names_in(page);
     assert_eq!(documented, all_names());
 }
