@@ -80,6 +80,11 @@ impl OpenFiles {
         (0..self.list.len()).filter(|index| self.is_open(*index)).count()
     }
 
+    /// What the file of this index is.
+    pub fn kind(&self, index: usize) -> FileKind {
+        self.entries[index].kind
+    }
+
     /// True for a file that is open, as those of diskless engines always are.
     pub(crate) fn is_open(&self, index: usize) -> bool {
         self.list[index].handle.is_open() || self.entries[index].kind == FileKind::None

@@ -272,12 +272,17 @@ impl Worker<'_> {
     }
 
     /// Whether a read that finds the end of the file counts as an I/O. It does with engines that hand I/Os over and fetch their ends later,
-    /// and ends a job whose engine does one I/O after the other, as in fio. A device that commands are sent to has no end of file, and a
-    /// read whose data is to be checked has failed in any case.
+    /// and ends a job whose engine does one I/O after the other, as in fio. A device has no end before its size: one that reads as empty has
+    /// gone. A read whose data is to be checked has failed in any case.
     fn takes_empty_reads(&self, slot: u32) -> bool {
         let is_checked = self.features.verifier.as_ref().is_some_and(|verifier| verifier.checks(slot));
         let engine = self.context.engine.definition;
-        !engine.synchronous && !engine.sends_commands && !is_checked && !self.engine.waits_for_peers()
+        let is_device = self.files.kind(self.slots.unit(slot).file() as usize).has_fixed_size();
+        !is_device
+            && !engine.synchronous
+            && !engine.sends_commands
+            && !is_checked
+            && !self.engine.waits_for_peers()
     }
 
     /// A read at the end of its file has taken time and moved only what it had moved before.
