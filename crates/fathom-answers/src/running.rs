@@ -7,6 +7,7 @@ use fathom_stats::report::RunReport;
 use fathom_sys::signal::{SignalQueue, wait_readable};
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Collects the workers' messages.
@@ -69,6 +70,20 @@ pub(crate) fn rest_in_words(rest: Duration) -> String {
         seconds if seconds < 120 => format!("; about {seconds} s left"),
         seconds => format!("; about {} min left", seconds.div_ceil(60)),
     }
+}
+
+/// A path as the value of `filename`, where a colon separates several.
+pub(crate) fn as_option(path: &Path) -> String {
+    path.display().to_string().replace(':', "\\:")
+}
+
+/// The report as programs get it, with histograms.
+pub(crate) fn whole_document(report: &RunReport) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    if let Some(format) = fathom_report::by_name("json+") {
+        format.write(report, &mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// The result as commands read it.

@@ -62,7 +62,7 @@ impl SyncAnswer {
             threshold_ns: wishes.threshold_ns,
             percentile: wishes.percentile,
             decisive_ns: decisive.first().copied().unwrap_or(job.sync.max_ns),
-            // A sync of memory does nothing, so its speed is no answer.
+            // fdatasync does nothing on a file system in memory, so its latency does not answer the question.
             is_wrong: !verdict.is_sound()
                 || verdict.findings.iter().any(|finding| finding.code == "in-memory"),
             reasons,

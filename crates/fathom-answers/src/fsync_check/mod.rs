@@ -5,7 +5,7 @@
 
 mod answer;
 
-use crate::running::{Messages, result_of, status_of_signal};
+use crate::running::{Messages, as_option, result_of, status_of_signal, whole_document};
 use crate::{Command, Runner, columns, device};
 use answer::SyncAnswer;
 use fathom_command::{Failure, Streams, arguments};
@@ -116,7 +116,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Err(Failure::new(format!("{}: not a directory; name one", directory.display())));
     }
     if let Some(path) = &wishes.save {
-        device::path_of_new_file(path)?;
+        let path = device::path_of_new_file(path)?;
+        // Before the measurement, which takes longer than to name another file.
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Err(Failure::new(format!("--save={}: this file exists; name a new one", path.display())));
+        }
     }
     let file = PassingFile::new(&directory).map_err(|error| {
         Failure::new(format!("{}: cannot create a file here: {error}", directory.display()))
@@ -137,14 +141,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Err(Failure::new(format!("{}: the syncs failed; see above", directory.display())));
     }
     let answer = SyncAnswer::of(&result_of(&ended.report)?, &ended.report, &directory, &wishes)?;
-    if let Some(path) = &wishes.save {
-        save(path, &ended.report)?;
-    }
+    // The answer is worth printing whether it can be saved or not.
+    let saved = wishes.save.as_deref().map_or(Ok(()), |path| save(path, &ended.report));
     let text = match wishes.format {
         AnswerFormat::Text => answer.text(columns::of_terminal()),
         AnswerFormat::Json => answer.json()?,
     };
     streams.out.write_all(text.as_bytes())?;
+    saved?;
     Ok(answer.exit())
 }
 
@@ -152,7 +156,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
 fn job(path: &Path, wishes: &Wishes) -> String {
     format!(
         "[{JOB}]\nfilename={}\nioengine=psync\nrw=write\nbs={}\nsize={}\nfdatasync=1\ncreate_on_open=1\n",
-        path.display().to_string().replace(':', "\\:"),
+        as_option(path),
         wishes.block_size,
         wishes.size
     )
@@ -160,10 +164,7 @@ fn job(path: &Path, wishes: &Wishes) -> String {
 
 /// Keeps the result as programs get it, with histograms.
 fn save(path: &Path, report: &fathom_stats::report::RunReport) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    if let Some(format) = fathom_report::by_name("json+") {
-        format.write(report, &mut bytes)?;
-    }
+    let bytes = whole_document(report)?;
     let mut file = std::fs::File::create_new(path).map_err(|error| Failure::file(path, &error))?;
     std::io::Write::write_all(&mut file, &bytes).map_err(|error| Failure::file(path, &error))
 }

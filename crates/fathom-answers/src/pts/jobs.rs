@@ -3,18 +3,14 @@
 use super::definition::Point;
 use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, PtsPlan, TestTarget};
 use crate::job_text::{Section, text};
+use crate::running::as_option;
 
 /// The name of the only job.
 const NAME: &str = "pts";
 
-/// A path as the value of `filename`, where a colon separates several.
-fn as_option(target: &TestTarget) -> String {
-    target.path.display().to_string().replace(':', "\\:")
-}
-
 fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
     let own = [
-        ("filename", as_option(&plan.target)),
+        ("filename", as_option(&plan.target.path)),
         ("ioengine", plan.engine.clone()),
         ("direct", u32::from(plan.direct).to_string()),
     ];
@@ -25,7 +21,7 @@ fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
 /// Reads one block, to find out what works there.
 pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64) -> String {
     let options = [
-        ("filename", as_option(target)),
+        ("filename", as_option(&target.path)),
         ("ioengine", engine.to_owned()),
         ("direct", u32::from(direct).to_string()),
         ("rw", "read".to_owned()),

@@ -10,7 +10,7 @@ mod progress;
 mod record;
 
 use crate::runner::{Ended, Runner};
-use crate::running::{self, ENGINES, result_of};
+use crate::running::{self, ENGINES, as_option, result_of, whole_document};
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, columns, figures};
 use fathom_command::{Failure, Streams, arguments};
@@ -188,11 +188,6 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     })
 }
 
-/// A path as the value of `filename`, where a colon separates several.
-fn as_option(path: &Path) -> String {
-    path.display().to_string().replace(':', "\\:")
-}
-
 /// The place is a directory with enough room.
 fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     let directory = &wishes.directory;
@@ -299,11 +294,7 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
 
 /// Keeps the result as programs get it, with histograms.
 fn save(path: &Path, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
-    let mut bytes = Vec::new();
-    if let Some(format) = fathom_report::by_name("json+") {
-        format.write(report, &mut bytes)?;
-    }
-    let text = record::with_quick(&String::from_utf8_lossy(&bytes), quick)?;
+    let text = record::with_quick(&String::from_utf8_lossy(&whole_document(report)?), quick)?;
     std::fs::write(path, text).map_err(|error| Failure::file(path, &error))
 }
 

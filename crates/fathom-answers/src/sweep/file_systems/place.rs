@@ -5,6 +5,7 @@
 
 use super::{NONE, Volume};
 use crate::job_text::Section;
+use crate::running::as_option;
 use crate::{Runner, Target, figures};
 use fathom_command::Failure;
 use fathom_spec::RunSpec;
@@ -79,7 +80,7 @@ pub(in crate::sweep) fn check_variation(name: &str) -> Result<(), Failure> {
 pub(in crate::sweep) fn put(sections: &mut [Section], kind: &str, device: &Path, mount: &str) {
     let (name, value) = match kind {
         // A colon would end the name.
-        NONE => ("filename", device.to_string_lossy().replace(':', "\\:")),
+        NONE => ("filename", as_option(device)),
         _ => ("directory", mount.to_owned()),
     };
     for section in sections {
