@@ -122,19 +122,13 @@ impl Exporter {
     pub fn close(self) {
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
-        for thread in self.regular {
-            // One that panicked has said so.
-            let _ = thread.join();
-        }
+        join(self.regular);
     }
 
     /// Waits until the last figures, which have been offered, are where they belong; at the endpoints, until somebody has read them,
     /// for as long as the settings say.
     pub fn finish(self) {
-        for thread in self.regular {
-            // One that panicked has said so.
-            let _ = thread.join();
-        }
+        join(self.regular);
         if !self.has_endpoint {
             return;
         }
@@ -152,6 +146,11 @@ impl Exporter {
         // Its answer is on the way.
         thread::sleep(ANSWER);
     }
+}
+
+/// Waits for the end of threads. One that panicked has said so.
+fn join(threads: Vec<JoinHandle<()>>) {
+    threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
 /// What an answer that is being written may take.

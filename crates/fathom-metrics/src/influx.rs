@@ -4,7 +4,7 @@
 //! command. Everything else that takes the protocol (VictoriaMetrics, Telegraf, QuestDB) is reached the same way.
 
 use crate::Snapshot;
-use crate::figures::{Family, Labels, Unit, Values, families};
+use crate::figures::{Family, Labels, Values, families};
 use crate::post::{Letter, PostError, Poster, Trust};
 use fathom_stats::LatencyStats;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -153,13 +153,7 @@ pub fn lines(snapshot: &Snapshot) -> String {
 fn names(family: &Family) -> (String, String) {
     let name = family.metric.name;
     let (measurement, field) = name.rsplit_once('.').unwrap_or(("fathom", name));
-    let unit = match family.metric.unit {
-        Unit::Bytes => "_bytes",
-        Unit::Seconds => "_seconds",
-        Unit::Ratio => "_ratio",
-        Unit::Things => "",
-    };
-    (measurement.replace('.', "_"), format!("{field}{unit}"))
+    (measurement.replace('.', "_"), format!("{field}{}", family.metric.unit.ending()))
 }
 
 /// `,job_name=a,direction=read`; a tag without a value is left out, because the protocol has none.
@@ -210,7 +204,7 @@ fn latency(field: &str, stats: &LatencyStats) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Metric;
+    use crate::figures::{Metric, Unit};
     use fathom_stats::report::{JobReport, RunReport};
 
     fn settings(url: &str, variables: &[(&str, &str)]) -> Result<InfluxSettings, InfluxPlaceError> {

@@ -42,7 +42,7 @@ pub enum PostError {
         /// What is wrong.
         error: io::Error,
     },
-    /// Nobody answers, or not in HTTP.
+    /// No answer, or one that is not HTTP.
     #[error("{receiver}: {error}")]
     NoAnswer {
         /// What it is, and its address.

@@ -1,6 +1,6 @@
 //! Families in Prometheus' text format (0.0.4), which Prometheus and node_exporter read.
 
-use crate::figures::{Family, Labels, Metric, MetricKind, Unit, Values};
+use crate::figures::{Family, Labels, Metric, MetricKind, Values};
 use fathom_stats::LatencyStats;
 use fathom_stats::histogram::bounds_of;
 use prometheus::proto::{
@@ -48,14 +48,8 @@ pub fn text(families: &[Family]) -> String {
 
 /// What Prometheus calls a metric.
 pub fn name(metric: &Metric, is_counter: bool) -> String {
-    let unit = match metric.unit {
-        Unit::Bytes => "_bytes",
-        Unit::Seconds => "_seconds",
-        Unit::Ratio => "_ratio",
-        Unit::Things => "",
-    };
     let total = if is_counter { "_total" } else { "" };
-    format!("{}{unit}{total}", metric.name.replace('.', "_"))
+    format!("{}{}{total}", metric.name.replace('.', "_"), metric.unit.ending())
 }
 
 fn family(family: &Family) -> MetricFamily {
@@ -134,7 +128,7 @@ pub(crate) fn recorded(values: &[u64]) -> LatencyStats {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Metric;
+    use crate::figures::Unit;
     use proptest::prelude::*;
 
     proptest! {

@@ -311,7 +311,7 @@ fn export_from(mut source: Source) -> Result<(), NotExported> {
             return Ok(());
         }
     }
-    // Without repetition the run is gone without a result, and nobody waits for it.
+    // Without repetition, the run was killed and no result follows.
     if repeats {
         exporter.close();
     }

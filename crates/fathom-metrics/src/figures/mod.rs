@@ -26,6 +26,18 @@ pub enum Unit {
     Things,
 }
 
+impl Unit {
+    /// What names of metrics end with where words are joined by underscores.
+    pub(crate) fn ending(self) -> &'static str {
+        match self {
+            Unit::Bytes => "_bytes",
+            Unit::Seconds => "_seconds",
+            Unit::Ratio => "_ratio",
+            Unit::Things => "",
+        }
+    }
+}
+
 /// How the values of a family behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {

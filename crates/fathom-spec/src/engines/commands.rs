@@ -123,7 +123,7 @@ impl WriteModes {
         self.0.iter().all(|(mode, _)| *mode == WriteMode::ZoneAppend)
     }
 
-    /// True if nobody knows what some writes leave behind.
+    /// True if some writes leave unknown data.
     pub fn loses_data(&self) -> bool {
         self.0.iter().any(|(mode, _)| matches!(mode, WriteMode::Uncorrectable | WriteMode::Verify))
     }
