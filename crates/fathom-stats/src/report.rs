@@ -489,9 +489,9 @@ pub struct DiskReport {
 }
 
 impl DirectionReport {
-    /// True when there is no transfer to show: no I/O ended, or what ended moves no data and has no run time (`cpuio`).
+    /// True when there is no transfer to show: no I/O ended, all of them failed, or they move no data (`cpuio`).
     pub fn is_idle(&self) -> bool {
-        self.io_bytes == 0 && (self.total_ios == 0 || self.runtime_ms == 0)
+        self.io_bytes == 0
     }
 
     /// Bytes per second over the direction's run time (at least 1 ms); none where I/Os were only gone through.
@@ -502,9 +502,9 @@ impl DirectionReport {
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 
-    /// I/Os per second, exact.
+    /// I/Os per second, exact; 0 without a run time, as a rate of failures is not a rate of the device.
     pub fn iops(&self) -> f64 {
-        if self.total_ios == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms.max(1) as f64 }
+        if self.runtime_ms == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms as f64 }
     }
 
     /// Adds another clone's figures. Run time is that of the longest clone.

@@ -404,11 +404,10 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// What a clone has counted in a direction, with the time over which it did.
+/// What a clone has counted in a direction, with the time over which it did: none where no byte was moved, so that failed I/Os make no rate.
 fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
-    let has_run = counted.issued > 0 || counted.total_ios > 0;
     DirectionReport {
-        runtime_ms: if has_run { runtime_ms } else { 0 },
+        runtime_ms: if counted.io_bytes > 0 { runtime_ms } else { 0 },
         arrivals: counted.arrivals.filter(|arrivals| arrivals.due() > 0),
         ..counted
     }

@@ -6,8 +6,7 @@ use super::super::case::same;
 const ERRORS: Family = Family {
     base: "--name=a --size=64k --bs=4k",
     rows: &[
-        same("--filename=/dev/null --rw=read")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/null --rw=read"),
         same("--filename=/dev/null --rw=write --end_fsync=1")
             .differs(&["stderr"], "fio names the last write in place of the sync"),
         same("--filename=/dev/null --rw=write --fsync=4").differs(
@@ -34,28 +33,22 @@ const ERRORS: Family = Family {
             "fio does nothing and calls it a success",
         ),
         same("--read_iolog=/tmp").differs(&["stderr", "normal", "json"], "the job does not start"),
-        same("--filename=/dev/full --rw=write")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --continue_on_error=write --error_dump=1")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write"),
+        same("--filename=/dev/full --rw=write --continue_on_error=all"),
+        same("--filename=/dev/full --rw=write --continue_on_error=write --error_dump=1"),
         same("--filename=/dev/full --rw=write --continue_on_error=read")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+            .differs(&["normal"], "the first error is named, not success"),
         same("--filename=/dev/full --rw=write --ignore_error=,ENOSPC")
             .differs(&["normal"], "the engine is no part of the message"),
-        same("--filename=/dev/full --rw=randrw --random_generator=tausworthe --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=randrw --random_generator=tausworthe --continue_on_error=all"),
         same("--filename=/dev/full --rw=write --ioengine=libaio --iodepth=4")
             .differs(&["normal", "json"], "what the kernel refused was not issued"),
         same("--filename=/dev/full --rw=write --ignore_error=ENOSPC")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --exitall_on_error --name=b --rw=read --filename=/dev/zero")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+            .differs(&["normal"], "the first error is named, not success"),
+        same("--filename=/dev/full --rw=write --exitall_on_error --name=b --rw=read --filename=/dev/zero"),
         same("--filename=missing/deep/x --rw=read"),
         same("--filename=missing/deep/x --rw=write"),
-        same("--filename=/dev/full --rw=write --stonewall --name=b --filename=x --rw=write")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --stonewall --name=b --filename=x --rw=write"),
         same("--filename=/dev/full --rw=write --continue_on_error=nosuch"),
         same("--filename=x --rw=write --size=1m --name=b --filename=/dev/full --rw=write"),
         same("--filename=x --rw=read --ignore_error=EIO"),
@@ -65,14 +58,10 @@ const ERRORS: Family = Family {
         ),
         same("--filename=x --rw=read --ignore_error=NOSUCH"),
         same("--filename=present/x --rw=read").differs(&["stderr"], "the message names the file"),
-        same("--filename=/dev/full --rw=write --loops=2 --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --fsync=4 --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --number_ios=4 --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
-        same("--filename=/dev/full --rw=write --max_latency=1us --continue_on_error=all")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write --loops=2 --continue_on_error=all"),
+        same("--filename=/dev/full --rw=write --fsync=4 --continue_on_error=all"),
+        same("--filename=/dev/full --rw=write --number_ios=4 --continue_on_error=all"),
+        same("--filename=/dev/full --rw=write --max_latency=1us --continue_on_error=all"),
         same("--filename=x --rw=write --ioengine=io_uring --iodepth=4 --continue_on_error=io"),
     ],
 };

@@ -50,8 +50,6 @@ fn several_files() {
     super::super::check(&SEVERAL_FILES);
 }
 
-const MOVED_NOTHING: &str = "fio leaves out the lines of a direction that moved nothing";
-
 const GROWING: Family = Family {
     base: "--name=a --size=256k --bs=4k --create_on_open=1 --fallocate=none --random_generator=tausworthe",
     rows: &[
@@ -59,9 +57,9 @@ const GROWING: Family = Family {
         same("--filename=x --rw=randrw --ioengine=io_uring"),
         same("--filename=x --rw=randrw --ioengine=posixaio"),
         same("--filename=x --rw=rw --ioengine=libaio"),
-        same("--filename=x --rw=randrw --ioengine=psync").differs(&["normal"], MOVED_NOTHING),
-        same("--filename=x --rw=randrw --ioengine=sync").differs(&["normal"], MOVED_NOTHING),
-        same("--filename=x --rw=randrw --ioengine=pvsync2").differs(&["normal"], MOVED_NOTHING),
+        same("--filename=x --rw=randrw --ioengine=psync"),
+        same("--filename=x --rw=randrw --ioengine=sync"),
+        same("--filename=x --rw=randrw --ioengine=pvsync2"),
         same("--filename=present --size=512k --rw=read --ioengine=libaio"),
         same("--filename=present --size=512k --rw=randread --ioengine=io_uring"),
         same("--filename=present --size=512k --rw=read --ioengine=psync"),
@@ -136,8 +134,7 @@ const NAMES_AND_SIZES: Family = Family {
         same("--filename=x --rw=randread --direct=1 --ioengine=libaio --iodepth=4"),
         same("--filename=/dev/zero --rw=read"),
         same("--filename=/dev/null --rw=write"),
-        same("--filename=/dev/full --rw=write")
-            .differs(&["normal"], "a job that ended within its first millisecond has a rate"),
+        same("--filename=/dev/full --rw=write"),
         same("--filename=. --rw=read").differs(&["stderr", "normal"], "fio tries to remove the directory"),
         same("--filename=x --rw=write --lockfile=exclusive --numjobs=2"),
         same("--filename=x --rw=write --lockfile=readwrite"),
