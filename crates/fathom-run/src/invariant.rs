@@ -31,6 +31,7 @@ pub enum Invariant {
     Field,
     Histogram,
     OwnHandle,
+    Granted,
 }
 
 impl Invariant {
@@ -52,6 +53,7 @@ impl Invariant {
             Invariant::Field => "a field of a block's header holds its value",
             Invariant::Histogram => "a histogram holds as many latencies as were counted",
             Invariant::OwnHandle => "every target has a handle of its own",
+            Invariant::Granted => "what goes without a question has the length that the rules know",
         }
     }
 }

@@ -1,9 +1,11 @@
 //! Whether the next I/O reads, writes or trims.
 
-use crate::random::Taus88;
+use crate::random::{DrawnAhead, Generator, Taus88};
 use fathom_stats::{Direction, PerDirection};
 
 /// The rule by which directions follow each other.
+// One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
+#[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Directions {
     /// Always the same.
@@ -24,7 +26,9 @@ pub enum Directions {
 #[derive(Clone, Debug)]
 pub struct Mix {
     read_percent: u32,
-    generator: Taus88,
+    numbers: DrawnAhead,
+    /// Numbers below this one are reads.
+    reads_below: u64,
     current: Direction,
     issued: PerDirection<u64>,
     /// No draw until this many I/Os of the current direction have been issued.
@@ -34,7 +38,14 @@ pub struct Mix {
 impl Mix {
     /// A mix with this share of reads in percent.
     pub fn new(read_percent: u32, generator: Taus88) -> Mix {
-        Mix { read_percent, generator, current: Direction::Read, issued: PerDirection::default(), draw_at: 0 }
+        Mix {
+            read_percent,
+            numbers: DrawnAhead::new(Generator::Bits32(generator)),
+            reads_below: (u128::from(read_percent) << 64).div_ceil(100).min(u64::MAX.into()) as u64,
+            current: Direction::Read,
+            issued: PerDirection::default(),
+            draw_at: 0,
+        }
     }
 
     /// The direction of the next I/O.
@@ -61,8 +72,7 @@ impl Mix {
     }
 
     fn draw(&mut self) {
-        let drawn =
-            if self.generator.percent() <= self.read_percent { Direction::Read } else { Direction::Write };
+        let drawn = if self.numbers.next() < self.reads_below { Direction::Read } else { Direction::Write };
         if drawn != self.current {
             let share_of_drawn =
                 if drawn == Direction::Read { self.read_percent } else { 100 - self.read_percent };

@@ -15,13 +15,17 @@ const MOST_BYTES: u64 = i64::MAX as u64;
 /// (`passes_end_by_size`). Where neither has an end, as without a map of blocks, there is a single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue, all loops together, or those of the pass where they end it; the last I/O may go beyond.
-    pub(super) own_left: i64,
+    /// Bytes still to issue beyond those that are granted: of all loops together, or of the pass where they end it.
+    own_left: i64,
+    /// Bytes that may be issued before a rule is asked again; the last I/O may go beyond.
+    granted: i64,
+    /// What [`Budget::granted`] was when it was given.
+    grant: i64,
     /// Bytes still to issue after them.
     later: u64,
     /// Bytes that end a pass.
     pass_limit: u64,
-    /// What [`Budget::own_left`] was when the pass began.
+    /// What was left of the pass when it began.
     pass_began_with: i64,
     /// Bytes still to move towards `io_size`; what is read back counts as well, and no loop adds to them.
     counted_left: u64,
@@ -84,6 +88,8 @@ impl Budget {
         };
         let mut budget = Budget {
             own_left: 0,
+            granted: 0,
+            grant: 0,
             later: all_bytes.min(MOST_BYTES),
             pass_limit,
             pass_began_with: 0,
@@ -115,12 +121,13 @@ impl Budget {
     }
 
     fn left(&self) -> u64 {
-        self.later.saturating_add_signed(self.own_left)
+        self.later.saturating_add_signed(self.left_of_pass())
     }
 
     /// Takes the bytes of the next pass out of what is left. What the last I/O of a pass went beyond it is lost to the job.
     fn begin_pass(&mut self) {
         let left = self.left();
+        (self.granted, self.grant) = (0, 0);
         self.own_left = left.min(self.pass_limit) as i64;
         self.later = left - self.own_left as u64;
         self.pass_began_with = self.own_left;
@@ -138,7 +145,34 @@ impl Budget {
     /// Takes an I/O out of the budget.
     #[inline(always)]
     pub(super) fn spend(&mut self, bytes: u64) {
-        self.own_left = self.own_left.wrapping_sub(bytes as i64);
+        self.granted = self.granted.wrapping_sub(bytes as i64);
+    }
+
+    /// Lets this many bytes, or what is left of the pass, be issued without a question.
+    pub(super) fn grant(&mut self, bytes: u64) {
+        let left = self.left_of_pass();
+        self.granted = left.clamp(0, i64::try_from(bytes).unwrap_or(i64::MAX));
+        self.grant = self.granted;
+        self.own_left = left - self.granted;
+    }
+
+    /// Takes back what is granted. Gives the bytes that were issued of it.
+    pub(super) fn end_grant(&mut self) -> u64 {
+        let issued = self.grant - self.granted;
+        self.own_left = self.left_of_pass();
+        (self.granted, self.grant) = (0, 0);
+        issued.max(0) as u64
+    }
+
+    /// True when an I/O may be issued without a question.
+    #[inline(always)]
+    pub(super) fn is_granted(&self) -> bool {
+        self.granted > 0
+    }
+
+    /// Bytes still to issue in this pass; below zero when its last I/O went beyond.
+    pub(super) fn left_of_pass(&self) -> i64 {
+        self.own_left.wrapping_add(self.granted)
     }
 
     /// Puts back what was taken out for an I/O that did not come to be, or only in part.
@@ -147,14 +181,13 @@ impl Budget {
     }
 
     /// True when the job has issued all it should.
-    #[inline(always)]
     pub(super) fn is_spent(&self) -> bool {
-        self.own_left <= 0
+        self.left_of_pass() <= 0
     }
 
-    /// True when the number of I/Os is limited, so that each must be [counted](Budget::count_io).
-    pub(super) fn counts_ios(&self) -> bool {
-        self.ios_left.is_some()
+    /// I/Os left of `number_ios`.
+    pub(super) fn ios_left(&self) -> Option<u64> {
+        self.ios_left
     }
 
     /// Takes one I/O from `number_ios`; false when none is left.
@@ -192,10 +225,11 @@ impl Budget {
 
     /// Closes a pass and says what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
-        let issued = self.pass_began_with.saturating_sub(self.own_left).max(0) as u64;
+        let issued = self.pass_began_with.saturating_sub(self.left_of_pass()).max(0) as u64;
         let after = self.after_pass(issued);
         if after == AfterPass::End {
             (self.own_left, self.later) = (0, 0);
+            (self.granted, self.grant) = (0, 0);
         } else {
             self.begin_pass();
         }
@@ -232,6 +266,8 @@ mod tests {
     fn budget(job_bytes: u64, loops: u64) -> Budget {
         Budget {
             own_left: (job_bytes * loops) as i64,
+            granted: 0,
+            grant: 0,
             later: 0,
             pass_limit: u64::MAX,
             pass_began_with: (job_bytes * loops) as i64,
@@ -273,6 +309,30 @@ mod tests {
         assert_eq!(passes(budget(8192, 3), 4, 0), [4, 2]);
         // Without an end of the sequence there is one pass.
         assert_eq!(passes(budget(24576, 2), u64::MAX, 0), [12]);
+    }
+
+    #[test]
+    fn what_is_granted_is_of_the_pass() {
+        let mut budget = budget(40960, 2);
+        budget.spend(4096);
+        for (bytes, ios, left) in [(8192, 2, 69632), (u64::MAX, 3, 57344), (0, 0, 57344), (u64::MAX, 14, 0)] {
+            budget.grant(bytes);
+            assert_eq!(budget.is_granted(), bytes > 0);
+            (0..ios).for_each(|_| budget.spend(4096));
+            assert_eq!(budget.is_granted(), bytes > 8192 && left > 0);
+            assert_eq!((budget.left_of_pass(), budget.is_spent()), (left, left == 0));
+            assert_eq!(budget.end_grant(), ios * 4096);
+            assert_eq!(budget.left_of_pass(), left);
+        }
+        assert_eq!(budget.end_pass(), AfterPass::End);
+    }
+
+    #[test]
+    fn the_last_io_of_a_grant_goes_beyond_the_pass() {
+        let mut budget = budget(10000, 1);
+        budget.grant(u64::MAX);
+        let ios = std::iter::from_fn(|| budget.is_granted().then(|| budget.spend(4096))).count();
+        assert_eq!((ios, budget.end_grant(), budget.left_of_pass()), (3, 12288, -2288));
     }
 
     #[test]

@@ -5,11 +5,23 @@
 
 use std::ops::BitOr;
 
+/// How often a feature decides on what comes next. The order is that of what it costs: one that asks for more stands for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Choice {
+    /// Never.
+    #[default]
+    Never,
+    /// It knows how many I/Os may go before it has to be asked again, whatever they are.
+    AtTimes,
+    /// Before each I/O.
+    EachIo,
+}
+
 /// What a feature needs of the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// It has a say in what comes next, and when.
-    pub(super) choice: bool,
+    /// It decides on what comes next, and when.
+    pub(super) choice: Choice,
     /// It does something with an I/O before the engine gets it.
     pub(super) preparation: bool,
     /// It hears of each I/O when it has been handed over.
@@ -23,7 +35,7 @@ impl BitOr for Needs {
 
     fn bitor(self, other: Needs) -> Needs {
         Needs {
-            choice: self.choice | other.choice,
+            choice: self.choice.max(other.choice),
             preparation: self.preparation | other.preparation,
             handing_over: self.handing_over | other.handing_over,
             ends: self.ends | other.ends,
@@ -52,7 +64,7 @@ mod tests {
 
     impl Feature for Holding {
         fn needs(&self) -> Needs {
-            Needs { choice: true, ..Needs::default() }
+            Needs { choice: Choice::AtTimes, ..Needs::default() }
         }
     }
 
@@ -61,7 +73,9 @@ mod tests {
         let (none, ends) = (Needs::default(), Needs { ends: true, ..Needs::default() });
         assert_eq!(None::<Box<Holding>>.needs(), none);
         let both = Some(Box::new(Holding)).needs() | ends;
-        assert_eq!(both, Needs { choice: true, ends: true, ..none });
+        assert_eq!(both, Needs { choice: Choice::AtTimes, ends: true, ..none });
         assert_eq!(both | none, both);
+        let each = Needs { choice: Choice::EachIo, ..none };
+        assert_eq!((both | each).choice, Choice::EachIo);
     }
 }

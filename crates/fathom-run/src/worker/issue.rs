@@ -3,6 +3,7 @@
 use super::budget::AfterPass;
 use super::gates::Gate;
 use super::next::Next;
+use super::rules::Rules;
 use super::sources::verifier::Begun;
 use super::{Loop, Worker};
 use crate::engine::Io;
@@ -17,7 +18,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// [`next`](Worker::next).
     #[inline(always)]
     pub(super) fn next_in_pass(&mut self) -> Option<Target> {
-        if self.has_rules || self.budget.is_spent() {
+        if !self.budget.is_granted() {
             return None;
         }
         let target = self.targets.next()?;
@@ -67,7 +68,12 @@ impl Worker<'_> {
     /// Decides on the next I/O. `now` is a recent tick.
     #[inline(never)]
     pub(super) fn next(&mut self, now: u64) -> Next {
-        if self.has_rules { self.next_with_rules(now) } else { self.next_plain() }
+        self.end_grant();
+        let next = if self.rules == Rules::None { self.next_plain() } else { self.next_with_rules(now) };
+        if matches!(next, Next::Io(_)) {
+            self.grant(now);
+        }
+        next
     }
 
     fn next_plain(&mut self) -> Next {

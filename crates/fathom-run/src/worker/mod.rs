@@ -22,6 +22,7 @@ mod next;
 mod placement;
 mod places;
 mod ramp;
+mod rules;
 mod setup;
 mod slots;
 mod sources;
@@ -54,6 +55,7 @@ use features::Features;
 use next::Next;
 use places::TargetPart;
 use ramp::Ramp;
+use rules::Rules;
 use slots::Slots;
 use std::any::Any;
 use std::mem::ManuallyDrop;
@@ -274,8 +276,8 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     budget: Budget,
     /// There is a line about each I/O (`--debug=io`).
     tells_of_ios: bool,
-    /// Any of `pace`, `syncs` or a limited number of I/Os: the next I/O takes the longer way.
-    has_rules: bool,
+    /// How often something decides on the next I/O, which then takes the longer way.
+    rules: Rules,
     /// The files, as far as each I/O needs them, close together.
     places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).

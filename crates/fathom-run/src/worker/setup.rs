@@ -12,6 +12,7 @@ use super::gates::flow::Flow;
 use super::gates::pace::Pace;
 use super::gates::zones::ZonedWork;
 use super::places::TargetPart;
+use super::rules::Rules;
 use super::slots::Slots;
 use super::sources::ranges::Ranges;
 use super::sources::syncs::SyncRules;
@@ -74,7 +75,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         recording,
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
-        has_rules: needs.choice || budget.counts_ios(),
+        rules: Rules::of(&plan.target_plan, needs.choice, budget.ios_left().is_some()),
         places: files.list.iter().map(|file| TargetPart::of(plan, file, buffers.length())).collect(),
         budget,
         features,
@@ -143,7 +144,7 @@ fn prepare_work<'a>(
         timed: Timed::of(context, clock)?.map(Box::new),
         issue_log: IssueLog::of(context, clock).map(Box::new),
         pace: Pace::of(plan, clock).map(Box::new),
-        syncs: SyncRules::of(&plan.syncs).map(Box::new),
+        syncs: SyncRules::of(&plan.syncs, &plan.target_plan.directions, files.list.len()).map(Box::new),
         ranges: Ranges::of(plan).map(Box::new),
         verifier: verifier.map(Box::new),
         command_priority: CommandPriority::of(context, &plan.seeds).map(Box::new),

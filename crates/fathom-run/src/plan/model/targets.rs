@@ -124,6 +124,14 @@ impl DirectionPlan {
         self.used().contains(&Direction::Write)
     }
 
+    /// The direction of all I/Os, if they have the same.
+    pub fn only(self) -> Option<Direction> {
+        match self.used() {
+            [direction] => Some(*direction),
+            _ => None,
+        }
+    }
+
     /// The directions that occur.
     pub fn used(self) -> &'static [Direction] {
         match self {

@@ -6,7 +6,7 @@ use crate::storage::Handle;
 use crate::storage::files::locks::{Attempt, FileLocks};
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::gates::overlap::OverlapRule;
 use crate::worker::places::TargetPart;
 use crate::worker::{Next, Worker, WorkerContext};
@@ -44,7 +44,7 @@ pub(in crate::worker) struct Admission<'a> {
 impl Feature for Admission<'_> {
     /// May hold the next I/O back; some rules hold it until others have ended.
     fn needs(&self) -> Needs {
-        Needs { choice: true, ends: self.follows_ends(), ..Needs::default() }
+        Needs { choice: Choice::EachIo, ends: self.follows_ends(), ..Needs::default() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::region::{Region, Stage, WorkerBlock};
 use crate::worker::WorkerContext;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use fathom_stats::samples::bump;
 use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
@@ -21,7 +21,7 @@ pub(in crate::worker) struct Flow<'a> {
 impl Feature for Flow<'_> {
     /// May hold the next I/O back.
     fn needs(&self) -> Needs {
-        Needs { choice: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, ..Needs::default() }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
 use crate::worker::Worker;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::gates::Gate;
 use crate::worker::next::Next;
 use fathom_random::exponential_gap;
@@ -29,6 +29,10 @@ pub(in crate::worker) struct Pace {
     rates: PerDirection<Option<Rate>>,
     /// Reads and writes by chance: one may go before the other.
     is_mix: bool,
+    /// The direction of all I/Os, where there is only one and the time of each is known from the one before.
+    only: Option<Direction>,
+    /// I/Os that are in flight at most.
+    depth: u64,
     /// Drawn, but held back so far.
     drawn: Option<Direction>,
     think: Option<Think>,
@@ -71,9 +75,11 @@ struct Minimum {
 }
 
 impl Feature for Pace {
-    /// Says when the next I/O is due, and counts from the last one's end.
+    /// Says when the next I/O is due. A think time may count from the last one's end.
     fn needs(&self) -> Needs {
-        Needs { choice: true, ends: true, ..Needs::default() }
+        let counts_ends = self.think.as_ref().is_some_and(|think| !think.rule.counts_issues);
+        let choice = if self.only.is_some() { Choice::AtTimes } else { Choice::EachIo };
+        Needs { choice, ends: counts_ends || self.think_cycles > 0, ..Needs::default() }
     }
 }
 
@@ -87,6 +93,12 @@ impl Pace {
                 rules.rates[direction].map(|rule| Rate::new(rule, &plan.seeds, clock, direction))
             }),
             is_mix: rules.is_mix,
+            only: plan.target_plan.directions.only().filter(|&direction| {
+                let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
+                let is_random = rules.rates[direction].is_some_and(|rule| rule.is_poisson);
+                !waits_for_time && !is_random
+            }),
+            depth: u64::from(plan.depth),
             drawn: None,
             think: rules.think.map(Think::new),
             think_cycles: rules.think_cycles,
@@ -150,6 +162,37 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
+    /// I/Os of this length that may go before the next question.
+    pub(in crate::worker) fn foresees(&self, now: u64, length: u64) -> u64 {
+        let by_rate = match self.only.map(|direction| &self.rates[direction]) {
+            None => 0,
+            Some(None) => u64::MAX,
+            Some(Some(rate)) => rate.are_due(now, length),
+        };
+        let by_think = match &self.think {
+            None => u64::MAX,
+            Some(think) if think.is_due || think.until.is_some() => 0,
+            Some(think) if think.rule.blocks == 0 => u64::MAX,
+            Some(think) => {
+                // All that are in flight may end before the next I/O.
+                let in_flight = if think.rule.counts_issues { 0 } else { self.depth };
+                think.rule.blocks.saturating_sub(think.count).saturating_sub(in_flight)
+            }
+        };
+        by_rate.min(by_think)
+    }
+
+    /// Counts I/Os of this length that went without a question.
+    pub(in crate::worker) fn let_go(&mut self, ios: u64, length: u64) {
+        let Some(direction) = self.only else { return };
+        if let Some(rate) = &mut self.rates[direction] {
+            rate.advance(ios as f64 * rate.units_of(length));
+        }
+        if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
+            think.count += ios;
+        }
+    }
+
     /// Counts an I/O that has ended.
     #[inline]
     pub(in crate::worker) fn completed(&mut self) {
@@ -180,8 +223,7 @@ impl Gate for Pace {
 
     fn issued(&mut self, target: &Target) {
         if let Some(rate) = &mut self.rates[target.direction] {
-            let units = if rate.per_io { 1.0 } else { f64::from(target.length) };
-            rate.advance(units);
+            rate.advance(rate.units_of(target.length.into()));
         }
         if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
             think.count += 1;
@@ -198,6 +240,20 @@ impl Rate {
             ticks_per_unit: ticks_per_second / rule.units_per_second,
             per_io: rule.per_io,
             arrivals: rule.is_poisson.then(|| Taus88::new(seed())),
+        }
+    }
+
+    /// What an I/O of this length counts.
+    fn units_of(&self, length: u64) -> f64 {
+        if self.per_io { 1.0 } else { length as f64 }
+    }
+
+    /// I/Os of this length whose time has come.
+    fn are_due(&self, now: u64, length: u64) -> u64 {
+        let behind = now as f64 - self.due;
+        match behind >= 0.0 {
+            true => (behind / (self.ticks_per_unit * self.units_of(length))) as u64 + 1,
+            false => 0,
         }
     }
 
@@ -293,6 +349,40 @@ impl Worker<'_> {
             let errno = Errno(libc::EIO);
             self.context.messages.send(&Message::Error(format!("{}: {text}", self.plan.name)));
             self.context.fail(errno, Cause::MIN_RATE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const TICKS_PER_IO: f64 = 1000.0;
+
+    fn rate() -> Rate {
+        Rate { due: 0.0, ticks_per_unit: TICKS_PER_IO, per_io: true, arrivals: None }
+    }
+
+    proptest! {
+        /// I/Os that go without a question go neither before their time nor later than the rate lets them.
+        #[test]
+        fn a_grant_is_what_questions_would_have_let_go(gaps in prop::collection::vec(0u64..5000, 1..200)) {
+            let (mut asked, mut granting) = (rate(), rate());
+            let (mut now, mut granted, mut used) = (0, 0, 0);
+            for gap in gaps {
+                now += gap;
+                let is_due = asked.due <= now as f64;
+                if granted == used {
+                    granting.advance(used as f64);
+                    (granted, used) = (granting.are_due(now, 4096), 0);
+                }
+                prop_assert_eq!(is_due, granted > used, "at {}", now);
+                if is_due {
+                    asked.advance(1.0);
+                    used += 1;
+                }
+            }
         }
     }
 }

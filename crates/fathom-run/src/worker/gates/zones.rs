@@ -8,7 +8,7 @@ use crate::storage::Storage;
 use crate::storage::files::disk_at;
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::{GivenUp, Next, Worker, WorkerContext};
 use crate::zones::device::{EmulatedZones, KernelZones, ZonedDevice};
 use crate::zones::geometry::Geometry;
@@ -43,7 +43,7 @@ impl Feature for ZonedWork<'_> {
     /// handed over.
     fn needs(&self) -> Needs {
         Needs {
-            choice: true,
+            choice: Choice::EachIo,
             ends: true,
             handing_over: self.rules.hears_of_handing_over(),
             ..Needs::default()
@@ -260,7 +260,7 @@ impl Worker<'_> {
 
     /// The first target of another round in the same pass, if the job goes round and the last one was not in vain.
     pub(in crate::worker) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
-        let left = self.budget.own_left;
+        let left = self.budget.left_of_pass();
         let zones = self.features.zones.as_mut()?;
         if left <= 0 || zones.left_at_round == Some(left) || !zones.rules.goes_round() {
             return None;

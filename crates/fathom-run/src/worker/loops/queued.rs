@@ -7,6 +7,7 @@ use crate::targets::Target;
 use crate::unit::{Operation, Unit};
 use crate::worker::complete::After;
 use crate::worker::next::Next;
+use crate::worker::rules::Rules;
 use crate::worker::{Loop, Worker};
 use fathom_stats::Direction;
 use fathom_stats::samples::{batch_bucket, bump};
@@ -258,7 +259,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             return self.queue_in(slot, unit, target, pending, now, true);
         }
         self.slots.give_back(slot);
-        if self.has_rules { self.top_up_with_rules(pending, now) } else { now }
+        if self.rules == Rules::None { now } else { self.top_up_with_rules(pending, now) }
     }
 
     #[inline(never)]

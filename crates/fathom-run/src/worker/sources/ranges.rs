@@ -3,7 +3,7 @@
 use crate::plan::WorkerPlan;
 use crate::targets::Target;
 use crate::worker::Worker;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use fathom_stats::Direction;
 
 /// The ranges of the trim drawn last.
@@ -18,7 +18,7 @@ pub(in crate::worker) struct Ranges {
 impl Feature for Ranges {
     /// Draws the further ranges, and hands them to the engine.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ..Needs::default() }
     }
 }
 

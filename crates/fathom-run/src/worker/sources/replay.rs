@@ -10,7 +10,7 @@ use crate::plan::model::replay::ReplayPlan;
 use crate::replay as source;
 use crate::targets::Target;
 use crate::unit::{Operation, Unit};
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::next::Next;
 use crate::worker::{GivenUp, Worker, WorkerContext};
 use fathom_stats::Direction;
@@ -97,7 +97,7 @@ enum Step {
 impl Feature for Replay<'_> {
     /// Gives the I/Os, with their priorities, and notes when they were issued.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every N writes.
 
 use crate::plan::model::syncs::SyncPlan;
+use crate::plan::model::targets::DirectionPlan;
 use crate::targets::Target;
 use crate::unit::Operation;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use fathom_stats::Direction;
 
 /// The rules of a job, and how many writes have gone by since each sync.
@@ -13,6 +14,8 @@ pub(in crate::worker) struct SyncRules {
     last_file: u32,
     /// Range written since the last range sync.
     range: Option<(u64, u64)>,
+    /// All I/Os are writes of one file, and no sync is of a range: which of them went by does not matter.
+    counts_any_io: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -25,13 +28,18 @@ struct Rule {
 impl Feature for SyncRules {
     /// Says when a sync comes next.
     fn needs(&self) -> Needs {
-        Needs { choice: true, ..Needs::default() }
+        let choice = if self.counts_any_io { Choice::AtTimes } else { Choice::EachIo };
+        Needs { choice, ..Needs::default() }
     }
 }
 
 impl SyncRules {
     /// The rules of a worker, if it has any.
-    pub(in crate::worker) fn of(plan: &SyncPlan) -> Option<SyncRules> {
+    pub(in crate::worker) fn of(
+        plan: &SyncPlan,
+        directions: &DirectionPlan,
+        files: usize,
+    ) -> Option<SyncRules> {
         let rules: Vec<Rule> = [
             (Operation::Sync, plan.sync_every),
             (Operation::DataSync, plan.data_sync_every),
@@ -41,7 +49,18 @@ impl SyncRules {
         .filter(|(_, every)| *every > 0)
         .map(|(operation, every)| Rule { operation, every, writes: 0 })
         .collect();
-        (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None })
+        let counts_any_io = files == 1 && *directions == DirectionPlan::Write && plan.range_sync_every == 0;
+        (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None, counts_any_io })
+    }
+
+    /// I/Os that may go before the next sync.
+    pub(in crate::worker) fn foresees(&self) -> u64 {
+        self.rules.iter().map(|rule| rule.every.saturating_sub(rule.writes)).min().unwrap_or(u64::MAX)
+    }
+
+    /// Counts I/Os that went without a question.
+    pub(in crate::worker) fn let_go(&mut self, ios: u64) {
+        self.rules.iter_mut().for_each(|rule| rule.writes += ios);
     }
 
     /// A sync that must come before the next I/O: what, and of which file. Where several fall together, the strongest stands
@@ -89,7 +108,7 @@ mod tests {
     #[test]
     fn where_syncs_fall_together_the_strongest_is_made() {
         let rules = vec![rule(Operation::Sync, 3), rule(Operation::DataSync, 4)];
-        let mut syncs = SyncRules { rules, last_file: 0, range: None };
+        let mut syncs = SyncRules { rules, last_file: 0, range: None, counts_any_io: true };
         let mut made = Vec::new();
         for write in 1..=24 {
             syncs.rules.iter_mut().for_each(|rule| rule.writes += 1);

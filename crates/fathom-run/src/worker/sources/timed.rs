@@ -2,7 +2,7 @@
 
 use crate::targets::Target;
 use crate::unit::Unit;
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::gates::open_loop::OpenLoop;
 use crate::worker::next::Next;
 use crate::worker::sources::replay::Replay;
@@ -22,7 +22,7 @@ pub(in crate::worker) struct Timed<'a> {
 impl Feature for Timed<'_> {
     /// Gives the I/Os or says when they are due, and counts from then to their ends.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
     }
 }
 

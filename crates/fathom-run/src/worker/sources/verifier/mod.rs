@@ -22,7 +22,7 @@ use crate::region::Stage;
 use crate::targets::{Target, Targets};
 use crate::unit::{Operation, Unit};
 use crate::verify::history::{History, Record, State};
-use crate::worker::feature::{Feature, Needs};
+use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::next::Next;
 use crate::worker::{GivenUp, Loop, Worker, WorkerContext};
 use fathom_stats::Direction;
@@ -166,7 +166,7 @@ struct StartOfPass {
 impl Feature for Verifier<'_> {
     /// Says what is to be checked, fills what is written, and checks what was read.
     fn needs(&self) -> Needs {
-        Needs { choice: true, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
     }
 }
 

@@ -7,6 +7,16 @@ const LIMITS: Family = Family {
     base: "--name=a --filename=data --size=256k --bs=4k",
     rows: &[
         same("--rw=read --number_ios=10"),
+        same("--rw=write --number_ios=37 --thinktime=500 --thinktime_blocks=5 --rate_iops=5000"),
+        same("--rw=write --number_ios=50 --thinktime=500 --thinktime_blocks=5 --ioengine=libaio --iodepth=4"),
+        same(
+            "--rw=write --number_ios=50 --thinktime=500 --thinktime_blocks=5 --thinktime_blocks_type=issue --fsync=7",
+        ),
+        same("--rw=randread --number_ios=29 --rate=100m --ioengine=io_uring --iodepth=8"),
+        same(
+            "--rw=write --bsrange=4k-16k --random_generator=tausworthe --number_ios=11 --fsync=4 --rate=50m",
+        ),
+        same("--rw=write --number_ios=30 --fsync=7 --loops=2"),
         same("--rw=write --number_ios=10"),
         same("--rw=randread --number_ios=0"),
         same("--rw=randrw --number_ios=33"),
