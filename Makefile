@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,6 +39,9 @@ wheel: ## Build the release and make the wheels of it, for Python on this machin
 
 test-python: ## Test the Python package, from its wheel, on the oldest and newest Python there is; FATHOM_WHEEL_PROGRAM names the program
 	@scripts/test-python.sh
+
+test-consumers: ## Programs that call fio or read its results: do they come to the same conclusions with fathom? CONSUMERS="bench-fio lisa" are some of them
+	@scripts/test-consumers.sh $(CONSUMERS)
 
 packages: ## Build packages, static programs, images, wheels and their papers into target/packages; PACKAGES=--again builds twice and compares
 	@scripts/packages.sh $(PACKAGES)

@@ -1,0 +1,17 @@
+#!/usr/bin/env python3
+# disk-bench: seven jobs on one command line, with gtod_reduce, and JSON of them.
+# From: pypi disk-bench 0.2.1 sh==1.14.3
+# Compared: the columns of its table, and that nothing is on standard error
+"""disk-bench's own command and figures."""
+
+from diskbench.cli import format_stats
+from diskbench.fio import fio
+
+from consumer import figure, figures, say
+
+stats = fio(".", "4M", "2M", False)
+print(format_stats(stats, "csv").splitlines()[0])
+for stat in stats:
+    say(f"{stat.name} bandwidth", figures(f"{stat.bw:.6f}"))
+    figure(f"{stat.name} IOPS", stat.iops)
+    say(f"{stat.name} processor", (type(stat.usr_cpu).__name__, type(stat.sys_cpu).__name__))

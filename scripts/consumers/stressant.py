@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# stressant: stresses a machine; its test of disks gives a job file, and options beside it, to fio.
+# From: pypi stressant 0.8.0
+# Compared: its verdicts, and the lines of the report in its log
+"""stressant's own test of disks with a job file that checks its data."""
+
+import logging
+import os
+import runpy
+from pathlib import Path
+
+from consumer import figures, say
+
+names = runpy.run_path(str(Path(os.environ["CONSUMER"]) / "bin/stressant"), run_name="stressant")
+lines: list[str] = []
+
+
+class Keep(logging.Handler):
+    """Keeps what it logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One line."""
+        lines.append(f"{record.levelname} {record.getMessage()}")
+
+
+logging.OUTPUT = logging.INFO + 1  # type: ignore[attr-defined]
+logging.addLevelName(logging.INFO + 1, "OUTPUT")
+logging.basicConfig(level=logging.INFO, handlers=[Keep()])
+Path("job.fio").write_text("[global]\nfilename=/dev/null\nrw=randwrite\nverify=crc32c\nbs=4k\nioengine=psync\n[checked]\nsize=1M\n")
+commands: list[list[str]] = []
+own = names["testDrive"]
+# What is not fio's (dd, hdparm) takes long and says nothing of fio.
+own.__globals__["collectCmd"] = commands.append
+own(writeSize="2M", diskRuntime="30s", smart=False, directory="made", jobFile="job.fio")
+say("errors", [line.split(" '")[0] for line in lines if line.startswith(("ERROR", "WARNING"))])
+report = [line for line in lines if "IOPS=" in line or "issued rwts" in line or line.lstrip("OUTPUT ").startswith(("READ:", "WRITE:", "checked:"))]
+for line in report:
+    print(figures(line) if "issued" not in line else line)
