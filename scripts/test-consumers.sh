@@ -71,12 +71,21 @@ install_from_go() {
     GOPATH=$1 GOFLAGS=-modcacherw timeout 300 go mod download "$2@$3"
 }
 
+# A crate of types in a program of two crates, which its consumer writes.
+install_from_crate() {
+    printf '[package]\nname = "reader"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n%s = "=%s"\nserde_json = "1"\n[workspace]\n' "$2" "$3" >"$1/Cargo.toml"
+    mkdir "$1/src" && echo 'fn main() {}' >"$1/src/main.rs" && timeout 300 cargo fetch --quiet --manifest-path "$1/Cargo.toml"
+}
+
 # Programs of fio's own packages are where that fio is.
 install_from_debian() {
-    local root
+    local root name
     root=$(dirname "$(realpath "$fio")")/root
     [ -d "$root" ] || root=/
-    ln -s "$root" "$1/root" && compgen -G "$1/root/usr/bin/fio*" || { echo "the packages of $fio are not there"; return 1; }
+    mkdir "$1/bin"
+    for name in fio_jsonplus_clat2csv fio2gnuplot genfio; do
+        ln -s "$(realpath "$root/usr/bin/$name")" "$1/bin" || return
+    done
 }
 
 # try_out FILE SIDE PLACE: what it concludes with that side's program. It can leave nothing outside its directory.
@@ -92,7 +101,7 @@ try_out() {
     (
         cd "$scratch/$side/$name/work" &&
             env -i PATH="$scratch/$side/bin:$scripts/lib:$3/bin:$PATH" HOME="$scratch/$side/$name/temporary" TMPDIR="$scratch/$side/$name/temporary" \
-                LANG=C.UTF-8 PYTHONPATH="$scripts/lib" PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg GOCACHE="$cache/go-build" GOTOOLCHAIN=local \
+                LANG=C.UTF-8 PYTHONPATH="$scripts/lib" PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg GOCACHE="$cache/go-build" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" GOTOOLCHAIN=local \
                 CONSUMER="$3" SIDE="$side" timeout -k 10 "$patience" $interpreter "$script"
     ) >"$scratch/$side/$name/said" 2>"$scratch/$side/$name/errors" </dev/null || status=$?
     echo "exit status $status" >>"$scratch/$side/$name/said"

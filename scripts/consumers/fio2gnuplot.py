@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+# fio2gnuplot: makes gnuplot's files of logs, and their statistics.
+# From: debian fio newest
+# Compared: the files that it makes, and their texts but for the figures
+"""The program as installed, on logs of bandwidth and of IOPS."""
+
+import subprocess
+from pathlib import Path
+
+from consumer import figures, fio, say
+
+words = "--name=a --rw=write --size=1M --bs=64k --filename=data --ioengine=psync --write_bw_log=a --write_iops_log=a"
+fio(words)
+for option in ("-b", "-i"):
+    done = subprocess.run(["fio2gnuplot", option, "-v", "-k", "-d", "out" + option], capture_output=True, text=True, check=False)
+    say(option, done.returncode)
+    print(figures(done.stdout).replace("0", "N"))
+for path in sorted(Path(".").rglob("out*/*")):
+    say(str(path), len(path.read_text().splitlines()) if path.suffix == ".log" else figures(path.read_text()).replace("0", "N"))
