@@ -171,6 +171,15 @@ run_consumers() {
     ! compgen -G "$scratch/*.failed" >/dev/null
 }
 
+# Users read what is tried in docs/compatibility.md.
+check_documentation() {
+    local file
+    for file in "${files[@]}"; do
+        grep -q "^| $(basename "${file%.*}") | " crates/fathom-spec/src/programs_around_fio.md && continue
+        echo "$file: not a row of programs_around_fio.md" | tee "$scratch/$(basename "${file%.*}").failed"
+    done
+}
+
 # The first line of a conclusion, and the exit status.
 headline() {
     [ ! -e "$1" ] || echo "$(head -n 1 "$1" | cut -c1-46), $(($(wc -l <"$1") - 1)) lines, $(tail -n 1 "$1" | sed 's/.* /exit /')"
@@ -200,6 +209,7 @@ done
 step "both programs" link_programs
 [ ${#failed_steps[@]} -eq 0 ] || exit 1
 step "${#files[@]} consumers" run_consumers
+check_documentation
 table
 
 printf '\n== summary\n'

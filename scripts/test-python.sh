@@ -74,20 +74,6 @@ run_tests() {
         -p no:cacheprovider -W ignore -W error:::fathom --timeout=300 -rs --junit-xml="$scratch/$1.xml" --basetemp="$scratch/$1/basetemp" tests)
 }
 
-# Code of programs that read what fio writes, where it can be had; the tests skip what is missing.
-fetch_consumers() {
-    local go=$scratch/go
-    export FATHOM_TEST_CONSUMERS=$scratch/consumers
-    mkdir -p "$FATHOM_TEST_CONSUMERS/troubleshoot"
-    "$scratch/$1/bin/pip" -q download --no-deps -d "$scratch/lisa" mslisa==20260921.2 &&
-        "$scratch/$1/bin/python" -m zipfile -e "$scratch"/lisa/*.whl "$FATHOM_TEST_CONSUMERS"
-    if command -v go >/dev/null; then
-        GOPATH=$go GOFLAGS=-modcacherw timeout 300 go mod download github.com/replicatedhq/troubleshoot@v0.133.0 &&
-            cp "$go"/pkg/mod/github.com/replicatedhq/troubleshoot@*/pkg/collect/host_filesystem_performance.go "$FATHOM_TEST_CONSUMERS/troubleshoot"
-    fi
-    return 0
-}
-
 # Adds up an attribute of the reports of pytest.
 sum_of_tests() {
     grep -ho "<testsuite [^>]*" "${results[@]}" /dev/null 2>/dev/null | grep -o " $1=\"[0-9]*\"" | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }'
@@ -108,7 +94,6 @@ for entry in "${pythons[@]}"; do
     step "$version: installation (${entry#* })" install "$version" "${entry#* }" "${check_tools[@]}"
     [ -x "$scratch/$version/bin/pytest" ] || continue
     step "$version: copy of the tests" copy_tests "$version"
-    [ -n "${FATHOM_TEST_CONSUMERS:-}" ] || fetch_consumers "$version"
     step "$version: types" type_check "$version"
     step "$version: tests" run_tests "$version"
 done
