@@ -9,7 +9,7 @@ from diskbench.fio import fio
 
 from consumer import figure, figures, say
 
-stats = fio(".", "4M", "2M", False)
+stats = fio(".", "64M", "16M", False)
 print(format_stats(stats, "csv").splitlines()[0])
 for stat in stats:
     say(f"{stat.name} bandwidth", figures(f"{stat.bw:.6f}"))

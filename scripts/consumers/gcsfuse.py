@@ -10,8 +10,8 @@ from consumer import document, fio, kind, say
 
 Path("job.fio").write_text(
     "[global]\nioengine=libaio\ndirect=0\nfadvise_hint=0\nverify=0\niodepth=8\ninvalidate=1\nstartdelay=1\nramp_time=0\nnrfiles=2\nthread=1\nopenfiles=1\n"
-    "group_reporting=1\nallrandrepeat=1\nfilename_format=$jobname.$jobnum/$filenum\n[1_thread]\nstonewall\ndirectory=.\nbs=16K\nfilesize=64K\nsize=128K\nrw=read\n"
-    "numjobs=1\n[4_threads]\nstonewall\ndirectory=.\nbs=16K\nfilesize=64K\nsize=128K\nrw=randwrite\nnumjobs=4\n"
+    "group_reporting=1\nallrandrepeat=1\nfilename_format=$jobname.$jobnum/$filenum\n[1_thread]\nstonewall\ndirectory=.\nbs=16K\nfilesize=4M\nsize=8M\nrw=read\n"
+    "numjobs=1\n[4_threads]\nstonewall\ndirectory=.\nbs=16K\nfilesize=4M\nsize=8M\nrw=randwrite\nnumjobs=4\n"
 )
 for name, count in {"1_thread": 1, "4_threads": 4}.items():
     for number in range(count):

@@ -7,7 +7,7 @@ set -euo pipefail
 cat >jobs.fio <<JOBS
 [global]
 filename=data
-size=1M
+size=16M
 bs=64k
 ioengine=sync
 fallocate=none

@@ -11,7 +11,7 @@ from consumer import document, figures, fio, say
 jobs = {"read_iops": ("randread", "4K"), "write_iops": ("randwrite", "4K"), "read_bw": ("randread", "128K"), "write_bw": ("randwrite", "128k")}
 text = "[global]\nrandrepeat=0\nverify=0\nioengine=libaio\ndirect=0\ngtod_reduce=1\n"
 for number, (name, (rw, size)) in enumerate(jobs.items()):
-    text += f"[job{number}]\nname={name}\nbs={size}\niodepth=64\nsize=8M\nreadwrite={rw}\ntime_based\nramp_time=1s\nruntime=1s\n"
+    text += f"[job{number}]\nname={name}\nbs={size}\niodepth=64\nsize=8M\nreadwrite={rw}\ntime_based\nramp_time=1s\nruntime=2s\n"
 Path("kubestr.fio").write_text(text)
 result = document(fio("--directory . kubestr.fio --output-format=json"))
 options = result["global options"]

@@ -30,7 +30,6 @@ names: dict[str, Any] = {"re": re, "Decimal": Decimal, "Enum": Enum, "BSD": type
 exec(compile(module, "lisa", "exec"), names)
 tool = names["Fio"]()
 tool.node = SimpleNamespace(os="Linux")
-say("queue depths", "2 and 8")
 for mode in ("randread", "randwrite", "read", "write"):
     for depth, jobs in ((1, 2), (4, 2)):
         command = tool._get_command("iteration1", "data", mode, depth, jobs, 1, "4K", 16, time_based=True, overwrite=True)

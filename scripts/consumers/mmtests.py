@@ -9,12 +9,14 @@ from pathlib import Path
 
 from consumer import document, fio, kind, say
 
-words = "--name=randrw --rw=randrw --size=512k --bs=4k --numjobs=3 --directory=. --ioengine=sync --fallocate=none --write_lat_log=fio --write_bw_log=fio"
+words = "--name=randrw --rw=randrw --size=2M --bs=4k --numjobs=3 --directory=. --ioengine=sync --fallocate=none --write_lat_log=fio --write_bw_log=fio"
 text = fio(words + " --output-format=normal,json")
-normal, _, rest = text.partition("\n{")
+before, _, rest = text.partition("{")
+document_text, _, normal = rest.rpartition("\n}")
+say("text before the document", before.count("\n"))
 for line in re.findall(r"^  (read|write): IOPS=([^,]+), BW=(\S+) \(\S+\)\((\S+)/\d+msec\)", normal, re.M):
     say(f"normal {line[0]}", (bool(re.fullmatch(r"[\d.]+[kM]?", line[1])), bool(re.fullmatch(r"[\d.]+[KMG]?i?B/s", line[2])), line[3]))
-result = document("{" + rest[: rest.rindex("}") + 1])
+result = document("{" + document_text + "}")
 for number, job in enumerate(result["jobs"]):
     for direction in ("read", "write"):
         each = job[direction]

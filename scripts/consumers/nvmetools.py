@@ -13,7 +13,7 @@ from consumer import figure, say
 
 own.FIO_EXEC = shutil.which("fio")
 Path("data").write_bytes(bytes(4 << 20))
-words = "--direct=0 --thread --numjobs=1 --rw=randrw --rwmixread=50 --bs=4096 --iodepth=1 --size=1M --filename=data --output=fio.json"
+words = "--direct=0 --thread --numjobs=1 --rw=randrw --rwmixread=50 --bs=4096 --iodepth=1 --size=4M --filename=data --output=fio.json"
 words += " --output-format=json+ --write_lat_log=raw --name=burst --disk_util=0"
 run = own.RunFio(words.split(), str(Path.cwd()), str(Path.cwd()), timeout=60)
 say("return code and errors", (run.return_code, run.io_errors, run.corruption_errors, run.verify_failures))

@@ -9,7 +9,7 @@ from pathlib import Path
 from consumer import document, fio, kind, say
 
 Path("fio.job").write_text(
-    "[global]\nioengine=libaio\ninvalidate=1\ndirect=0\nruntime=30\nfilename=fio-temp-file\ndo_verify=0\nverify_fatal=0\ngroup_reporting=1\npercentile_list=1:5:10:20:25:30:40:50:60:70:75:80:90:95:99:99.5:99.9:99.95:99.99\nrandrepeat=0\nsize=2M\n\n"
+    "[global]\nioengine=libaio\ninvalidate=1\ndirect=0\nruntime=30\nfilename=fio-temp-file\ndo_verify=0\nverify_fatal=0\ngroup_reporting=1\npercentile_list=1:5:10:20:25:30:40:50:60:70:75:80:90:95:99:99.5:99.9:99.95:99.99\nrandrepeat=0\nsize=16M\n\n"
     "[sequential_write-io-depth-64-num-jobs-1]\nstonewall\nrw=write\nblocksize=512k\niodepth=64\nnumjobs=1\n\n"
     "[random_read-io-depth-4-num-jobs-2]\nstonewall\nrw=randread\nblocksize=4k\niodepth=4\nnumjobs=2\n\n"
     "[random_read_write-io-depth-1-num-jobs-1]\nstonewall\nrw=randrw\nrwmixread=90\nblocksize=4k\niodepth=1\nnumjobs=1\n"

@@ -40,4 +40,4 @@ for name, words in runs.items():
     say(f"{name} options", seen["job options"])
     for line in lines:
         if "util=" not in line and "FIO version" not in line:
-            print(figures(re.sub(r"(?<=: )[\d.]+[nµm]?s|(?<=: )0s", "1", line)) if re.match(r" +(p[\d.]+|Min|Max|Avg):", line) else figures(line))
+            print(figures(re.sub(r"(?<=: )[\d.]+[nµm]?s|(?<=: )0s", "1", line)) if re.match(r" *(p[\d.]+|Min|Max|Avg):", line) else figures(line))
