@@ -176,7 +176,7 @@ check_documentation() {
     local file
     for file in "${files[@]}"; do
         grep -q "^| $(basename "${file%.*}") | " crates/fathom-spec/src/programs_around_fio.md && continue
-        echo "$file: not a row of programs_around_fio.md" | tee "$scratch/$(basename "${file%.*}").failed"
+        echo "$file: not a row of programs_around_fio.md" | tee -a "$scratch/$(basename "${file%.*}").failed"
     done
 }
 
