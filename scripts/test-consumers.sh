@@ -23,6 +23,13 @@ begin_steps fathom-test-consumers
 scripts=$PWD/scripts/consumers
 cache=$tools_cache/consumers
 patience=300
+# Debian package and what shows that it is there.
+needed_packages=(
+    jq:jq
+    bc:bc
+    procps:pgrep
+    "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
+)
 
 # What the comment `# WORD: ...` at the head of a consumer says.
 said() {
@@ -88,9 +95,9 @@ install_from_debian() {
     done
 }
 
-# try_out FILE SIDE PLACE: what it concludes with that side's program. It can leave nothing outside its directory.
+# try_out FILE SIDE PLACE: what it concludes with that side's program, in a directory of its own. It ends with this script.
 try_out() {
-    local name side=$2 interpreter status=0 script
+    local name side=$2 interpreter status=0 script child
     name=$(basename "${1%.*}")
     interpreter=$(head -n 1 "$1" | sed 's/^#!//; s/^.*env //')
     [[ $interpreter != python3 || ! -x $3/bin/python ]] || interpreter=$3/bin/python
@@ -100,10 +107,14 @@ try_out() {
     cp "$1" "$script"
     (
         cd "$scratch/$side/$name/work" &&
-            env -i PATH="$scratch/$side/bin:$scripts/lib:$3/bin:$PATH" HOME="$scratch/$side/$name/temporary" TMPDIR="$scratch/$side/$name/temporary" \
+            exec env -i PATH="$scratch/$side/bin:$scripts/lib:$3/bin:$PATH" HOME="$scratch/$side/$name/temporary" TMPDIR="$scratch/$side/$name/temporary" \
                 LANG=C.UTF-8 PYTHONPATH="$scripts/lib" PYTHONDONTWRITEBYTECODE=1 MPLBACKEND=Agg GOCACHE="$cache/go-build" CARGO_HOME="${CARGO_HOME:-$HOME/.cargo}" RUSTUP_HOME="${RUSTUP_HOME:-$HOME/.rustup}" GOTOOLCHAIN=local \
                 CONSUMER="$3" SIDE="$side" timeout -k 10 "$patience" $interpreter "$script"
-    ) >"$scratch/$side/$name/said" 2>"$scratch/$side/$name/errors" </dev/null || status=$?
+    ) >"$scratch/$side/$name/said" 2>"$scratch/$side/$name/errors" </dev/null &
+    child=$!
+    trap 'kill "$child"; wait "$child"; exit 143' TERM
+    wait "$child" || status=$?
+    trap - TERM
     echo "exit status $status" >>"$scratch/$side/$name/said"
     return $status
 }
@@ -206,6 +217,7 @@ for file in "$scripts"/*.{py,sh}; do
     [ $# -eq 0 ] || [[ " $* " == *" $(basename "${file%.*}") "* ]] || continue
     files+=("$file")
 done
+install_missing_packages "$scratch/packages"
 step "both programs" link_programs
 [ ${#failed_steps[@]} -eq 0 ] || exit 1
 step "${#files[@]} consumers" run_consumers

@@ -65,7 +65,9 @@ lint() {
     local ruff=$scratch/$1/bin/ruff
     # What builds the wheels is checked here, once, with the tools that it is built with.
     (cd bindings/python && "$ruff" check -q --no-cache . && "$ruff" format --no-cache --check . && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" \
-        hatch_build.py && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" fio-compat/hatch_build.py)
+        hatch_build.py && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" fio-compat/hatch_build.py &&
+        "$ruff" check -q --no-cache --config pyproject.toml ../../scripts/consumers && "$ruff" format --no-cache --config pyproject.toml --check \
+        ../../scripts/consumers)
 }
 
 run_tests() {

@@ -5,7 +5,6 @@
 """All of auto-fio, in a small file."""
 
 from auto_fio.backends import select_backend
-
 from consumer import figure, say
 
 backend = select_backend("auto")

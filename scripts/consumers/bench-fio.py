@@ -25,6 +25,9 @@ say("results", len(names))
 for name in names:
     if name.endswith(".json"):
         jobs = json.loads((Path("out") / target / name).read_text())["jobs"]
-        say(name, [(job["jobname"], job["error"], kind(job["read"]["io_bytes"]), kind(job["write"]["io_bytes"])) for job in jobs])
+        say(
+            name,
+            [(job["jobname"], job["error"], kind(job["read"]["io_bytes"]), kind(job["write"]["io_bytes"])) for job in jobs],
+        )
     else:
         say(name, "a log")

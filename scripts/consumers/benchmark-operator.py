@@ -30,7 +30,13 @@ try:
     for each in entries:
         # Of merged clones fio has those of the first group alone (docs/compatibility.md).
         options = each.get("job options") if each["jobname"] == "write" else ""
-        counts = (each["error"], each["read"]["total_ios"], each["write"]["total_ios"], each["read"]["io_bytes"], each["write"]["io_bytes"])
+        counts = (
+            each["error"],
+            each["read"]["total_ios"],
+            each["write"]["total_ios"],
+            each["read"]["io_bytes"],
+            each["write"]["io_bytes"],
+        )
         say(each["jobname"], (bool(each.get("hostname")), options, counts))
         directions = {key: each[key] for key in ("read", "write", "trim", "sync")}
         say("keys", sorted(line.split(" = ")[0] for line in tree(directions)))

@@ -14,7 +14,14 @@ for job in result["jobs"]:
     for direction in ("read", "write"):
         each = job[direction]
         say(f"{job['jobname']} {direction}", (each["total_ios"], each["io_bytes"]))
-        say(f"{job['jobname']} {direction} kinds", [kind(each[key]) for key in ("bw_bytes", "iops")] + [kind(each["clat_ns"][key]) for key in ("mean", "max")])
-parts = fio("--name=t --rw=randread --filename=data --size=1M --output-format=terse --description=host;randread;4096;16;1").rstrip("\n").split(";")
+        say(
+            f"{job['jobname']} {direction} kinds",
+            [kind(each[key]) for key in ("bw_bytes", "iops")] + [kind(each["clat_ns"][key]) for key in ("mean", "max")],
+        )
+parts = (
+    fio("--name=t --rw=randread --filename=data --size=1M --output-format=terse --description=host;randread;4096;16;1")
+    .rstrip("\n")
+    .split(";")
+)
 say("description", parts[-5:])
 say("columns", (parts[0], parts[2], parts[5], len(parts)))

@@ -4,6 +4,8 @@
 # Compared: exit status, counts, options, and every key of the directions in the document that it finds
 """The wrapper's own parameters and reader, with commands that run here."""
 
+from __future__ import annotations
+
 import os
 import subprocess
 from pathlib import Path
@@ -11,7 +13,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from cijoe.fio import wrapper
-
 from consumer import say, tree
 
 output = Path("output.txt").absolute()
@@ -33,5 +34,8 @@ for engine in ("libaio", "io_uring"):
     status, _ = wrapper.fio_fancy(cijoe, output, "verify", engine, device, aux=aux)
     found = wrapper.dict_from_fio_output_file(output)
     job = found["jobs"][0]
-    say(engine, (status, job["error"], job["write"]["total_ios"], job["read"]["total_ios"], {**job["job options"], "filename": ""}))
+    say(
+        engine,
+        (status, job["error"], job["write"]["total_ios"], job["read"]["total_ios"], {**job["job options"], "filename": ""}),
+    )
 say("keys", sorted(line.split(" = ")[0] for name in ("read", "write", "trim", "sync") for line in tree(job[name], name)))

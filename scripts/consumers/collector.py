@@ -8,7 +8,9 @@ import json
 
 from consumer import fio, say
 
-text = fio("--name=a --rw=randread --size=4M --bs=4k --filename=data --ioengine=psync --rate_iops=500 --status-interval=1 --output-format=json").strip()
+text = fio(
+    "--name=a --rw=randread --size=4M --bs=4k --filename=data --ioengine=psync --rate_iops=500 --status-interval=1 --output-format=json"
+).strip()
 documents = []
 decoder = json.JSONDecoder()
 while text:
@@ -19,5 +21,11 @@ say("documents", len(documents) >= 2)
 counts = [each["jobs"][0]["read"]["total_ios"] for each in documents]
 say("the last has everything", counts[-1])
 say("counts grow", counts == sorted(counts))
-say("elapsed grows", [each["jobs"][0]["elapsed"] for each in documents] == sorted(each["jobs"][0]["elapsed"] for each in documents))
-say("same keys", {tuple(key for key in each["jobs"][0] if key not in ("latency_target_ns", "latency_window_us")) for each in documents})
+say(
+    "elapsed grows",
+    [each["jobs"][0]["elapsed"] for each in documents] == sorted(each["jobs"][0]["elapsed"] for each in documents),
+)
+say(
+    "same keys",
+    {tuple(key for key in each["jobs"][0] if key not in ("latency_target_ns", "latency_window_us")) for each in documents},
+)

@@ -4,10 +4,9 @@
 # Compared: the columns of its table, and that nothing is on standard error
 """disk-bench's own command and figures."""
 
+from consumer import figure, figures, say
 from diskbench.cli import format_stats
 from diskbench.fio import fio
-
-from consumer import figure, figures, say
 
 stats = fio(".", "64M", "16M", False)
 print(format_stats(stats, "csv").splitlines()[0])

@@ -17,9 +17,25 @@ client = document(text[text.index("{") :])["jobs"][0]
 for direction in ("read", "write"):
     each = client[direction]
     bins = each["clat_ns"]["bins"]
-    say(direction, (kind(each["iops"]), kind(each["lat_ns"]["mean"]), sum(bins.values()) == each["total_ios"], all(int(latency) > 0 for latency in bins)))
+    say(
+        direction,
+        (
+            kind(each["iops"]),
+            kind(each["lat_ns"]["mean"]),
+            sum(bins.values()) == each["total_ios"],
+            all(int(latency) > 0 for latency in bins),
+        ),
+    )
 for what in ("iops", "clat", "slat", "lat"):
     for file in sorted(Path(".").glob(f"out_{what}.*log")):
         entries = [[part.strip() for part in line.split(",")] for line in file.read_text().splitlines()]
         times = [int(entry[0]) for entry in entries]
-        say(file.name, ({len(entry) for entry in entries}, sorted({entry[2] for entry in entries}), {entry[3] for entry in entries}, times == sorted(times)))
+        say(
+            file.name,
+            (
+                {len(entry) for entry in entries},
+                sorted({entry[2] for entry in entries}),
+                {entry[3] for entry in entries},
+                times == sorted(times),
+            ),
+        )

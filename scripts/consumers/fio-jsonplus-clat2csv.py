@@ -14,7 +14,9 @@ words = "--name=a --rw=randrw --size=1M --bs=4k --filename=data --numjobs=2 --io
 for name, more in (("each", ""), ("group", " --group_reporting")):
     fio(words + more)
     for more in ([], ["--validate"]):
-        done = subprocess.run(["fio_jsonplus_clat2csv", *more, "out.json", f"{name}.csv"], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["fio_jsonplus_clat2csv", *more, "out.json", f"{name}.csv"], capture_output=True, text=True, check=False
+        )
         say(f"{name} {more}", (done.returncode, done.stdout.splitlines()))
     for path in sorted(Path(".").glob(f"{name}*.csv")):
         rows = list(csv.reader(path.open()))

@@ -26,7 +26,9 @@ Path("src/main.rs").write_text(
 )
 build = ["cargo", "build", "--quiet", "--locked"]
 subprocess.run(build, check=True, env={**os.environ, "CARGO_TARGET_DIR": str(package / "target")})
-words = "--output-format=json --filename=data --size=1M --cpus_allowed=0 --cpus_allowed_policy=split --ioscheduler=none --direct=0"
+words = (
+    "--output-format=json --filename=data --size=1M --cpus_allowed=0 --cpus_allowed_policy=split --ioscheduler=none --direct=0"
+)
 words += " --rw=randrw --bs=4k --ioengine=libaio --iodepth=4 --runtime=10 --numjobs=2 --name=job"
 done = subprocess.run([package / "target/debug/reader"], input=fio(words), capture_output=True, text=True, check=False)
 say("decodes", done.returncode == 0 or done.stderr)

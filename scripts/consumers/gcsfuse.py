@@ -22,8 +22,22 @@ for job in result["jobs"]:
     options = {**every, **job["job options"]}
     mode = "write" if "write" in options["rw"] else "read"
     each = job[mode]
-    say(job["jobname"], (options["rw"], options["filesize"], options["numjobs"], options["startdelay"], options["nrfiles"], each["total_ios"], each["io_bytes"]))
+    say(
+        job["jobname"],
+        (
+            options["rw"],
+            options["filesize"],
+            options["numjobs"],
+            options["startdelay"],
+            options["nrfiles"],
+            each["total_ios"],
+            each["io_bytes"],
+        ),
+    )
     started, ended = job["job_start"] / 1000, result["timestamp_ms"] / 1000
     say("times", (ended - 60 < started <= ended, job["elapsed"] >= 1, type(job["job_runtime"]).__name__))
-    say("percentiles of the whole latency", [key for key in each["lat_ns"]["percentile"] if key in ("20.000000", "50.000000", "90.000000", "95.000000")])
+    say(
+        "percentiles of the whole latency",
+        [key for key in each["lat_ns"]["percentile"] if key in ("20.000000", "50.000000", "90.000000", "95.000000")],
+    )
     say("figures", [kind(each[key]) for key in ("bw_bytes", "iops")] + [kind(each["lat_ns"][key]) for key in ("max", "mean")])

@@ -13,7 +13,23 @@ for name in ("one", "two"):
     Path(name).write_bytes(bytes(1 << 20))
 files = f"{Path('one').absolute()},{Path('two').absolute()}"
 for way in ("-s", "-p"):
-    command = ["genfio", way, "-d", files, "-z", "1m", "-b", "4k,64k", "-r", "0", "-c", "-m", "write,randread,read", "-x", f"jobs{way}/"]
+    command = [
+        "genfio",
+        way,
+        "-d",
+        files,
+        "-z",
+        "1m",
+        "-b",
+        "4k,64k",
+        "-r",
+        "0",
+        "-c",
+        "-m",
+        "write,randread,read",
+        "-x",
+        f"jobs{way}/",
+    ]
     Path(f"jobs{way}").mkdir()
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     for path in sorted(Path(f"jobs{way}").iterdir()):

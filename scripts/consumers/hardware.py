@@ -9,9 +9,8 @@ import os
 import subprocess
 from pathlib import Path
 
-from hardware.benchmark import disk
-
 from consumer import figures, say, skip
+from hardware.benchmark import disk
 
 if os.geteuid() != 0:
     skip("loop devices are made by root alone")
@@ -19,7 +18,9 @@ devices = []
 try:
     for name in ("a", "b"):
         Path(name).write_bytes(bytes(8 << 20))
-        made = subprocess.run(["losetup", "--find", "--show", "--direct-io=off", name], capture_output=True, text=True, check=False)
+        made = subprocess.run(
+            ["losetup", "--find", "--show", "--direct-io=off", name], capture_output=True, text=True, check=False
+        )
         if made.returncode != 0:
             skip(f"no loop device: {made.stderr.strip()}")
         devices.append(made.stdout.strip())

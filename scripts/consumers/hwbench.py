@@ -7,10 +7,9 @@
 import subprocess
 from pathlib import Path
 
+from consumer import figure, say
 from hwbench.benchmarks.base import BenchOptions
 from hwbench.benchmarks.external import fio as own
-
-from consumer import figure, say
 
 own.RUN_SECONDS = 1
 benchmark = own.Fio(BenchOptions(disk_size=own.parse_size("64M"), disk_path=Path.cwd()))

@@ -27,7 +27,7 @@ classes["Fio"].body = [
 ]
 module = ast.Module([classes["FIOResult"], classes["IoEngine"], classes["Fio"]], [])
 names: dict[str, Any] = {"re": re, "Decimal": Decimal, "Enum": Enum, "BSD": type("BSD", (), {})}
-exec(compile(module, "lisa", "exec"), names)
+exec(compile(module, "lisa", "exec"), names)  # noqa: S102 (it is what this consumer is for)
 tool = names["Fio"]()
 tool.node = SimpleNamespace(os="Linux")
 for mode in ("randread", "randwrite", "read", "write"):
@@ -38,6 +38,8 @@ for mode in ("randread", "randwrite", "read", "write"):
         figure(f"{mode} {depth} IOPS", found.iops)
         figure(f"{mode} {depth} latency", found.latency)
 # Its test of data.
-command = tool._get_command("verify", "data", "write", 2, 1, 0, "", 16, do_verify=True, bsrange="512-256K", verify_dump=True, verify="crc32c")
+command = tool._get_command(
+    "verify", "data", "write", 2, 1, 0, "", 16, do_verify=True, bsrange="512-256K", verify_dump=True, verify="crc32c"
+)
 found = tool.get_result_from_raw_output("write", fio(command), 2, 1)
 figure("verified IOPS", found.iops)

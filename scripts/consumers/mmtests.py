@@ -14,8 +14,11 @@ text = fio(words + " --output-format=normal,json")
 before, _, rest = text.partition("{")
 document_text, _, normal = rest.rpartition("\n}")
 say("text before the document", before.count("\n"))
-for line in re.findall(r"^  (read|write): IOPS=([^,]+), BW=(\S+) \(\S+\)\((\S+)/\d+msec\)", normal, re.M):
-    say(f"normal {line[0]}", (bool(re.fullmatch(r"[\d.]+[kM]?", line[1])), bool(re.fullmatch(r"[\d.]+[KMG]?i?B/s", line[2])), line[3]))
+for line in re.findall(r"^  (read|write): IOPS=([^,]+), BW=(\S+) \(\S+\)\((\S+)/\d+msec\)", normal, re.MULTILINE):
+    say(
+        f"normal {line[0]}",
+        (bool(re.fullmatch(r"[\d.]+[kM]?", line[1])), bool(re.fullmatch(r"[\d.]+[KMG]?i?B/s", line[2])), line[3]),
+    )
 result = document("{" + document_text + "}")
 for number, job in enumerate(result["jobs"]):
     for direction in ("read", "write"):

@@ -7,9 +7,8 @@
 import shutil
 from pathlib import Path
 
-from nvmetools.apps import fio as own
-
 from consumer import figure, say
+from nvmetools.apps import fio as own
 
 own.FIO_EXEC = shutil.which("fio")
 Path("data").write_bytes(bytes(4 << 20))
@@ -18,13 +17,22 @@ words += " --output-format=json+ --write_lat_log=raw --name=burst --disk_util=0"
 run = own.RunFio(words.split(), str(Path.cwd()), str(Path.cwd()), timeout=60)
 say("return code and errors", (run.return_code, run.io_errors, run.corruption_errors, run.verify_failures))
 say("I/Os", (run.read_ios, run.write_ios))
-for name in ("read_bw_gb", "write_bw_gb", "read_mean_latency_ms", "write_max_latency_us", "delayed_mean_read_latency_us", "trimmed_mean_write_latency_us"):
+for name in (
+    "read_bw_gb",
+    "write_bw_gb",
+    "read_mean_latency_ms",
+    "write_max_latency_us",
+    "delayed_mean_read_latency_us",
+    "trimmed_mean_write_latency_us",
+):
     figure(name, getattr(run, name))
 run.split_log("raw_lat.1.log")
 for name in ("raw_read.csv", "raw_write.csv"):
     say(name, len(Path(name).read_text().splitlines()))
 # Damage, which it counts by the lines of fio.
-words = "--direct=0 --thread --rw=read --bs=4096 --size=1M --filename=data --output=bad.json --output-format=json --verify=crc32c"
+words = (
+    "--direct=0 --thread --rw=read --bs=4096 --size=1M --filename=data --output=bad.json --output-format=json --verify=crc32c"
+)
 words += " --verify_interval=4096 --verify_state_save=0 --continue_on_error=verify --name=check"
 run = own.RunFio(words.split(), str(Path.cwd()), str(Path.cwd()), timeout=60, file="bad")
 say("errors of damage", run.io_errors > 0)

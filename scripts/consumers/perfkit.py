@@ -22,7 +22,11 @@ for job in result["jobs"]:
         each = job[mode]
         if not each["io_bytes"]:
             continue
-        samples = {"bandwidth": each["bw"], "iops": each["iops"], **{f"bandwidth_{key}": each[f"bw_{key}"] for key in ("min", "max", "mean", "dev")}}
+        samples = {
+            "bandwidth": each["bw"],
+            "iops": each["iops"],
+            **{f"bandwidth_{key}": each[f"bw_{key}"] for key in ("min", "max", "mean", "dev")},
+        }
         samples |= {f"latency {key}": each["clat_ns"][key] / 1000 for key in ("min", "max", "mean", "stddev")}
         # What a mix reads and writes depends on the seed.
         count = kind(each["total_ios"]) if options["rw"] == "randrw" else each["total_ios"]

@@ -16,9 +16,17 @@ result = document(Path("fio-result.json").read_text())
 say("options", {key: value for key, value in result["global options"].items()})
 for job_result in result["jobs"]:
     options = job_result.pop("job options")
-    say(job_result["jobname"], (options, job_result["error"], job_result["read"]["total_ios"], job_result["write"]["total_ios"]))
-    flat = {key: job_result[key] for key in ("read", "write", "trim", "sync", "latency_us", "iodepth_level", "usr_cpu", "ctx", "elapsed")}
+    say(
+        job_result["jobname"], (options, job_result["error"], job_result["read"]["total_ios"], job_result["write"]["total_ios"])
+    )
+    flat = {
+        key: job_result[key]
+        for key in ("read", "write", "trim", "sync", "latency_us", "iodepth_level", "usr_cpu", "ctx", "elapsed")
+    }
     say("fields", sorted(line.split(" = ")[0] for line in tree(flat)))
 logs = sorted(path.name for path in Path(".").glob("log_*"))
 say("logs", logs)
-say("bins of histograms", sorted({len(row.split(",")) for path in Path(".").glob("log_clat_hist*") for row in path.read_text().splitlines()}))
+say(
+    "bins of histograms",
+    sorted({len(row.split(",")) for path in Path(".").glob("log_clat_hist*") for row in path.read_text().splitlines()}),
+)

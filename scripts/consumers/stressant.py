@@ -26,13 +26,19 @@ class Keep(logging.Handler):
 logging.OUTPUT = logging.INFO + 1  # type: ignore[attr-defined]
 logging.addLevelName(logging.INFO + 1, "OUTPUT")
 logging.basicConfig(level=logging.INFO, handlers=[Keep()])
-Path("job.fio").write_text("[global]\nfilename=/dev/null\nrw=randwrite\nverify=crc32c\nbs=4k\nioengine=psync\n[checked]\nsize=4M\n")
+Path("job.fio").write_text(
+    "[global]\nfilename=/dev/null\nrw=randwrite\nverify=crc32c\nbs=4k\nioengine=psync\n[checked]\nsize=4M\n"
+)
 commands: list[list[str]] = []
 own = names["testDrive"]
 # What is not fio's (dd, hdparm) takes long and says nothing of fio.
 own.__globals__["collectCmd"] = commands.append
 own(writeSize="8M", diskRuntime="30s", smart=False, directory="made", jobFile="job.fio")
 say("errors", [line.split(" '")[0] for line in lines if line.startswith(("ERROR", "WARNING"))])
-report = [line for line in lines if "IOPS=" in line or "issued rwts" in line or line.lstrip("OUTPUT ").startswith(("READ:", "WRITE:", "checked:"))]
+report = [
+    line
+    for line in lines
+    if "IOPS=" in line or "issued rwts" in line or line.removeprefix("OUTPUT").lstrip().startswith(("READ:", "WRITE:", "checked:"))
+]
 for line in report:
     print(figures(line) if "issued" not in line else line)

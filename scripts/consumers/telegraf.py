@@ -21,7 +21,11 @@ def flat(value: Any, name: str, fields: dict[str, float]) -> None:
         fields[name] = float(value)
 
 
-for words in ("--rw=randrw --fsync=8", "--rw=read --gtod_reduce=1", "--rw=write --iodepth=8 --ioengine=libaio --lat_percentiles=1"):
+for words in (
+    "--rw=randrw --fsync=8",
+    "--rw=read --gtod_reduce=1",
+    "--rw=write --iodepth=8 --ioengine=libaio --lat_percentiles=1",
+):
     fields: dict[str, float] = {}
     flat(document(fio(f"--name=a --size=256k --bs=4k --filename=data --output-format=json --disk_util=0 {words}")), "", fields)
     own = {name for name in fields if name.startswith("fathom ") or name.endswith(("latency_target_ns", "latency_window_us"))}

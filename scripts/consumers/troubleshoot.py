@@ -10,11 +10,17 @@ import re
 import subprocess
 from pathlib import Path
 
-from consumer import document, figures, fio, say, tree
+from consumer import document, figures, fio, say
 
-(source,) = Path(os.environ["CONSUMER"]).glob("pkg/mod/github.com/replicatedhq/troubleshoot@*/pkg/collect/host_filesystem_performance.go")
+(source,) = Path(os.environ["CONSUMER"]).glob(
+    "pkg/mod/github.com/replicatedhq/troubleshoot@*/pkg/collect/host_filesystem_performance.go"
+)
 text = source.read_text()
-parts = re.findall(r"^type (?:Fio|FSPerf)\w+ struct \{\n.*?^\}\n|^func \(\w (?:Fio|FSPerf)\w+\) \w+\(\) \w+ \{\n.*?^\}\n|^var fsPerfTmpl.*?`\)\)\n", text, re.M | re.S)
+parts = re.findall(
+    r"^type (?:Fio|FSPerf)\w+ struct \{\n.*?^\}\n|^func \(\w (?:Fio|FSPerf)\w+\) \w+\(\) \w+ \{\n.*?^\}\n|^var fsPerfTmpl.*?`\)\)\n",
+    text,
+    re.MULTILINE | re.DOTALL,
+)
 main = """func main() {
 	var result FioResult
 	if err := json.NewDecoder(os.Stdin).Decode(&result); err != nil { panic(err) }
@@ -35,9 +41,19 @@ for name, words in runs.items():
     done = subprocess.run(["./reader"], input=printed, capture_output=True, text=True, check=True)
     *lines, encoded = done.stdout.rstrip("\n").split("\n")
     seen, job = document(encoded)["jobs"][0], document(printed)["jobs"][0]
-    say(f"{name} counts", [(seen[each]["total_ios"], seen[each]["io_bytes"]) for each in ("read", "write") if seen[each].get("total_ios")])
-    say(f"{name} same as in the document", [seen[each].get("lat_ns", {}).get("max", 0) == job[each]["lat_ns"]["max"] for each in ("read", "write", "sync")])
+    say(
+        f"{name} counts",
+        [(seen[each]["total_ios"], seen[each]["io_bytes"]) for each in ("read", "write") if seen[each].get("total_ios")],
+    )
+    say(
+        f"{name} same as in the document",
+        [seen[each].get("lat_ns", {}).get("max", 0) == job[each]["lat_ns"]["max"] for each in ("read", "write", "sync")],
+    )
     say(f"{name} options", seen["job options"])
     for line in lines:
         if "util=" not in line and "FIO version" not in line:
-            print(figures(re.sub(r"(?<=: )[\d.]+[nµm]?s|(?<=: )0s", "1", line)) if re.match(r" *(p[\d.]+|Min|Max|Avg):", line) else figures(line))
+            print(
+                figures(re.sub(r"(?<=: )[\d.]+[nµm]?s|(?<=: )0s", "1", line))
+                if re.match(r" *(p[\d.]+|Min|Max|Avg):", line)
+                else figures(line)
+            )

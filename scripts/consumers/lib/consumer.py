@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from typing import Any, NoReturn
+
+# A consumer that is ended takes away what it has made.
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 
 
 def fio(words: str, *more: str) -> str:
