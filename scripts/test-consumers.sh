@@ -53,6 +53,8 @@ link_programs() {
 # install_package REGISTRY PACKAGE VERSION WITH: once for all clones of the repository; prints where it is, or why it is not.
 install_package() {
     local place=$cache/$1-${2//\//-}-$3
+    # What lies beside the fio that is compared with is linked for one run.
+    [ "$1" != debian ] || place=$scratch/$1-$2
     mkdir -p "$cache"
     (
         flock 9

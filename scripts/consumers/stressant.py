@@ -38,7 +38,9 @@ say("errors", [line.split(" '")[0] for line in lines if line.startswith(("ERROR"
 report = [
     line
     for line in lines
-    if "IOPS=" in line or "issued rwts" in line or line.removeprefix("OUTPUT").lstrip().startswith(("READ:", "WRITE:", "checked:"))
+    if "IOPS=" in line
+    or "issued rwts" in line
+    or line.removeprefix("OUTPUT").lstrip().startswith(("READ:", "WRITE:", "checked:"))
 ]
 for line in report:
     print(figures(line) if "issued" not in line else line)

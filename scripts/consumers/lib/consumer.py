@@ -48,9 +48,9 @@ def figures(text: str) -> str:
     """A text with its measured figures replaced: `N` for a number above zero, `0` for zero, without prefixes of units; one blank for several."""
     for old, new in RELEASES.items():
         text = text.replace(old, new)
-    number = r"\d[\d,]*(?:\.\d+)?(?:e[+-]\d+)?(?:[kKMGT](?![A-Za-z])|[kKMGT]i?(?=B))?"
+    number = r"\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]\d+)?(?:[kKMGT](?![A-Za-z])| ?[kKMGT]i?(?=B)| (?=B\b))?"
     text = re.sub(number, lambda found: "N" if re.search("[1-9]", found.group()) else "0", text)
-    return re.sub(r"[ \t]+", " ", re.sub(r"\b[num]sec\b", "sec", text))
+    return re.sub(r"[ \t]+", " ", re.sub(r"[num]sec\b", "sec", text))
 
 
 def tree(value: Any, path: str = "") -> list[str]:
