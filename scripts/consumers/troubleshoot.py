@@ -34,7 +34,7 @@ Path("main.go").write_text(f"package main\nimport ({imports})\n{''.join(parts)}{
 subprocess.run(["go", "build", "-o", "reader", "main.go"], check=True, env={**os.environ, "GOFLAGS": "-mod=mod"})
 runs = {
     "etcd": "--rw=write --ioengine=sync --fdatasync=1 --directory=. --size=256k --bs=2k --name=fsperf --runtime=120",
-    "mixed": "--rw=randrw --ioengine=libaio --iodepth=4 --filename=data --size=1M --bs=4k --name=mixed --gtod_reduce=1",
+    "mixed": "--rw=randrw --ioengine=libaio --iodepth=4 --filename=data --size=1M --bs=4k --name=mixed --gtod_reduce=1 --rate_iops=100",
 }
 for name, words in runs.items():
     printed = fio(words + " --output-format=json")
