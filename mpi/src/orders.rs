@@ -2,7 +2,7 @@
 
 use crate::communicator::Ranks;
 use fathom_hosts::frames;
-use fathom_spec::hosts::{HostEntry, HostList, HostPlace, Invocation};
+use fathom_spec::hosts::{FileOwner, HostEntry, HostList, HostPlace, Invocation};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -61,8 +61,8 @@ impl Places {
         HostPlace {
             index: rank as u32,
             hosts: self.names.clone(),
-            groups: self.groups.get(rank).cloned().unwrap_or_default(),
-            client: None,
+            groups: self.groups.clone(),
+            owner: FileOwner::Host,
         }
     }
 

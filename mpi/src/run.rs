@@ -14,7 +14,7 @@ use crate::rounds::Rounds;
 use crate::snapshots::{self, Snapshots};
 use fathom_local::output::Output;
 use fathom_hosts::frames;
-use fathom_local::planning::{self, check_hosts_of_jobs, understood};
+use fathom_local::planning::{self, check_hosts_of_jobs, files_of_hosts, read, understood};
 use fathom_local::{exit, here};
 use fathom_report::Chosen;
 use fathom_run::plan::Plan;
@@ -198,7 +198,11 @@ fn run_orders(
         }
     };
     let sum = add_up(ranks, result)?;
-    let outcome = sum.outcome();
+    let jobs_on = |rank: u32| read(&orders.invocation, &orders.places.of_rank(rank as usize), typed.machine).ok();
+    let mut outcome = sum.outcome();
+    if let (Some(hosts), Some(spec)) = (&mut outcome.report.hosts, jobs_on(0)) {
+        hosts.files = files_of_hosts(&spec, &orders.places.of_rank(0), &jobs_on);
+    }
     for bytes in formats.write(&outcome.report) {
         output.bytes(&bytes);
     }

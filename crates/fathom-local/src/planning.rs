@@ -1,10 +1,15 @@
 //! From a command line that was read elsewhere to a plan for this machine.
 
 use crate::here;
+use fathom_run::files::names;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{Idleness, Options};
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource};
+use fathom_spec::options::io_type::Split;
 use fathom_spec::{IdleProfile, Message, Outcome, ProgramOptions, RunSpec, Source, Trigger};
+use fathom_stats::hosts::{HostFiles, Ownership};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// The jobs as this machine understands them, and its plan for them; otherwise lines that say why it does not.
@@ -65,6 +70,35 @@ pub fn options(program: &ProgramOptions) -> Options {
     }
 }
 
+/// Whose the files of the jobs are that several hosts run. `spec_on` gives the jobs as the host of this number reads them.
+pub fn files_of_hosts(
+    spec: &RunSpec,
+    place: &HostPlace,
+    spec_on: &dyn Fn(u32) -> Option<RunSpec>,
+) -> Vec<HostFiles> {
+    let mut read: BTreeMap<u32, Option<RunSpec>> = BTreeMap::new();
+    let mut files = Vec::new();
+    for (index, job) in spec.jobs.iter().enumerate() {
+        let engine = fathom_engines::definition_of(&job.engine.ioengine.name);
+        let has_files = engine.is_some_and(|engine| engine.has_storage()) && job.replay.read_iolog.is_none();
+        // Names follow from the host alone: two of them show whether they differ.
+        let [first, second, ..] = place.runners(job.wanted_hosts())[..] else { continue };
+        let mut name_on = |host: u32| -> Option<PathBuf> {
+            let spec = read.entry(host).or_insert_with(|| spec_on(host)).as_ref()?;
+            names::planned_paths(&Plan::names_of(spec, spec.jobs.get(index)?)).into_iter().next()
+        };
+        let (true, Some(name), Some(other)) = (has_files, name_on(first), name_on(second)) else { continue };
+        let has_parts = job.io_type.split != Split::None || job.io_type.offset_increment_over_hosts;
+        let ownership = match name == other {
+            false => Ownership::Own,
+            true if has_parts => Ownership::Divided,
+            true => Ownership::Shared,
+        };
+        files.push(HostFiles { job: job.name.clone(), name: name.display().to_string(), ownership });
+    }
+    files
+}
+
 /// A job is for a host that the run does not have.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fathom: job {job}: host={name} is neither a host nor a group of this run, which has {hosts}")]
@@ -83,10 +117,9 @@ pub fn check_hosts_of_jobs(spec: &RunSpec, list: &HostList) -> Result<(), Unknow
         list.0.iter().any(|entry| entry.name == name || entry.groups.iter().any(|group| group == name))
     };
     for job in &spec.jobs {
-        let wanted = job.threads.host.as_deref().unwrap_or("");
-        let unknown = wanted.split(',').map(str::trim).find(|name| !name.is_empty() && !is_known(name));
+        let unknown = job.wanted_hosts().iter().find(|name| !is_known(name));
         if let Some(name) = unknown {
-            let (job, name) = (job.name.clone(), name.to_owned());
+            let (job, name) = (job.name.clone(), name.clone());
             return Err(UnknownHost { job, name, hosts: list.names().join(",") });
         }
     }

@@ -29,7 +29,7 @@ fn all_names() -> BTreeSet<String> {
     let host = HostRunReport { report: Some(Box::new(report)), ..HostRunReport::default() };
     let verdict = VerdictReport { findings: vec![Finding::default()], not_checked: Vec::new() };
     let report = RunReport {
-        hosts: Some(HostsReport { hosts: vec![host], overlap: None }),
+        hosts: Some(HostsReport { hosts: vec![host], overlap: None, ..HostsReport::default() }),
         verdict: Some(verdict),
         ..RunReport::default()
     };

@@ -359,14 +359,19 @@ fn steady_state_and_idleness() {
 
 #[test]
 fn several_hosts() {
-    let report = hosts::merge(HostsReport { hosts: support::hosts(), overlap: None });
+    let report =
+        hosts::merge(HostsReport { hosts: support::hosts(), overlap: None, ..HostsReport::default() });
     check("hosts", &report);
 }
 
 /// All but the last line of `jsonl` leave each host's own results out.
 #[test]
 fn lines_of_several_hosts() {
-    let mut report = hosts::merge(HostsReport { hosts: support::hosts()[..2].to_vec(), overlap: None });
+    let mut report = hosts::merge(HostsReport {
+        hosts: support::hosts()[..2].to_vec(),
+        overlap: None,
+        ..HostsReport::default()
+    });
     report.interval = Some(IntervalReport { number: 1, end_us: 1_000_000, ..IntervalReport::default() });
     check_format("hosts", &report, "jsonl", "jsonl");
     report.interval = None;
@@ -390,13 +395,13 @@ fn many_hosts() {
     }
     check_format(
         "many_hosts",
-        &hosts::merge(HostsReport { hosts: many.clone(), overlap: None }),
+        &hosts::merge(HostsReport { hosts: many.clone(), overlap: None, ..HostsReport::default() }),
         "normal",
         "txt",
     );
     many[59].start_skew_ns = Some(3_000_000_000);
     let mut text = Vec::new();
-    let report = hosts::merge(HostsReport { hosts: many, overlap: None });
+    let report = hosts::merge(HostsReport { hosts: many, overlap: None, ..HostsReport::default() });
     fathom_report::by_name("normal").expect("known").write(&report, &mut text).expect("memory takes it");
     assert!(
         String::from_utf8_lossy(&text).contains("  There was no time in which all hosts were running.\n")

@@ -18,6 +18,23 @@ pub struct HostsResult {
     /// The time in which all were running, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapResult>,
+    /// Whose the files of the jobs are, where several hosts run them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FilesResult>,
+}
+
+/// The files of a job that several hosts run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FilesResult {
+    /// The job.
+    pub job: String,
+    /// What the first of its hosts calls the first of them.
+    pub name: String,
+    /// `own`, `shared` or `divided`.
+    pub ownership: String,
+    /// The same in words.
+    pub text: String,
 }
 
 /// One host.

@@ -17,7 +17,9 @@ mod stacks;
 mod written;
 
 pub use clean::{single_line, single_lines};
-pub use hosts::{HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult};
+pub use hosts::{
+    FilesResult, HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult,
+};
 pub use model::{DirectionResult, JobResult, LatencyResult, RunResult, TimelineResult};
 pub use read::{ReadError, at_hand, parse, read};
 pub use written::figure;

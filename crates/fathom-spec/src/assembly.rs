@@ -132,7 +132,8 @@ impl<'a> Assembly<'a> {
         // Like fio, checking the text alone does not look at combinations.
         if !self.program.parse_only && !self.program.show_command {
             let fatal = self.program.warnings_fatal;
-            resolve::review(&mut job, &self.jobs, self.engines(), fatal, &mut self.messages)?;
+            let surroundings = (self.engines(), self.source.host());
+            resolve::review(&mut job, &self.jobs, surroundings, fatal, &mut self.messages)?;
         }
         self.jobs.push(job);
         Ok(())

@@ -6,7 +6,9 @@ use crate::assign::RawOption;
 use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
+use crate::hosts::FileOwner;
 use crate::job_file::is_global_name;
+use crate::keywords;
 use crate::message::Message;
 use crate::options::private;
 use crate::outcome::Outcome;
@@ -103,6 +105,16 @@ impl Reader<'_, '_> {
     }
 
     fn apply_program(&mut self, option: &'static ProgramOption, value: Option<&str>) -> Result<(), Stop> {
+        // The command of a trigger runs on each host; everything else is an affair of the controller.
+        let of_hosts = value.map(|value| self.with_host_variables(value));
+        if option.name != "trigger-remote" && of_hosts.as_deref() != value {
+            let problem = "the controller reads this option, and it is not one of the hosts: ${HOST} and its kind have values in the \
+                           options of jobs";
+            let line = Diagnostic::option(&Origin::CommandLine, option.name, value, problem).message();
+            self.assembly.messages.push(line);
+            return Err(Stop::Mistake);
+        }
+        let value = of_hosts.as_deref();
         let given = Given {
             option,
             value,
@@ -130,7 +142,7 @@ impl Reader<'_, '_> {
             self.assembly.messages.push(line.message());
             return Err(Stop::Mistake);
         }
-        let value = value.map(str::to_owned);
+        let value = value.map(|value| self.with_host_variables(value));
         if definition.name == "name" {
             return self.open_job(value.as_deref().unwrap_or(""));
         }
@@ -144,6 +156,14 @@ impl Reader<'_, '_> {
             None => self.assembly.assign_default(definition, &raw)?,
         }
         Ok(())
+    }
+
+    /// `${HOST}` and its kind are filled in for each host. Other variables are the business of the shell.
+    fn with_host_variables(&self, value: &str) -> String {
+        match self.assembly.source.host().filter(|host| host.owner == FileOwner::Host) {
+            Some(host) => keywords::expand_host(value, host),
+            None => value.to_owned(),
+        }
     }
 
     fn open_job(&mut self, name: &str) -> Result<(), Stop> {

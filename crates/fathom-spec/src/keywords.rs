@@ -2,6 +2,7 @@
 //! `$mb_memory` and `$ncpus`.
 
 use crate::expression::{self, Suffixes};
+use crate::hosts::HostPlace;
 use crate::source::Source;
 
 /// Replaces `${NAME}` by the environment variable; the empty string takes the place of those that are not set, whose names are
@@ -24,6 +25,23 @@ pub(crate) fn expand_variables<'t>(text: &'t str, source: &dyn Source) -> (Strin
     }
     expanded.push_str(rest);
     (expanded, unset)
+}
+
+/// Replaces the variables that tell hosts apart, and leaves all others as they are.
+pub(crate) fn expand_host(text: &str, host: &HostPlace) -> String {
+    let mut expanded = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let Some(length) = rest[start..].find('}') else { break };
+        expanded.push_str(&rest[..start]);
+        match host.variable(&rest[start + 2..start + length]) {
+            Some(value) => expanded.push_str(&value),
+            None => expanded.push_str(&rest[start..=start + length]),
+        }
+        rest = &rest[start + length + 1..];
+    }
+    expanded.push_str(rest);
+    expanded
 }
 
 /// Replaces the machine's keywords, and works out the arithmetic around them.
@@ -57,6 +75,14 @@ mod tests {
         let mut source = MemorySource::default();
         source.variables.insert("A".to_owned(), "x".to_owned());
         assert_eq!(expand_variables("${A}=${A}${B}$A${", &source), ("x=x$A${".to_owned(), vec!["B"]));
+    }
+
+    #[test]
+    fn variables_of_hosts_are_replaced_and_others_left() {
+        let host = HostPlace { index: 1, hosts: vec!["x".into(), "y".into()], ..HostPlace::default() };
+        let expand = |text: &str| expand_host(text, &host);
+        assert_eq!(expand("/d/${HOST}.${HOST_INDEX}/${HOME}"), "/d/y.1/${HOME}");
+        assert_eq!(expand("${HOSTS} of ${HOST_COUNT}: $HOST ${HOST"), "x,y of 2: $HOST ${HOST");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the job language asks of the world outside: files, environment variables and a
 //! few facts about the machine.
 
+use crate::hosts::HostPlace;
 use std::error::Error;
 use std::io;
 use std::path::Path;
@@ -31,6 +32,10 @@ pub trait Machine {
     fn read_stdin(&self) -> io::Result<String>;
     /// The value of an environment variable, for `${NAME}` in job files.
     fn variable(&self, name: &str) -> Option<String>;
+    /// The place of the host that the jobs are read for, in a run over several.
+    fn host(&self) -> Option<&HostPlace> {
+        None
+    }
     /// Whether the path is an existing directory.
     fn is_directory(&self, path: &Path) -> bool;
     /// Whether there is anything of that name.

@@ -16,8 +16,8 @@ use fathom_run::message::Message;
 use fathom_run::regularly::Regularly;
 use fathom_run::supervisor::{Observer, Outcome, Request, TriggerSignal};
 use fathom_spec::Trigger;
-use fathom_spec::hosts::{HostEntry, HostPlace, Invocation, OnHostLoss};
-use fathom_stats::hosts::{HostEnd, HostRunReport, HostsReport};
+use fathom_spec::hosts::{FileOwner, HostEntry, HostList, HostPlace, Invocation, OnHostLoss};
+use fathom_stats::hosts::{HostEnd, HostFiles, HostRunReport, HostsReport};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::forbidden::Refused;
@@ -86,6 +86,8 @@ pub struct Settings {
     pub snapshot: Option<Duration>,
     /// What ends the run early, and the command that comes then.
     pub trigger: Option<Trigger>,
+    /// Whose the files of the jobs are.
+    pub files: Vec<HostFiles>,
     /// Names that logs of hosts may begin with, for the host of this number.
     pub log_prefixes: Vec<Vec<PathBuf>>,
 }
@@ -110,7 +112,8 @@ pub trait Audience: Observer {
 /// Runs jobs on hosts. The lines that come before a run are messages, too.
 pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
-    let hosts: Vec<String> = seats.iter().map(|seat| seat.entry.name.clone()).collect();
+    let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
+    let (hosts, groups) = (list.names(), list.groups());
     let members = seats.into_iter().map(Member::new).collect();
     let now = monotonic_ns();
     let between_snapshots = SNAPSHOT_EVERY_NS.max(SNAPSHOT_PER_HOST_NS * hosts.len() as u64);
@@ -120,6 +123,7 @@ pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) ->
         has_fired: false,
         logs: LogSink::new(&hosts, settings.log_prefixes.clone()),
         hosts,
+        groups,
         members,
         observer,
         signals,
@@ -144,6 +148,8 @@ struct Controller<'a> {
     trigger: Option<TriggerSignal<'a>>,
     has_fired: bool,
     hosts: Vec<String>,
+    /// Groups of each, where there are any.
+    groups: Vec<Vec<String>>,
     members: Vec<Member>,
     observer: &'a mut dyn Audience,
     signals: SignalQueue,
@@ -255,11 +261,15 @@ impl Controller<'_> {
             if member.standing != Standing::Connecting || member.hello.version.is_empty() {
                 continue;
             }
+            let owner = match self.settings.are_servers {
+                true => FileOwner::Client(member.own_address()),
+                false => FileOwner::Host,
+            };
             let place = HostPlace {
                 index: index as u32,
                 hosts: self.hosts.clone(),
-                groups: member.entry.groups.clone(),
-                client: self.settings.are_servers.then(|| member.own_address()).flatten(),
+                groups: self.groups.clone(),
+                owner,
             };
             let assignment = Assignment {
                 invocation: member.invocation.take().unwrap_or_else(|| self.settings.invocation.clone()),
@@ -494,7 +504,11 @@ impl Controller<'_> {
     /// All hosts so far.
     fn report(&self) -> RunReport {
         let hosts = self.members.iter().map(|member| member.host_result(self.begun_ns)).collect();
-        let mut report = fathom_stats::hosts::merge(HostsReport { hosts, overlap: None });
+        let mut report = fathom_stats::hosts::merge(HostsReport {
+            hosts,
+            overlap: None,
+            files: self.settings.files.clone(),
+        });
         if report.version.is_empty() {
             fathom_local::here::COMPATIBLE_VERSION.clone_into(&mut report.version);
             report.timestamp_ms = fathom_sys::clock::wall_clock_ms();

@@ -101,7 +101,11 @@ fn hosts_are_told_apart() {
         ..HostRunReport::default()
     };
     let lost = HostEnd::Lost { reason: "gone".into(), snapshot_ms: None };
-    let hosts = HostsReport { hosts: vec![host("one", HostEnd::Whole), host("two", lost)], overlap: None };
+    let hosts = HostsReport {
+        hosts: vec![host("one", HostEnd::Whole), host("two", lost)],
+        overlap: None,
+        ..HostsReport::default()
+    };
     // What they did together is in the report as well, and would be counted twice.
     let report = RunReport { jobs: vec![job("a", 4)], hosts: Some(hosts), ..RunReport::default() };
     let expected = [

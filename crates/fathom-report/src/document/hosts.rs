@@ -2,11 +2,11 @@
 
 use fathom_results::model::RunResult;
 use fathom_results::{
-    HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult, figure,
+    FilesResult, HostFigures, HostResult, HostsResult, OverlapResult, SkewResult, StragglingResult, figure,
 };
 use fathom_stats::hosts::{
-    self as stats, HostEnd, HostPercentiles, HostRow, HostsReport, Overlap, OverlapFigures, StartSkew,
-    Straggling, rows, start_skew,
+    self as stats, HostEnd, HostFiles, HostPercentiles, HostRow, HostsReport, Overlap, OverlapFigures,
+    StartSkew, Straggling, rows, start_skew,
 };
 use fathom_stats::report::RunReport;
 
@@ -17,6 +17,7 @@ pub(super) fn hosts(report: &HostsReport, result: impl Fn(&RunReport) -> RunResu
         hosts: report.hosts.iter().zip(&rows).map(|(of_host, row)| host(of_host, row, &result)).collect(),
         skew: start_skew(&report.hosts).as_ref().map(skew),
         overlap: report.overlap.as_ref().map(overlap),
+        files: report.files.iter().map(files).collect(),
     }
 }
 
@@ -47,6 +48,15 @@ fn host(host: &stats::HostRunReport, row: &HostRow, result: impl Fn(&RunReport) 
         trim,
         straggling: row.straggling.iter().map(straggling).collect(),
         result: whole.map(result).unwrap_or_default(),
+    }
+}
+
+fn files(files: &HostFiles) -> FilesResult {
+    FilesResult {
+        job: files.job.clone(),
+        name: files.name.clone(),
+        ownership: files.ownership.word().to_owned(),
+        text: files.to_string(),
     }
 }
 

@@ -2,11 +2,16 @@
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
-use fathom_stats::hosts::{HostEnd, HostFigures, HostRow, HostRunReport, HostsReport, rows, start_skew};
+use fathom_stats::hosts::{
+    HostEnd, HostFigures, HostFiles, HostRow, HostRunReport, HostsReport, rows, start_skew,
+};
 use fathom_stats::report::RunReport;
 
 /// Hosts that have a row without anything to say of them.
 const MOST_PLAIN_ROWS: usize = 20;
+
+/// Lines on the files of jobs.
+const MOST_LINES_ON_FILES: usize = 8;
 
 /// Appends the section.
 pub(super) fn append(text: &mut String, report: &HostsReport, run: &RunReport) {
@@ -25,6 +30,25 @@ pub(super) fn append(text: &mut String, report: &HostsReport, run: &RunReport) {
         text.push('\n');
     }
     append_overlap(text, report, &scale);
+    append_files(text, &report.files);
+}
+
+/// A line on the files of each job; of jobs with the same files, and of many, the first ones.
+fn append_files(text: &mut String, files: &[HostFiles]) {
+    let is_new = |(index, own): &(usize, &HostFiles)| {
+        let said = &files[..*index];
+        !said.iter().any(|other| other.name == own.name && other.ownership == own.ownership)
+    };
+    let told: Vec<&HostFiles> = files.iter().enumerate().filter(is_new).map(|(_, files)| files).collect();
+    for files in told.iter().take(MOST_LINES_ON_FILES) {
+        *text += &format!("  Files of {files}\n");
+    }
+    if told.len() > MOST_LINES_ON_FILES {
+        *text += &format!(
+            "  and those of {} more jobs, all of them in the JSON\n",
+            told.len() - MOST_LINES_ON_FILES
+        );
+    }
 }
 
 /// A line of the table: its cells, and what is said after them.

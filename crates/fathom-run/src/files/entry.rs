@@ -77,6 +77,8 @@ pub struct FileEntry {
     pub size: u64,
     /// Bytes that `size` asks for beyond its end.
     pub beyond_end: u64,
+    /// Where the data set ends that this part is a share of. All who have one make the file as long as that.
+    pub data_set_end: Option<u64>,
     /// Its zones, with `zonemode=zbd`.
     pub zones: Option<Geometry>,
 }
@@ -84,7 +86,16 @@ pub struct FileEntry {
 impl FileEntry {
     /// What was found under a name; which part of it is worked on is not chosen yet.
     pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
-        FileEntry { path, kind, present_size, start: 0, size: 0, beyond_end: 0, zones: None }
+        FileEntry {
+            path,
+            kind,
+            present_size,
+            start: 0,
+            size: 0,
+            beyond_end: 0,
+            data_set_end: None,
+            zones: None,
+        }
     }
 
     /// The name as text.
@@ -94,7 +105,7 @@ impl FileEntry {
 
     /// Size that a regular file must have before the run.
     pub fn wanted_size(&self) -> u64 {
-        self.start.saturating_add(self.size)
+        self.data_set_end.unwrap_or(self.start.saturating_add(self.size))
     }
 
     /// Size of the file during the run.

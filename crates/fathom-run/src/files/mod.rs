@@ -8,6 +8,7 @@ pub mod filling;
 pub mod layout;
 pub mod names;
 pub mod open;
+mod shares;
 
 use crate::cause::Cause;
 use crate::plan::WorkerPlan;
@@ -40,7 +41,10 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
             // There is nothing that could have a size.
             entries.iter_mut().for_each(|entry| entry.size = plan.target_plan.smallest_length());
         }
-        None => place_all(plan, &plan.amounts, &mut entries)?,
+        None => {
+            place_all(plan, &plan.amounts, &mut entries)?;
+            shares::keep_share(plan, &mut entries)?;
+        }
     }
     check_plan(plan, &entries)?;
     if entries.is_empty() {

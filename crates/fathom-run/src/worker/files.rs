@@ -21,7 +21,9 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     let mut storage = storage_of(context);
     block.set_stage(Stage::SettingUp);
     let done = files::resolve(&*storage, plan).and_then(|entries| {
-        for entry in entries.iter().filter(|entry| entry.size == 0) {
+        // Those of which a share has nothing are the others'.
+        let has_all = plan.files.part.share.is_none();
+        for entry in entries.iter().filter(|entry| entry.size == 0 && has_all) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
         prepare(context, &mut *storage, &entries)

@@ -2,6 +2,7 @@
 
 use super::{EngineDef, Engines};
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
+use crate::hosts::HostPlace;
 use crate::message::Message;
 use crate::spec::JobSpec;
 
@@ -11,6 +12,8 @@ pub struct Review<'a> {
     pub(crate) earlier: &'a [JobSpec],
     /// The engines that jobs may name.
     pub(crate) engines: Engines<'a>,
+    /// The place of the host, in a run over several.
+    pub(crate) host: Option<&'a HostPlace>,
     /// Lines to print.
     pub(crate) messages: &'a mut Vec<Message>,
     /// One of them was a warning.

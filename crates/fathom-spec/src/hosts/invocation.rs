@@ -60,17 +60,6 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// The variables that tell a host from the others; `None` for others.
-fn variable_of_place(place: &HostPlace, name: &str) -> Option<String> {
-    match name {
-        "HOST" => Some(place.name().to_owned()),
-        "HOST_INDEX" => Some(place.index.to_string()),
-        "HOST_COUNT" => Some(place.hosts.len().to_string()),
-        "HOSTS" => Some(place.hosts.join(",")),
-        _ => None,
-    }
-}
-
 impl Machine for Recording<'_> {
     fn read_file(&self, path: &Path) -> io::Result<String> {
         let text = self.source.read_file(path)?;
@@ -91,11 +80,15 @@ impl Machine for Recording<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        variable_of_place(&self.place, name).or_else(|| {
+        self.place.variable(name).or_else(|| {
             let value = self.source.variable(name);
             self.recorded.borrow_mut().variables.insert(name.to_owned(), value.clone());
             value
         })
+    }
+
+    fn host(&self) -> Option<&HostPlace> {
+        Some(&self.place)
     }
 
     fn is_directory(&self, _: &Path) -> bool {
@@ -164,10 +157,14 @@ impl Machine for InvocationSource<'_> {
     }
 
     fn variable(&self, name: &str) -> Option<String> {
-        variable_of_place(self.place, name).or_else(|| match self.invocation.variables.get(name) {
+        self.place.variable(name).or_else(|| match self.invocation.variables.get(name) {
             Some(value) => value.clone(),
             None => self.machine.variable(name),
         })
+    }
+
+    fn host(&self) -> Option<&HostPlace> {
+        Some(self.place)
     }
 
     fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
@@ -200,12 +197,7 @@ mod tests {
         let mut here = MemorySource::with_file("a.fio", job);
         here.files.insert("b.fio".into(), "ioengine=null\n".to_owned());
         here.variables.insert("SIZE".to_owned(), "8k".to_owned());
-        let place = |index| HostPlace {
-            index,
-            hosts: vec!["x".into(), "y".into()],
-            groups: Vec::new(),
-            client: None,
-        };
+        let place = |index| HostPlace { index, hosts: vec!["x".into(), "y".into()], ..HostPlace::default() };
         let words = vec!["a.fio".to_owned()];
         let recording = Recording::new(&here, place(0), "fathom", &words);
         let first = run(&words, &recording);

@@ -1,6 +1,8 @@
-//! Lists of hosts: `a,b`, `writers:a,b readers:c`, `@FILE`.
+//! Lists of hosts: `a,b`, `node[01-16]`, `writers:a,b readers:c`, `@FILE`.
 
+use super::ranges::{self, RangeError};
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::io;
 use thiserror::Error;
 
@@ -18,7 +20,7 @@ pub struct HostEntry {
 }
 
 /// Most hosts of a run.
-const MOST_HOSTS: usize = 100_000;
+pub(super) const MOST_HOSTS: usize = 100_000;
 
 /// Why a list names no hosts.
 #[derive(Debug, Error)]
@@ -32,8 +34,19 @@ pub enum HostListError {
         error: io::Error,
     },
     /// A name that a remote shell would take for something else.
-    #[error("{0:?} is no name of a host")]
+    #[error("{0:?} is not a name of a host")]
     NoName(String),
+    /// A range that cannot be read.
+    #[error(transparent)]
+    Range(#[from] RangeError),
+    /// A host that would run the jobs twice.
+    #[error("host {name} is named twice{place}; name it once, or once in each of several groups")]
+    Twice {
+        /// The host.
+        name: String,
+        /// Where, if that is a group.
+        place: String,
+    },
     /// An empty list.
     #[error("expected at least one host")]
     Empty,
@@ -50,6 +63,7 @@ impl HostList {
         text: &str,
         read: &dyn Fn(&str) -> io::Result<String>,
     ) -> Result<(), HostListError> {
+        let mut places = self.0.iter().enumerate().map(|(at, entry)| (entry.name.clone(), at)).collect();
         for word in text.split_whitespace() {
             match word.strip_prefix('@') {
                 Some(path) => {
@@ -57,41 +71,65 @@ impl HostList {
                         .map_err(|error| HostListError::Unreadable { path: path.to_owned(), error })?;
                     for line in text.lines() {
                         let line = line.split('#').next().unwrap_or("");
-                        line.split_whitespace().try_for_each(|word| self.add_group(word))?;
+                        line.split_whitespace().try_for_each(|word| self.add_group(word, &mut places))?;
                     }
                 }
-                None => self.add_group(word)?,
+                None => self.add_group(word, &mut places)?,
             }
         }
         if self.0.is_empty() { Err(HostListError::Empty) } else { Ok(()) }
     }
 
-    /// Hosts of one group, `GROUP:a,b`, or of none. `NAME:DIGITS` is a host with its port.
-    fn add_group(&mut self, word: &str) -> Result<(), HostListError> {
+    /// Hosts of one group, `GROUP:a,b`, or of none. `NAME:DIGITS` is a host with its port. `places` knows where each name is.
+    fn add_group(&mut self, word: &str, places: &mut HashMap<String, usize>) -> Result<(), HostListError> {
         let (group, hosts) = match word.split_once(':') {
             Some((group, hosts)) if is_group(group) && !is_port(hosts) => (Some(group), hosts),
             _ => (None, word),
         };
-        for name in hosts.split(',').filter(|name| !name.is_empty()) {
+        for name in ranges::expand(hosts, MOST_HOSTS)? {
             if name.starts_with('-') || name.chars().any(char::is_control) {
-                return Err(HostListError::NoName(name.to_owned()));
+                return Err(HostListError::NoName(name));
             }
-            let at = match self.0.iter().position(|entry| entry.name == name) {
-                Some(at) => at,
+            match places.get(&name) {
+                Some(&at) => self.add_to_group(at, group)?,
                 None => {
-                    self.0.push(HostEntry { name: name.to_owned(), groups: Vec::new() });
-                    self.0.len() - 1
+                    places.insert(name.clone(), self.0.len());
+                    self.0.push(HostEntry { name, groups: group.into_iter().map(str::to_owned).collect() });
                 }
-            };
-            let groups = &mut self.0[at].groups;
-            groups.extend(group.filter(|group| !groups.iter().any(|own| own == group)).map(str::to_owned));
+            }
         }
         if self.0.len() > MOST_HOSTS { Err(HostListError::TooMany) } else { Ok(()) }
+    }
+
+    /// A host that is there already may be in one more group. Anything else is a mistake: it would be one host where two are meant.
+    fn add_to_group(&mut self, at: usize, group: Option<&str>) -> Result<(), HostListError> {
+        let HostEntry { name, groups } = &mut self.0[at];
+        match group {
+            Some(group) if !groups.is_empty() && !groups.iter().any(|own| own == group) => {
+                groups.push(group.to_owned());
+                Ok(())
+            }
+            _ => {
+                let place = match group.filter(|group| groups.iter().any(|own| own == group)) {
+                    Some(group) => format!(" in the group {group}"),
+                    None => String::new(),
+                };
+                Err(HostListError::Twice { name: name.clone(), place })
+            }
+        }
     }
 
     /// The hosts as written.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(|entry| entry.name.clone()).collect()
+    }
+
+    /// The groups of each host; nothing where there are no groups.
+    pub fn groups(&self) -> Vec<Vec<String>> {
+        match self.0.iter().any(|entry| !entry.groups.is_empty()) {
+            true => self.0.iter().map(|entry| entry.groups.clone()).collect(),
+            false => Vec::new(),
+        }
     }
 }
 
@@ -135,7 +173,24 @@ mod tests {
         check("root@a:8766,b", &[("root@a:8766", ""), ("b", "")]);
         check("w:a:8766,[::1]:9000", &[("a:8766", "w"), ("[::1]:9000", "w")]);
         check("[fe80::1]:9", &[("[fe80::1]:9", "")]);
-        check("a a,a", &[("a", "")]);
+        check("w:n[1-2] r:n[2-3]", &[("n1", "w"), ("n2", "w+r"), ("n3", "r")]);
+        check("n[1-2]:8766", &[("n1:8766", ""), ("n2:8766", "")]);
+    }
+
+    #[test]
+    fn a_host_that_is_named_twice_is_refused() {
+        let refused = |text: &str| list(text).expect_err("refused").to_string();
+        let rest = "; name it once, or once in each of several groups";
+        assert_eq!(refused("a a"), format!("host a is named twice{rest}"));
+        assert_eq!(refused("n[1-3],n2"), format!("host n2 is named twice{rest}"));
+        assert_eq!(refused("w:a,b,a"), format!("host a is named twice in the group w{rest}"));
+        for text in ["a w:a", "w:a a", "@rack b", "@rack @rack", "c @rack"] {
+            assert!(refused(text).contains(" is named twice"), "{text}: {}", refused(text));
+        }
+        // Several --hosts are one list.
+        let mut hosts = HostList::default();
+        hosts.add("a", &|_| Err(io::ErrorKind::NotFound.into())).expect("a list");
+        assert!(hosts.add("b,a", &|_| Err(io::ErrorKind::NotFound.into())).is_err());
     }
 
     #[test]
@@ -144,7 +199,7 @@ mod tests {
         assert_eq!([refused(""), refused(",")], ["expected at least one host"; 2]);
         assert!(refused("@nowhere").starts_with("the list of hosts nowhere cannot be read: "));
         // What ssh would take for an option of its own.
-        assert_eq!(refused("-oProxyCommand=x"), "\"-oProxyCommand=x\" is no name of a host");
+        assert_eq!(refused("-oProxyCommand=x"), "\"-oProxyCommand=x\" is not a name of a host");
     }
 
     proptest! {
@@ -154,6 +209,8 @@ mod tests {
             let added = list.add(&text, &|_| Err(io::ErrorKind::NotFound.into()));
             prop_assert!(added.is_err() || !list.0.is_empty());
             prop_assert!(list.0.iter().all(|entry| !entry.name.is_empty() && !entry.name.starts_with('-')));
+            let names: std::collections::HashSet<&str> = list.0.iter().map(|entry| &*entry.name).collect();
+            prop_assert_eq!(names.len(), list.0.len());
         }
     }
 }

@@ -71,6 +71,18 @@ choices! {
     }
 }
 
+choices! {
+    /// Among whom a data set is divided.
+    pub enum Split {
+        /// Not at all
+        None = "none",
+        /// Among the hosts that run the job
+        Hosts = "hosts",
+        /// Among all clones on all of these hosts
+        Clones = "clones",
+    }
+}
+
 options! {
     /// I/O direction, pattern, caching and syncing.
     pub struct IoTypeOptions in IoType, table TABLE;
@@ -105,6 +117,18 @@ options! {
     ///
     /// For a file or device that several hosts share: each clone of each host gets a region of its own.
     Built Bool offset_increment_over_hosts: bool = "0", { parent: Some("offset_increment") };
+
+    /// Divide the data set among the hosts that run the job
+    ///
+    /// The shares are of whole blocks, cover everything, and do not overlap. hosts: the clones of a host share its part;
+    /// clones: each clone of each host has a part. Generated files are shared by all hosts then.
+    Built Choice split: Split = "none", { choices: Split::CHOICES };
+
+    /// Work on the files, or the part of shared ones, of the host so many further in the list
+    ///
+    /// After a job that wrote: no host reads what its own page cache holds. Counts the hosts that run the job, round and
+    /// round.
+    Built Int host_rotation: u32 = "0";
 
     /// Number of I/Os after which the job ends
     ///

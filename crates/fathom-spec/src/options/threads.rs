@@ -2,7 +2,7 @@
 
 use crate::declare::{choices, options};
 use crate::definition::{Bounds, Names};
-use crate::value::{CpuList, NumaNodes, NumaPolicy, check_cpu_mask};
+use crate::value::{CpuList, HostNames, NumaNodes, NumaPolicy, check_cpu_mask};
 
 choices! {
     /// How clones share the CPU list.
@@ -32,8 +32,8 @@ options! {
 
     /// Hosts or groups of hosts that run the job, separated by commas; all of them without it
     ///
-    /// Only in a run over hosts (--hosts).
-    Built Text host: Option<String>, { names: Names::Nothing };
+    /// Only in a run over hosts (--hosts). Ranges as there: node[1-3,7].
+    Built Text host: Option<HostNames>, { names: Names::Nothing };
 
     /// Name of an earlier job to wait for
     Built Text wait_for: Option<String>, { names: Names::Nothing };

@@ -47,14 +47,6 @@ pub(super) fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// Without clients there is no address to put into a name.
-pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
-    if job.is_set("unique_filename") {
-        review.note(format!("fathom: job {}: unique_filename has no effect without --client", job.name));
-    }
-    Ok(())
-}
-
 /// A mapped file cannot be replaced under its mapping, as it would be between two loops.
 pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let maps_files = review.engine_of(job).is_some_and(|engine| engine.maps_files);
@@ -88,7 +80,6 @@ mod tests {
         let line = "fio: can't use multiple ranges with IO engine null";
         assert_eq!(refusal("--name=a --ioengine=null --num_range=2"), line);
         assert_eq!(quiet_job("--name=a --num_range=1").engine.num_range, 1);
-        assert_eq!(job("--name=a --unique_filename=0").1.len(), 1);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod buffers;
 mod depth;
 mod direct;
 mod groups;
+mod hosts;
 pub(crate) mod inverse;
 mod latency;
 mod logs;
@@ -23,6 +24,7 @@ mod zones;
 
 use crate::diagnostic::{Diagnostic, Rejected};
 use crate::engines::{Engines, Review, Rule};
+use crate::hosts::HostPlace;
 use crate::message::Message;
 use crate::spec::JobSpec;
 
@@ -55,7 +57,9 @@ const RULES: &[Rule] = &[
     direct::check_syncfs,
     direct::check_ranges,
     direct::check_unlink_each_loop,
-    direct::note_unique_filename,
+    hosts::note_unique_filename,
+    hosts::check_split,
+    hosts::check_rotation,
     direct::drop_pre_read,
     buffers::check_working_set,
     buffers::note_overruled,
@@ -102,12 +106,12 @@ fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> R
 pub(crate) fn review(
     job: &mut JobSpec,
     earlier: &[JobSpec],
-    engines: Engines<'_>,
+    (engines, host): (Engines<'_>, Option<&HostPlace>),
     warnings_fatal: bool,
     messages: &mut Vec<Message>,
 ) -> Result<(), Rejected> {
     let first = messages.len();
-    let mut review = Review { earlier, engines, messages, warned: false };
+    let mut review = Review { earlier, engines, host, messages, warned: false };
     hold_against(RULES, job, &mut review)?;
     for rule in RULES_OF_THE_RUN {
         rule(job, &mut review)?;

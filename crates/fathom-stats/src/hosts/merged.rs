@@ -84,7 +84,7 @@ impl Merged {
         let sums = self.take_sums();
         let mut report = parts::report_of(&self.hosts);
         sums.finish_into(&mut report);
-        report.hosts = Some(HostsReport { hosts: self.hosts, overlap });
+        report.hosts = Some(HostsReport { hosts: self.hosts, overlap, files: Vec::new() });
         report
     }
 
@@ -100,12 +100,13 @@ impl Merged {
 /// One report of the hosts' reports. Its `hosts` are these; the time in which all were running together is found from their
 /// timelines if it is not given.
 pub fn merge(results: HostsReport) -> RunReport {
-    let HostsReport { hosts, overlap } = results;
+    let HostsReport { hosts, overlap, files } = results;
     let mut merged = Merged::default();
     hosts.into_iter().for_each(|host| merged.add(host));
     let mut report = merged.finish();
-    if let (Some(hosts), Some(overlap)) = (&mut report.hosts, overlap) {
-        hosts.overlap = Some(overlap);
+    if let Some(hosts) = &mut report.hosts {
+        hosts.overlap = overlap.or_else(|| hosts.overlap.take());
+        hosts.files = files;
     }
     report
 }

@@ -6,6 +6,7 @@
 //!
 //! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows()`] sets them side by side.
 
+mod files;
 mod join;
 mod merged;
 mod overlap;
@@ -18,6 +19,7 @@ mod sums;
 mod tests;
 mod timeline;
 
+pub use files::{HostFiles, Ownership};
 pub use merged::{Merged, merge};
 pub use overlap::{OverlapWindow, overlap};
 pub use row::{HostFigures, HostPercentiles, HostRow, Straggling, StragglingFigure};
@@ -34,6 +36,9 @@ pub struct HostsReport {
     pub hosts: Vec<HostRunReport>,
     /// The time in which all hosts were running, if there was any.
     pub overlap: Option<Overlap>,
+    /// Whose the files of the jobs are, where several hosts run them.
+    #[serde(default)]
+    pub files: Vec<HostFiles>,
 }
 
 /// One host.

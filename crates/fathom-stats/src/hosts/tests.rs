@@ -16,7 +16,7 @@ fn host(name: &str, report: RunReport) -> HostRunReport {
 }
 
 fn merged(hosts: &[HostRunReport]) -> RunReport {
-    merge(HostsReport { hosts: hosts.to_vec(), overlap: None })
+    merge(HostsReport { hosts: hosts.to_vec(), overlap: None, ..HostsReport::default() })
 }
 
 prop_compose! {

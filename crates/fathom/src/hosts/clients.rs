@@ -14,7 +14,7 @@ use fathom_report::clients::{self, Client};
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::supervisor::{Observer, Outcome};
-use fathom_spec::hosts::{HostEntry, HostList, HostPlace, Invocation, Recording};
+use fathom_spec::hosts::{FileOwner, HostEntry, HostList, HostPlace, Invocation, Recording};
 use fathom_spec::{Eta, ProgramOptions, Reply, Source};
 use fathom_stats::hosts::{HostEnd, HostRunReport};
 use fathom_stats::live::{LiveDetails, LiveTick};
@@ -198,7 +198,8 @@ impl Servers {
         for (index, target) in targets.iter().enumerate() {
             let mut own = words.clone();
             own.extend(target.files.iter().cloned());
-            let place = HostPlace { index: index as u32, hosts: list.names(), ..HostPlace::default() };
+            let owner = FileOwner::Client(None);
+            let place = HostPlace { index: index as u32, hosts: list.names(), owner, ..HostPlace::default() };
             let recording = Recording::new(source, place, program_name, &own);
             if target.remote.is_empty() || !target.files.is_empty() {
                 match fathom_spec::parse(program_name, &own, &recording) {

@@ -8,14 +8,13 @@ mod ways;
 
 use crate::refusal::Refusal;
 use fathom_hosts::controller::{self, Audience, Seat, Settings, USUAL_TIMEOUT};
-use fathom_local::planning::check_hosts_of_jobs;
+use fathom_local::planning::{check_hosts_of_jobs, files_of_hosts};
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::Outcome;
-use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource, Recording};
+use fathom_spec::hosts::{FileOwner, HostList, HostPlace, Invocation, InvocationSource, Recording};
 use fathom_spec::{ProgramOptions, RunSpec, Source, Trigger};
 use std::ffi::OsString;
 use std::fmt::Display;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Hosts that a command line asks for, and everything that they are to read.
@@ -199,8 +198,7 @@ pub(crate) fn run_command(
 
 /// The place of a host among all.
 fn place(list: &HostList, index: usize) -> HostPlace {
-    let groups = list.0.get(index).map(|entry| entry.groups.clone()).unwrap_or_default();
-    HostPlace { index: index as u32, hosts: list.names(), groups, client: None }
+    HostPlace { index: index as u32, hosts: list.names(), groups: list.groups(), owner: FileOwner::Host }
 }
 
 impl Hosts {
@@ -244,8 +242,16 @@ impl Hosts {
     ) -> Result<Outcome, Refusal> {
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
         let invocation = |index: usize| seats[index].invocation.as_ref().unwrap_or(&self.invocation);
-        let prefixes =
-            (0..seats.len()).map(|index| log_prefixes(invocation(index), &list, index, source)).collect();
+        // What their logs may be named: their jobs may name it.
+        let jobs_on = |index: usize| jobs_on(invocation(index), &list, index, source);
+        let prefixes = (0..seats.len())
+            .map(|index| jobs_on(index).map_or_else(Vec::new, |spec| Plan::log_prefixes(&spec)));
+        let prefixes = prefixes.collect();
+        // Clients of fio's kind have files as fio's have.
+        let files = match jobs_on(0).filter(|_| !are_servers) {
+            Some(spec) => files_of_hosts(&spec, &place(&list, 0), &|host| jobs_on(host as usize)),
+            None => Vec::new(),
+        };
         let settings = Settings {
             invocation: self.invocation.clone(),
             on_host_loss: program.on_host_loss,
@@ -257,6 +263,7 @@ impl Hosts {
             status_interval: view.status_interval,
             snapshot: view.snapshot,
             trigger: Some(program.trigger.clone()).filter(Trigger::fires),
+            files,
             log_prefixes: prefixes,
         };
         controller::run(seats, settings, observer)
@@ -264,20 +271,14 @@ impl Hosts {
     }
 }
 
-/// What the logs of a host may be named: its jobs are read as it reads them, which may name it.
-fn log_prefixes(
-    invocation: &Invocation,
-    list: &HostList,
-    index: usize,
-    machine: &dyn Source,
-) -> Vec<PathBuf> {
+/// The jobs as a host reads them, but for what only that host knows. What is wrong with them, it will say itself.
+fn jobs_on(invocation: &Invocation, list: &HostList, index: usize, machine: &dyn Source) -> Option<RunSpec> {
     let place = place(list, index);
     let lenient = Recording::new(machine, place.clone(), "", &[]);
     let source = InvocationSource { invocation, place: &place, machine: &lenient };
     match fathom_spec::parse(&invocation.program_name, &invocation.words, &source) {
-        fathom_spec::Outcome::Run(spec) => Plan::log_prefixes(&spec),
-        // The host will say what is wrong.
-        _ => Vec::new(),
+        fathom_spec::Outcome::Run(spec) => Some(RunSpec { place: Some(place), ..*spec }),
+        _ => None,
     }
 }
 

@@ -11,6 +11,7 @@ mod flow;
 mod latency;
 mod logs;
 mod memory;
+mod names;
 mod pace;
 mod payload;
 mod placement;
@@ -194,7 +195,8 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
         verify: if engine.moves_data() { verify::verify_plan(&subject)? } else { None },
         replay: subject.log.map(|log| log.plan.clone()),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
-        triggered_state: leaves_state.then(|| subject.beside(verify::state_file(job, thread_number))),
+        triggered_state: leaves_state
+            .then(|| subject.beside(verify::state_file(names::LOCAL, job, thread_number))),
         seeds: seeds(job, thread_number),
         has_own_seeds: has_own_seeds(job),
         target_plan: subject.targets,
@@ -243,10 +245,10 @@ fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(
 
 /// Whether this host runs the job (`host=`).
 fn runs_here(spec: &RunSpec, job: &JobSpec) -> Result<bool, PlanError> {
-    let Some(wanted) = &job.threads.host else { return Ok(true) };
-    let wanted: Vec<String> = wanted.split(',').map(|name| name.trim().to_owned()).collect();
+    let wanted = job.wanted_hosts();
     match &spec.place {
-        Some(place) => Ok(place.runs(&wanted)),
+        Some(place) => Ok(place.runs(wanted)),
+        None if wanted.is_empty() => Ok(true),
         None => Err(PlanError::NoHosts { job: job.name.clone(), hosts: wanted.join(",") }),
     }
 }

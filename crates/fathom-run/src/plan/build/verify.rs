@@ -1,10 +1,12 @@
 //! From options to verification.
 
 use super::Subject;
+use super::names::state_owner;
 use super::payload::assembled;
 use super::questions::{goes_beyond_a_pass, verifies};
 use crate::files::names;
 use crate::plan::PlanError;
+use crate::plan::model::files::Share;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::plan::model::verify::{CountedReads, TrimPlan, VerifyPlan};
 use crate::plan::model::{Plan, WorkerPlan};
@@ -49,7 +51,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let backlog = options.verify_backlog.unwrap_or(0);
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
-    let state = subject.beside(state_file(job, thread_number));
+    let state = subject.beside(state_file(&state_owner(subject.spec, job), job, thread_number));
     // What only time ends may go round and round without the end of a pass to read back at. In order, that is so unless a rest is too
     // short for a block.
     let goes_through_files = !targets.random && targets.stride.is_none();
@@ -153,7 +155,11 @@ pub(super) fn mark_shared_blocks(plan: &mut Plan) {
     let mut writers: HashMap<(u32, PathBuf), Vec<Writer>> = HashMap::new();
     for (index, worker) in workers.iter().enumerate().filter(|(_, worker)| worker.changes_data()) {
         for path in names::planned_paths(&worker.files.names) {
-            writers.entry((worker.stage, path)).or_default().push(Writer { index, part: part_of(worker) });
+            writers.entry((worker.stage, path)).or_default().push(Writer {
+                index,
+                part: part_of(worker),
+                share: worker.files.part.share.map(|share| (worker.job, share)),
+            });
         }
     }
     for sharing in writers.values().filter(|sharing| sharing.len() > 1) {
@@ -177,6 +183,8 @@ struct Writer {
     index: usize,
     /// Where it writes, if that is known.
     part: Option<Range<u64>>,
+    /// Its job and its share of what that writes.
+    share: Option<(usize, Share)>,
 }
 
 impl Writer {
@@ -184,7 +192,10 @@ impl Writer {
     fn meets(&self, other: &Writer) -> bool {
         let both = self.part.as_ref().zip(other.part.as_ref());
         let are_apart = both.is_some_and(|(own, theirs)| own.end <= theirs.start || theirs.end <= own.start);
-        self.index != other.index && !are_apart
+        let shares = self.share.zip(other.share);
+        let are_shares =
+            shares.is_some_and(|((job, own), (of, theirs))| job == of && own.number != theirs.number);
+        self.index != other.index && !are_apart && !are_shares
     }
 }
 
@@ -205,8 +216,8 @@ fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
 }
 
 /// The file in which a clone leaves behind what it wrote.
-pub(super) fn state_file(job: &JobSpec, thread_number: u32) -> String {
-    format!("local-{}-{}-verify.state", job.name.replace('/', "."), thread_number - 1)
+pub(super) fn state_file(owner: &str, job: &JobSpec, thread_number: u32) -> String {
+    format!("{owner}-{}-{}-verify.state", job.name.replace('/', "."), thread_number - 1)
 }
 
 fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {

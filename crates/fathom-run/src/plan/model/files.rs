@@ -107,10 +107,21 @@ pub struct PartPlan {
     pub alignment: u64,
     /// Clones of the job that begin after the first one.
     pub later_clones: u32,
+    /// The share of all of it that is worked on; all of it without one.
+    pub share: Option<Share>,
     /// Regular files are gone on with where they end.
     pub appends: bool,
     /// Word for the pattern of the I/O, for messages.
     pub pattern: Rw,
+}
+
+/// One of several equal shares of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Its number, from 0.
+    pub number: u32,
+    /// How many there are.
+    pub of: u32,
 }
 
 /// How files are made before they are used.

@@ -3,6 +3,7 @@
 
 mod agents;
 mod faults;
+mod files;
 mod guarded;
 mod mutated;
 mod runs;

@@ -64,7 +64,10 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         &["ioscheduler", "numa_cpu_nodes", "numa_mem_policy", "fill_device", "size"],
         "they concern the machine, or the frame",
     ),
-    (&["host", "offset_increment_over_hosts"], "they are ours alone, for runs over hosts"),
+    (
+        &["host", "offset_increment_over_hosts", "split", "host_rotation"],
+        "they are ours alone, for runs over hosts",
+    ),
     (&["open_loop", "open_loop_spin", "tree_files", "tree_width", "tree_depth"], "they are ours alone"),
     (&["wait_for", "flow", "flow_id", "flow_sleep", "latency_run"], "they are about several jobs"),
     (

@@ -1,0 +1,225 @@
+//! From options to the names of files.
+
+use super::Subject;
+use crate::plan::Plan;
+use crate::plan::model::files::{Names, NamesPlan, TreePlan};
+use fathom_spec::hosts::FileOwner;
+use fathom_spec::value::{FileNames, split_file_names};
+use fathom_spec::{JobSpec, RunSpec, directories_of_tree};
+use std::path::PathBuf;
+
+/// What names follow from: a clone of a job on this host.
+#[derive(Clone, Copy)]
+struct Clone<'a> {
+    spec: &'a RunSpec,
+    job: &'a JobSpec,
+    subjob: u32,
+}
+
+impl Plan {
+    /// The names of the files of the first clone of a job on the host that `spec` is for, unless a log has them.
+    pub fn names_of(spec: &RunSpec, job: &JobSpec) -> NamesPlan {
+        names(&Clone { spec, job, subjob: 0 })
+    }
+}
+
+/// The names of the files of a clone.
+pub(super) fn names_plan(subject: &Subject<'_>) -> NamesPlan {
+    let clone = Clone { spec: subject.spec, job: subject.job, subjob: subject.place.subjob };
+    match subject.log {
+        Some(log) => NamesPlan {
+            directory: directory(&clone),
+            names: Names::Listed(log.files.clone()),
+            device: None,
+            opened_directory: None,
+        },
+        None => names(&clone),
+    }
+}
+
+fn names(clone: &Clone<'_>) -> NamesPlan {
+    let (job, options) = (clone.job, &clone.job.file);
+    let directory = directory(clone);
+    let wanted = options.nrfiles.max(1) as usize;
+    let names = match (&options.filename, &options.opendir) {
+        (Some(FileNames(names)), _) => {
+            let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
+            // fio's clients that share a directory have files of their own in it, whatever they are called.
+            let before = client(clone).filter(|_| directory.is_some()).map(|client| format!("{client}."));
+            let before = before.unwrap_or_default();
+            Names::Listed(
+                names[..count].iter().map(|name| PathBuf::from(format!("{before}{name}"))).collect(),
+            )
+        }
+        // The directory of `opendir` has the files.
+        (None, Some(_)) => Names::Listed(Vec::new()),
+        (None, None) => {
+            let before = match (client(clone).filter(|_| directory.is_some()), host(clone)) {
+                (Some(owner), _) => format!("{owner}."),
+                (None, Some(owner)) => format!("{}.", owner.replace('/', "_")),
+                (None, None) => String::new(),
+            };
+            let mut texts = texts_around_number(clone);
+            let at = start_of_name(&texts[0]);
+            texts[0].insert_str(at, &before);
+            let tree = tree(clone, &before);
+            Names::Numbered { texts, count: wanted, tree }
+        }
+    };
+    // A job named after a device works on that device.
+    let may_be_device = options.filename.is_none() && options.nrfiles <= 1 && options.tree_files == 0;
+    NamesPlan {
+        directory,
+        names,
+        device: may_be_device.then(|| job.section.clone()),
+        opened_directory: options.opendir.clone(),
+    }
+}
+
+/// Where a name begins below its directory: what leads to the directory itself, or up from it, stays in front.
+fn start_of_name(text: &str) -> usize {
+    let mut at = 0;
+    while let Some(step) = ["/", "./", "../"].iter().find(|step| text[at..].starts_with(**step)) {
+        at += step.len();
+    }
+    at
+}
+
+/// The tree of a clone, which no other clone has.
+fn tree(clone: &Clone<'_>, before: &str) -> Option<TreePlan> {
+    let options = &clone.job.file;
+    let count =
+        directories_of_tree(options.tree_width, options.tree_depth).filter(|_| options.tree_files > 0)?;
+    Some(TreePlan {
+        root: format!("{before}{}.{}.tree", clone.job.section, clone.subjob),
+        width: options.tree_width as usize,
+        directories: count as usize,
+        files: options.tree_files as usize,
+    })
+}
+
+/// The client of fio's kind whose files must not be those of another (`unique_filename`).
+fn client<'a>(clone: &Clone<'a>) -> Option<&'a str> {
+    match &clone.spec.place.as_ref()?.owner {
+        FileOwner::Client(address) if clone.job.file.unique_filename => address.as_deref(),
+        _ => None,
+    }
+}
+
+/// The host whose generated files must not be those of another, unless they divide them.
+fn host<'a>(clone: &Clone<'a>) -> Option<&'a str> {
+    let Clone { spec, job, .. } = *clone;
+    let place = spec.place.as_ref().filter(|place| job.has_files_of_host(place))?;
+    Some(place.name_of(host_worked_on(spec, job)?))
+}
+
+/// What the name of a verify state begins with where the hosts do not matter, or the controller puts the host in its place.
+pub(super) const LOCAL: &str = "local";
+
+/// What the names of verify states begin with: hosts that share a directory do not overwrite each other's, and a later run finds them.
+pub(super) fn state_owner(spec: &RunSpec, job: &JobSpec) -> String {
+    let place = spec.place.as_ref().filter(|place| place.owner == FileOwner::Host);
+    match place.and_then(|place| Some(place.name_of(host_worked_on(spec, job)?))) {
+        Some(host) => host.replace('/', "_"),
+        None => LOCAL.to_owned(),
+    }
+}
+
+/// The number of the host whose files, or whose part of them, the job works on: this one, unless `host_rotation` names another.
+/// `None` where it does not run.
+pub(super) fn host_worked_on(spec: &RunSpec, job: &JobSpec) -> Option<u32> {
+    let host = spec.place.as_ref()?;
+    let runners = host.runners(job.wanted_hosts());
+    let at = runners.iter().position(|runner| *runner == host.index)?;
+    let further = job.io_type.host_rotation as usize % runners.len();
+    runners.get((at + further) % runners.len()).copied()
+}
+
+/// The directory of a clone: the list is dealt out in turn, but clones that name their files share them, in the first one.
+fn directory(clone: &Clone<'_>) -> Option<String> {
+    let options = &clone.job.file;
+    let list = split_file_names(options.directory.as_deref()?);
+    let place = if options.filename.is_some() { 0 } else { clone.subjob as usize };
+    list.get(place % list.len().max(1)).cloned()
+}
+
+/// Fills in `filename_format` but for the number of the file. Keywords are found whatever their case.
+fn texts_around_number(clone: &Clone<'_>) -> Vec<String> {
+    let keywords = [
+        ("$jobname", Some(clone.job.section.clone())),
+        ("$jobnum", Some(clone.subjob.to_string())),
+        ("$filenum", None),
+        ("$clientuid", Some(client(clone).unwrap_or("").to_owned())),
+    ];
+    let mut texts = Vec::new();
+    let mut text = String::new();
+    let mut rest = clone.job.file.filename_format.as_str();
+    'text: while !rest.is_empty() {
+        for (keyword, value) in &keywords {
+            if rest.len() >= keyword.len()
+                && rest.is_char_boundary(keyword.len())
+                && rest[..keyword.len()].eq_ignore_ascii_case(keyword)
+            {
+                match value {
+                    Some(value) => text.push_str(value),
+                    None => texts.push(std::mem::take(&mut text)),
+                }
+                rest = &rest[keyword.len()..];
+                continue 'text;
+            }
+        }
+        let mut characters = rest.chars();
+        text.extend(characters.next());
+        rest = characters.as_str();
+    }
+    texts.push(text);
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::names::planned_paths;
+    use fathom_spec::hosts::HostPlace;
+    use fathom_spec::{Outcome, SystemSource, parse};
+
+    /// The first file of a job on each of the hosts a/b, b and c.
+    fn names_on_hosts(words: &str) -> Vec<String> {
+        let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
+        let outcome = parse("fathom", &words, &SystemSource::new(4096));
+        let Outcome::Run(mut spec) = outcome else { panic!("{words:?}: {outcome:?}") };
+        let name = |index| {
+            let hosts = ["a/b", "b", "c"].map(str::to_owned).to_vec();
+            spec.place = Some(HostPlace { index, hosts, ..HostPlace::default() });
+            planned_paths(&Plan::names_of(&spec, &spec.jobs[0]))[0].display().to_string()
+        };
+        (0..3).map(name).collect()
+    }
+
+    #[test]
+    fn hosts_have_generated_files_of_their_own_below_a_directory() {
+        let names = |words: &str| names_on_hosts(&format!("--name=w --size=4k {words}"));
+        assert_eq!(names("--directory=/tmp"), ["/tmp/a_b.w.0.0", "/tmp/b.w.0.0", "/tmp/c.w.0.0"]);
+        assert_eq!(names("--directory=/tmp --host_rotation=4")[2], "/tmp/a_b.w.0.0");
+        assert_eq!(names("--directory=/tmp --filename_format=../$jobname/$filenum")[1], "/tmp/../b.w/0");
+        assert_eq!(
+            names("--directory=/tmp --tree_files=2 --ioengine=filecreate")[1],
+            "/tmp/b.w.0.tree/b.w.0.0"
+        );
+        for words in [
+            "",
+            "--directory=/tmp --filename=f",
+            "--directory=/tmp --unique_filename=0",
+            "--directory=/tmp --split=hosts",
+        ] {
+            let names = names(words);
+            assert!(names.iter().all(|name| *name == names[0]), "{words}: {names:?}");
+        }
+    }
+
+    #[test]
+    fn rotation_counts_the_hosts_that_run_the_job() {
+        let names = names_on_hosts("--name=w --size=4k --directory=/tmp --host=b,c --host_rotation=1");
+        assert_eq!(names[1..], ["/tmp/c.w.0.0", "/tmp/b.w.0.0"]);
+    }
+}

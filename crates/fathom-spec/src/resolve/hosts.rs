@@ -1,0 +1,137 @@
+//! What a job of several hosts says of their files: whether each has its own, how they divide shared ones, who reads whose.
+
+use super::Review;
+use crate::diagnostic::Rejected;
+use crate::hosts::{FileOwner, HostPlace};
+use crate::options::file::ZoneMode;
+use crate::options::io_type::Split;
+use crate::spec::JobSpec;
+
+/// Alone there is nobody to share a directory with.
+pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.is_set("unique_filename") && review.host.is_none() {
+        review.note(format!(
+            "fathom: job {}: unique_filename has no effect without --client or --hosts",
+            job.name
+        ));
+    }
+    Ok(())
+}
+
+/// A data set that is divided has blocks and an end, and all hosts see the same one.
+pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    let split = job.io_type.split;
+    if split == Split::None {
+        return Ok(());
+    }
+    let engine = review.engine_of(job);
+    let has_data = engine.is_none_or(|engine| engine.moves_data() && engine.has_storage());
+    let has_one_file = job.file.filename.is_some() || job.file.opendir.is_some();
+    let reasons = [
+        (!has_data, "this engine has no data that could be divided"),
+        (job.replay.read_iolog.is_some(), "a log says itself where its I/Os go (read_iolog)"),
+        (job.io_type.offset_increment_over_hosts, "offset_increment_over_hosts places the hosts otherwise"),
+        (
+            split == Split::Clones && job.is_set("offset_increment"),
+            "offset_increment places the clones otherwise; split=hosts goes with it",
+        ),
+        (
+            split == Split::Clones && !has_one_file,
+            "each clone has a file of its own without filename=; name one, or use split=hosts",
+        ),
+        (job.size.file_append, "what is appended to a file has no end that could be divided (file_append)"),
+        (job.size.fill_device, "what is filled has no end that could be divided (fill_device)"),
+        (
+            job.file.zonemode == ZoneMode::Zbd,
+            "it is not built for zones (zonemode=zbd); use offset_increment_over_hosts",
+        ),
+        (
+            job.is_set("unique_filename") && job.file.unique_filename,
+            "hosts that have files of their own have none to divide; leave unique_filename out",
+        ),
+    ];
+    let reason = reasons.into_iter().find_map(|(is_wrong, reason)| is_wrong.then_some(reason));
+    match reason {
+        Some(reason) => {
+            Err(review.refuse_in_our_words(&job.origin, format!("job {}: split={split}: {reason}", job.name)))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Hosts that have nothing of their own have nothing to exchange.
+pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    if job.io_type.host_rotation == 0 {
+        return Ok(());
+    }
+    let Some(host) = review.host else {
+        review.note(format!("fathom: job {}: host_rotation has no effect without --hosts", job.name));
+        return Ok(());
+    };
+    let has_part = job.io_type.split != Split::None || job.io_type.offset_increment_over_hosts;
+    if has_part || job.has_files_of_host(host) {
+        return Ok(());
+    }
+    Err(review.refuse_in_our_words(
+        &job.origin,
+        format!(
+            "job {}: host_rotation needs something that each host has for itself: generated files in a directory=, split=hosts, or \
+             offset_increment_over_hosts=1",
+            job.name
+        ),
+    ))
+}
+
+impl JobSpec {
+    /// The hosts and groups that run it; all of them if it names none.
+    pub fn wanted_hosts(&self) -> &[String] {
+        self.threads.host.as_ref().map_or(&[], |names| &names.0)
+    }
+
+    /// Whether its names are generated in a directory where each host has its own (`unique_filename`).
+    pub fn has_files_of_host(&self, host: &HostPlace) -> bool {
+        let file = &self.file;
+        let are_generated = file.directory.is_some()
+            && file.filename.is_none()
+            && file.opendir.is_none()
+            && self.replay.read_iolog.is_none();
+        are_generated
+            && file.unique_filename
+            && self.io_type.split == Split::None
+            && host.owner == FileOwner::Host
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{job, quiet_job};
+
+    #[test]
+    fn alone_there_are_no_files_of_hosts() {
+        for option in ["unique_filename=0", "host_rotation=1"] {
+            let (_, lines) = job(&format!("--name=a --size=4k --{option}"));
+            assert!(lines.len() == 1 && lines[0].contains("has no effect without"), "{lines:?}");
+        }
+        quiet_job("--name=a --size=4k --split=hosts");
+    }
+
+    #[test]
+    fn what_cannot_be_divided_says_why() {
+        for (options, reason) in [
+            ("--ioengine=null", "this engine has no data"),
+            ("--ioengine=filecreate --directory=/tmp", "this engine has no data"),
+            ("--offset_increment_over_hosts=1", "places the hosts otherwise"),
+            ("--offset_increment=4k --split=clones --filename=f", "places the clones otherwise"),
+            ("--split=clones", "each clone has a file of its own"),
+            ("--file_append=1 --rw=write", "what is appended"),
+            ("--fill_device=1 --rw=write", "what is filled"),
+            ("--unique_filename=1", "leave unique_filename out"),
+        ] {
+            let (accepted, lines) = job(&format!("--name=a --size=1m --split=hosts {options}"));
+            assert!(accepted.is_none(), "{options}");
+            assert!(lines.iter().any(|line| line.contains(reason)), "{options}: {lines:?}");
+        }
+        quiet_job("--name=a --size=1m --split=clones --filename=f --numjobs=4");
+        quiet_job("--name=a --size=1m --split=hosts --offset_increment=1m --numjobs=4");
+    }
+}

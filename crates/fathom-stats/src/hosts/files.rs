@@ -1,0 +1,53 @@
+//! Whose the files of a run over several hosts are.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The files of a job that several hosts run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostFiles {
+    /// The job.
+    pub job: String,
+    /// What the first of its hosts calls the first of them.
+    pub name: String,
+    /// Whose they are.
+    pub ownership: Ownership,
+}
+
+/// Whose files are. Whether hosts see one storage under a name or each its own is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ownership {
+    /// Every host has its own.
+    Own,
+    /// All hosts use the same names, and the same parts.
+    Shared,
+    /// All hosts use the same names, and parts of their own.
+    Divided,
+}
+
+impl Ownership {
+    /// The word for it in documents.
+    pub fn word(self) -> &'static str {
+        match self {
+            Ownership::Own => "own",
+            Ownership::Shared => "shared",
+            Ownership::Divided => "divided",
+        }
+    }
+}
+
+impl fmt::Display for HostFiles {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HostFiles { job, name, ownership } = self;
+        match ownership {
+            Ownership::Own => write!(formatter, "{job}: each host has its own, such as {name}"),
+            Ownership::Shared => {
+                write!(
+                    formatter,
+                    "{job}: all hosts share {name}, unless each has other storage under this name"
+                )
+            }
+            Ownership::Divided => write!(formatter, "{job}: each host has a part of {name}"),
+        }
+    }
+}
