@@ -2,9 +2,9 @@
 
 use crate::results::Sum;
 use crate::snapshots::{RUN, RankFile, RunFile, rank_file};
-use fathom_local::output::Output;
 use fathom_hosts::frames;
 use fathom_local::exit;
+use fathom_local::output::Output;
 use fathom_report::Chosen;
 use fathom_spec::Source;
 use fathom_stats::hosts::{HostEnd, HostRunReport};

@@ -74,7 +74,8 @@ impl Sum {
 /// Adds up what all ranks came to; rank 0 has it.
 pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
     // When all were running has to be known before what they did then can be added up.
-    let add = |window: &mut OverlapWindow, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
+    let add =
+        |window: &mut OverlapWindow, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
     let window = ranks.fold(OverlapWindow::of(&own.host), add, written);
     let window: OverlapWindow = broadcast(ranks, window.as_ref()).unwrap_or_default();
     let mut sum = Sum::default();

@@ -12,8 +12,8 @@ use crate::orders::{Orders, Places, broadcast, written};
 use crate::results::{RankResult, add_up};
 use crate::rounds::Rounds;
 use crate::snapshots::{self, Snapshots};
-use fathom_local::output::Output;
 use fathom_hosts::frames;
+use fathom_local::output::Output;
 use fathom_local::planning::{self, check_hosts_of_jobs, files_of_hosts, read, understood};
 use fathom_local::{exit, here};
 use fathom_report::Chosen;
@@ -176,7 +176,7 @@ fn run_orders(
     let host = HostRunReport {
         host_name: orders.places.nodes.get(ranks.rank()).cloned().unwrap_or_default(),
         name,
-        groups: place.groups,
+        groups: orders.places.groups.get(ranks.rank()).cloned().unwrap_or_default(),
         transport: TRANSPORT.to_owned(),
         ..HostRunReport::default()
     };
@@ -198,7 +198,8 @@ fn run_orders(
         }
     };
     let sum = add_up(ranks, result)?;
-    let jobs_on = |rank: u32| read(&orders.invocation, &orders.places.of_rank(rank as usize), typed.machine).ok();
+    let jobs_on =
+        |rank: u32| read(&orders.invocation, &orders.places.of_rank(rank as usize), typed.machine).ok();
     let mut outcome = sum.outcome();
     if let (Some(hosts), Some(spec)) = (&mut outcome.report.hosts, jobs_on(0)) {
         hosts.files = files_of_hosts(&spec, &orders.places.of_rank(0), &jobs_on);
