@@ -56,6 +56,7 @@ tree() {
     cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
     install -m 644 LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json "$root/usr/share/doc/fathom"
     install -D -m 644 include/fathom_engine.h "$root/usr/include/fathom_engine.h"
+    install -D -m 644 packaging/fathom-agent.service "$root/usr/lib/systemd/system/fathom-agent.service"
     gzip -9nc CHANGELOG.md >"$root/usr/share/doc/fathom/changelog.gz"
     settle "$root"
 }

@@ -73,6 +73,15 @@ names_answer() {
     done <packaging/fio-names
 }
 
+# The unit names the program that is there, and systemd finds nothing wrong with it, where there is one.
+unit_is_right() {
+    local unit=usr/lib/systemd/system/fathom-agent.service
+    grep -q '^ExecStart=/usr/bin/fathom agent ' "$1/$unit" && [ -x "$1/usr/bin/fathom" ] || return
+    command -v systemd-analyze >/dev/null || return 0
+    mkdir -p "$scratch/unit" && sed "s|=/usr/bin/fathom|=$1/usr/bin/fathom|" "$1/$unit" >"$scratch/unit/fathom-agent.service" &&
+        systemd-analyze verify --man=no "$scratch/unit/fathom-agent.service"
+}
+
 # Everything but what packaging tools note for themselves.
 files_of() {
     find "$1" -xdev \( -path "$1/proc" -o -path "$1/dev" -o -path "$1/var" -o -path "$1/tmp" \) -prune -o -print | sort
@@ -95,6 +104,7 @@ debian() {
     done
     check "the manual page is one" mandoc -T lint -W error "$root/usr/share/man/man1/fathom.1.gz"
     check "completions are there" chroot "$root" bash -c '. /usr/share/bash-completion/completions/fathom && complete -p fathom'
+    check "the agent's unit is one" unit_is_right "$root"
     check "the copyright names what is inside" grep -q "^ring " "$root/usr/share/doc/fathom/copyright"
     check "a missing client library is named" grep -q 'apt-get install librados2' \
         <(chroot "$root" fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)

@@ -175,9 +175,10 @@ fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
 }
 
 /// Whether a file of this owner, group and mode is private to its reader. An orchestrator that mounts a secret for a user
-/// without a name there makes it root's, and readable by a group that the user has for this.
+/// without a name there makes it root's, and readable by a group that the user has for this. systemd leaves its credentials to root and
+/// lets the user of a unit in by an access control list, whose mask stands where the rights of root's group would.
 fn is_private(owner: u32, group: u32, mode: u32, own_groups: &[u32]) -> bool {
-    let is_of_group = owner == 0 && mode & 0o037 == 0 && own_groups.contains(&group);
+    let is_of_group = owner == 0 && mode & 0o037 == 0 && (group == 0 || own_groups.contains(&group));
     mode & 0o077 == 0 || is_of_group
 }
 
@@ -401,6 +402,7 @@ mod tests {
     fn a_group_may_read_what_root_gave_it() {
         let own = [7, 65534];
         assert!(is_private(1000, 7, 0o600, &own) && is_private(0, 0, 0o400, &own));
+        assert!(is_private(0, 0, 0o440, &own) && !is_private(0, 0, 0o444, &own));
         assert!(is_private(0, 7, 0o440, &own) && is_private(0, 65534, 0o640, &own));
         for (owner, group, mode) in [
             // Another user's, another group's, one that others read, and one that the group may change.
