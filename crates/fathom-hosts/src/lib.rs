@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod agent;
+mod callers;
 pub mod controller;
 mod framed;
 pub mod frames;

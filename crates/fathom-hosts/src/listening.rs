@@ -4,13 +4,14 @@
 //! Proofs are given here, before there is a process. So a silent connection costs a socket for a while, and takes the
 //! place of no controller.
 
+use crate::callers::{self, Caller};
 use crate::keys::Keys;
 use crate::links::Pipe;
 use crate::links::identity;
 use crate::links::tcp::{Listener, PlainPipe, Socket};
 use crate::links::tls::TlsPipe;
 use crate::strangers::{Stranger, Strangers};
-use fathom_sys::process::{self, Fork};
+use fathom_sys::process::{self, Ended, Fork};
 use fathom_sys::signal::{self, SignalQueue};
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use std::io::{self, Write};
@@ -62,6 +63,26 @@ struct Listening<'a> {
     is_ending: bool,
 }
 
+/// A connection that gets a process.
+enum Accepted {
+    /// Of somebody who has proved who it is.
+    Known(Box<TlsPipe>),
+    /// Of somebody who is served without; who that is, the first bytes tell.
+    Plain(Socket),
+}
+
+impl Accepted {
+    fn close(self) {
+        match self {
+            Accepted::Known(mut pipe) => pipe.close(),
+            Accepted::Plain(socket) => socket.close(),
+        }
+    }
+}
+
+/// The exit status of a process whose controller wants the one that listens to end.
+pub const ALL_END: u8 = 99;
+
 /// What the process of a controller does: serves it, and gives its own exit status.
 pub type Serve<'a> = dyn FnMut(Box<dyn Pipe>, &str) -> i32 + 'a;
 
@@ -81,8 +102,13 @@ pub fn listen(
     let mut own = Listening { listener, signals, entry, children, strangers, known, is_ending: false };
     let mut at_end = at_end;
     loop {
-        while let Some((pid, ..)) = process::reap_one() {
+        while let Some((pid, ended, _)) = process::reap_one() {
+            let count = own.children.len();
             own.children.retain(|child| *child != pid);
+            if own.children.len() < count && ended == Ended::Exited(i32::from(ALL_END)) && !own.is_ending {
+                say("a controller has told it to end");
+                own.is_ending = true;
+            }
         }
         if signals.asked_to_end().is_some() {
             own.is_ending = true;
@@ -150,15 +176,17 @@ impl Listening<'_> {
                 }
             }
             Entry::OwnUser => match identity::check(&socket) {
-                Ok(()) => self.begin(Box::new(PlainPipe::new(socket)), &from, serve, say),
+                Ok(()) => self.begin(Accepted::Plain(socket), &from, serve, say),
                 Err(reason) => {
                     say(&format!("{from} was turned away: {reason}"));
                     // It stands before a greeting, where a controller looks for the reason.
                     let mut socket = socket;
                     let _ = writeln!(socket, "{reason}");
+                    socket.end_output();
+                    callers::drain(&mut socket, Duration::ZERO);
                 }
             },
-            Entry::Anyone => self.begin(Box::new(PlainPipe::new(socket)), &from, serve, say),
+            Entry::Anyone => self.begin(Accepted::Plain(socket), &from, serve, say),
         }
     }
 
@@ -173,21 +201,15 @@ impl Listening<'_> {
             }
         }
         while let Some(stranger) = self.known.pop() {
-            self.begin(Box::new(stranger.way), &stranger.from, serve, say);
+            self.begin(Accepted::Known(Box::new(stranger.way)), &stranger.from, serve, say);
         }
     }
 
     /// Begins a process for a controller.
-    fn begin(
-        &mut self,
-        mut pipe: Box<dyn Pipe>,
-        from: &str,
-        serve: &mut Serve<'_>,
-        say: &mut dyn FnMut(&str),
-    ) {
+    fn begin(&mut self, accepted: Accepted, from: &str, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         if self.children.len() >= MOST_CONTROLLERS {
             say(&format!("{from} was turned away: {MOST_CONTROLLERS} are served already"));
-            return pipe.close();
+            return accepted.close();
         }
         match process::fork_without_threads() {
             Ok(Fork::Parent(pid)) => self.children.push(pid),
@@ -198,7 +220,16 @@ impl Listening<'_> {
                 process::detach_stream(self.listener.descriptor());
                 process::detach_stream(0);
                 signal::unblock(&signal::OF_USERS);
-                process::exit_now(serve(pipe, from))
+                process::exit_now(match accepted {
+                    Accepted::Known(pipe) => serve(pipe, from),
+                    Accepted::Plain(mut socket) => match callers::hear(&mut socket) {
+                        Caller::Controller(first) => serve(Box::new(PlainPipe::new(socket, first)), from),
+                        Caller::FioClient => {
+                            say(&format!("{from} was turned away: it is fio's client"));
+                            0
+                        }
+                    },
+                })
             }
             Err(errno) => say(&format!("{from} cannot be served: no process: {errno}")),
         }

@@ -1,6 +1,6 @@
 //! What a controller and an agent say to each other.
 //!
-//! An agent begins with one line of text, [`greeting`]. Everything after it, in both directions, is frames (see
+//! An agent begins with one line of text, [`greeting`]; where a controller connects to it, with [`opening`]. Everything after it, in both directions, is frames (see
 //! [`crate::frames`]). The controller asks, the agent answers; an agent sends of its own accord only lines for the user, ticks
 //! and its end.
 
@@ -20,6 +20,14 @@ pub const GREETING: &str = "fathom-agent";
 /// The line that an agent begins with.
 pub fn greeting() -> String {
     format!("{GREETING} {PROTOCOL} {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// How the line of a controller begins that connects to an agent.
+pub const OPENING: &str = "fathom-controller";
+
+/// The line that it begins with. It is as long as a header of fio's protocol, so that fio's server answers.
+pub fn opening() -> String {
+    format!("{OPENING} {PROTOCOL} {:<16}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// From the controller.
@@ -44,6 +52,8 @@ pub enum ToAgent {
     Trigger,
     /// Nothing more will be asked.
     End,
+    /// The agent shall stop its runs and end, as SIGTERM has it do. Answered by [`FromAgent::Leaving`].
+    Quit,
 }
 
 /// What an agent is to run.
@@ -96,6 +106,8 @@ pub enum FromAgent {
         /// The next bytes.
         bytes: Bytes,
     },
+    /// It ends.
+    Leaving,
     /// The run is over; its report comes as a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) before this.
     Done(Done),
 }

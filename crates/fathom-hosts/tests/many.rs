@@ -116,7 +116,7 @@ impl Agent {
                     }
                     self.send(FrameKind::Word, &FromAgent::Done(Done::default()))?;
                 }
-                ToAgent::Stop | ToAgent::Trigger | ToAgent::End => return Some(()),
+                ToAgent::Stop | ToAgent::Trigger | ToAgent::End | ToAgent::Quit => return Some(()),
             }
         }
     }
@@ -154,7 +154,7 @@ fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
                 Agent { socket: other, splitter, outgoing: Outgoing::default(), behaviour, ios, begun_ns: 0 };
             let stack = thread::Builder::new().stack_size(256 << 10);
             agents.push(stack.spawn(|| agent.serve()).expect("a thread"));
-            let pipe = PlainPipe::new(Socket::unix(own).expect("a socket"));
+            let pipe = PlainPipe::new(Socket::unix(own).expect("a socket"), Vec::new());
             Seat {
                 entry: HostEntry { name: format!("h{index}"), groups: Vec::new() },
                 connection: Ok(Connection::new(Box::new(pipe))),

@@ -33,6 +33,8 @@ const RESULT_PATIENCE: Duration = Duration::from_secs(60);
 pub enum End {
     /// The controller had its result, or asked for none.
     Served,
+    /// The controller wants whatever listens here to end.
+    Told,
     /// The controller went away, or was none; why.
     Alone(String),
 }
@@ -55,6 +57,11 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
             Ok(Some(ToAgent::End)) => {
                 channel.finish(RESULT_PATIENCE);
                 return End::Served;
+            }
+            Ok(Some(ToAgent::Quit)) => {
+                channel.send(&FromAgent::Leaving);
+                channel.finish(RESULT_PATIENCE);
+                return End::Told;
             }
             // What came too late, or twice.
             Ok(Some(_)) => {}

@@ -105,7 +105,7 @@ impl Observer for Remote<'_> {
                     return Some(Request::Stop);
                 }
                 // The run is not over, so a controller that ends does not want its rest.
-                Ok(Some(ToAgent::End)) | Err(_) => return self.lost_controller(),
+                Ok(Some(ToAgent::End | ToAgent::Quit)) | Err(_) => return self.lost_controller(),
                 Ok(Some(ToAgent::Prepare(_))) => {
                     let text = "fathom: the agent has jobs already; another run needs another agent";
                     self.channel.send(&FromAgent::Said(Message::Error(text.to_owned())));

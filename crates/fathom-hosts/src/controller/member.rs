@@ -268,6 +268,7 @@ impl Member {
                     return Err(Mistake::OutOfOrder("that it is done"));
                 }
                 FromAgent::Done(done) => self.finish(done),
+                FromAgent::Leaving => return Err(Mistake::OutOfOrder("that it ends")),
             },
         }
         Ok(())

@@ -7,6 +7,7 @@ pub mod shell;
 pub mod tcp;
 pub mod tls;
 
+use crate::callers;
 use crate::framed::{Framed, Taken};
 use crate::frames::{Frame, FrameKind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter};
 pub use crate::pipe::Pipe;
@@ -175,6 +176,11 @@ impl Connection {
     fn take_greeting(&mut self) -> bool {
         loop {
             let pending = self.way.splitter.pending();
+            if callers::is_server(pending) {
+                self.end.get_or_insert_with(|| callers::FIO_SERVER.to_owned());
+                self.way.pipe.close();
+                return false;
+            }
             let Some(length) = pending.iter().position(|&byte| byte == b'\n') else {
                 if pending.len() > MOST_NOISE {
                     self.not_an_agent();

@@ -1,7 +1,8 @@
 //! Sockets: of the network, and of this machine.
 
-use super::Pipe;
 use crate::keys::KeysError;
+use crate::pipe::Pipe;
+use crate::protocol::opening;
 use fathom_sys::socket::Awaited;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -66,6 +67,15 @@ impl Socket {
         }
     }
 
+    /// Nothing more is sent.
+    pub fn end_output(&self) {
+        // Closed already is closed, too.
+        let _ = match self {
+            Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
+        };
+    }
+
     /// Ends it.
     pub fn close(&self) {
         // Closed already is closed, too.
@@ -99,18 +109,29 @@ impl Write for Socket {
 }
 
 /// Bytes as they are, on this machine or a network that is trusted.
-pub struct PlainPipe(Socket);
+pub struct PlainPipe {
+    socket: Socket,
+    /// What has come already.
+    first: Vec<u8>,
+    /// What goes before everything else.
+    opening: Vec<u8>,
+}
 
 impl PlainPipe {
-    /// Over this socket.
-    pub fn new(socket: Socket) -> PlainPipe {
-        PlainPipe(socket)
+    /// Over this socket, from which `first` was read already.
+    pub fn new(socket: Socket, first: Vec<u8>) -> PlainPipe {
+        PlainPipe { socket, first, opening: Vec::new() }
+    }
+
+    /// The side that has connected.
+    pub fn connect(socket: Socket) -> PlainPipe {
+        PlainPipe { socket, first: Vec::new(), opening: opening().into_bytes() }
     }
 }
 
 impl Pipe for PlainPipe {
     fn transport(&self) -> &'static str {
-        match self.0 {
+        match self.socket {
             Socket::Tcp(_) => "tcp",
             Socket::Unix(_) => "unix",
         }
@@ -121,19 +142,33 @@ impl Pipe for PlainPipe {
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
-        vec![Awaited { socket: self.0.descriptor(), to_send }]
+        vec![Awaited { socket: self.socket.descriptor(), to_send: to_send || !self.opening.is_empty() }]
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        self.0.read(bytes)
+        if self.first.is_empty() {
+            return self.socket.read(bytes);
+        }
+        let count = self.first.len().min(bytes.len());
+        bytes[..count].copy_from_slice(&self.first[..count]);
+        self.first.drain(..count);
+        Ok(count)
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.write(bytes)
+        while !self.opening.is_empty() {
+            let count = self.socket.write(&self.opening)?;
+            self.opening.drain(..count);
+        }
+        if bytes.is_empty() { Ok(0) } else { self.socket.write(bytes) }
+    }
+
+    fn is_flushed(&self) -> bool {
+        self.opening.is_empty()
     }
 
     fn own_address(&self) -> Option<String> {
-        self.0.own_address()
+        self.socket.own_address()
     }
 
     fn answers_within(&self) -> Option<Duration> {
@@ -145,7 +180,7 @@ impl Pipe for PlainPipe {
     }
 
     fn close(&mut self) {
-        self.0.close();
+        self.socket.close();
     }
 }
 

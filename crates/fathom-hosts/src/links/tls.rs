@@ -2,7 +2,9 @@
 
 use super::Pipe;
 use super::tcp::{ANSWERS_WITHIN, Socket};
+use crate::callers;
 use crate::keys::{Keys, KeysError};
+use crate::protocol::OPENING;
 use fathom_sys::socket::Awaited;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, Connection, ServerConnection};
@@ -13,7 +15,12 @@ use std::time::Duration;
 pub struct TlsPipe {
     socket: Socket,
     tls: Connection,
+    /// The first bytes, until it is clear that they are TLS.
+    first: Option<Vec<u8>>,
 }
+
+/// Bytes that tell TLS from fio's protocol.
+const TELLING: usize = 24;
 
 impl TlsPipe {
     /// The side that has connected, with its keys; the handshake takes place as things are read and written.
@@ -21,13 +28,13 @@ impl TlsPipe {
         // The name is not looked at: the key is.
         let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
         let tls = ClientConnection::new(keys.client()?, name).map_err(KeysError::Tls)?;
-        Ok(TlsPipe { socket, tls: tls.into() })
+        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()) })
     }
 
     /// The side that was connected to.
     pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         let tls = ServerConnection::new(keys.server()?).map_err(KeysError::Tls)?;
-        Ok(TlsPipe { socket, tls: tls.into() })
+        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()) })
     }
 
     /// Goes on with the handshake as far as that is possible without waiting; true once the other side has proved who it is.
@@ -57,9 +64,53 @@ impl TlsPipe {
 
     /// Takes in what has come; false at the end.
     fn pull(&mut self) -> io::Result<bool> {
-        if self.tls.read_tls(&mut self.socket)? == 0 {
-            return Ok(false);
+        match self.first.take() {
+            None => {
+                if self.tls.read_tls(&mut self.socket)? == 0 {
+                    return Ok(false);
+                }
+                self.process()
+            }
+            Some(first) => self.pull_first(first),
         }
+    }
+
+    /// The same as long as it may be fio at the other end, which would be called something that does not speak TLS.
+    fn pull_first(&mut self, mut first: Vec<u8>) -> io::Result<bool> {
+        let mut some = [0; 4096];
+        let read = self.socket.read(&mut some);
+        first.extend_from_slice(&some[..*read.as_ref().unwrap_or(&0)]);
+        let is_tls = first.first().is_some_and(|kind| (0x14..=0x18).contains(kind));
+        if first.starts_with(OPENING.as_bytes()) {
+            // It stands before a greeting, where a controller looks for the reason.
+            let _ = writeln!(
+                self.socket,
+                "an agent that has keys answers only those who have them, too: give --keys=FILE"
+            );
+            self.socket.end_output();
+            callers::drain(&mut self.socket, Duration::ZERO);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it has no keys"));
+        }
+        if let Some(version) = callers::version_of_client(&first) {
+            callers::answer(&mut self.socket, version);
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is fio's client"));
+        }
+        if callers::is_server(&first) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, callers::FIO_SERVER));
+        }
+        if !is_tls && first.len() < TELLING && matches!(&read, Ok(1..) | Err(_)) {
+            self.first = Some(first);
+            return read.map(|_| true);
+        }
+        let mut rest = first.as_slice();
+        while !rest.is_empty() {
+            self.tls.read_tls(&mut rest)?;
+            self.process()?;
+        }
+        read.map(|count| count > 0)
+    }
+
+    fn process(&mut self) -> io::Result<bool> {
         if let Err(error) = self.tls.process_new_packets() {
             // The other side is told why.
             let _ = self.push();

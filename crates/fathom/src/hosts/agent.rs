@@ -1,5 +1,6 @@
 //! `fathom agent`: runs on this machine what a controller elsewhere asks for.
 
+use super::quit;
 use crate::exit;
 use fathom_command::arguments::{self, text};
 use fathom_command::printer::{Letters, Printer};
@@ -28,6 +29,7 @@ pub(crate) const HELP: &str = "\
 Usage: fathom agent --stdio
        fathom agent --listen=ADDRESS [--keys=FILE] [--allow-...]
        fathom agent --join=ADDRESS --keys=FILE [--name=NAME] [--allow-...]
+       fathom agent --quit [--hosts=LIST] [--keys=FILE]
 
 Runs jobs for a controller elsewhere (fathom --hosts=..., fathom --wait-for-hosts=...), under a supervisor of its own.
 
@@ -36,6 +38,8 @@ Runs jobs for a controller elsewhere (fathom --hosts=..., fathom --wait-for-host
   --listen=ADDRESS       Wait for controllers: HOST, HOST:PORT, [ADDRESS]:PORT, :PORT; port 8766 unless another is
                          named. Without keys only on this machine, for its own user and root
   --join=ADDRESS         Go to a controller that waits for hosts, run its jobs, and end
+  --quit                 Have the agents that listen on the hosts of --hosts=LIST stop their runs and end; without a list
+                         that of this machine. Agents with keys obey who has the controller's: --keys=controller.keys
   --keys=FILE            agent.keys of fathom keys: TLS 1.3, in which both sides prove who they are
   --name=NAME            Under which name to join; the host name without
   --group=NAME           Join as one of this group of hosts, for host= in jobs; may be repeated
@@ -63,6 +67,7 @@ enum Way {
     Streams,
     Listen(Address),
     Join(Address),
+    Quit,
 }
 
 /// What was asked for.
@@ -71,6 +76,8 @@ struct Asked {
     keys: Option<PathBuf>,
     join: Join,
     patience: Duration,
+    /// Lists of hosts whose agents are to end.
+    hosts: Vec<String>,
     rules: Rules,
 }
 
@@ -78,12 +85,17 @@ struct Asked {
 pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
     fathom_command::call("fathom agent", Some(HELP), words, streams, |words, streams| {
         let mut asked = read(words)?;
+        let role = if matches!(asked.way, Some(Way::Quit)) { Role::Controller } else { Role::Agent };
         let keys = match &asked.keys {
-            Some(path) => Some(Keys::read(path, Role::Agent).map_err(Failure::because)?),
+            Some(path) => Some(Keys::read(path, role).map_err(Failure::because)?),
             None => None,
         };
         match asked.way.take() {
+            _ if !asked.hosts.is_empty() && role == Role::Agent => {
+                Err(Failure::new("--hosts goes with --quit"))
+            }
             None => Err(Failure::new("an agent needs a way to its controller: --stdio, --listen or --join")),
+            Some(Way::Quit) => quit::run(&asked.hosts, keys.as_ref(), streams),
             Some(Way::Streams) => {
                 asked.rules = Rules::everything();
                 serve(Box::new(StreamPipe::take()?), &asked.rules, None)
@@ -100,6 +112,7 @@ fn read(words: &[OsString]) -> Result<Asked, Failure> {
         keys: None,
         join: Join::default(),
         patience: JOIN_PATIENCE,
+        hosts: Vec::new(),
         rules: Rules::default(),
     };
     let mut parser = Parser::from_args(words);
@@ -108,6 +121,8 @@ fn read(words: &[OsString]) -> Result<Asked, Failure> {
             Long("stdio") => asked.way = Some(Way::Streams),
             Long("listen") => asked.way = Some(Way::Listen(address(&mut parser, "--listen")?)),
             Long("join") => asked.way = Some(Way::Join(address(&mut parser, "--join")?)),
+            Long("quit") => asked.way = Some(Way::Quit),
+            Long("hosts") => asked.hosts.push(text(&mut parser, "--hosts")?),
             Long("keys") => asked.keys = Some(parser.value()?.into()),
             Long("name") => asked.join.name = text(&mut parser, "--name")?,
             Long("group") => asked.join.groups.push(text(&mut parser, "--group")?),
@@ -129,11 +144,21 @@ fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
     Address::read(&text(parser, option)?).map_err(|problem| Failure::new(format!("{option}: {problem}")))
 }
 
-/// Serves one controller. The error says why it was none, or where it went.
-pub(super) fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, Failure> {
+/// Serves one controller alone. The error says why it was none, or where it went.
+fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), join) {
+        End::Served | End::Told => Ok(0),
+        End::Alone(reason) => Err(Failure::new(reason)),
+    }
+}
+
+/// Serves one controller of a process that listens: the exit status of its own.
+pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failure> {
+    let mut channel = Channel::new(pipe);
+    match agent::serve(&mut channel, rules, &crate::machine(), None) {
         End::Served => Ok(0),
+        End::Told => Ok(listening::ALL_END),
         End::Alone(reason) => Err(Failure::new(reason)),
     }
 }
@@ -168,7 +193,7 @@ fn listen(
     writeln!(streams.out, "fathom agent: listening on {shown}")?;
     streams.out.flush()?;
     let mut serve_one = |pipe: Box<dyn Pipe>, from: &str| {
-        let served = enter_first_directory(rules).and_then(|()| serve(pipe, rules, None));
+        let served = enter_first_directory(rules).and_then(|()| serve_one(pipe, rules));
         served.map_or_else(|failure| ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| {

@@ -3,6 +3,7 @@
 pub(crate) mod agent;
 pub(crate) mod clients;
 pub(crate) mod keys;
+mod quit;
 pub(crate) mod server;
 mod ways;
 

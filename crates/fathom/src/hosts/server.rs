@@ -98,7 +98,7 @@ fn wait_for_clients(
     output: &mut Output,
 ) -> Result<(), Refusal> {
     let mut serve = |pipe: Box<dyn Pipe>, from: &str| {
-        agent::serve(pipe, &Rules::everything(), None)
+        agent::serve_one(pipe, &Rules::everything())
             .map_or_else(|failure| agent::ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| output.error_line(&format!("fathom: {line}"));

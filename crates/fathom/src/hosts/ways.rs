@@ -94,15 +94,20 @@ fn has_port(name: &str) -> bool {
 
 /// Connections with agents that listen.
 fn agents(list: &HostList, keys: Option<&Keys>) -> Vec<Seat> {
-    let connections = in_parallel(&list.names(), &|name| {
+    let connections = to_agents(&list.names(), keys);
+    let entries = list.0.iter().cloned().zip(connections);
+    entries.map(|(entry, connection)| Seat { entry, connection, hello: None, invocation: None }).collect()
+}
+
+/// Connections with the agents that listen on these hosts, in their order.
+pub(super) fn to_agents(names: &[String], keys: Option<&Keys>) -> Vec<Result<Connection, ConnectError>> {
+    in_parallel(names, &|name| {
         let address = Address::read(name)?;
         if keys.is_none() && !address.is_of_this_machine() {
             return Err(ConnectError::NoKeys(address));
         }
         connect(&address, keys)
-    });
-    let entries = list.0.iter().cloned().zip(connections);
-    entries.map(|(entry, connection)| Seat { entry, connection, hello: None, invocation: None }).collect()
+    })
 }
 
 /// Connects with many at a time; the connections are in the order of the places.
@@ -133,7 +138,7 @@ fn connect(address: &Address, keys: Option<&Keys>) -> Result<Connection, Connect
         .map_err(|error| ConnectError::NotConnected { address: address.clone(), error })?;
     let pipe: Box<dyn Pipe> = match keys {
         Some(keys) => Box::new(TlsPipe::connect(socket, keys)?),
-        None => Box::new(PlainPipe::new(socket)),
+        None => Box::new(PlainPipe::connect(socket)),
     };
     Ok(Connection::new(pipe))
 }

@@ -151,6 +151,74 @@ fn an_agent_allows_what_its_start_allowed() {
 }
 
 #[test]
+fn an_agent_ends_when_its_controller_wants_that() {
+    fathom_only!();
+    let directory = scratch();
+    let directory = directory.path();
+    keys(directory, "own");
+    keys(directory, "foreign");
+    let with_keys = [0, 1].map(|_| listen(directory, "--keys=own/agent.keys"));
+    let hosts = with_keys.each_ref().map(|agent| agent.address.clone()).join(",");
+    let quit = |words: &str| Launch::fathom(directory).words("agent --quit").words(words).run();
+    // Who may run no jobs may not do that either.
+    for words in ["--keys=foreign/controller.keys", "--keys=own/agent.keys"] {
+        let refused = quit(&format!("--hosts={hosts} {words}"));
+        assert!(refused.code() == 1 && refused.stdout.is_empty(), "{words}: {}", refused.stdout);
+    }
+    // A run that is under way ends as with SIGTERM.
+    let words = format!("--keys=own/controller.keys --hosts={} {}", with_keys[0].address, super::QUIET);
+    let mut running = Launch::fathom(directory).words(&words).words("--runtime=300 --eta=always").start();
+    running.wait_for_output(|text| text.contains("Jobs: 1"));
+    let ended = quit(&format!("--hosts={hosts} --keys=own/controller.keys")).expect_clean();
+    for agent in &with_keys {
+        assert!(ended.stdout.contains(&format!("{}: the agent ends\n", agent.address)), "{}", ended.stdout);
+    }
+    running.finish();
+    for agent in with_keys {
+        assert_eq!(agent.running.finish().code(), 0);
+    }
+    let without = listen(directory, "");
+    quit(&format!("--hosts={}", without.address)).expect_clean();
+    assert_eq!(without.running.finish().code(), 0);
+    let gone = quit(&format!("--hosts={}", without.address));
+    assert!(gone.code() == 1 && gone.stderr.contains("refused"), "{}", gone.stderr);
+    let alone = Launch::fathom(directory).words("agent --listen=127.0.0.1:0 --hosts=a").run();
+    assert!(alone.code() == 1 && alone.stderr.contains("--hosts goes with --quit"), "{}", alone.stderr);
+}
+
+#[test]
+fn the_unit_of_systemd_starts_an_agent() {
+    fathom_only!();
+    let directory = scratch();
+    let directory = directory.path();
+    keys(directory, "run-keys");
+    let unit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging/fathom-agent.service");
+    let unit = std::fs::read_to_string(unit).expect("the unit");
+    let setting = |name: &str| {
+        let start = format!("{name}=");
+        unit.lines().filter_map(|line| line.strip_prefix(start.as_str())).collect::<Vec<&str>>()
+    };
+    let credentials = directory.join("run-keys").display().to_string();
+    assert_eq!(setting("LoadCredential"), ["agent.keys:/etc/fathom/agent.keys"]);
+    let state = format!("/var/lib/{}", setting("StateDirectory")[0]);
+    // As systemd reads it, but for the places, which are here.
+    let words = setting("ExecStart")[0]
+        .replace("${FATHOM_AGENT_LISTEN}", "127.0.0.1:0")
+        .replace("${CREDENTIALS_DIRECTORY}", &credentials)
+        .replace("$FATHOM_AGENT_OPTIONS", "")
+        .replace(&state, &directory.display().to_string());
+    let words = words.strip_prefix("/usr/bin/fathom ").expect("the program of the packages");
+    let mut agent = Launch::fathom(directory).words(words).start();
+    let (text, _) = agent.wait_for_output(|text| text.contains('\n'));
+    let address = text.trim().rsplit(' ').next().expect("an address").to_owned();
+    let job = "--keys=run-keys/controller.keys --name=a --filename=f --size=64k --rw=write";
+    controller(directory, &address, job).expect_clean();
+    assert!(directory.join("f").exists());
+    agent.signal("TERM");
+    assert_eq!(agent.finish().code(), 0);
+}
+
+#[test]
 fn strangers_who_send_anything_do_no_harm() {
     fathom_only!();
     let directory = scratch();

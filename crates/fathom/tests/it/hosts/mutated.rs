@@ -4,7 +4,7 @@
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
 use fathom_hosts::frames::{self, Frame, FrameKind, Outgoing, Splitter};
-use fathom_hosts::protocol::{Done, FromAgent, Hello, Pong, ToAgent, greeting};
+use fathom_hosts::protocol::{Done, FromAgent, Hello, Pong, ToAgent, greeting, opening};
 use fathom_run::message::Message;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -129,6 +129,8 @@ impl Script {
 
     /// Serves one controller.
     fn serve(&self, mut socket: TcpStream) {
+        let mut opening = vec![0; opening().len()];
+        socket.read_exact(&mut opening).expect("the line of a controller");
         let mut outgoing = Outgoing::after(self.greeting.clone());
         if !send(&mut socket, &mut outgoing, &self.first) {
             return;

@@ -221,6 +221,38 @@ fn triggers_run_once_and_states_come_back() {
 }
 
 #[test]
+fn fios_server_and_client_are_told_what_they_talk_to() {
+    fathom_only!();
+    let fio = require!(reference());
+    let (there, here) = directories();
+    super::agents::keys(here.path(), "own");
+    let server = start(Launch::of(&fio, there.path()), "127.0.0.1", false);
+    let of_server = "it is fio's server and not an agent of fathom";
+    for words in [
+        format!("--hosts=127.0.0.1:{}", server.port),
+        format!("--hosts=127.0.0.1:{} --keys=own/controller.keys", server.port),
+        format!("--client=127.0.0.1,{}", server.port),
+    ] {
+        let refused = Launch::fathom(here.path()).words(&words).words("job.fio").run();
+        assert!(refused.code() > 0 && refused.stderr.contains(of_server), "{words}: {}", refused.stderr);
+    }
+    for words in ["", "--keys=own/agent.keys"] {
+        let agent = super::agents::listen(here.path(), words);
+        let port = agent.address.rsplit(':').next().expect("a port");
+        let asked = Launch::of(&fio, here.path())
+            .argument(format!("--client=127.0.0.1,{port}"))
+            .words("job.fio")
+            .run();
+        assert!(
+            asked.stdout.contains("does not speak fio's protocol"),
+            "{words}: {}{}",
+            asked.stdout,
+            asked.stderr
+        );
+    }
+}
+
+#[test]
 fn what_happens_to_a_server_is_told() {
     fathom_only!();
     let (there, here) = directories();
@@ -238,11 +270,16 @@ fn what_happens_to_a_server_is_told() {
     let failed = client(here.path(), &server, "fails.fio");
     assert_eq!(failed.code(), 1);
     assert!(failed.stdout.contains("client <127.0.0.1>: exited with error 1"), "{}", failed.stdout);
-    // Another program's protocol gets a line in plain text, and the server goes on.
+    // fio's client prints what it has reached, and the server goes on.
     if let Ok(fio) = reference() {
         let other = Launch::of(&fio, here.path()).argument(format!("--client=127.0.0.1,{}", server.port));
         let refused = other.words("job.fio").run();
-        assert!(!refused.stdout.contains("READ:"), "{}", refused.stdout);
+        assert_ne!(refused.code(), 0, "{}", refused.stdout);
+        assert!(
+            refused.stdout.contains("which does not speak fio's protocol; call fathom --client"),
+            "{}",
+            refused.stdout
+        );
     }
     client(here.path(), &server, "job.fio").expect_clean();
 }
