@@ -56,6 +56,11 @@ impl Places {
         Some(Places::of(names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()))
     }
 
+    /// Groups of a rank.
+    pub(crate) fn groups_of(&self, rank: usize) -> Vec<String> {
+        self.groups.get(rank).cloned().unwrap_or_default()
+    }
+
     /// The place of a rank.
     pub(crate) fn of_rank(&self, rank: usize) -> HostPlace {
         HostPlace {

@@ -30,8 +30,8 @@ pub fn report(directory: &Path, words: &[String], source: &dyn Source) -> ExitCo
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
-    let formats = Chosen::new(&program.formats, program.terse_version);
-    output.only_report(!formats.are_for_people(), formats.stand_alone());
+    let mut formats = Chosen::new(&program.formats, program.terse_version);
+    output.only_report(!formats.are_for_people());
     let signals = match SignalQueue::new(&OF_USERS) {
         Ok(signals) => signals,
         Err(errno) => {
@@ -94,7 +94,7 @@ fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
 fn name(host: &mut HostRunReport, run: &RunFile, rank: usize) {
     let place = run.places.of_rank(rank);
     host.name = place.name().to_owned();
-    host.groups = place.groups;
+    host.groups = run.places.groups_of(rank);
     host.host_name = run.places.nodes.get(rank).cloned().unwrap_or_default();
     crate::run::TRANSPORT.clone_into(&mut host.transport);
 }

@@ -22,8 +22,8 @@ use fathom_run::supervisor::{self, StartError};
 use fathom_spec::hosts::Recording;
 use fathom_spec::{Message, Outcome, RunSpec, Source};
 use fathom_stats::hosts::{HostEnd, HostRunReport};
-use fathom_sys::Errno;
 use fathom_sys::clock::{Calibration, wall_clock_ms};
+use fathom_sys::forbidden::Refused;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -53,7 +53,7 @@ pub struct Typed<'a> {
 }
 
 /// Signals that every thread of MPI has to leave to this one. So they are taken before MPI is entered.
-pub fn take_signals() -> Result<SignalQueue, Errno> {
+pub fn take_signals() -> Result<SignalQueue, Refused> {
     SignalQueue::new(&[&OF_USERS[..], &[libc::SIGCHLD]].concat())
 }
 
@@ -139,7 +139,7 @@ impl First {
                 return failed(&format!("fathom-mpi: cannot write to the file of --output: {error}"));
             }
         };
-        output.only_report(!formats.are_for_people(), formats.stand_alone());
+        output.only_report(!formats.are_for_people());
         if let Some(line) = options::without_effect(program) {
             output.error_line(line);
         }
@@ -176,11 +176,11 @@ fn run_orders(
     let host = HostRunReport {
         host_name: orders.places.nodes.get(ranks.rank()).cloned().unwrap_or_default(),
         name,
-        groups: orders.places.groups.get(ranks.rank()).cloned().unwrap_or_default(),
+        groups: orders.places.groups_of(ranks.rank()),
         transport: TRANSPORT.to_owned(),
         ..HostRunReport::default()
     };
-    let formats = match &planned {
+    let mut formats = match &planned {
         Ok((spec, _)) => Chosen::new(&spec.program.formats, spec.program.terse_version),
         // Only what the first rank prints matters, and it has read the same words.
         Err(_) => formats_of(orders, typed.machine),
