@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// How long the first bytes are waited for. Controllers of an earlier protocol wait for the agent instead.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long fio's client has to read what it is told.
-const LAST_PATIENCE: Duration = Duration::from_secs(2);
+const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// Most bytes of an opening line.
 const MOST_OPENING: usize = 200;
 /// Bytes of a header.
@@ -98,7 +98,8 @@ pub(crate) fn is_server(first: &[u8]) -> bool {
     first.len() >= HEADER && kind(first) == Some(TEXT) && first[4..8] == [0; 4]
 }
 
-/// Tells fio's client what it has reached, and waits for nothing; it prints the line.
+/// Tells fio's client what it has reached; it prints the line. What it still sends must be read until it ends the connection: one that is
+/// closed with something unread is reset, and the client with it.
 pub(crate) fn answer(socket: &mut Socket, version: u16) {
     let line = format!(
         "fathom: this is fathom {}, which does not speak fio's protocol; call fathom --client or fathom --hosts in place of fio --client\n",
@@ -107,7 +108,6 @@ pub(crate) fn answer(socket: &mut Socket, version: u16) {
     // One that is gone reads nothing.
     let _ = socket.write_all(&text_message(version, &line));
     socket.end_output();
-    drain(socket, Duration::ZERO);
 }
 
 /// Reads what is still to come in this time. A connection that is closed with something unread is reset, which the other side may see

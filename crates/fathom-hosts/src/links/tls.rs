@@ -17,6 +17,8 @@ pub struct TlsPipe {
     tls: Connection,
     /// The first bytes, until it is clear that they are TLS.
     first: Option<Vec<u8>>,
+    /// Why it is to end, once the other side has read that and ends it: to end it before would be to take the words back.
+    farewell: Option<&'static str>,
 }
 
 /// Bytes that tell TLS from fio's protocol.
@@ -28,13 +30,13 @@ impl TlsPipe {
         // The name is not looked at: the key is.
         let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
         let tls = ClientConnection::new(keys.client()?, name).map_err(KeysError::Tls)?;
-        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()) })
+        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
     /// The side that was connected to.
     pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         let tls = ServerConnection::new(keys.server()?).map_err(KeysError::Tls)?;
-        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()) })
+        Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
     /// Goes on with the handshake as far as that is possible without waiting; true once the other side has proved who it is.
@@ -64,6 +66,14 @@ impl TlsPipe {
 
     /// Takes in what has come; false at the end.
     fn pull(&mut self) -> io::Result<bool> {
+        if let Some(reason) = self.farewell {
+            let mut rest = [0; 4096];
+            return match self.socket.read(&mut rest) {
+                Ok(1..) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => Err(error),
+                Ok(0) | Err(_) => Err(io::Error::new(io::ErrorKind::InvalidData, reason)),
+            };
+        }
         match self.first.take() {
             None => {
                 if self.tls.read_tls(&mut self.socket)? == 0 {
@@ -83,17 +93,16 @@ impl TlsPipe {
         let is_tls = first.first().is_some_and(|kind| (0x14..=0x18).contains(kind));
         if first.starts_with(OPENING.as_bytes()) {
             // It stands before a greeting, where a controller looks for the reason.
-            let _ = writeln!(
-                self.socket,
-                "an agent that has keys answers only those who have them, too: give --keys=FILE"
-            );
+            let line = "an agent that has keys answers only those who have them, too: give --keys=FILE";
+            let _ = writeln!(self.socket, "{line}");
             self.socket.end_output();
-            callers::drain(&mut self.socket, Duration::ZERO);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it has no keys"));
+            self.farewell = Some("it has no keys");
+            return Ok(true);
         }
         if let Some(version) = callers::version_of_client(&first) {
             callers::answer(&mut self.socket, version);
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is fio's client"));
+            self.farewell = Some("it is fio's client");
+            return Ok(true);
         }
         if callers::is_server(&first) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, callers::FIO_SERVER));

@@ -102,7 +102,7 @@ program_options! {
     "warnings-fatal" None "" => flag(warnings_fatal: bool);
     /// Accepted; the limit of 4096 clones is fixed
     "max-jobs" Required "=number" => nothing();
-    /// Run the jobs on these hosts together: a,b  GROUP:a,b  @file
+    /// Run the jobs on these hosts together: a,b  node[1-8]  GROUP:a,b  @file
     "hosts" Required "=list" => hosts(
         /// As written; several lists add up.
         hosts: Vec<String>
