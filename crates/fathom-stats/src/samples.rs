@@ -29,6 +29,8 @@ pub struct LatencySamples {
     sum_of_squares_high: AtomicU64,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
+    /// What lies between the two: one comparison tells that a value changes neither.
+    spread_ns: AtomicU64,
     beyond_range: AtomicU64,
     bins: [AtomicU64; BIN_COUNT],
 }
@@ -59,10 +61,9 @@ impl LatencySamples {
     #[inline(always)]
     pub fn record_short(&self, ns: u64) {
         let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(ns.wrapping_mul(ns));
+        self.sum_of_squares_low.store(low, Relaxed);
         if carry {
-            self.add_wide_square(ns);
-        } else {
-            self.sum_of_squares_low.store(low, Relaxed);
+            self.carry_square();
         }
         self.record_all_but_square(ns, false);
     }
@@ -90,11 +91,8 @@ impl LatencySamples {
     fn record_all_but_square(&self, ns: u64, with_bins: bool) {
         bump(&self.count, 1);
         bump(&self.sum_ns, ns);
-        if ns < self.min_ns.load(Relaxed) {
-            self.min_ns.store(ns, Relaxed);
-        }
-        if ns > self.max_ns.load(Relaxed) {
-            self.max_ns.store(ns, Relaxed);
+        if ns.wrapping_sub(self.min_ns.load(Relaxed)) > self.spread_ns.load(Relaxed) {
+            self.widen(ns);
         }
         if with_bins {
             match bin_of(ns) {
@@ -102,6 +100,22 @@ impl LatencySamples {
                 None => bump(&self.beyond_range, 1),
             }
         }
+    }
+
+    /// A new smallest or largest value.
+    #[cold]
+    #[inline(never)]
+    fn widen(&self, ns: u64) {
+        let (min, max) = (self.min_ns.load(Relaxed).min(ns), self.max_ns.load(Relaxed).max(ns));
+        self.min_ns.store(min, Relaxed);
+        self.max_ns.store(max, Relaxed);
+        self.spread_ns.store(max - min, Relaxed);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry_square(&self) {
+        bump(&self.sum_of_squares_high, 1);
     }
 
     #[inline(never)]
@@ -144,6 +158,7 @@ impl LatencySamples {
                 &self.sum_of_squares_low,
                 &self.sum_of_squares_high,
                 &self.max_ns,
+                &self.spread_ns,
                 &self.beyond_range,
             ] {
                 counter.store(0, Relaxed);
@@ -221,8 +236,9 @@ pub struct WorkerSamples {
     pub submit_map: [AtomicU64; DEPTH_BUCKETS],
     /// Batch sizes per reap.
     pub complete_map: [AtomicU64; DEPTH_BUCKETS],
-    /// Distribution of completion latency over the bounds of the report.
-    pub distribution: [AtomicU64; DISTRIBUTION_BUCKETS],
+    /// What the histograms of completion latency do not say of its distribution over the bounds of the report: see
+    /// [`distribution`](WorkerSamples::distribution).
+    beside_histograms: [AtomicU64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
     pub directions: PerDirection<DirectionSamples>,
     /// Latency of fsync, fdatasync, sync_file_range and syncfs.
@@ -235,7 +251,7 @@ impl WorkerSamples {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
             map.iter().for_each(|counter| counter.store(0, Relaxed));
         }
-        self.distribution.iter().for_each(|counter| counter.store(0, Relaxed));
+        self.beside_histograms.iter().for_each(|counter| counter.store(0, Relaxed));
         self.zone_resets.store(0, Relaxed);
         for direction in self.directions.values() {
             for counter in [
@@ -255,15 +271,52 @@ impl WorkerSamples {
         bump(&self.epoch, 1);
     }
 
-    /// Counts a latency into the coarse distribution of the report.
-    pub fn record_distribution(&self, ns: u64) {
-        bump(&self.distribution[distribution_bucket(ns)], 1);
+    /// Distribution of completion latency over the bounds of the report. It follows from the histograms, but for latencies that are in
+    /// none, and bins with a bound inside: the values beyond it were moved from the bucket of the bin to the next.
+    pub fn distribution(&self) -> [u64; DISTRIBUTION_BUCKETS] {
+        let mut buckets = self.beside_histograms.each_ref().map(|counter| counter.load(Relaxed));
+        let mut add = |bucket: usize, count: u64| buckets[bucket] = buckets[bucket].wrapping_add(count);
+        for direction in self.directions.values() {
+            for (bin, counter) in direction.clat.bins.iter().enumerate() {
+                add(usize::from(FIRST_BUCKET[bin]), counter.load(Relaxed));
+            }
+            add(DISTRIBUTION_BUCKETS - 1, direction.clat.beyond_range.load(Relaxed));
+        }
+        buckets
     }
 
-    /// The same for a latency whose histogram bin is known.
+    /// Counts a latency that is in no histogram into the coarse distribution of the report.
+    pub fn record_distribution(&self, ns: u64) {
+        bump(&self.beside_histograms[distribution_bucket(ns)], 1);
+    }
+
+    /// Counts a completion latency of any length of one direction, in its histogram or without, and into the distribution.
+    pub fn record_long_clat(&self, clat: &LatencySamples, ns: u64, with_bins: bool) {
+        clat.record(ns, with_bins);
+        match bin_of(ns).filter(|_| with_bins) {
+            Some(bin) => self.record_distribution_of_bin(ns, bin),
+            None if with_bins => {}
+            None => self.record_distribution(ns),
+        }
+    }
+
+    /// The same for a latency that the histogram of its direction has in this bin.
     #[inline(always)]
     pub fn record_distribution_of_bin(&self, ns: u64, bin: usize) {
-        bump(&self.distribution[distribution_bucket_of_bin(ns, bin)], 1);
+        if HAS_BOUND[bin & (HAS_BOUND.len() - 1)] {
+            self.move_beyond_bound(ns, bin);
+        }
+    }
+
+    /// A bin holds one bound at most.
+    #[cold]
+    #[inline(never)]
+    fn move_beyond_bound(&self, ns: u64, bin: usize) {
+        let bucket = usize::from(FIRST_BUCKET[bin]);
+        if ns >= DISTRIBUTION_BOUNDS_NS[bucket] {
+            bump(&self.beside_histograms[bucket], u64::MAX);
+            bump(&self.beside_histograms[bucket + 1], 1);
+        }
     }
 }
 
@@ -272,34 +325,13 @@ pub fn distribution_bucket(ns: u64) -> usize {
     DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)
 }
 
-/// The same for a value whose histogram bin is known: a bin holds at most one bound, so one look-up and one compare
-/// settle it.
-#[inline(always)]
-fn distribution_bucket_of_bin(ns: u64, bin: usize) -> usize {
-    let bucket = usize::from(FIRST_BUCKET[bin & (FIRST_BUCKET.len() - 1)]);
-    (bucket + usize::from(ns >= BOUND_AFTER[bucket & (DISTRIBUTION_BUCKETS - 1)]))
-        & (DISTRIBUTION_BUCKETS - 1)
-}
-
-/// The bounds, and one that no value reaches.
-const BOUND_AFTER: [u64; DISTRIBUTION_BUCKETS] = {
-    let mut bounds = [u64::MAX; DISTRIBUTION_BUCKETS];
-    let mut index = 0;
-    while index < DISTRIBUTION_BOUNDS_NS.len() {
-        bounds[index] = DISTRIBUTION_BOUNDS_NS[index];
-        index += 1;
-    }
-    bounds
-};
-
-/// For each bin, the bucket of its smallest value. Its length is a power of two, so that indexing needs no check.
-const FIRST_BUCKET: [u8; 4096] = {
-    let mut table = [0; 4096];
+/// For each bin, the bucket of its smallest value.
+const FIRST_BUCKET: [u8; BIN_COUNT] = {
+    let mut table = [0; BIN_COUNT];
     let mut bin = 0;
     while bin < BIN_COUNT {
-        let smallest = if bin < 128 { bin as u64 } else { (64 + (bin as u64 & 63)) << ((bin >> 6) - 1) };
         let mut bucket = 0;
-        while bucket < DISTRIBUTION_BOUNDS_NS.len() && smallest >= DISTRIBUTION_BOUNDS_NS[bucket] {
+        while bucket < DISTRIBUTION_BOUNDS_NS.len() && smallest_of(bin) >= DISTRIBUTION_BOUNDS_NS[bucket] {
             bucket += 1;
         }
         table[bin] = bucket as u8;
@@ -307,6 +339,24 @@ const FIRST_BUCKET: [u8; 4096] = {
     }
     table
 };
+
+/// Bins whose values are on both sides of a bound. The length is a power of two, so that indexing needs no check.
+static HAS_BOUND: [bool; 4096] = {
+    let mut table = [false; 4096];
+    let mut bin = 0;
+    while bin + 1 < BIN_COUNT {
+        let bucket = FIRST_BUCKET[bin] as usize;
+        table[bin] =
+            bucket < DISTRIBUTION_BOUNDS_NS.len() && DISTRIBUTION_BOUNDS_NS[bucket] < smallest_of(bin + 1);
+        bin += 1;
+    }
+    table
+};
+
+/// The smallest value of a bin.
+const fn smallest_of(bin: usize) -> u64 {
+    if bin < 128 { bin as u64 } else { (64 + (bin as u64 & 63)) << ((bin >> 6) - 1) }
+}
 
 /// Bucket of the depth distribution: 1, 2-3, 4-7, 8-15, 16-31, 32-63, 64 and more.
 #[inline(always)]
@@ -329,19 +379,47 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn zeroed() -> Box<LatencySamples> {
-        let samples = Box::new(LatencySamples {
+    fn zeroed() -> LatencySamples {
+        let samples = LatencySamples {
             count: AtomicU64::new(0),
             sum_ns: AtomicU64::new(0),
             sum_of_squares_low: AtomicU64::new(0),
             sum_of_squares_high: AtomicU64::new(0),
             min_ns: AtomicU64::new(0),
             max_ns: AtomicU64::new(0),
+            spread_ns: AtomicU64::new(0),
             beyond_range: AtomicU64::new(0),
             bins: [const { AtomicU64::new(0) }; BIN_COUNT],
-        });
+        };
         samples.reset();
         samples
+    }
+
+    fn all_zeroed() -> Box<WorkerSamples> {
+        let counter = || AtomicU64::new(0);
+        let map = || std::array::from_fn(|_| counter());
+        let direction = |_| DirectionSamples {
+            bytes: counter(),
+            issued: counter(),
+            completed: counter(),
+            short: counter(),
+            dropped: counter(),
+            slat: zeroed(),
+            clat: zeroed(),
+            lat: zeroed(),
+        };
+        Box::new(WorkerSamples {
+            epoch: counter(),
+            tolerated_errors: counter(),
+            first_error: counter(),
+            zone_resets: counter(),
+            depth_map: map(),
+            submit_map: map(),
+            complete_map: map(),
+            beside_histograms: std::array::from_fn(|_| counter()),
+            directions: PerDirection::from_fn(direction),
+            sync: zeroed(),
+        })
     }
 
     #[test]
@@ -371,12 +449,36 @@ mod tests {
         }
 
         #[test]
-        fn distribution_bucket_is_the_first_bound_above(ns in prop_oneof![0u64..3000, 0u64..4_000_000_000, any::<u64>()]) {
+        fn distribution_bucket_is_the_first_bound_above(ns in latency()) {
             let expected = DISTRIBUTION_BOUNDS_NS.iter().position(|&bound| ns < bound).unwrap_or(31);
             prop_assert_eq!(distribution_bucket(ns), expected);
-            if let Some(bin) = bin_of(ns) {
-                prop_assert_eq!(distribution_bucket_of_bin(ns, bin), expected);
-            }
         }
+
+        #[test]
+        fn the_distribution_follows_from_the_histograms(
+            latencies in prop::collection::vec((latency(), any::<bool>(), 0usize..3), 0..200),
+        ) {
+            let samples = all_zeroed();
+            let mut expected = [0; DISTRIBUTION_BUCKETS];
+            for (ns, has_bins, direction) in latencies {
+                let clat = &samples.directions[crate::Direction::ALL[direction]].clat;
+                samples.record_long_clat(clat, ns, has_bins);
+                expected[distribution_bucket(ns)] += 1;
+                if ns < SHORT_NS {
+                    samples.record_distribution_of_bin(ns, clat.record_short_in_bins(ns));
+                    expected[distribution_bucket(ns)] += 1;
+                }
+            }
+            prop_assert_eq!(samples.distribution(), expected);
+            samples.reset();
+            prop_assert_eq!(samples.distribution(), [0; DISTRIBUTION_BUCKETS]);
+        }
+    }
+
+    /// Latencies around bounds, short ones, and any.
+    fn latency() -> impl Strategy<Value = u64> {
+        let around = (prop::sample::select(&DISTRIBUTION_BOUNDS_NS[..]), 0u64..3)
+            .prop_map(|(bound, more)| bound + more - 1);
+        prop_oneof![around, 0u64..3000, 0u64..4_000_000_000, any::<u64>()]
     }
 }

@@ -42,7 +42,7 @@ impl Worker<'_> {
             latencies += samples.clat.count();
         }
         check_histogram("sync", &self.samples.sync, true);
-        let distributed: u64 = self.samples.distribution.iter().map(|bucket| bucket.load(Relaxed)).sum();
+        let distributed: u64 = self.samples.distribution().iter().sum();
         let fits = distributed == latencies;
         holds!(
             fits,

@@ -105,8 +105,7 @@ impl Worker<'_> {
             }
         }
         if recording.clat {
-            samples.clat.record(clat, recording.clat_bins);
-            self.samples.record_distribution(clat);
+            self.samples.record_long_clat(&samples.clat, clat, recording.clat_bins);
         }
         if recording.lat {
             samples.lat.record(lat, recording.lat_bins);

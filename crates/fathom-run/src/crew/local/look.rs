@@ -96,7 +96,7 @@ fn figures_now(region: &Region, index: usize) -> Figures {
         depth_map: all(&samples.depth_map),
         submit_map: all(&samples.submit_map),
         complete_map: all(&samples.complete_map),
-        distribution: all(&samples.distribution),
+        distribution: samples.distribution(),
         directions: PerDirection::from_fn(|direction| {
             let arrivals = region.arrivals(index).and_then(|all| all[direction].snapshot(taken_ns));
             DirectionReport { arrivals, ..counted(&samples.directions[direction]) }
