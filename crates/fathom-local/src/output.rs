@@ -1,12 +1,14 @@
 //! Where text goes: standard output and error, or the file of `--output`; and the status line, which always goes to the
 //! terminal.
 //!
-//! With the report for people, fio's messages stand among its lines, in fio's order; errors also reach standard error when that
+//! Every text is of a [`Kind`], and [`Kind::way`] alone decides where it goes. With the report for people, fio's messages stand among its lines, in fio's order; errors also reach standard error when that
 //! report goes to a file. A report for programs has its stream to itself, whether that is standard output or the file of
 //! `--output`: all messages go to standard error. Notes of ours, which fio does not have, always do.
 
 use fathom_command::printer::harmless;
 use fathom_report::eta;
+use fathom_report::header::layout_line;
+use fathom_run::message::Message as Said;
 use fathom_spec::{Message, Stream};
 use fathom_stats::live::LiveTick;
 use fathom_sys::fifo;
@@ -19,11 +21,53 @@ use std::time::{Duration, Instant};
 /// Pause between two looks whether a reader reads.
 const LOOK: Duration = Duration::from_millis(50);
 
+/// What a text is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Part of a report.
+    Report,
+    /// What fio prints among the lines of its report, and notes.
+    Information,
+    /// What ended a job.
+    Failure,
+    /// What belongs on standard error.
+    Error,
+}
+
+/// Where a text goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Way {
+    /// The stream of the report: the file of `--output`, or standard output.
+    report: bool,
+    /// Standard error.
+    errors: bool,
+}
+
+/// Where the report goes, and for whom it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    /// It is for programs.
+    only_report: bool,
+    /// It goes to a file.
+    is_file: bool,
+}
+
+impl Kind {
+    fn way(self, text: &str, place: Place) -> Way {
+        match self {
+            Kind::Report => Way { report: true, errors: false },
+            _ if place.only_report => Way { report: false, errors: true },
+            Kind::Information if is_ours(text) => Way { report: false, errors: true },
+            Kind::Information | Kind::Failure => Way { report: true, errors: false },
+            Kind::Error => Way { report: place.is_file, errors: true },
+        }
+    }
+}
+
 /// The streams of one run.
 pub struct Output {
     file: Option<File>,
-    /// The report is for programs.
-    only_report: bool,
+    place: Place,
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
@@ -38,7 +82,7 @@ impl Output {
     pub fn terminal() -> Output {
         Output {
             file: None,
-            only_report: false,
+            place: Place::default(),
             status_line_length: 0,
             newline_every: None,
             last_newline: Instant::now(),
@@ -64,12 +108,13 @@ impl Output {
         let mut options = OpenOptions::new();
         let file = fifo::open(options.write(true).create(true).truncate(true), path, &mut keep_waiting)?;
         output.file = Some(file);
+        output.place.is_file = true;
         Ok(output)
     }
 
     /// The report is for programs.
     pub fn only_report(&mut self, wanted: bool) {
-        self.only_report = wanted;
+        self.place.only_report = wanted;
     }
 
     /// Keeps a status line every so often by starting a new one.
@@ -85,34 +130,61 @@ impl Output {
         }
     }
 
+    /// A message of the run.
+    pub fn tell(&mut self, message: &Said) {
+        match message {
+            Said::Output(text) => self.line(text),
+            Said::Error(text) => self.error_line(text),
+            Said::Failure(text) => self.failure_line(text),
+            // Of interest to those who wait before a terminal.
+            Said::LayingOut { job, files, bytes } if !self.place.only_report => {
+                self.line(&layout_line(job, *files, *bytes));
+            }
+            Said::LayingOut { .. } | Said::Figures(_) | Said::StageChanged => {}
+        }
+    }
+
     /// An informational message.
     pub fn line(&mut self, text: &str) {
-        let line = format!("{}\n", harmless(text));
-        if self.only_report || is_ours(text) {
-            self.errors.extend_from_slice(line.as_bytes());
-            self.advance(Duration::ZERO);
-        } else {
-            self.bytes(line.as_bytes());
-        }
+        self.put(Kind::Information, text);
     }
 
     /// What ended a job.
     pub fn failure_line(&mut self, text: &str) {
-        match self.only_report {
-            true => self.error_line(text.trim_start_matches('\n')),
-            false => self.bytes(format!("{}\n", harmless(text)).as_bytes()),
-        }
+        // The empty line before it is one of the report for people.
+        let text = if self.place.only_report { text.trim_start_matches('\n') } else { text };
+        self.put(Kind::Failure, text);
+    }
+
+    /// A message for standard error, which the report for people in a file has too.
+    pub fn error_line(&mut self, text: &str) {
+        self.put(Kind::Error, text);
     }
 
     /// Part of a report.
     pub fn bytes(&mut self, bytes: &[u8]) {
-        if self.file.is_none() {
-            self.status_line_length = 0;
-        }
+        let way = Kind::Report.way("", self.place);
         // Names and descriptions of a job file that came from elsewhere must not steer the terminal.
         match self.file.is_none() && io::stdout().is_terminal() {
-            true => self.report.extend_from_slice(harmless(&String::from_utf8_lossy(bytes)).as_bytes()),
-            false => self.report.extend_from_slice(bytes),
+            true => self.send(way, harmless(&String::from_utf8_lossy(bytes)).as_bytes()),
+            false => self.send(way, bytes),
+        }
+    }
+
+    fn put(&mut self, kind: Kind, text: &str) {
+        let way = kind.way(text, self.place);
+        self.send(way, format!("{}\n", harmless(text)).as_bytes());
+    }
+
+    fn send(&mut self, way: Way, bytes: &[u8]) {
+        if way.report {
+            if self.file.is_none() {
+                self.status_line_length = 0;
+            }
+            self.report.extend_from_slice(bytes);
+        }
+        if way.errors {
+            self.errors.extend_from_slice(bytes);
         }
         self.advance(Duration::ZERO);
     }
@@ -170,16 +242,6 @@ impl Output {
         true
     }
 
-    /// A message for standard error, which the report for people in a file has too.
-    pub fn error_line(&mut self, text: &str) {
-        let line = format!("{}\n", harmless(text));
-        if self.file.is_some() && !self.only_report {
-            self.report.extend_from_slice(line.as_bytes());
-        }
-        self.errors.extend_from_slice(line.as_bytes());
-        self.advance(Duration::ZERO);
-    }
-
     /// Replaces the status line. One that cannot be written at once is old when it could be.
     pub fn status_line(&mut self, tick: &LiveTick) {
         let line = eta::status_line(tick);
@@ -205,6 +267,81 @@ impl Drop for Output {
     fn drop(&mut self) {
         while self.has_more() {
             self.advance(LOOK);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fathom_report::{Chosen, declarations};
+    use proptest::prelude::*;
+
+    const KINDS: [Kind; 4] = [Kind::Report, Kind::Information, Kind::Failure, Kind::Error];
+
+    /// Every kind of message of a run with this text.
+    fn all(text: &str) -> Vec<Said> {
+        let kinds = vec![
+            Said::Output(text.to_owned()),
+            Said::Error(text.to_owned()),
+            Said::Failure(text.to_owned()),
+            Said::Figures(text.to_owned()),
+            Said::StageChanged,
+            Said::LayingOut { job: text.to_owned(), files: 2, bytes: 1 << 30 },
+        ];
+        for kind in &kinds {
+            // A new kind belongs in the list above.
+            match kind {
+                Said::Output(_) | Said::Error(_) | Said::Failure(_) => {}
+                Said::Figures(_) | Said::StageChanged | Said::LayingOut { .. } => {}
+            }
+        }
+        kinds
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        ("(|\\n|fathom: |fathom: job a: |fio: |note: |\\{)", ".{0,40}")
+            .prop_map(|(start, rest)| start + &rest)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_but_the_report_is_where_a_program_reads_it(text in texts(), is_file: bool) {
+            let place = Place { only_report: true, is_file };
+            for kind in KINDS {
+                prop_assert_eq!(kind.way(&text, place).report, kind == Kind::Report);
+                prop_assert_eq!(kind.way(&text, place).errors, kind != Kind::Report);
+            }
+        }
+
+        #[test]
+        fn nothing_is_lost_for_people(text in texts(), is_file: bool) {
+            let place = Place { only_report: false, is_file };
+            for kind in KINDS {
+                let way = kind.way(&text, place);
+                prop_assert!(way.report || way.errors);
+                prop_assert!(kind != Kind::Information || !is_ours(&text) || !way.report);
+            }
+        }
+    }
+
+    /// Whatever a parser, a worker or a supervisor says.
+    #[test]
+    fn the_file_of_a_program_has_the_report_alone() {
+        let text = "fio: what a test says";
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("report");
+        for format in declarations().iter().filter(|format| !format.for_people) {
+            let chosen = Chosen::new(&[format.name.to_owned()], 3);
+            let mut output = Output::file(&path).expect("opened");
+            output.only_report(!chosen.are_for_people());
+            output.say(&Message::stdout(text));
+            output.say(&Message::stderr(text));
+            all(text).iter().for_each(|message| output.tell(message));
+            output.bytes(b"document");
+            all(text).iter().for_each(|message| output.tell(message));
+            drop(output);
+            assert_eq!(std::fs::read(&path).expect("read"), b"document", "{}", format.name);
         }
     }
 }

@@ -66,6 +66,7 @@ pub fn options(program: &ProgramOptions) -> Options {
         patience: program.patience,
         // The time in which all hosts were running is found from it.
         timeline: true,
+        report_alone: false,
         version: here::COMPATIBLE_VERSION,
     }
 }

@@ -147,6 +147,7 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
         slices: here::slices(spec),
         timeline: true,
         patience: None,
+        report_alone: false,
         version: here::COMPATIBLE_VERSION,
     };
     let calibration = Calibration::start();

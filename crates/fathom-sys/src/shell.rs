@@ -52,10 +52,14 @@ fn run_to_end(
     }
 }
 
-/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints. Whoever collects ended
-/// children sees it end.
-pub fn start(command: &str) -> std::io::Result<u32> {
-    Ok(shell(command).spawn()?.id())
+/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints, or with `only_on_errors` on
+/// standard error alone. Whoever collects ended children sees it end.
+pub fn start(command: &str, only_on_errors: bool) -> std::io::Result<u32> {
+    let mut shell = shell(command);
+    if only_on_errors {
+        shell.stdout(std::io::stderr());
+    }
+    Ok(shell.spawn()?.id())
 }
 
 /// `sh -c` as the leader of a process group, with the signals that this program handles or ignores as a shell expects them.

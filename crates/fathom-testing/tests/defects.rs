@@ -163,6 +163,7 @@ fn options() -> Options {
         slices: None,
         timeline: false,
         patience: Some(Duration::from_secs(30)),
+        report_alone: false,
         version: "fathom",
     }
 }

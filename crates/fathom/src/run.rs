@@ -180,6 +180,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
         opening: console.formats.are_for_people(),
         status_interval: program.status_interval.or(console.formats.every()),
         snapshot: metrics::is_asked(program).then_some(metrics::EVERY),
+        report_alone: !console.formats.are_for_people(),
     };
     let needs_verdict = console.formats.need_verdict()
         || program.verdict
@@ -197,6 +198,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
         slices: here::slices(spec),
         timeline: console.formats.need_timeline() || needs_verdict,
         patience: program.patience,
+        report_alone: view.report_alone,
         version: here::COMPATIBLE_VERSION,
     };
     if let Err(refusal) = console.begin_metrics(program) {
@@ -353,20 +355,17 @@ impl Audience for Console {}
 
 impl Observer for Console {
     fn message(&mut self, message: &Message) {
-        let (text, print_line): (String, fn(&mut Output, &str)) = match message {
-            Message::Output(text) => (text.clone(), Output::line),
-            Message::Error(text) => (text.clone(), Output::error_line),
-            Message::Failure(text) => (text.clone(), Output::failure_line),
+        let (live, output) = (&mut self.live, &mut self.output);
+        let text = match message {
+            Message::Output(text) | Message::Error(text) | Message::Failure(text) => text.clone(),
             Message::LayingOut { job, files, bytes } if self.formats.are_for_people() => {
-                (layout_line(job, *files, *bytes), Output::line)
+                layout_line(job, *files, *bytes)
             }
             Message::LayingOut { .. } | Message::Figures(_) | Message::StageChanged => return,
         };
-        let output = &mut self.output;
-        let mut print = || print_line(output, &text);
-        match &mut self.live {
-            Some(live) => live.message(&text, print),
-            None => print(),
+        match live {
+            Some(live) => live.message(&text, || output.tell(message)),
+            None => output.tell(message),
         }
     }
 

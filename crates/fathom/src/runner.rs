@@ -110,6 +110,7 @@ impl Runner for Program {
             slices: None,
             patience: None,
             timeline: true,
+            report_alone: true,
             version: here::COMPATIBLE_VERSION,
         };
         let engines = here::engines(&plan);
@@ -178,7 +179,7 @@ impl CommandHosts {
             return Err(Failure::new("jobs that were changed after they were read cannot run on hosts"));
         };
         let spec = &RunSpec { program: program.clone(), ..spec.clone() };
-        let view = View { tick: watch.interval(), ..View::default() };
+        let view = View { tick: watch.interval(), report_alone: true, ..View::default() };
         let mut listener = Listener { watch };
         let source = crate::machine();
         let outcome = hosts::run_command(&self.asked, invocation, spec, &source, view, &mut listener)

@@ -86,6 +86,8 @@ pub struct Settings {
     pub snapshot: Option<Duration>,
     /// What ends the run early, and the command that comes then.
     pub trigger: Option<Trigger>,
+    /// Standard output is the report's alone: the command prints on standard error.
+    pub report_alone: bool,
     /// Whose the files of the jobs are.
     pub files: Vec<HostFiles>,
     /// Names that logs of hosts may begin with, for the host of this number.
@@ -423,7 +425,11 @@ impl Controller<'_> {
     fn run_trigger_command(&mut self) {
         let trigger = self.settings.trigger.as_ref().filter(|_| self.has_fired);
         let Some(command) = trigger.and_then(|trigger| trigger.command.clone()) else { return };
-        let ended = std::process::Command::new("/bin/sh").arg("-c").arg(&command).status();
+        let mut shell = std::process::Command::new("/bin/sh");
+        if self.settings.report_alone {
+            shell.stdout(std::io::stderr());
+        }
+        let ended = shell.arg("-c").arg(&command).status();
         let problem = match ended {
             Ok(status) if status.success() => return,
             Ok(status) => status.to_string(),

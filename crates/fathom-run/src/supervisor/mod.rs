@@ -145,6 +145,8 @@ pub struct Options {
     /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or 10 s once a signal
     /// has asked for the end.
     pub patience: Option<Duration>,
+    /// Standard output is the report's alone: what commands of the user print goes to standard error.
+    pub report_alone: bool,
     /// Version for the report.
     pub version: &'static str,
 }

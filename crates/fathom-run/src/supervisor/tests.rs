@@ -303,6 +303,7 @@ fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outco
         slices: Some(SliceRule { length: Duration::from_secs(3600), count: 2 }),
         timeline: false,
         patience: Some(Duration::from_millis(100)),
+        report_alone: false,
         version: "test",
     };
     let mut crew = Elsewhere::new(fates);

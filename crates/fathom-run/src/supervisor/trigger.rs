@@ -139,7 +139,7 @@ impl Supervisor<'_> {
         let Some(trigger) = &mut self.trigger else { return };
         trigger.stage = Stage::Over;
         let Some(command) = &trigger.plan.command else { return };
-        match shell::start(command) {
+        match shell::start(command, self.options.report_alone) {
             Ok(pid) => trigger.stage = Stage::Running(pid),
             Err(error) => {
                 let text = format!("fathom: --trigger={command}: cannot be started: {error}");

@@ -222,6 +222,13 @@ impl Servers {
     }
 
     fn run(self, program: &ProgramOptions, source: &dyn Source) -> ExitCode {
+        if let Some(format) = program.formats.iter().find(|format| !FORMS.contains(&format.as_str())) {
+            let line = format!(
+                "fathom: --output-format={format} is not built for --client, which has {}; --hosts has more",
+                FORMS.join(", ")
+            );
+            return Refusal::new(line).tell(&mut Output::terminal());
+        }
         let output = match &program.output {
             None => Ok(Output::terminal()),
             Some(path) => Output::file(path),
@@ -236,12 +243,14 @@ impl Servers {
         };
         output.keep_status_lines(program.eta_newline);
         let forms = Forms::of(program);
+        output.only_report(!forms.normal);
         let view = View {
             tick: forms.shows_status(program).then_some(program.eta_interval),
             details: false,
-            opening: true,
+            opening: forms.normal,
             status_interval: program.status_interval,
             snapshot: None,
+            report_alone: !forms.normal,
         };
         let seats = ways::to_servers(&self.list, &self.addresses(), &self.invocations, program);
         let seats = match seats {
@@ -275,6 +284,9 @@ fn names(targets: &[AskedServer]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
+/// What a client writes of its servers.
+const FORMS: [&str; 4] = ["normal", "terse", "json", "json+"];
+
 /// The forms that were asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Forms {
@@ -295,10 +307,6 @@ impl Forms {
             with_bins: has("json+"),
             terse_version: program.terse_version,
         }
-    }
-
-    fn only_json(self) -> bool {
-        self.json && !self.normal && !self.terse
     }
 
     /// The status line is there unless it would stand in a document.
@@ -378,7 +386,7 @@ impl ClientConsole {
 
 impl Audience for ClientConsole {
     fn answered(&mut self, _: &HostEntry, hello: &Hello) {
-        if !self.forms.only_json() {
+        if self.forms.normal {
             let arch = std::env::consts::ARCH.replace('_', "-");
             self.output.line(&format!(
                 "hostname={}, be=0, 64-bit, os=Linux, arch={arch}, fio={COMPATIBLE_VERSION}, flags=1",
@@ -388,11 +396,12 @@ impl Audience for ClientConsole {
     }
 
     fn opening(&mut self, _: &HostEntry, hello: &Hello, lines: &[fathom_spec::Message]) {
-        if self.forms.only_json() {
-            return;
-        }
         // A terse line among them takes the names away, as with fio.
-        let before = if self.forms.terse { String::new() } else { format!("<{}> ", hello.host_name) };
+        let before = if self.forms.normal && self.forms.terse {
+            String::new()
+        } else {
+            format!("<{}> ", hello.host_name)
+        };
         for line in
             lines.iter().flat_map(|message| message.text.lines()).filter(|line| *line != COMPATIBLE_VERSION)
         {
@@ -427,12 +436,7 @@ impl Audience for ClientConsole {
 
 impl Observer for ClientConsole {
     fn message(&mut self, message: &Message) {
-        match message {
-            Message::Output(text) => self.output.line(text),
-            Message::Error(text) => self.output.error_line(text),
-            Message::Failure(text) => self.output.line(text),
-            Message::LayingOut { .. } | Message::Figures(_) | Message::StageChanged => {}
-        }
+        self.output.tell(message);
     }
 
     fn tick(&mut self, tick: &LiveTick, _: Option<&LiveDetails>) {

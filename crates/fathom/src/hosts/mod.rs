@@ -264,6 +264,7 @@ impl Hosts {
             status_interval: view.status_interval,
             snapshot: view.snapshot,
             trigger: Some(program.trigger.clone()).filter(Trigger::fires),
+            report_alone: view.report_alone,
             files,
             log_prefixes: prefixes,
         };
@@ -296,6 +297,8 @@ pub(crate) struct View {
     pub(crate) status_interval: Option<Duration>,
     /// Time between two snapshots.
     pub(crate) snapshot: Option<Duration>,
+    /// Standard output is the report's alone.
+    pub(crate) report_alone: bool,
 }
 
 #[cfg(test)]

@@ -77,6 +77,7 @@ mod mounts;
 mod names;
 mod nbd;
 mod nfs;
+mod notes;
 mod open_loop;
 mod parse_only;
 mod printed;

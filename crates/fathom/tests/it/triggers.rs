@@ -36,9 +36,9 @@ fn after_a_time_states_are_saved_and_the_command_runs() {
     assert_eq!(mark, "saved\n", "the state came first");
     let place = directory.path().canonicalize().expect("a path").display().to_string();
     assert!(
-        finished.stdout.lines().any(|line| line == place),
-        "the command prints here: {}",
-        finished.stdout
+        finished.stderr.lines().any(|line| line == place),
+        "the command prints beside the report: {}",
+        finished.stderr
     );
     let document = json::document(&finished.stdout);
     let writes = json::integer(json::job(&document, "a/b"), "write/total_ios");

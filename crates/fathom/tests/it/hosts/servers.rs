@@ -270,6 +270,27 @@ fn what_happens_to_a_server_is_told() {
     let failed = client(here.path(), &server, "fails.fio");
     assert_eq!(failed.code(), 1);
     assert!(failed.stdout.contains("client <127.0.0.1>: exited with error 1"), "{}", failed.stdout);
+    // A program that reads the report finds nothing before it.
+    std::fs::write(
+        here.path().join("notes.fio"),
+        "[x]\nfilename=/proc/none/x\nsize=4k\nrw=read\nlog_avg_msec=5\n",
+    )
+    .expect("written");
+    for format in ["json", "json+", "terse"] {
+        let failed = client(here.path(), &server, &format!("--eta=never --output-format={format} notes.fio"));
+        let is_alone = match format {
+            "terse" => failed.stdout.lines().all(|line| line.starts_with("3;") || line == "All clients"),
+            _ => serde_json::from_str::<serde_json::Value>(&failed.stdout).is_ok(),
+        };
+        assert!(is_alone, "{format}: {}", failed.stdout);
+        for told in ["client <127.0.0.1>: exited with error 1", "log_avg_msec has no effect", "/proc/none/x"]
+        {
+            assert!(failed.stderr.contains(told), "{format}: {told}: {}", failed.stderr);
+        }
+    }
+    let unbuilt = client(here.path(), &server, "--output-format=csv job.fio");
+    assert_eq!((unbuilt.code(), unbuilt.stdout.as_str()), (1, ""));
+    assert!(unbuilt.stderr.contains("csv is not built for --client"), "{}", unbuilt.stderr);
     // fio's client prints what it has reached, and the server goes on.
     if let Ok(fio) = reference() {
         let other = Launch::of(&fio, here.path()).argument(format!("--client=127.0.0.1,{}", server.port));

@@ -27,7 +27,7 @@ fn goodbye() -> Vec<u8> {
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
 /// A port that nobody has, with another one after it.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     let mut given = GIVEN.lock().expect("no test panics here");
     loop {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
