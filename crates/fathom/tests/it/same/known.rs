@@ -35,6 +35,11 @@ const KNOWN: &[Known] = &[
         "fio ends early with blocks of several sizes",
     ),
     known(&["--stats=0"], &["json", "terse"], "fio has an empty entry"),
+    known(
+        &["--verify=|--verify_pattern=", "--invalidate=0"],
+        &["normal"],
+        "a note says how much was checked in memory",
+    ),
     known(&["--create_only=1"], &["normal", "terse"], "no disk is counted when no job runs"),
     known(&["--file_append=1"], ALL, "nothing is laid out before what is appended"),
     known(&["--pre_read=1", "--create_on_open"], ALL, "fio fails where there is nothing to read yet"),
