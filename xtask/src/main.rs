@@ -17,17 +17,19 @@ use std::process::ExitCode;
 
 const USAGE: &str = "\
 Usage: cargo run -p xtask -- tidy
-       cargo run --release -p xtask -- bench [--write|--servers|--instructions] [--rounds=N] [--only=TEXT]
+       cargo run --release -p xtask -- bench [--write|--servers|--instructions|--options] [--rounds=N] [--only=TEXT]
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
        cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
        cargo run -p xtask -- notices PLATFORM [jar]
 
 tidy    check the house rules of the repository
 bench   compare target/dist/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
-        --instructions, what an I/O costs in the whole machine, in a virtual one
+        --instructions, what an I/O costs in the whole machine, in a virtual one; with --options, what each option adds to an I/O
         --write     store the table in docs/performance.md
         --rounds=N  runs of each program per case (default 5)
         --only=TEXT only the cases whose name contains TEXT
+        --program=PATH  another build of fathom
+        --fio       with --options, also fio's figures, where there is a goal for them
 soak    random runs of target/release/fathom: verification, interruptions, limits
         --time=SECONDS  for how long (default 600)
         --seed=N        the same runs again; a failed round prints its seed

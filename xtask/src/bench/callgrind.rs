@@ -1,6 +1,6 @@
 //! User-space instructions per I/O, counted by valgrind: the same on a busy machine as on an idle one.
 
-use super::programs::{Pair, Program, Programs};
+use super::programs::{Pair, Program, Programs, jobs_in, of_directions};
 use std::path::Path;
 
 /// I/Os of the shorter and the longer run. What start and end cost is in both, so the difference is I/O alone.
@@ -9,35 +9,58 @@ const MANY: u64 = 400_000;
 /// Bytes of an I/O of the job.
 const BLOCK: u64 = 4096;
 
-/// Instructions per I/O of both programs.
-pub(crate) fn instructions(programs: &Programs, job: &[String]) -> Result<Pair, String> {
-    let found = std::process::Command::new("valgrind").arg("--version").output();
-    found.map_err(|_| "valgrind is not installed".to_owned())?;
-    Ok(Pair { fio: per_io(programs, Program::Fio, job)?, fathom: per_io(programs, Program::Fathom, job)? })
+/// What a run was.
+struct Run {
+    /// Instructions of all its processes and threads.
+    instructions: u64,
+    /// I/Os that it reports.
+    ios: f64,
 }
 
-fn per_io(programs: &Programs, program: Program, job: &[String]) -> Result<f64, String> {
-    let few = count(programs, program, job, FEW)?;
-    let many = count(programs, program, job, MANY)?;
-    match many > few {
-        true => Ok((many - few) as f64 / (MANY - FEW) as f64),
-        false => Err(format!("{program:?}: {MANY} I/Os took no more instructions than {FEW}")),
+/// Instructions per I/O of both programs.
+pub(crate) fn instructions(programs: &Programs, job: &[String]) -> Result<Pair, String> {
+    is_installed()?;
+    let per_io = |program| per_io(programs, program, job, [FEW * BLOCK, MANY * BLOCK]);
+    Ok(Pair { fio: per_io(Program::Fio)?, fathom: per_io(Program::Fathom)? })
+}
+
+/// Says so if there is no valgrind.
+pub(super) fn is_installed() -> Result<(), String> {
+    let found = std::process::Command::new("valgrind").arg("--version").output();
+    found.map(|_| ()).map_err(|_| "valgrind is not installed".to_owned())
+}
+
+/// Instructions for an I/O more, by a run that moves few bytes and one that moves many.
+pub(super) fn per_io(
+    programs: &Programs,
+    program: Program,
+    job: &[String],
+    [few, many]: [u64; 2],
+) -> Result<f64, String> {
+    let few = count(programs, program, job, few)?;
+    let many = count(programs, program, job, many)?;
+    match many.instructions > few.instructions && many.ios > few.ios {
+        true => Ok((many.instructions - few.instructions) as f64 / (many.ios - few.ios)),
+        false => {
+            Err(format!("{program:?}: the longer run has no more instructions or I/Os than the shorter one"))
+        }
     }
 }
 
-/// Instructions of a run, over all its processes and threads.
-fn count(programs: &Programs, program: Program, job: &[String], ios: u64) -> Result<u64, String> {
+fn count(programs: &Programs, program: Program, job: &[String], bytes: u64) -> Result<Run, String> {
     let directory =
         tempfile::tempdir_in(programs.scratch()).map_err(|error| format!("a directory: {error}"))?;
     let profiles = format!("--callgrind-out-file={}/profile.%p", directory.path().display());
     let before = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet", &profiles];
     let mut command = programs.command(program, &before);
-    command.args(job).arg(format!("--io_size={}", ios * BLOCK));
-    programs.finish(program, command)?;
-    let total = total_of(directory.path())?;
-    match total {
+    // What it writes beside that is its own as well: runs go on side by side.
+    command.current_dir(directory.path());
+    command.args(job).arg(format!("--io_size={bytes}")).arg("--output-format=json");
+    let jobs = jobs_in(&programs.finish(program, command)?)?;
+    let ios = jobs.iter().flat_map(|job| of_directions(job, "total_ios")).sum();
+    match total_of(directory.path())? {
         0 => Err(format!("{program:?}: valgrind left no counts")),
-        total => Ok(total),
+        instructions => Ok(Run { instructions, ios }),
     }
 }
 
@@ -45,8 +68,10 @@ fn total_of(directory: &Path) -> Result<u64, String> {
     let fail = |error: std::io::Error| format!("{}: {error}", directory.display());
     let mut total = 0;
     for entry in std::fs::read_dir(directory).map_err(fail)? {
-        let profile = std::fs::read_to_string(entry.map_err(fail)?.path()).map_err(fail)?;
-        total += total_in(&profile);
+        let entry = entry.map_err(fail)?;
+        if entry.file_name().to_string_lossy().starts_with("profile.") {
+            total += total_in(&std::fs::read_to_string(entry.path()).map_err(fail)?);
+        }
     }
     Ok(total)
 }

@@ -6,6 +6,7 @@ mod device;
 mod instructions;
 mod machine;
 mod memory;
+mod options;
 mod programs;
 mod replay_log;
 mod servers;
@@ -15,7 +16,7 @@ use cases::{Case, Measure};
 use device::{DeviceKind, MemoryDevice};
 use programs::{Pair, Programs};
 use std::cell::OnceCell;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{Measured, Row};
@@ -31,6 +32,10 @@ struct Options {
     only: Option<String>,
     /// Which cases.
     what: What,
+    /// Another build of fathom than that of packages.
+    program: Option<PathBuf>,
+    /// Whether fio is measured where that takes long.
+    fio: bool,
 }
 
 /// Which cases.
@@ -44,21 +49,32 @@ enum What {
     Instructions,
     /// The same, inside that machine.
     InstructionsInside,
+    /// Instructions that each option adds to the run loop.
+    Options,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { write: false, rounds: 5, only: None, what: What::Table, program: None, fio: false }
+    }
 }
 
 impl Options {
     fn parse(words: &[String]) -> Result<Options, String> {
-        let mut options = Options { write: false, rounds: 5, only: None, what: What::Table };
+        let mut options = Options::default();
         for word in words {
             match word.split_once('=').unwrap_or((word, "")) {
                 ("--write", "") => options.write = true,
                 ("--servers", "") => options.what = What::Servers,
                 ("--instructions", "") => options.what = What::Instructions,
+                ("--options", "") => options.what = What::Options,
                 ("--instructions-inside", "") => options.what = What::InstructionsInside,
                 ("--rounds", number) => match number.parse() {
                     Ok(rounds) if rounds > 0 => options.rounds = rounds,
                     _ => return Err(format!("{word}: the number of rounds is 1 or more")),
                 },
+                ("--program", path) if !path.is_empty() => options.program = Some(path.into()),
+                ("--fio", "") => options.fio = true,
                 ("--only", text) => options.only = Some(text.to_owned()),
                 _ => return Err(format!("{word}: no such option of bench\n\n{}", crate::USAGE)),
             }
@@ -68,7 +84,13 @@ impl Options {
                 Err("--write stores the whole table, so it takes no --only".to_owned())
             }
             Options { write: true, what, .. } if *what != What::Table => {
-                Err("--write stores the table without --servers or --instructions".to_owned())
+                Err("--write stores the table without --servers, --instructions or --options".to_owned())
+            }
+            Options { fio: true, what, .. } if *what != What::Options => {
+                Err("--fio is for --options: the other tables have fio's figures anyway".to_owned())
+            }
+            Options { write: true, program: Some(_), .. } => {
+                Err("--write stores the figures of what packages hold, so it takes no --program".to_owned())
             }
             _ => Ok(options),
         }
@@ -102,10 +124,11 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let options = Options::parse(words)?;
     let only = options.only.as_deref();
     let interrupt = Interrupt::install()?;
-    let programs = Programs::find(interrupt.clone())?;
+    let compared = options.what != What::Options || options.fio;
+    let programs = Programs::find(interrupt.clone(), options.program.clone(), compared)?;
     let programs = match options.what {
         What::Instructions => return instructions::run(repository, &programs, only),
-        What::InstructionsInside => programs.with_reference(),
+        What::InstructionsInside | What::Options => programs.with_reference(),
         What::Servers | What::Table => programs,
     };
     let machine = machine::describe(&programs);
@@ -113,6 +136,7 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     match options.what {
         What::Servers => return servers::run(repository, &programs, options.rounds, only),
         What::InstructionsInside => return instructions::inside(&programs, only),
+        What::Options => return options::run(&programs, only, options.fio),
         What::Table | What::Instructions => {}
     }
     let devices = Devices::default();
@@ -208,11 +232,20 @@ mod tests {
 
     #[test]
     fn options_are_read() {
-        assert_eq!(parse(&[]), Ok(Options { write: false, rounds: 5, only: None, what: What::Table }));
+        assert_eq!(parse(&[]), Ok(Options::default()));
         assert!(parse(&["--servers"]).is_ok_and(|options| options.what == What::Servers));
         assert_eq!(
             parse(&["--rounds=3", "--only=null"]),
-            Ok(Options { write: false, rounds: 3, only: Some("null".into()), what: What::Table })
+            Ok(Options { rounds: 3, only: Some("null".into()), ..Options::default() })
+        );
+        assert_eq!(
+            parse(&["--options", "--fio", "--program=target/release/fathom"]),
+            Ok(Options {
+                what: What::Options,
+                fio: true,
+                program: Some("target/release/fathom".into()),
+                ..Options::default()
+            })
         );
     }
 
@@ -225,6 +258,10 @@ mod tests {
             &["--write", "--only=null"],
             &["--write", "--servers"],
             &["--write", "--instructions"],
+            &["--write", "--options"],
+            &["--write", "--program=fathom"],
+            &["--program="],
+            &["--fio"],
         ] {
             assert!(parse(words).is_err(), "{words:?}");
         }

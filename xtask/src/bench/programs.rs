@@ -8,7 +8,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 /// A program under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Program {
     /// The installed fio.
     Fio,
@@ -34,10 +34,17 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Finds both, or says which is missing.
-    pub(crate) fn find(interrupt: Interrupt) -> Result<Programs, String> {
+    /// Finds both, or says which is missing: fathom where packages have it from or at a path, fio if it is `compared` with.
+    pub(crate) fn find(
+        interrupt: Interrupt,
+        path: Option<PathBuf>,
+        compared: bool,
+    ) -> Result<Programs, String> {
         let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
-        let fathom = own.parent().unwrap_or(Path::new(".")).join("../dist/fathom");
+        let packaged = || own.parent().unwrap_or(Path::new(".")).join("../dist/fathom");
+        // Runs are in directories of their own.
+        let fathom = std::path::absolute(path.unwrap_or_else(packaged))
+            .map_err(|error| format!("the path of fathom: {error}"))?;
         if !fathom.is_file() {
             let wanted = fathom.display();
             return Err(format!(
@@ -49,7 +56,7 @@ impl Programs {
             .tempdir()
             .map_err(|error| format!("a temporary directory: {error}"))?;
         let programs = Programs { fio: "fio".into(), fathom, scratch, interrupt };
-        if !programs.version(Program::Fio).starts_with("fio-") {
+        if compared && !programs.version(Program::Fio).starts_with("fio-") {
             return Err(
                 "fio is not installed, so there is nothing to compare with (Debian: apt-get install fio)"
                     .to_owned(),
@@ -77,6 +84,11 @@ impl Programs {
     /// The same with the fio that the tests compare with, if there is one.
     pub(crate) fn with_reference(self) -> Programs {
         Programs { fio: reference().unwrap_or(self.fio), ..self }
+    }
+
+    /// Says so if the user wants to stop.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.interrupt.check()
     }
 
     /// Where temporary files go.

@@ -1,0 +1,92 @@
+//! The options of the run loop: a row is a line of data.
+
+use super::row::Goal::{Above, AtMost, NotAbove};
+use super::row::{Row, option, pair};
+
+/// I/Os of one direction, which most rows are compared with.
+pub(super) const READS: &str = "--rw=randread";
+const WRITES: &str = "--rw=randwrite";
+const ENDLESS: &str = "--number_ios=1000000000";
+const FREE_RATE: &str = "--rate_iops=1000000000";
+const SPLIT: &str = "--bssplit=4k/60:64k/40 --size=1t";
+const SYNCS: &str = "--fsync=32";
+const PAUSES: &str = "--thinktime=1 --thinktime_blocks=32";
+const FILES: &str = "--nrfiles=64 --file_service_type=roundrobin";
+const BATCHES: &str = "--iodepth_batch=16";
+const IN_MEMORY: &str = "--rw=randwrite --ioengine=psync --size=256m";
+/// Mean block of `SPLIT`, in KiB.
+const SPLIT_KIB: u64 = 28;
+
+/// All rows.
+pub(super) const ROWS: &[Row] = &[
+    option(READS, AtMost(180, 200), "the draw of a block, the histograms").plain().with_fio(),
+    option("--rw=read", Above(0), "the histograms"),
+    option(WRITES, Above(30), "content of the buffers").plain(),
+    option("--rw=randtrim", Above(20), "as reads"),
+    option("--gtod_reduce=1", AtMost(150, 150), "the draw of a block").with_fio(),
+    option("--rw=randrw", Above(30), "a draw of the direction").with_fio(),
+    option(ENDLESS, Above(5), "granted to the short path as a whole"),
+    option(FREE_RATE, Above(60), "granted until the rate could be reached"),
+    option("--rate=1000g", Above(60), "as rate_iops"),
+    option("--rate_iops=1000000000 --rate_process=poisson", Above(100), "a draw of the pause, a logarithm"),
+    option("--random_distribution=zipf:1.1", Above(60), "the curve in pieces, a hash of the rank").with_fio(),
+    option("--random_distribution=pareto:0.2", Above(60), "the curve in pieces"),
+    option("--random_distribution=normal:30", Above(120), "twelve draws for a mean").with_fio(),
+    option("--random_distribution=zoned:60/10:30/20:10/70", Above(60), "a draw of the zone, and one in it"),
+    option("--norandommap", Above(10), "a draw of fio's generator"),
+    option("--random_generator=tausworthe", Above(100), "a draw of fio's generator, the map of blocks"),
+    option("--random_generator=tausworthe64", Above(100), "a draw of fio's generator, the map of blocks"),
+    option("--random_generator=lfsr", Above(10), "a shift register"),
+    option(SPLIT, Above(150), "draws of block and size, the map of blocks").blocks_of(SPLIT_KIB).with_fio(),
+    option("--bssplit=4k/60:64k/40 --norandommap --size=1t", Above(80), "draws of block and size")
+        .blocks_of(SPLIT_KIB)
+        .with_fio(),
+    option("--bsrange=4k-64k --size=1t", Above(150), "draws of block and size, the map of blocks")
+        .blocks_of(34),
+    option("--verify=crc32c --do_verify=0", Above(80), "null moves no data, so no block is prepared")
+        .over(WRITES),
+    option(IN_MEMORY, AtMost(1500, 1500), "content of the buffers, two positional calls").plain().short(),
+    option("--verify=crc32c", Above(1000), "a header and a checksum on both ways").over(IN_MEMORY).short(),
+    option(SYNCS, Above(20), "a sync in 32, an I/O itself").over(WRITES),
+    option(PAUSES, Above(60), "a sleep in 32, clock reads around it"),
+    option("--thinktime=1 --thinktime_blocks=32 --thinktime_blocks_type=issue", Above(60), "as thinktime"),
+    option(FILES, Above(30), "a permutation for each file"),
+    option("--nrfiles=64 --file_service_type=sequential", Above(20), "a permutation for each file"),
+    option("--nrfiles=64 --file_service_type=random", Above(60), "a draw of the file"),
+    option("--nrfiles=64 --file_service_type=zipf:1.2", Above(120), "a draw of the file, a power"),
+    option("--nrfiles=64 --file_service_type=pareto:0.2", Above(120), "a draw of the file, a power"),
+    option("--nrfiles=64 --file_service_type=normal:20", Above(180), "twelve draws for the file"),
+    option("--numjobs=4 --offset_increment=1g", Above(5), "nothing: an offset at the start"),
+    option("--zonemode=strided --zonesize=1m --zoneskip=1m", Above(60), "the end of each zone"),
+    option("--write_lat_log=log", Above(150), "three entries for an I/O, written as text"),
+    option("--write_bw_log=log", Above(60), "an entry for an I/O, written as text"),
+    option("--write_iops_log=log", Above(60), "an entry for an I/O, written as text"),
+    option("--write_hist_log=log", Above(60), "histograms at intervals"),
+    option("--write_lat_log=log --log_avg_msec=100", Above(60), "sums, an entry at intervals"),
+    option("--open_loop=1 --rate_iops=10000000", Above(150), "a second cursor, response times"),
+    option("--steadystate=iops:1% --steadystate_duration=60", Above(5), "the supervisor's, once a second"),
+    option(
+        "--latency_target=1s --latency_window=1s --latency_percentile=99",
+        Above(20),
+        "a comparison for an I/O",
+    ),
+    option("--metrics=log.prom", Above(5), "the supervisor's, once a second"),
+    option("--percentage_random=50", Above(40), "a draw of the kind"),
+    option("--rw=randread:8", Above(10), "a draw in eight"),
+    option(BATCHES, Above(0), "fewer calls").deep(),
+    option("--iodepth_batch=16 --iodepth_batch_complete_min=16", NotAbove(BATCHES), "fewer calls").deep(),
+    option("--numjobs=64", Above(5), "nothing for each other"),
+    option("--ramp_time=1ms", Above(5), "one look at its end"),
+    pair("--rw=randrw", ENDLESS),
+    pair("--rw=randrw", FREE_RATE),
+    pair("--rw=randrw", SYNCS),
+    pair("--rw=randrw", PAUSES),
+    pair(SPLIT, ENDLESS).blocks_of(SPLIT_KIB),
+    pair(SPLIT, FREE_RATE).blocks_of(SPLIT_KIB),
+    pair(SPLIT, PAUSES).blocks_of(SPLIT_KIB),
+    pair(SPLIT, "--rw=randrw").blocks_of(SPLIT_KIB),
+    pair(FILES, ENDLESS),
+    pair(FILES, FREE_RATE),
+    pair(FILES, PAUSES),
+    pair(FILES, "--rw=randrw"),
+];
