@@ -51,8 +51,8 @@ pub(super) const fn option(words: &'static str, goal: Goal, bound_by: &'static s
 }
 
 /// Two options that both have a row.
-pub(super) const fn pair(words: &'static str, second: &'static str) -> Row {
-    Row { second, ..option(words, Goal::Parts, "both") }
+pub(super) const fn pair(words: &'static str, second: &'static str, bound_by: &'static str) -> Row {
+    Row { second, ..option(words, Goal::Parts, bound_by) }
 }
 
 impl Row {

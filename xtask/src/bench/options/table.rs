@@ -53,8 +53,11 @@ impl Table<'_> {
                 }
             }
             cells.push(self.added(row, depth).map_or_else(|| "–".to_owned(), |added| format!("{added:+.0}")));
-            if self.is_met(row, depth) == Some(false) && !met.starts_with("not measured") {
-                met = "**no**".to_owned();
+            match self.is_met(row, depth) {
+                _ if met.starts_with("not measured") => {}
+                Some(true) => {}
+                Some(false) => met = "**no**".to_owned(),
+                None => met = "not measured: what it is held against".to_owned(),
             }
         }
         cells.push(self.goal(row));
@@ -169,6 +172,8 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_is_not_called_met() {
-        assert!(met(row_of("--rw=randrw"), &[]).starts_with("not measured"));
+        let row = row_of("--rw=randrw");
+        assert!(met(row, &[]).starts_with("not measured"));
+        assert!(met(row, &[(row, 250.0, 300.0)]).starts_with("not measured"));
     }
 }
