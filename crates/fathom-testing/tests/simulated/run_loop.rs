@@ -8,11 +8,7 @@ use fathom_testing::behaviour::{Behaviour, Service};
 use fathom_testing::run::{BEGIN_NS, Simulated, run};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-fn sum(counters: &[AtomicU64]) -> u64 {
-    counters.iter().map(|counter| counter.load(Relaxed)).sum()
-}
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Every I/O that was issued has ended, exactly once, and nobody waits for it any more.
 pub(crate) fn check_ends(run: &Simulated) {
@@ -63,7 +59,7 @@ fn check_latencies(run: &Simulated) {
             assert_eq!(slat.sum_ns() + clat.sum_ns(), lat.sum_ns());
         }
     }
-    assert_eq!(sum(&samples.distribution), all);
+    assert_eq!(samples.distribution().iter().sum::<u64>(), all);
 }
 
 proptest! {
