@@ -1,8 +1,8 @@
-//! Who is at the other end of a way, by the first bytes that come. A controller says so in a line, because fio's programs use the same
-//! ports and say nothing either until they are spoken to.
+//! Recognises the peer of a connection by its first bytes. A controller of fathom opens with a line of text, because fio's client and server
+//! use the same ports.
 //!
-//! What is known here of fio's protocol was seen on the wire: each message begins with a version (2 bytes), its kind (2 bytes), flags (4
-//! bytes), a tag (8 bytes), the length of the rest (4 bytes), and a CRC-16 of these and one of the rest. Numbers are little-endian.
+//! These facts about fio's protocol were observed on the wire: each message begins with a header of 24 bytes, which holds a version (2 bytes),
+//! a kind (2), flags (4), a tag (8), the length of the payload (4), and a CRC-16 each of the header and the payload. Numbers are little-endian.
 
 use crate::links::tcp::Socket;
 use crate::protocol::OPENING;
@@ -10,9 +10,9 @@ use fathom_sys::socket::{Awaited, wait_for_any};
 use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
-/// How long the first bytes are waited for. Controllers of an earlier protocol wait for the agent instead.
+/// How long to wait for the first bytes. Controllers of an earlier protocol send none: they wait for the agent.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How long fio's client has to read what it is told.
+/// How long fio's client has to read its answer.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
 /// Most bytes of an opening line.
 const MOST_OPENING: usize = 200;
@@ -22,15 +22,15 @@ const HEADER: usize = 24;
 const TEXT: u16 = 5;
 const PROBE: u16 = 10;
 
-/// What to call fio's server.
+/// What a controller says about fio's server.
 pub(crate) const FIO_SERVER: &str =
     "it is fio's server and not an agent of fathom: run fathom agent there, or call fio --client for it";
 
 /// Who has connected.
 pub(crate) enum Caller {
-    /// A controller, or one that says nothing; what it has sent after its opening line.
+    /// A controller, or a silent peer, with the bytes received after its opening line.
     Controller(Vec<u8>),
-    /// fio's client, which has been answered.
+    /// fio's client. It has its answer.
     FioClient,
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn hear(socket: &mut Socket) -> Caller {
     }
 }
 
-/// Reads some more; false at the end, or when it is late.
+/// Reads more bytes; false at the end of the stream or after the deadline.
 fn receive(socket: &mut Socket, bytes: &mut Vec<u8>, deadline: Instant) -> bool {
     let mut some = [0; 4096];
     loop {
@@ -93,25 +93,25 @@ pub(crate) fn version_of_client(first: &[u8]) -> Option<u16> {
     (is_probe && has_sum()).then(|| u16::from_le_bytes([first[0], first[1]]))
 }
 
-/// Whether fio's server has sent these first bytes: it complains in a text of what it does not understand.
+/// Whether these first bytes are from fio's server, which answers an unknown message with a text.
 pub(crate) fn is_server(first: &[u8]) -> bool {
     first.len() >= HEADER && kind(first) == Some(TEXT) && first[4..8] == [0; 4]
 }
 
-/// Tells fio's client what it has reached; it prints the line. What it still sends must be read until it ends the connection: one that is
-/// closed with something unread is reset, and the client with it.
+/// Tells fio's client what it has reached; the client prints the line. The caller must then read until the client closes the connection:
+/// closing it with unread bytes would reset it before the client has read the line.
 pub(crate) fn answer(socket: &mut Socket, version: u16) {
     let line = format!(
         "fathom: this is fathom {}, which does not speak fio's protocol; call fathom --client or fathom --hosts in place of fio --client\n",
         env!("CARGO_PKG_VERSION")
     );
-    // One that is gone reads nothing.
+    // A client that has gone does not need the answer.
     let _ = socket.write_all(&text_message(version, &line));
     socket.end_output();
 }
 
-/// Reads what is still to come in this time. A connection that is closed with something unread is reset, which the other side may see
-/// before what it was told.
+/// Discards incoming bytes for this long. Closing a connection with unread bytes resets it, and the peer may see the reset before the
+/// last message.
 pub(crate) fn drain(socket: &mut Socket, patience: Duration) {
     let deadline = Instant::now() + patience;
     let mut rest = Vec::new();

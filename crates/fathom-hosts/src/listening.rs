@@ -63,11 +63,11 @@ struct Listening<'a> {
     is_ending: bool,
 }
 
-/// A connection that gets a process.
+/// A connection that a process is forked for.
 enum Accepted {
-    /// Of somebody who has proved who it is.
+    /// The peer has been authenticated.
     Known(Box<TlsPipe>),
-    /// Of somebody who is served without; who that is, the first bytes tell.
+    /// Authentication is not required; the first bytes tell who the peer is.
     Plain(Socket),
 }
 
@@ -80,7 +80,7 @@ impl Accepted {
     }
 }
 
-/// The exit status of a process whose controller wants the one that listens to end.
+/// Exit status of a serving process whose controller asked the listener to quit.
 pub const ALL_END: u8 = 99;
 
 /// What the process of a controller does: serves it, and gives its own exit status.

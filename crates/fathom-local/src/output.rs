@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 /// Pause between two looks whether a reader reads.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a text is.
+/// The kind of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// Part of a report.
@@ -34,7 +34,7 @@ enum Kind {
     Error,
 }
 
-/// Where a text goes.
+/// The destination of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Way {
     /// The stream of the report: the file of `--output`, or standard output.
@@ -43,7 +43,7 @@ struct Way {
     errors: bool,
 }
 
-/// Where the report goes, and for whom it is.
+/// Where the report goes, and who reads it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     /// It is for programs.

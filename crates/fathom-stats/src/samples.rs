@@ -282,7 +282,8 @@ impl WorkerSamples {
             }
             add(DISTRIBUTION_BUCKETS - 1, direction.clat.beyond_range.load(Relaxed));
         }
-        buckets
+        // At the end of a ramp a reader may see a value moved out of a bin that has been emptied since.
+        buckets.map(|count| count.cast_signed().max(0).cast_unsigned())
     }
 
     /// Counts a latency that is in no histogram into the coarse distribution of the report.

@@ -67,7 +67,7 @@ impl Socket {
         }
     }
 
-    /// Nothing more is sent.
+    /// Closes the sending side.
     pub fn end_output(&self) {
         // Closed already is closed, too.
         let _ = match self {
@@ -111,19 +111,19 @@ impl Write for Socket {
 /// Bytes as they are, on this machine or a network that is trusted.
 pub struct PlainPipe {
     socket: Socket,
-    /// What has come already.
+    /// Bytes received before the pipe was made.
     first: Vec<u8>,
-    /// What goes before everything else.
+    /// The opening line, as far as it is unsent.
     opening: Vec<u8>,
 }
 
 impl PlainPipe {
-    /// Over this socket, from which `first` was read already.
+    /// A pipe over this socket, from which `first` has been read.
     pub fn new(socket: Socket, first: Vec<u8>) -> PlainPipe {
         PlainPipe { socket, first, opening: Vec::new() }
     }
 
-    /// The side that has connected.
+    /// A pipe of the side that connected.
     pub fn connect(socket: Socket) -> PlainPipe {
         PlainPipe { socket, first: Vec::new(), opening: opening().into_bytes() }
     }

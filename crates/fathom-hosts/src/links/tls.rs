@@ -15,13 +15,13 @@ use std::time::Duration;
 pub struct TlsPipe {
     socket: Socket,
     tls: Connection,
-    /// The first bytes, until it is clear that they are TLS.
+    /// The first bytes, until they are known to be TLS.
     first: Option<Vec<u8>>,
-    /// Why it is to end, once the other side has read that and ends it: to end it before would be to take the words back.
+    /// Why the connection ends. The peer closes it after it has read the reason; closing it earlier could discard the reason.
     farewell: Option<&'static str>,
 }
 
-/// Bytes that tell TLS from fio's protocol.
+/// Bytes needed to tell TLS from fio's protocol.
 const TELLING: usize = 24;
 
 impl TlsPipe {
@@ -85,14 +85,14 @@ impl TlsPipe {
         }
     }
 
-    /// The same as long as it may be fio at the other end, which would be called something that does not speak TLS.
+    /// Like [`pull`](TlsPipe::pull) while the peer may be fio, so that the error names fio instead of a TLS failure.
     fn pull_first(&mut self, mut first: Vec<u8>) -> io::Result<bool> {
         let mut some = [0; 4096];
         let read = self.socket.read(&mut some);
         first.extend_from_slice(&some[..*read.as_ref().unwrap_or(&0)]);
         let is_tls = first.first().is_some_and(|kind| (0x14..=0x18).contains(kind));
         if first.starts_with(OPENING.as_bytes()) {
-            // It stands before a greeting, where a controller looks for the reason.
+            // A controller looks for the reason in place of the greeting.
             let line = "an agent that has keys answers only those who have them, too: give --keys=FILE";
             let _ = writeln!(self.socket, "{line}");
             self.socket.end_output();

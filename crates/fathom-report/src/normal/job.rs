@@ -130,13 +130,6 @@ fn append_direction(
         *text += &format!("; Cachehit={:3.2}%", cache.hit_percent());
     }
     text.push('\n');
-    if let Some(operations) = &job.view.operations {
-        *text += &format!(
-            "    {operations:<8} : {}/s, {} in all\n",
-            scale.count(direction.iops() as u64),
-            direction.total_ios
-        );
-    }
     append_line(text, "slat", &direction.slat);
     append_line(text, "clat", &direction.clat);
     append_line(text, "lat", &direction.lat);
@@ -149,6 +142,14 @@ fn append_direction(
         arrivals::append(text, arrivals, &scale);
     }
     append_samples(text, job, direction, group_rate);
+    // Parsers of fio's report expect latencies right after the first line.
+    if let Some(operations) = &job.view.operations {
+        *text += &format!(
+            "    {operations:<8} : {}/s, {} in all\n",
+            scale.count(direction.iops() as u64),
+            direction.total_ios
+        );
+    }
 }
 
 /// The latency that priorities are told apart by.

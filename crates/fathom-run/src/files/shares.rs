@@ -1,11 +1,11 @@
-//! A data set that is divided: which part of each file is whose.
+//! `split`: which part of each file belongs to which clone.
 
 use super::entry::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::Share;
 
-/// Leaves of the files what belongs to the share of this clone, if there is one. They are divided as if they stood one after the other,
-/// so that shares are equal up to a block also where there are more files than shares.
+/// Reduces the files to the share of this clone, if it has one. The files are divided as one sequence of blocks, so shares differ by at most
+/// one block even if there are more files than shares.
 pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
     let Some(share) = plan.files.part.share else { return Ok(()) };
     let lengths =
@@ -20,8 +20,8 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
         )));
     }
     for (entry, (from, to)) in entries.iter_mut().zip(parts(&sizes, unit, share)) {
-        // All hosts give a file the same length, so that none cuts off what another has. Where that takes writing, each writes no
-        // further than its own share, and all wait for the last one before they begin.
+        // All hosts lay a file out with the same length, so that none truncates another's part. If the layout writes content, each host
+        // writes up to the end of its own share, and all wait for the last one before they start.
         let is_filled_by_others = plan.files.layout.content_needed && from < to;
         entry.data_set_end = (!is_filled_by_others).then_some(entry.start.saturating_add(entry.size));
         entry.start = entry.start.saturating_add(from);
@@ -30,7 +30,7 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
     Ok(())
 }
 
-/// Where in each of these files the share begins and ends, in multiples of `unit` but for the ends of files.
+/// Begin and end of the share in each of these files: multiples of `unit`, or the end of a file.
 fn parts(sizes: &[u64], unit: u64, share: Share) -> Vec<(u64, u64)> {
     let blocks: u128 = sizes.iter().map(|size| u128::from(size.div_ceil(unit))).sum();
     let bound = |number: u32| blocks * u128::from(number) / u128::from(share.of.max(1));

@@ -1,8 +1,8 @@
-//! How often something decides on the next I/O: what lies between two questions goes the short way.
+//! How often a rule decides on the next I/O. I/Os between two decisions take the short path.
 //!
-//! A rule that can tell how many I/Os may go before it has to be asked again (a number of I/Os, a sync after every 32 writes, a rate that the
-//! device does not reach) is asked only then. What it lets go is granted to the short path in bytes, and counted when the next question
-//! comes. All I/Os of such a job have one length, so that bytes and I/Os say the same.
+//! A rule that knows how many I/Os may be issued before its next decision (a number of I/Os, a sync after every 32 writes, a rate above what
+//! the device reaches) is not asked in between. It grants that many to the short path, in bytes, and counts them at its next decision. All I/Os
+//! of such a job have one length, so bytes give the number of I/Os.
 
 use super::Worker;
 use super::feature::Choice;
@@ -10,14 +10,14 @@ use crate::invariant::holds;
 use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::TargetPlan;
 
-/// What stands between the pass over the files and the next I/O.
+/// How often rules decide on the next I/O of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// Nothing.
+    /// Never: there are none.
     None,
-    /// Rules that let I/Os of this length in bytes go until they are asked again.
+    /// At times; in between, I/Os of this length in bytes are granted.
     AtTimes(u64),
-    /// Rules that are asked before each I/O.
+    /// Before each I/O.
     EachIo,
 }
 
@@ -37,7 +37,7 @@ impl Rules {
 }
 
 impl Worker<'_> {
-    /// Lets I/Os go until the next question. `now` is a recent tick.
+    /// Grants I/Os until the next decision. `now` is a recent tick.
     pub(super) fn grant(&mut self, now: u64) {
         let bytes = match self.rules {
             Rules::None => u64::MAX,
@@ -52,7 +52,7 @@ impl Worker<'_> {
         self.budget.grant(bytes);
     }
 
-    /// Tells the rules what went since the last question.
+    /// Ends the grant, and counts its I/Os with the rules.
     pub(super) fn end_grant(&mut self) {
         let bytes = self.budget.end_grant();
         let Rules::AtTimes(length) = self.rules else { return };

@@ -1,4 +1,4 @@
-//! What a job of several hosts says of their files: whether each has its own, how they divide shared ones, who reads whose.
+//! Files of a job that several hosts run: own ones per host, shares of common ones (`split`), and reading another host's (`host_rotation`).
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -7,7 +7,7 @@ use crate::options::file::ZoneMode;
 use crate::options::io_type::Split;
 use crate::spec::JobSpec;
 
-/// Alone there is nobody to share a directory with.
+/// On one host there are no other names to collide with.
 pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("unique_filename") && review.host.is_none() {
         review.note(format!(
@@ -18,7 +18,7 @@ pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -
     Ok(())
 }
 
-/// A data set that is divided has blocks and an end, and all hosts see the same one.
+/// `split` needs blocks, an end, and files that all hosts see.
 pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let split = job.io_type.split;
     if split == Split::None {
@@ -59,7 +59,7 @@ pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     }
 }
 
-/// Hosts that have nothing of their own have nothing to exchange.
+/// `host_rotation` needs something that differs between hosts.
 pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.io_type.host_rotation == 0 {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Whose the files of a run over several hosts are.
+//! Ownership of the files in a run over several hosts.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -8,13 +8,13 @@ use std::fmt;
 pub struct HostFiles {
     /// The job.
     pub job: String,
-    /// What the first of its hosts calls the first of them.
+    /// Name of the first file on the first host.
     pub name: String,
-    /// Whose they are.
+    /// Who uses them.
     pub ownership: Ownership,
 }
 
-/// Whose files are. Whether hosts see one storage under a name or each its own is not known.
+/// Which hosts use the files. Whether the same name is the same storage on all hosts is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ownership {
     /// Every host has its own.

@@ -8,7 +8,7 @@ use fathom_spec::value::{FileNames, split_file_names};
 use fathom_spec::{JobSpec, RunSpec, directories_of_tree};
 use std::path::PathBuf;
 
-/// What names follow from: a clone of a job on this host.
+/// What determines the names: a clone of a job on this host.
 #[derive(Clone, Copy)]
 struct Clone<'a> {
     spec: &'a RunSpec,
@@ -76,7 +76,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
     }
 }
 
-/// Where a name begins below its directory: what leads to the directory itself, or up from it, stays in front.
+/// Where a name begins after leading `/`, `./` and `../`, which stay in front of what is inserted.
 fn start_of_name(text: &str) -> usize {
     let mut at = 0;
     while let Some(step) = ["/", "./", "../"].iter().find(|step| text[at..].starts_with(**step)) {
@@ -85,7 +85,7 @@ fn start_of_name(text: &str) -> usize {
     at
 }
 
-/// The tree of a clone, which no other clone has.
+/// The directory tree of a clone; clones do not share trees.
 fn tree(clone: &Clone<'_>, before: &str) -> Option<TreePlan> {
     let options = &clone.job.file;
     let count =
@@ -98,7 +98,7 @@ fn tree(clone: &Clone<'_>, before: &str) -> Option<TreePlan> {
     })
 }
 
-/// The client of fio's kind whose files must not be those of another (`unique_filename`).
+/// The client whose files must be distinct from those of other clients, as with fio (`unique_filename`).
 fn client<'a>(clone: &Clone<'a>) -> Option<&'a str> {
     match &clone.spec.place.as_ref()?.owner {
         FileOwner::Client(address) if clone.job.file.unique_filename => address.as_deref(),
@@ -106,17 +106,17 @@ fn client<'a>(clone: &Clone<'a>) -> Option<&'a str> {
     }
 }
 
-/// The host whose generated files must not be those of another, unless they divide them.
+/// The host whose generated files must be distinct from those of other hosts, unless `split` divides them.
 fn host<'a>(clone: &Clone<'a>) -> Option<&'a str> {
     let Clone { spec, job, .. } = *clone;
     let place = spec.place.as_ref().filter(|place| job.has_files_of_host(place))?;
     Some(place.name_of(host_worked_on(spec, job)?))
 }
 
-/// What the name of a verify state begins with where the hosts do not matter, or the controller puts the host in its place.
+/// Prefix of verify states outside of a run over hosts; a controller replaces it with the host.
 pub(super) const LOCAL: &str = "local";
 
-/// What the names of verify states begin with: hosts that share a directory do not overwrite each other's, and a later run finds them.
+/// Prefix of verify states: hosts that share a directory keep their states apart, and a later run finds them again.
 pub(super) fn state_owner(spec: &RunSpec, job: &JobSpec) -> String {
     let place = spec.place.as_ref().filter(|place| place.owner == FileOwner::Host);
     match place.and_then(|place| Some(place.name_of(host_worked_on(spec, job)?))) {
