@@ -43,7 +43,7 @@ test-python: ## Test the Python package, from its wheel, on the oldest and newes
 test-consumers: ## Programs that call fio or read its results: do they come to the same conclusions with fathom? CONSUMERS="bench-fio lisa" are some of them
 	@scripts/test-consumers.sh $(CONSUMERS)
 
-packages: ## Build packages, static programs, images, wheels and their papers into target/packages; PACKAGES=--again builds twice and compares
+packages: ## Build packages, static programs, images, wheels and their documents into target/packages; PACKAGES=--again builds twice and compares
 	@scripts/packages.sh $(PACKAGES)
 
 test-packages: ## Install, run and remove what `make packages` made, each in a root of its own (as root)

@@ -33,7 +33,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Error)]
 pub enum EndpointError {
     /// The address cannot be had.
-    #[error("nobody can be answered at {address}: {error}")]
+    #[error("cannot listen on {address}: {error}")]
     NotListening {
         /// The address.
         address: SocketAddr,

@@ -12,7 +12,7 @@ pub enum TextFileError {
     #[error("{} is no plain file; name one that is new", .0.display())]
     NoFile(PathBuf),
     /// Somebody else's file.
-    #[error("{} is there and holds something else than metrics of fathom; name another file, or remove it", .0.display())]
+    #[error("{} exists and holds something other than fathom's metrics; name another file, or remove it", .0.display())]
     InTheWay(PathBuf),
     /// The system says no.
     #[error("{} cannot be written: {error}", path.display())]
@@ -76,7 +76,7 @@ pub fn write(path: &Path, text: &str) -> Result<(), TextFileError> {
 /// Takes the place of the file unless somebody has put something else there meanwhile.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() && !is_ours(to) {
-        return Err(io::Error::other("it holds something else than metrics of fathom now"));
+        return Err(io::Error::other("it now holds something other than fathom's metrics"));
     }
     fs::rename(from, to)
 }
@@ -101,12 +101,12 @@ mod tests {
         write(&path, "# HELP fathom_info b\n").expect("written again");
         assert_eq!(fs::read_to_string(&path).expect("there"), "# HELP fathom_info b\n");
         fs::write(&path, "node_boot 1\n").expect("another's");
-        assert!(check(&path).expect_err("not ours").to_string().contains("something else"));
+        assert!(check(&path).expect_err("not ours").to_string().contains("something other"));
         assert!(
             write(&path, "# HELP fathom_info c\n")
                 .expect_err("not ours")
                 .to_string()
-                .contains("something else")
+                .contains("something other")
         );
         assert_eq!(fs::read_to_string(&path).expect("there"), "node_boot 1\n");
         assert_eq!(fs::read_dir(directory.path()).expect("there").count(), 1, "nothing is left behind");

@@ -42,7 +42,7 @@ result, compare two; the same for quick and sweep. Open the address that it prin
 in. Runs are processes of their own: they go on if the server ends, and a server that is started again finds them.
 
   --port=NUMBER          Port on this machine; default 8767; 0 for any that is free
-  --listen=ADDRESS       127.0.0.1, ::1 or localhost, with a port or without; others are refused. From another desk:
+  --listen=ADDRESS       127.0.0.1, ::1 or localhost, with a port or without; others are refused. From another machine:
                          ssh -L 8767:127.0.0.1:8767 HOST
   --results=DIRECTORY    Where runs are kept, a folder each; default fathom-results in the current directory
 

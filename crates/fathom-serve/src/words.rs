@@ -84,7 +84,7 @@ fn address(written: &str, port: u16) -> Result<SocketAddr, Failure> {
             _ => {
                 return Err(Failure::new(format!(
                     "--listen={written} is refused: whoever reaches this address could run jobs here, and browsers cannot show \
-                     the keys that fathom keys makes; listen on 127.0.0.1, and come from another desk with ssh -L \
+                     the keys that fathom keys makes; listen on 127.0.0.1, and connect from another machine with ssh -L \
                      {port}:127.0.0.1:{port} HOST"
                 )));
             }

@@ -9,7 +9,7 @@ use std::io::IsTerminal;
 fn refusal(program: &ProgramOptions) -> Option<&'static str> {
     if !std::io::stdout().is_terminal() {
         return Some(
-            "standard output is no terminal; --eta=always shows a progress line there, --status-interval=time prints \
+            "standard output is not a terminal; --eta=always shows a progress line there, --status-interval=time prints \
              reports during the run",
         );
     }

@@ -4,7 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// I/Os that must be slower than a percentile for it to be more than the luck of a few.
+/// I/Os that must be slower than a percentile for it not to rest on chance.
 const BEYOND: f64 = 10.0;
 /// The percentile that every report is read for.
 const EXPECTED: f64 = 99.0;
@@ -31,7 +31,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         };
         let is_needed = own_list || !is_carried(EXPECTED.min(highest));
         let text = format!(
-            "the percentiles of {} {name} I/Os: {up_to} 10 or more slower I/Os behind them, the others are the luck of a few",
+            "the percentiles of {} {name} I/Os: {up_to} 10 or more slower I/Os, the others rest on too few",
             figures::count(count as f64)
         );
         let severity = if is_needed { Severity::Doubtful } else { Severity::Note };

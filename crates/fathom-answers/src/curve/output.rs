@@ -143,11 +143,11 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
             figures::count(interval.high)
         )),
         Some(Highest::AtLeast(rate)) => lines.push(format!(
-            "{limits}: every load that was offered keeps to it; at least {} IOPS.",
+            "{limits}: every rate tried meets it; the answer is at least {} IOPS.",
             figures::count(*rate)
         )),
         Some(Highest::Below(rate)) => lines.push(format!(
-            "{limits}: no load that was offered keeps to it; less than {} IOPS.",
+            "{limits}: every rate tried was too high; the answer is below {} IOPS.",
             figures::count(*rate)
         )),
     }

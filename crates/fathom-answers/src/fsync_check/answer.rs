@@ -49,7 +49,7 @@ impl SyncAnswer {
         let slower = job.sync.count as f64 * (1.0 - wishes.percentile / 100.0);
         if slower < 10.0 {
             reasons.push(format!(
-                "doubtful: {} syncs are too few for p{}, which is the luck of a few; use a larger --size",
+                "doubtful: {} syncs are too few for p{}, which rests on too few of them; use a larger --size",
                 job.sync.count, wishes.percentile
             ));
         }

@@ -119,7 +119,7 @@ impl Estimate {
         line("written", &self.written_in_words());
         line("endurance", &self.endurance_in_words(endurance));
         if plan.scale < 1.0 {
-            line("scale", &format!("{} of all times and amounts: this will be no PTS result", plan.scale));
+            line("scale", &format!("{} of all times and amounts: this will not be a PTS result", plan.scale));
         }
         text
     }

@@ -61,7 +61,7 @@ Test
   --depth=N           outstanding I/Os of each thread; default 32
   --rounds=N          rounds after which the test ends without a steady state; default 25
   --no-purge          do not discard the device: it was purged before, by other means
-  --scale=SHARE       shorten all times and amounts for a try, as in 0.01; the result is no PTS result
+  --scale=SHARE       shorten all times and amounts for a try, as in 0.01; the result is not a PTS result
 
 Output
   --output=FILE       results file; default TEST-NAME.pts.jsonl in the current directory

@@ -218,7 +218,7 @@ pub(super) fn text(findings: &Findings<'_>, limit: Option<usize>) -> String {
 pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if !findings.why_not.is_empty() {
-        lines.push(format!("This is no PTS result: {}.", findings.why_not.join("; ")));
+        lines.push(format!("This is not a PTS result: {}.", findings.why_not.join("; ")));
     }
     lines.extend(findings.remarks.iter().cloned());
     lines

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 const COLUMNS: [(&str, &str); 8] = [
     ("test", ""),
     ("MB/s", "right"),
-    ("among those of its block size", "bar-cell"),
+    ("compared with tests of the same block size", "bar-cell"),
     ("IOPS", "right"),
     ("p50", "right less"),
     ("p99", "right"),

@@ -9,7 +9,7 @@ use thiserror::Error;
 pub(super) enum UnitError {
     /// A password, which is not shown.
     #[error(
-        "a password does not belong into filename=, where everybody can read it: put user and password into the environment \
+        "a password does not belong in filename=, where everybody can read it: put user and password in the environment \
          variables LIBISCSI_CHAP_USERNAME and LIBISCSI_CHAP_PASSWORD"
     )]
     Password,

@@ -68,7 +68,7 @@ pub struct Seat {
 pub struct Settings {
     /// What the hosts read.
     pub invocation: Invocation,
-    /// What becomes of the others when a host is lost.
+    /// What to do with the other hosts when one is lost.
     pub on_host_loss: OnHostLoss,
     /// What a host may be silent for.
     pub timeout: Duration,

@@ -77,7 +77,7 @@ export class Forms {
     const [file] = input.files;
     if (!file) return;
     if (file.size > 512 * 1024) {
-      tellProblem(`${file.name} is no job file: it is larger than 512 KiB.`);
+      tellProblem(`${file.name} is not a job file: it is larger than 512 KiB.`);
     } else {
       this.editor.value = await file.text();
       byId("title").value = file.name;

@@ -101,7 +101,7 @@ export class Live {
     });
     source.onerror = () => {
       byId("connection").textContent = source.readyState === EventSource.CLOSED
-        ? "The server lets this page in no more: it was started anew. Open the address that it printed. The run goes on."
+        ? "The server was restarted and no longer accepts this page. Open the address that it printed. The run goes on."
         : "The connection is lost; trying again. The run goes on.";
     };
   }

@@ -119,7 +119,7 @@ program_options! {
     "remote-program" Required "=path" => text(remote_program: Option<String>);
     /// Send this program to the hosts first, and remove it afterwards
     "push" None "" => flag(push: bool);
-    /// What becomes of the others when a host is lost
+    /// What to do with the other hosts when one is lost
     "on-host-loss" Required "=what" { values: Words(&["continue", "stop"]) }
         => on_host_loss(on_host_loss: OnHostLoss);
     /// A host that is silent for this long is lost (default 60s)

@@ -319,7 +319,10 @@ fn a_busy_server_is_asked_again_if_the_job_says_so() {
 #[test]
 fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is() {
     let closing = scripted(vec![(FOUR, true), (FOUR, true)]);
-    let finished = of_script(&closing, "--thinktime=50ms").expect_clean();
+    let finished = of_script(&closing, "--thinktime=50ms");
+    // A busy machine may send the second request before it sees that the connection is closed.
+    let is_known = finished.stderr.is_empty() || finished.stderr.ends_with("; sent again\n");
+    assert!(finished.status.code() == Some(0) && is_known, "{}", finished.stderr);
     let job = json::document(&finished.stdout)["jobs"][0].clone();
     assert!(job["fathom engine"]["counts"]["connections closed by the server"].as_u64() >= Some(1), "{job}");
     for broken in [

@@ -358,7 +358,7 @@ fn it_is_refused_where_it_would_show_nothing() {
     fathom_only!();
     let finished = Launch::fathom(Path::new("/")).words("--live --name=a --ioengine=null --size=4k").run();
     assert_eq!((finished.code(), finished.stdout.as_str()), (1, ""));
-    assert!(finished.stderr.starts_with("fathom: --live: standard output is no terminal; --eta=always "));
+    assert!(finished.stderr.starts_with("fathom: --live: standard output is not a terminal; --eta=always "));
     require!(skip::tool("setsid"));
     let mut terminal = start(ORDINARY, "--eta=never --name=a --ioengine=null --size=4k");
     assert_eq!(terminal.wait_for_end(), 1);

@@ -118,7 +118,7 @@ fn a_latency_test_of_a_device() {
     let text = shown("text").expect_clean().stdout;
     for part in [
         "SNIA SSS PTS 2.0.2, Latency test of ",
-        "no PTS result",
+        "not a PTS result",
         "Average latency, rounds 1 to 5",
         "Maximum latency",
         "99.999 % latency",
@@ -330,7 +330,8 @@ fn files_are_made_for_the_test_and_marked() {
     let finished = pts(here, &words);
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert!(!here.join("data").exists(), "it is removed when the test is finished");
-    for part in ["This is no PTS result: ", "the target is a file", "not demanded; the amount was written"] {
+    for part in ["This is not a PTS result: ", "the target is a file", "not demanded; the amount was written"]
+    {
         assert!(unbroken(&finished.stdout).contains(part), "{part}: {}", finished.stdout);
     }
     let page =

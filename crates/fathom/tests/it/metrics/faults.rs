@@ -16,7 +16,7 @@ fn a_port_that_is_taken_and_a_file_of_others_end_the_run_before_it_begins() {
     let port = format!("--metrics={taken}");
     for (words, complaint) in [
         (&*port, "in use"),
-        ("--metrics=node.prom", "something else than metrics of fathom"),
+        ("--metrics=node.prom", "something other than fathom's metrics"),
         ("--metrics=no/where.prom", "cannot be written"),
         ("--metrics=figures.txt", "expected a port"),
         ("--metrics-linger=5s --metrics=new.prom", "--metrics-linger"),
