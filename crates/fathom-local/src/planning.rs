@@ -5,7 +5,6 @@ use fathom_run::files::names;
 use fathom_run::plan::Plan;
 use fathom_run::supervisor::{Idleness, Options};
 use fathom_spec::hosts::{HostList, HostPlace, Invocation, InvocationSource};
-use fathom_spec::options::io_type::Split;
 use fathom_spec::{IdleProfile, Message, Outcome, ProgramOptions, RunSpec, Source, Trigger};
 use fathom_stats::hosts::{HostFiles, Ownership};
 use std::collections::BTreeMap;
@@ -89,10 +88,9 @@ pub fn files_of_hosts(
             names::planned_paths(&Plan::names_of(spec, spec.jobs.get(index)?)).into_iter().next()
         };
         let (true, Some(name), Some(other)) = (has_files, name_on(first), name_on(second)) else { continue };
-        let has_parts = job.io_type.split != Split::None || job.io_type.offset_increment_over_hosts;
         let ownership = match name == other {
             false => Ownership::Own,
-            true if has_parts => Ownership::Divided,
+            true if job.has_part_of_host() => Ownership::Divided,
             true => Ownership::Shared,
         };
         files.push(HostFiles { job: job.name.clone(), name: name.display().to_string(), ownership });

@@ -489,7 +489,7 @@ pub struct DiskReport {
 }
 
 impl DirectionReport {
-    /// True when there is no transfer to show: no I/O ended, all of them failed, or they move no data (`cpuio`).
+    /// True when no bytes were moved: no I/O was made, every one failed, or the engine moves no data (`cpuio`).
     pub fn is_idle(&self) -> bool {
         self.io_bytes == 0
     }

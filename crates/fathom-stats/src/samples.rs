@@ -294,10 +294,11 @@ impl WorkerSamples {
     /// Counts a completion latency of any length of one direction, in its histogram or without, and into the distribution.
     pub fn record_long_clat(&self, clat: &LatencySamples, ns: u64, with_bins: bool) {
         clat.record(ns, with_bins);
-        match bin_of(ns).filter(|_| with_bins) {
+        match bin_of(ns) {
+            _ if !with_bins => self.record_distribution(ns),
             Some(bin) => self.record_distribution_of_bin(ns, bin),
-            None if with_bins => {}
-            None => self.record_distribution(ns),
+            // The bucket of what is beyond the histogram's range follows from its count.
+            None => {}
         }
     }
 

@@ -52,8 +52,8 @@ fn run_to_end(
     }
 }
 
-/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints, or with `only_on_errors` on
-/// standard error alone. Whoever collects ended children sees it end.
+/// Starts a command with `sh -c` as the leader of a process group; it prints where this process prints, or on standard error alone
+/// with `only_on_errors`. The caller reaps it.
 pub fn start(command: &str, only_on_errors: bool) -> std::io::Result<u32> {
     let mut shell = shell(command);
     if only_on_errors {

@@ -404,7 +404,7 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// What a clone has counted in a direction, with the time over which it did: none where no byte was moved, so that failed I/Os make no rate.
+/// The figures of a clone in a direction with their run time, which is 0 if no byte was moved: failed I/Os make no rate.
 fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     DirectionReport {
         runtime_ms: if counted.io_bytes > 0 { runtime_ms } else { 0 },

@@ -99,11 +99,6 @@ impl TargetPlan {
         self.stride.is_some() || self.follows_zones
     }
 
-    /// The direction whose lengths and alignment lay out random blocks.
-    fn first_direction(&self) -> Direction {
-        self.used_directions()[0]
-    }
-
     /// Files with more blocks than the numbers of 32 bits that were asked for, or would have been usual: their names.
     pub fn beyond_32_bits<'a>(&'a self, regions: &'a [TargetRegion]) -> impl Iterator<Item = &'a str> {
         let draws = matches!(

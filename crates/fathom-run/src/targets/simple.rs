@@ -7,7 +7,6 @@ use super::permutation::Permutation;
 use super::shift_register::ShiftRegister;
 use super::uniform::{Grain, Uniform};
 use super::{FileState, Target};
-use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use fathom_stats::{Direction, PerDirection};
 
@@ -64,12 +63,10 @@ impl Simple {
         {
             return None;
         }
-        let order = match plan.lengths[plan.first_direction()] {
-            _ if plan.random && file.random.as_ref().is_some_and(RandomOffsets::is_uniform) => {
-                uniform(plan, file, lengths, draws)?
-            }
-            LengthRule::Fixed(length) if plan.has_one_length() => blocks_of_one_length(plan, file, length)?,
-            _ => return None,
+        let is_uniform = plan.random && file.random.as_ref().is_some_and(RandomOffsets::is_uniform);
+        let order = match is_uniform {
+            true => uniform(plan, file, lengths, draws)?,
+            false => blocks_of_one_length(plan, file, plan.one_length()?)?,
         };
         Some(Simple { start: file.start, order })
     }

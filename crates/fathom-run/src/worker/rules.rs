@@ -7,7 +7,6 @@
 use super::Worker;
 use super::feature::Choice;
 use crate::invariant::holds;
-use crate::plan::model::lengths::LengthRule;
 use crate::plan::model::targets::TargetPlan;
 
 /// How often rules decide on the next I/O of a job.
@@ -24,11 +23,7 @@ pub(super) enum Rules {
 impl Rules {
     /// The rules of a job with these features; `counts_ios` for a limited number of I/Os.
     pub(super) fn of(plan: &TargetPlan, choice: Choice, counts_ios: bool) -> Rules {
-        let one_length = match plan.lengths[plan.used_directions()[0]] {
-            LengthRule::Fixed(length) if plan.has_one_length() => Some(length),
-            _ => None,
-        };
-        match (choice, one_length) {
+        match (choice, plan.one_length()) {
             (Choice::Never, _) if !counts_ios => Rules::None,
             (Choice::Never | Choice::AtTimes, Some(length)) => Rules::AtTimes(length),
             _ => Rules::EachIo,

@@ -124,7 +124,7 @@ impl HostList {
         self.0.iter().map(|entry| entry.name.clone()).collect()
     }
 
-    /// The groups of each host; nothing where there are no groups.
+    /// The groups of each host; empty without groups.
     pub fn groups(&self) -> Vec<Vec<String>> {
         match self.0.iter().any(|entry| !entry.groups.is_empty()) {
             true => self.0.iter().map(|entry| entry.groups.clone()).collect(),

@@ -25,7 +25,7 @@ pub struct HostPlace {
     pub index: u32,
     /// All hosts as the user wrote them, separated by commas in `${HOSTS}`.
     pub hosts: Vec<String>,
-    /// Groups that each of them belongs to, for `host=`; nothing where there are no groups.
+    /// Groups that each of them belongs to, for `host=`; empty without groups.
     pub groups: Vec<Vec<String>>,
     /// Whose files must not be those of others (`unique_filename`).
     pub owner: FileOwner,

@@ -60,7 +60,7 @@ enum Piece<'a> {
     Numbers(Vec<Numbers>),
 }
 
-/// Consecutive numbers, written with at least so many digits.
+/// Consecutive numbers, padded with zeros to this many digits.
 struct Numbers {
     first: u64,
     last: u64,

@@ -82,7 +82,7 @@ options! {
     /// $jobname, $jobnum (number of the clone) and $filenum are expanded.
     Built Text filename_format: String = "$jobname.$jobnum.$filenum", { names: Names::Planned, early: true };
 
-    /// Give each client or host files of its own in a shared directory
+    /// Keep the files of clients and hosts apart in a shared directory
     ///
     /// With --client, all names below directory begin with the client's address, as with fio; with --hosts, names that
     /// filename_format generates begin with the host's name. Names given by filename are shared by all hosts.

@@ -124,10 +124,10 @@ options! {
     /// clones: each clone of each host has a part. Generated files are shared by all hosts then.
     Built Choice split: Split = "none", { choices: Split::CHOICES };
 
-    /// Work on the files, or the part of shared ones, of the host so many further in the list
+    /// Work on the files, or the share, of the host this many places further down the list
     ///
-    /// After a job that wrote: no host reads what its own page cache holds. Counts the hosts that run the job, round and
-    /// round.
+    /// After a job that wrote, no host reads what its own page cache holds. Only hosts that run the job count, and the
+    /// first one follows the last.
     Built Int host_rotation: u32 = "0";
 
     /// Number of I/Os after which the job ends

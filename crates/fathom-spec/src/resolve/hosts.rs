@@ -68,8 +68,7 @@ pub(super) fn check_rotation(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
         review.note(format!("fathom: job {}: host_rotation has no effect without --hosts", job.name));
         return Ok(());
     };
-    let has_part = job.io_type.split != Split::None || job.io_type.offset_increment_over_hosts;
-    if has_part || job.has_files_of_host(host) {
+    if job.has_part_of_host() || job.has_files_of_host(host) {
         return Ok(());
     }
     Err(review.refuse_in_our_words(
@@ -86,6 +85,11 @@ impl JobSpec {
     /// The hosts and groups that run it; all of them if it names none.
     pub fn wanted_hosts(&self) -> &[String] {
         self.threads.host.as_ref().map_or(&[], |names| &names.0)
+    }
+
+    /// Whether each host works on its own part of the files.
+    pub fn has_part_of_host(&self) -> bool {
+        self.io_type.split != Split::None || self.io_type.offset_increment_over_hosts
     }
 
     /// Whether its names are generated in a directory where each host has its own (`unique_filename`).

@@ -153,7 +153,7 @@ fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, F
     }
 }
 
-/// Serves one controller of a process that listens: the exit status of its own.
+/// Serves one controller in a process forked by the listener; gives its exit status.
 pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), None) {

@@ -1,4 +1,4 @@
-//! `fathom agent --quit`: has agents that listen end. Whoever may have them run jobs may do that.
+//! `fathom agent --quit`: ends listening agents. It needs the same permission as running jobs.
 
 use super::ways;
 use fathom_command::{Failure, Streams};

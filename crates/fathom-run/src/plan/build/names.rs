@@ -3,7 +3,7 @@
 use super::Subject;
 use crate::plan::Plan;
 use crate::plan::model::files::{Names, NamesPlan, TreePlan};
-use fathom_spec::hosts::FileOwner;
+use fathom_spec::hosts::{FileOwner, HostPlace};
 use fathom_spec::value::{FileNames, split_file_names};
 use fathom_spec::{JobSpec, RunSpec, directories_of_tree};
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
         (None, None) => {
             let before = match (client(clone).filter(|_| directory.is_some()), host(clone)) {
                 (Some(owner), _) => format!("{owner}."),
-                (None, Some(owner)) => format!("{}.", owner.replace('/', "_")),
+                (None, Some(owner)) => format!("{owner}."),
                 (None, None) => String::new(),
             };
             let mut texts = texts_around_number(clone);
@@ -107,10 +107,15 @@ fn client<'a>(clone: &Clone<'a>) -> Option<&'a str> {
 }
 
 /// The host whose generated files must be distinct from those of other hosts, unless `split` divides them.
-fn host<'a>(clone: &Clone<'a>) -> Option<&'a str> {
+fn host(clone: &Clone<'_>) -> Option<String> {
     let Clone { spec, job, .. } = *clone;
     let place = spec.place.as_ref().filter(|place| job.has_files_of_host(place))?;
-    Some(place.name_of(host_worked_on(spec, job)?))
+    host_in_names(spec, job, place)
+}
+
+/// The host whose files the job works on, as a part of their names.
+fn host_in_names(spec: &RunSpec, job: &JobSpec, place: &HostPlace) -> Option<String> {
+    Some(place.name_of(host_worked_on(spec, job)?).replace('/', "_"))
 }
 
 /// Prefix of verify states outside of a run over hosts; a controller replaces it with the host.
@@ -119,10 +124,7 @@ pub(super) const LOCAL: &str = "local";
 /// Prefix of verify states: hosts that share a directory keep their states apart, and a later run finds them again.
 pub(super) fn state_owner(spec: &RunSpec, job: &JobSpec) -> String {
     let place = spec.place.as_ref().filter(|place| place.owner == FileOwner::Host);
-    match place.and_then(|place| Some(place.name_of(host_worked_on(spec, job)?))) {
-        Some(host) => host.replace('/', "_"),
-        None => LOCAL.to_owned(),
-    }
+    place.and_then(|place| host_in_names(spec, job, place)).unwrap_or_else(|| LOCAL.to_owned())
 }
 
 /// The number of the host whose files, or whose part of them, the job works on: this one, unless `host_rotation` names another.
@@ -180,7 +182,6 @@ fn texts_around_number(clone: &Clone<'_>) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::files::names::planned_paths;
-    use fathom_spec::hosts::HostPlace;
     use fathom_spec::{Outcome, SystemSource, parse};
 
     /// The first file of a job on each of the hosts a/b, b and c.

@@ -68,11 +68,9 @@ impl TargetPlan {
 
     /// A power of two that all offsets and lengths in a part that begins at `start` are multiples of.
     pub fn common_alignment(&self, start: u64) -> u64 {
-        match self.lengths[self.used_directions()[0]] {
-            LengthRule::Fixed(length) if self.has_one_length() && self.postfix.is_none() => {
-                1 << (length | start).trailing_zeros().min(62)
-            }
-            _ => 1,
+        match self.one_length().filter(|_| self.postfix.is_none()) {
+            Some(length) => 1 << (length | start).trailing_zeros().min(62),
+            None => 1,
         }
     }
 
@@ -87,14 +85,18 @@ impl TargetPlan {
         is_one_direction && !has_gaps && everywhere && !self.files.order.is_skewed()
     }
 
-    /// True when all I/Os have one length and random offsets are multiples of it: blocks cannot overlap.
-    pub fn has_one_length(&self) -> bool {
+    /// The length of all I/Os in bytes, if it is the same and random offsets are multiples of it: blocks cannot overlap.
+    pub fn one_length(&self) -> Option<u64> {
         let used = self.used_directions();
-        let LengthRule::Fixed(length) = self.lengths[used[0]] else { return false };
-        !self.length_by_pattern
-            && used
-                .iter()
-                .all(|&d| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length)
+        let LengthRule::Fixed(length) = self.lengths[used[0]] else { return None };
+        let has_length =
+            |&d: &Direction| self.lengths[d] == LengthRule::Fixed(length) && self.alignment[d] == length;
+        (!self.length_by_pattern && used.iter().all(has_length)).then_some(length)
+    }
+
+    /// True when there is [one length](TargetPlan::one_length).
+    pub fn has_one_length(&self) -> bool {
+        self.one_length().is_some()
     }
 }
 
