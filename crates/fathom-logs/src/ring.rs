@@ -130,8 +130,8 @@ impl<'a> Producer<'a> {
         }
         let first = (self.pushed & self.mask) as usize * WORDS;
         if let Some(place) = self.words.get(first..first + WORDS) {
-            for (word, value) in place.iter().zip(record.to_words()) {
-                word.store(value, Relaxed);
+            for (index, value) in record.to_words().into_iter().enumerate() {
+                place[index].store(value, Relaxed);
             }
         }
         self.pushed += 1;
@@ -180,7 +180,9 @@ impl<'a> Consumer<'a> {
                 let first = (position & self.mask) as usize * WORDS;
                 if let Some(place) = self.words.get(first..first + WORDS) {
                     let mut words = [0; WORDS];
-                    words.iter_mut().zip(place).for_each(|(word, place)| *word = place.load(Relaxed));
+                    for (index, word) in words.iter_mut().enumerate() {
+                        *word = place[index].load(Relaxed);
+                    }
                     take(&IoRecord::from_words(words));
                 }
             }
