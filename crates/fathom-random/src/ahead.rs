@@ -68,11 +68,16 @@ impl DrawnAhead {
 
     /// The words of the generator's state when so many numbers have been drawn as were used, and whether they have 64 bits.
     pub fn state(&self) -> (Vec<u64>, bool) {
-        if self.is_used_up() {
+        self.state_after(self.used)
+    }
+
+    /// The same when this many of the last [draw](DrawnAhead::draw) were used.
+    pub fn state_after(&self, used: usize) -> (Vec<u64>, bool) {
+        if used == DRAWN {
             return self.after.state();
         }
         let mut generator = self.before.clone();
-        (0..self.used).for_each(|_| _ = generator.below(1));
+        (0..used).for_each(|_| _ = generator.below(1));
         generator.state()
     }
 }

@@ -32,6 +32,7 @@ pub enum Invariant {
     Histogram,
     OwnHandle,
     Granted,
+    Direction,
 }
 
 impl Invariant {
@@ -54,6 +55,7 @@ impl Invariant {
             Invariant::Histogram => "a histogram holds as many latencies as were counted",
             Invariant::OwnHandle => "every target has a handle of its own",
             Invariant::Granted => "what goes without a question has the length that the rules know",
+            Invariant::Direction => "only the last direction that was drawn is taken back",
         }
     }
 }

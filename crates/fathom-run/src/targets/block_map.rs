@@ -136,6 +136,19 @@ impl BlockMap {
         taken
     }
 
+    /// Takes a free block.
+    #[inline(always)]
+    pub fn take_one(&mut self, block: u64) {
+        let word = &mut self.levels[0][(block / 64) as usize];
+        let (bit, before) = (1 << (block % 64), *word);
+        holds!(before & bit == 0, Block, "block {block} is taken again");
+        *word = before | bit;
+        self.free -= 1;
+        if before | bit == u64::MAX {
+            self.mark_full(block / 64);
+        }
+    }
+
     /// Gives blocks back.
     pub fn release(&mut self, first: u64, count: u64) {
         for block in first..first.saturating_add(count).min(self.blocks) {
@@ -193,7 +206,12 @@ mod tests {
                 let end = blocks.div_ceil(2).max(from + 1);
                 let below = (from..end).chain(0..from).find(|&b| !model[b as usize]);
                 prop_assert_eq!(map.next_free_below(end, from), below);
-                let taken = map.take(first, wanted);
+                let taken = if wanted == 1 {
+                    map.take_one(first);
+                    1
+                } else {
+                    map.take(first, wanted)
+                };
                 let free = (first..blocks).take_while(|&block| !model[block as usize]).count() as u64;
                 prop_assert_eq!(taken, wanted.min(free));
                 for block in first..first + taken {

@@ -1,5 +1,6 @@
 //! Whether the next I/O reads, writes or trims.
 
+use crate::invariant::holds;
 use crate::random::{DrawnAhead, Generator, Taus88};
 use fathom_stats::{Direction, PerDirection};
 
@@ -29,10 +30,30 @@ pub struct Mix {
     numbers: DrawnAhead,
     /// Numbers below this one are reads.
     reads_below: u64,
+    course: Course,
+    /// Directions drawn ahead, the next one in the lowest bit: 1 for a write.
+    ahead: u64,
+    /// How many of them are left.
+    left: u32,
+    /// Those for which there was no target.
+    in_vain: PerDirection<u64>,
+    /// How many are drawn at a time.
+    batch: u32,
+}
+
+/// How far a mix has come.
+#[derive(Clone, Copy, Debug)]
+struct Course {
     current: Direction,
-    issued: PerDirection<u64>,
-    /// No draw until this many I/Os of the current direction have been issued.
+    /// I/Os drawn per direction.
+    drawn: PerDirection<u64>,
+    /// No draw until the current direction has had this many I/Os.
     draw_at: u64,
+}
+
+impl Course {
+    const BEGINNING: Course =
+        Course { current: Direction::Read, drawn: PerDirection::new([0; 3]), draw_at: 0 };
 }
 
 impl Mix {
@@ -42,42 +63,95 @@ impl Mix {
             read_percent,
             numbers: DrawnAhead::new(Generator::Bits32(generator)),
             reads_below: (u128::from(read_percent) << 64).div_ceil(100).min(u64::MAX.into()) as u64,
-            current: Direction::Read,
-            issued: PerDirection::default(),
-            draw_at: 0,
+            course: Course::BEGINNING,
+            ahead: 0,
+            left: 0,
+            in_vain: PerDirection::default(),
+            batch: u64::BITS,
         }
     }
 
+    /// From now on each direction is drawn when it is asked for, so that it can be taken back.
+    pub fn draw_one_by_one(&mut self) {
+        self.batch = 1;
+    }
+
+    /// Begins again with the first direction.
+    pub fn rewind(&mut self) {
+        self.numbers.rewind();
+        (self.course, self.in_vain) = (Course::BEGINNING, PerDirection::default());
+        (self.ahead, self.left) = (0, 0);
+    }
+
     /// The direction of the next I/O.
-    #[inline]
+    #[inline(always)]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Direction {
-        if self.issued[self.current] >= self.draw_at {
-            self.draw();
+        if self.left == 0 {
+            self.draw_ahead();
         }
-        self.issued[self.current] += 1;
-        self.current
+        let is_write = self.ahead & 1 == 1;
+        self.ahead >>= 1;
+        self.left -= 1;
+        if is_write { Direction::Write } else { Direction::Read }
+    }
+
+    /// There was no target for the last direction.
+    pub fn drawn_in_vain(&mut self, direction: Direction) {
+        self.in_vain[direction] += 1;
+    }
+
+    /// Directions that have been given and had a target, as numbers that wrap around.
+    pub fn given(&self) -> PerDirection<u64> {
+        let writes = u64::from(self.ahead.count_ones());
+        let ahead = PerDirection::new([u64::from(self.left) - writes, writes, 0]);
+        PerDirection::from_fn(|direction| {
+            self.course.drawn[direction].wrapping_sub(ahead[direction]).wrapping_sub(self.in_vain[direction])
+        })
     }
 
     /// Direction that must be used instead of the drawn one (the other is held back by its rate).
     pub fn replace_last(&mut self, direction: Direction) {
-        self.issued[self.current] -= 1;
-        self.issued[direction] += 1;
+        self.take_back(self.course.current);
+        self.course.drawn[direction] += 1;
     }
 
     /// A direction in place of the last one, in which there was nothing left.
     pub fn draw_again(&mut self, direction: Direction) -> Direction {
-        self.issued[direction] -= 1;
+        self.take_back(direction);
         self.next()
     }
 
-    fn draw(&mut self) {
+    fn take_back(&mut self, direction: Direction) {
+        let left = self.left;
+        holds!(left == 0, Direction, "a direction is taken back with {left} drawn after it");
+        self.course.drawn[direction] -= 1;
+    }
+
+    #[inline(never)]
+    fn draw_ahead(&mut self) {
+        // A copy, so that it stays in registers.
+        let mut course = self.course;
+        self.ahead = 0;
+        for place in 0..self.batch {
+            if course.drawn[course.current] >= course.draw_at {
+                self.draw(&mut course);
+            }
+            course.drawn[course.current] += 1;
+            self.ahead |= u64::from(course.current == Direction::Write) << place;
+        }
+        self.course = course;
+        self.left = self.batch;
+    }
+
+    #[inline(always)]
+    fn draw(&mut self, course: &mut Course) {
         let drawn = if self.numbers.next() < self.reads_below { Direction::Read } else { Direction::Write };
-        if drawn != self.current {
+        if drawn != course.current {
             let share_of_drawn =
                 if drawn == Direction::Read { self.read_percent } else { 100 - self.read_percent };
-            self.draw_at = self.issued[self.current] * u64::from(share_of_drawn) / 100;
-            self.current = drawn;
+            course.draw_at = course.drawn[course.current] * u64::from(share_of_drawn) / 100;
+            course.current = drawn;
         }
     }
 }

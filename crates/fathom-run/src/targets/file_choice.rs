@@ -2,7 +2,7 @@
 
 use super::distribution::Sampler;
 use crate::plan::model::targets::{FileOrder, FileRule};
-use crate::random::Taus88;
+use crate::random::{DrawnAhead, Generator, part_below};
 
 /// Slots per file that a skewed draw spreads over, so that neighbouring files share the steps of the curve.
 const SLOTS_PER_FILE: u64 = 1024;
@@ -11,7 +11,7 @@ const SLOTS_PER_FILE: u64 = 1024;
 #[derive(Clone, Debug)]
 pub(super) struct FileChoice {
     rule: FileRule,
-    generator: Taus88,
+    numbers: DrawnAhead,
     sampler: Option<Sampler>,
     current: usize,
     left: u64,
@@ -22,16 +22,17 @@ pub(super) struct FileChoice {
 impl FileChoice {
     pub(super) fn new(rule: FileRule, files: usize, seed: u64) -> FileChoice {
         let slots = files as u64 * SLOTS_PER_FILE;
-        let sampler = match rule.order {
+        let mut sampler = match rule.order {
             FileOrder::Zipf(theta) => Some(Sampler::zipf(theta, None, slots, seed)),
             FileOrder::Pareto(h) => Some(Sampler::pareto(h, None, slots, seed)),
             FileOrder::Normal(deviation) => Some(Sampler::normal(deviation, None, slots, seed)),
             _ => None,
         };
+        sampler.iter_mut().for_each(Sampler::make_table);
         let limited = if rule.most_open.is_some_and(|most| most < files) { files } else { 0 };
         FileChoice {
             rule,
-            generator: Taus88::new(seed),
+            numbers: DrawnAhead::new(Generator::new(seed, false)),
             sampler,
             current: usize::MAX,
             left: 0,
@@ -39,12 +40,12 @@ impl FileChoice {
         }
     }
 
-    /// Draws again as `beginning` would. Turns go on, as nobody draws them.
-    pub(super) fn draw_again(&mut self, beginning: &FileChoice) {
-        self.generator.clone_from(&beginning.generator);
-        self.sampler.clone_from(&beginning.sampler);
+    /// Draws again as at the beginning. Turns go on, since they are not drawn.
+    pub(super) fn rewind(&mut self) {
+        self.numbers.rewind();
+        self.sampler.iter_mut().for_each(Sampler::rewind);
         if self.rule.order != FileOrder::RoundRobin {
-            (self.current, self.left) = (beginning.current, beginning.left);
+            (self.current, self.left) = (usize::MAX, 0);
         }
     }
 
@@ -68,42 +69,66 @@ impl FileChoice {
     }
 
     /// The file for the next I/O among those for which `usable` holds; `None` when there is none.
+    #[inline(always)]
     pub(super) fn next(&mut self, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         if self.left > 0 && usable(self.current) {
             self.left -= 1;
             return Some(self.current);
         }
-        let start = match self.rule.order {
-            FileOrder::RoundRobin => self.current.wrapping_add(1) % count,
-            FileOrder::Sequential => {
-                if self.current < count {
-                    self.current
-                } else {
-                    0
-                }
+        let wanted = self.wanted(count);
+        let chosen = match self.open.is_empty() && usable(wanted) {
+            true => wanted,
+            false => self.next_usable(wanted, count, usable)?,
+        };
+        self.current = chosen;
+        self.left = self.rule.hold.saturating_sub(1);
+        Some(chosen)
+    }
+
+    /// The file whose turn it is, or that is drawn, whether or not it can be used.
+    #[inline(always)]
+    fn wanted(&mut self, count: usize) -> usize {
+        match self.rule.order {
+            FileOrder::RoundRobin => {
+                Some(self.current.wrapping_add(1)).filter(|&next| next < count).unwrap_or(0)
             }
-            FileOrder::Random => self.generator.below(count as u64) as usize,
+            FileOrder::Sequential => Some(self.current).filter(|&current| current < count).unwrap_or(0),
+            FileOrder::Random => self.drawn(count),
             _ => match &mut self.sampler {
                 Some(sampler) => ((sampler.next_in_order() / SLOTS_PER_FILE) as usize).min(count - 1),
                 None => 0,
             },
-        };
+        }
+    }
+
+    #[inline(always)]
+    fn drawn(&mut self, count: usize) -> usize {
+        part_below(self.numbers.next(), count as u64) as usize
+    }
+
+    /// The file that comes after the wanted one, or is drawn in its place.
+    #[inline(never)]
+    fn next_usable(&mut self, wanted: usize, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         let may_open = self.may_open();
-        let is_open = |file: usize| may_open || self.open.get(file).is_none_or(|open| *open);
-        let fits = |file: &usize| usable(*file) && is_open(*file);
+        let is_open =
+            |choice: &FileChoice, file: usize| may_open || choice.open.get(file).is_none_or(|open| *open);
+        let fits = |choice: &FileChoice, file: usize| usable(file) && is_open(choice, file);
         let chosen = match self.rule.order {
-            FileOrder::Random if !fits(&start) => {
+            FileOrder::Random if !fits(self, wanted) => {
                 // As long as there is a file to draw.
-                (0..count).find(fits)?;
-                std::iter::repeat_with(|| self.generator.below(count as u64) as usize).find(fits)?
+                (0..count).find(|&file| fits(self, file))?;
+                loop {
+                    let drawn = self.drawn(count);
+                    if fits(self, drawn) {
+                        break drawn;
+                    }
+                }
             }
-            _ => (start..count).chain(0..start).find(fits)?,
+            _ => (wanted..count).chain(0..wanted).find(|&file| fits(self, file))?,
         };
         if let Some(open) = self.open.get_mut(chosen) {
             *open = true;
         }
-        self.current = chosen;
-        self.left = self.rule.hold.saturating_sub(1);
         Some(chosen)
     }
 }

@@ -31,9 +31,10 @@ use length::Lengths;
 use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::{NoSchedule, Schedule};
 use serde::{Deserialize, Serialize};
-use simple::Simple;
+use simple::{Ahead, Order, Short};
 use stride::Stride;
 use thiserror::Error;
+use uniform::Extent;
 
 /// What an I/O is aimed at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,11 +172,9 @@ struct FileState {
     done: bool,
 }
 
-/// What a pass begins with that repeats another.
+/// What a pass begins with that repeats another, of what cannot be rewound.
 #[derive(Clone)]
 struct Beginning {
-    directions: Directions,
-    choice: FileChoice,
     pattern_generators: PerDirection<Taus88>,
     draws: Draws,
 }
@@ -183,10 +182,11 @@ struct Beginning {
 /// The sequence of targets of one worker.
 #[derive(Clone)]
 pub struct Targets {
-    /// Set for simple plans with a single direction: they need nothing of what follows.
-    single: Option<(Direction, Simple)>,
-    /// Set for simple plans with a mix: they need nothing of what follows but the directions.
-    mixed: Option<Simple>,
+    /// What comes next in the only file and direction, as far as it has been drawn.
+    ahead: Ahead,
+    /// That direction.
+    direction: Direction,
+    short: Short,
     plan: TargetPlan,
     directions: Directions,
     files: Vec<FileState>,
@@ -199,6 +199,8 @@ pub struct Targets {
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
+    /// Targets given so far, where nothing else counts them.
+    given: PerDirection<u64>,
     /// A drawn direction had nothing left. A loop that waits for what is in flight asks again, and must not draw again: how often
     /// it asks is a matter of time.
     pass_is_over: bool,
@@ -211,34 +213,41 @@ impl Targets {
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
         let lengths = lengths(&plan, &seeds);
         let draws = Draws::new(&plan, &seeds, plan.beyond_32_bits(regions).next().is_some());
-        let simple = Simple::of(&plan, &mut files, &lengths, &draws);
-        let (single, mixed) = match plan.directions {
-            DirectionPlan::Read => (simple.map(|simple| (Direction::Read, simple)), None),
-            DirectionPlan::Write => (simple.map(|simple| (Direction::Write, simple)), None),
-            DirectionPlan::Trim => (simple.map(|simple| (Direction::Trim, simple)), None),
-            DirectionPlan::Mix(_) | DirectionPlan::TrimThenWrite => (None, simple),
-        };
+        let orders = Order::of_files(&plan, &mut files, &lengths, &draws);
+        let short = Short::of(&plan, orders, regions.len());
         let beginning = Beginning {
-            directions: directions(&plan, &seeds),
-            choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
             pattern_generators: PerDirection::from_fn(|_| seeds.generator(SeedUse::SequentialOrRandom)),
             draws,
         };
-        let Beginning { directions, choice, pattern_generators, draws } = beginning.clone();
-        Targets {
-            single,
-            mixed,
-            directions,
+        let Beginning { pattern_generators, draws } = beginning.clone();
+        let mut targets = Targets {
+            ahead: Ahead::default(),
+            direction: plan.used_directions()[0],
+            short,
+            directions: directions(&plan, &seeds),
+            choice: FileChoice::new(plan.files, regions.len(), seeds.get(SeedUse::File)),
             files,
-            choice,
             lengths,
             pattern_generators,
             draws,
             beginning: Box::new(beginning),
             follow_ups: 0,
             last: None,
+            given: PerDirection::default(),
             pass_is_over: false,
             plan,
+        };
+        // A file that has nothing left in a direction gives it back.
+        if regions.len() > 1 {
+            targets.draw_directions_one_by_one();
+        }
+        targets
+    }
+
+    /// From now on directions are drawn when they are asked for, so that they can be replaced.
+    pub fn draw_directions_one_by_one(&mut self) {
+        if let Directions::Mix(mix) = &mut self.directions {
+            mix.draw_one_by_one();
         }
     }
 
@@ -246,9 +255,24 @@ impl Targets {
     #[inline(always)]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<Target> {
-        match &mut self.single {
-            Some((direction, simple)) => simple.next(*direction),
-            None => self.next_drawn(),
+        if let Some(extent) = self.ahead.next() {
+            return Some(target_in(0, self.direction, extent));
+        }
+        match (&mut self.short, &mut self.directions) {
+            (Short::Only(direction, order @ Order::Uniform { .. }), _) => {
+                Some(target_in(0, *direction, order.next(&mut self.ahead, *direction)?))
+            }
+            (Short::One(simple), Directions::Mix(mix)) if !self.pass_is_over => {
+                let direction = mix.next();
+                match simple.next(direction) {
+                    Some(extent) => Some(target_in(0, direction, extent)),
+                    None => {
+                        self.end_pass(direction);
+                        None
+                    }
+                }
+            }
+            _ => self.next_drawn(),
         }
     }
 
@@ -265,8 +289,31 @@ impl Targets {
     #[inline(always)]
     pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
-        self.pass_is_over = target.is_none();
+        if target.is_none() {
+            self.end_pass(direction);
+        }
         target
+    }
+
+    #[cold]
+    fn end_pass(&mut self, direction: Direction) {
+        self.pass_is_over = true;
+        if let Directions::Mix(mix) = &mut self.directions {
+            mix.drawn_in_vain(direction);
+        }
+    }
+
+    /// Targets given so far, per direction. Those of one direction and one length are not counted: their bytes tell how many there were.
+    pub fn given(&self) -> PerDirection<u64> {
+        match (&self.short, &self.directions) {
+            (Short::One(_), Directions::Mix(mix)) => mix.given(),
+            (Short::Only(direction, order), _) => {
+                let mut given = PerDirection::default();
+                given[*direction] = order.given();
+                given
+            }
+            _ => self.given,
+        }
     }
 
     /// True when nothing more is to be drawn in this pass.
@@ -295,10 +342,17 @@ impl Targets {
     /// The next target of a direction that has been drawn.
     #[inline(always)]
     pub fn next_in_direction(&mut self, direction: Direction) -> Option<Target> {
-        match (&mut self.single, &mut self.mixed) {
-            (Some((_, simple)), _) | (None, Some(simple)) => simple.next(direction),
-            (None, None) => self.next_general(direction),
-        }
+        let target = match &mut self.short {
+            Short::Only(_, order) => {
+                let extent = self.ahead.next().or_else(|| order.next(&mut self.ahead, direction))?;
+                return Some(target_in(0, direction, extent));
+            }
+            Short::One(simple) => return Some(target_in(0, direction, simple.next(direction)?)),
+            Short::Several(_) => self.next_of_several_files(direction),
+            Short::None => self.next_general(direction),
+        };
+        self.given[target?.direction] += 1;
+        target
     }
 
     #[inline(never)]
@@ -331,9 +385,9 @@ impl Targets {
         loop {
             let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
-            if target.is_none() && self.plan.files.order.is_skewed() && self.files[file].has_begun() {
+            if target.is_none() && self.plan.files.order.is_skewed() && self.has_begun(file) {
                 // Such files are not covered once: those that come up most are gone through again and again.
-                self.files[file].begin_anew();
+                self.begin_anew(file);
                 if self.plan.random {
                     target = self.next_in_file(file, direction);
                 }
@@ -353,7 +407,22 @@ impl Targets {
         }
     }
 
+    /// True when anything of a file has been given since its pass began.
+    fn has_begun(&self, file: usize) -> bool {
+        // What has a simple order holds at least a block.
+        matches!(self.short, Short::Several(_)) || self.files[file].has_begun()
+    }
+
+    /// Gives everything of a file again, random offsets in a new order.
+    fn begin_anew(&mut self, file: usize) {
+        match &mut self.short {
+            Short::Several(simple) => simple[file].restart(false),
+            _ => self.files[file].begin_anew(),
+        }
+    }
+
     /// The file whose turn it is, of those that have anything left.
+    #[inline(always)]
     fn choose_file(&mut self) -> Option<usize> {
         let files = &self.files;
         self.choice.next(files.len(), |index| !files[index].done)
@@ -361,6 +430,9 @@ impl Targets {
 
     #[inline(always)]
     fn next_in_file(&mut self, file: usize, direction: Direction) -> Option<Target> {
+        if let Short::Several(simple) = &mut self.short {
+            return Some(target_in(file, direction, simple[file].next(direction)?));
+        }
         match self.plan.stride {
             Some(_) => self.next_strided(file, direction),
             None => self.next_in_extent(file, direction),
@@ -495,10 +567,10 @@ impl Targets {
     /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
         let is_drawn = |state: &FileState| state.random.as_ref().is_some_and(RandomOffsets::is_uniform);
-        let simple = self.single.as_ref().map(|(_, simple)| simple).or(self.mixed.as_ref());
-        let state = match simple {
-            Some(simple) => simple.generator_state(),
-            None => self.files.iter().any(is_drawn).then(|| self.draws.offsets().state()),
+        let state = match &self.short {
+            Short::Only(_, order) => order.generator_state(&self.ahead),
+            Short::One(simple) => simple.generator_state(),
+            _ => self.files.iter().any(is_drawn).then(|| self.draws.offsets().state()),
         };
         state.unwrap_or_default()
     }
@@ -525,8 +597,11 @@ impl Targets {
     /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
     /// otherwise random targets go on in a new order (a time-based run that has covered everything).
     pub fn restart(&mut self, again: bool) {
-        for simple in self.single.iter_mut().map(|(_, simple)| simple).chain(&mut self.mixed) {
-            simple.restart(again);
+        match &mut self.short {
+            Short::None => {}
+            Short::Only(_, order) => order.restart(&mut self.ahead, again),
+            Short::One(simple) => simple.restart(again),
+            Short::Several(files) => files.iter_mut().for_each(|simple| simple.restart(again)),
         }
         for state in &mut self.files {
             state.trimmed = None;
@@ -540,8 +615,10 @@ impl Targets {
         }
         if again {
             // Everything repeats: directions, files, lengths and offsets.
-            self.directions.clone_from(&self.beginning.directions);
-            self.choice.draw_again(&self.beginning.choice);
+            if let Directions::Mix(mix) = &mut self.directions {
+                mix.rewind();
+            }
+            self.choice.rewind();
             self.lengths.values_mut().for_each(Lengths::rewind);
             self.pattern_generators.clone_from(&self.beginning.pattern_generators);
             self.draws.clone_from(&self.beginning.draws);
@@ -656,6 +733,11 @@ fn step_position(behind: u64, step: i64, size: u64) -> u64 {
 /// A position that steps led to: those in front of the file go on at its end.
 fn before(next: i128, step: i64, size: u64) -> u64 {
     if next < 0 { (i128::from(size) + i128::from(step)).max(0) as u64 } else { next as u64 }
+}
+
+#[inline(always)]
+fn target_in(file: usize, direction: Direction, extent: Extent) -> Target {
+    Target { offset: extent.offset, length: extent.length, file: file as u32, direction }
 }
 
 fn directions(plan: &TargetPlan, seeds: &Seeds) -> Directions {

@@ -123,6 +123,11 @@ impl Draws {
     pub(super) fn offsets(&self) -> &Generator {
         &self.offsets
     }
+
+    /// The generator of zones.
+    pub(super) fn zones(&self) -> &Generator {
+        &self.zones
+    }
 }
 
 impl RandomOffsets {
@@ -243,6 +248,14 @@ impl RandomOffsets {
     /// True for uniform draws, with or without a map.
     pub(super) fn is_uniform(&self) -> bool {
         matches!(self, RandomOffsets::Uniform { .. })
+    }
+
+    /// True for draws from the generators that all files of a worker share.
+    pub(super) fn shares_draws(&self) -> bool {
+        matches!(
+            self,
+            RandomOffsets::Uniform { .. } | RandomOffsets::Zoned { .. } | RandomOffsets::Sequence { .. }
+        )
     }
 
     /// The map of uniform draws.

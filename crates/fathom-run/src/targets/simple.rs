@@ -1,130 +1,273 @@
 //! The short way to the next target, for the plans that most jobs have.
 
-use super::distribution::Sampler;
+use super::FileState;
+use super::distribution::{Sampler, Zones};
 use super::length::Lengths;
 use super::offset::{Draws, RandomOffsets};
 use super::permutation::Permutation;
 use super::shift_register::ShiftRegister;
-use super::uniform::{Grain, Uniform};
-use super::{FileState, Target};
+use super::uniform::{Extent, Grain, Uniform};
+use crate::invariant::holds;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
+use crate::random::{DrawnAhead, Generator, part_below};
 use fathom_stats::{Direction, PerDirection};
 
-/// Targets of plans that most jobs have: one file, worked on in plain sequential order or at random.
+/// More files than these are worked on without it: what is drawn ahead takes memory for each.
+const MOST_FILES: usize = 1 << 14;
+
+/// The short way to the next target, where the plan has one.
 #[derive(Clone)]
-pub(super) struct Simple {
-    start: u64,
-    order: SimpleOrder,
+pub(super) enum Short {
+    None,
+    /// There is one file and one direction: what it gives is drawn ahead.
+    Only(Direction, Order),
+    /// There is one file.
+    One(Box<Simple>),
+    /// One for each file.
+    Several(Box<[Simple]>),
+}
+
+impl Short {
+    /// The short way through files with these orders.
+    pub(super) fn of(plan: &TargetPlan, mut orders: Vec<Order>, files: usize) -> Short {
+        let simple = orders.len();
+        holds!(simple == 0 || simple == files, Block, "{simple} of {files} files have a simple order");
+        match (simple, plan.directions.only()) {
+            (0, _) => Short::None,
+            (1, Some(direction)) => orders.pop().map_or(Short::None, |order| Short::Only(direction, order)),
+            (1, None) => orders.pop().map_or(Short::None, |order| Short::One(Box::new(Simple::new(order)))),
+            _ => Short::Several(orders.into_iter().map(Simple::new).collect()),
+        }
+    }
 }
 
 /// Blocks drawn at a time.
 const DRAWN: usize = 32;
 
-// One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
-#[allow(clippy::large_enum_variant)]
+/// Blocks of one length, drawn together: the state of what gives them stays in registers meanwhile.
+#[derive(Clone, Default)]
+pub(super) struct Ahead {
+    blocks: [u64; DRAWN],
+    used: usize,
+    count: usize,
+    /// Bytes of a block.
+    length: u32,
+    /// First byte of the first block.
+    start: u64,
+}
+
+/// What one file gives in one of the orders that most jobs have, for jobs with several files or directions.
 #[derive(Clone)]
-enum SimpleOrder {
-    /// Blocks of one length, drawn in batches: the generator's state then stays in registers.
-    Random { source: Source, length: u64, drawn: [u64; DRAWN], used: usize, count: usize },
-    /// Next position per direction, relative to the start, and the last at which an I/O of this length still fits; `wraps` goes on
-    /// at the start.
-    Sequential { positions: PerDirection<u64>, length: u64, last: u64, wraps: bool },
+pub(super) struct Simple {
+    ahead: Ahead,
+    order: Order,
+}
+
+/// The orders that most jobs have: plain sequential, or at random.
+#[derive(Clone)]
+pub(super) enum Order {
+    /// Blocks of one length.
+    Blocks { start: u64, length: u32, source: Source },
+    /// Next position per direction, and the last at which an I/O of this length still fits, relative to the start; `wraps` goes on
+    /// at the start. The I/Os of a single direction can be foreseen.
+    Sequential {
+        start: u64,
+        positions: PerDirection<u64>,
+        length: u32,
+        last: u64,
+        wraps: bool,
+        is_foreseen: bool,
+    },
     /// Blocks and lengths, drawn one by one: what is drawn depends on what the one before has covered.
-    Uniform(Uniform),
+    Uniform { start: u64, uniform: Box<Uniform> },
 }
 
 /// Where random blocks of one length come from.
 #[derive(Clone)]
-enum Source {
+pub(super) enum Source {
     /// Those that have all been given are given anew at once where the pass goes on.
     Permuted { permutation: Permutation, begins_anew: bool },
     /// The first blocks of those that the register visits: whole ones.
     Registered { register: ShiftRegister, blocks: u64 },
     /// The first blocks of those that the sampler ranks: whole ones.
     Skewed { sampler: Box<Sampler>, blocks: u64 },
+    /// Any of so many blocks each time.
+    Drawn { numbers: Box<DrawnAhead>, blocks: u64 },
+    /// Blocks of zones that are drawn.
+    Zoned { zones: Zones, draws: Box<ZoneDraws>, beginning: Box<ZoneDraws> },
+}
+
+/// The generators of a zone and of a place in it.
+#[derive(Clone)]
+pub(super) struct ZoneDraws {
+    zone: Generator,
+    place: Generator,
+}
+
+impl Ahead {
+    /// The next I/O of those that were drawn.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<Extent> {
+        if self.is_used_up() {
+            return None;
+        }
+        let block = self.blocks[self.used & (DRAWN - 1)];
+        self.used += 1;
+        Some(Extent { offset: self.start + block * u64::from(self.length), length: self.length })
+    }
+
+    #[inline(always)]
+    fn is_used_up(&self) -> bool {
+        self.used >= self.count
+    }
+
+    fn clear(&mut self) {
+        (self.used, self.count) = (0, 0);
+    }
 }
 
 impl Simple {
-    /// What a job needs that has nothing but these; `None` for all others. Takes from the state of the only file what gives its
-    /// random offsets.
-    pub(super) fn of(
+    /// What a file gives in this order.
+    pub(super) fn new(order: Order) -> Simple {
+        Simple { ahead: Ahead::default(), order }
+    }
+
+    /// Where the next I/O of a direction goes.
+    #[inline(always)]
+    pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
+        self.ahead.next().or_else(|| self.order.next(&mut self.ahead, direction))
+    }
+
+    /// Starts another pass; `again` repeats the order.
+    pub(super) fn restart(&mut self, again: bool) {
+        self.order.restart(&mut self.ahead, again);
+    }
+
+    /// As [`Order::generator_state`].
+    pub(super) fn generator_state(&self) -> Option<(Vec<u64>, bool)> {
+        self.order.generator_state(&self.ahead)
+    }
+}
+
+impl Order {
+    /// The orders of all files of a job that has nothing but these, in the order of the files; empty for all other jobs. Takes from the
+    /// states of the files what gives their random offsets.
+    pub(super) fn of_files(
         plan: &TargetPlan,
         files: &mut [FileState],
         lengths: &PerDirection<Lengths>,
         draws: &Draws,
-    ) -> Option<Simple> {
-        let [file] = files else { return None };
+    ) -> Vec<Order> {
         let partly = plan.postfix.is_some() || plan.random_percent.values().any(|&percent| percent < 100);
         if partly
             || plan.stride.is_some()
             || plan.follows_zones
             || plan.directions == DirectionPlan::TrimThenWrite
-            || file.size < plan.smallest_length()
+            || files.len() > MOST_FILES
+            || files.iter().any(|file| file.size < plan.smallest_length())
         {
-            return None;
+            return Vec::new();
         }
-        let is_uniform = plan.random && file.random.as_ref().is_some_and(RandomOffsets::is_uniform);
-        let order = match is_uniform {
-            true => uniform(plan, file, lengths, draws)?,
-            false => blocks_of_one_length(plan, file, plan.one_length()?)?,
+        // Draws that all files share depend on the order of the files.
+        let shares_draws = |file: &FileState| file.random.as_ref().is_some_and(RandomOffsets::shares_draws);
+        if files.len() > 1 && plan.random && files.iter().any(shares_draws) {
+            return Vec::new();
+        }
+        let one = |file: &mut FileState| {
+            let is_uniform = plan.random && file.random.as_ref().is_some_and(RandomOffsets::is_uniform);
+            match is_uniform {
+                true => uniform(plan, file, lengths, draws),
+                false => blocks_of_one_length(plan, file, draws, plan.one_length()?),
+            }
         };
-        Some(Simple { start: file.start, order })
+        // All files have orders of one kind: either all of them are simple, or the first one says otherwise.
+        files.iter_mut().map_while(one).collect()
     }
 
-    /// The next target of a direction.
+    /// Where the next I/O of a direction goes, once all of those drawn ahead have been given. Draws more where that can be.
     #[inline(always)]
-    pub(super) fn next(&mut self, direction: Direction) -> Option<Target> {
-        let (position, length) = match &mut self.order {
-            SimpleOrder::Random { source, length, drawn, used, count } => {
-                if *used == *count {
-                    *count = source.fill(drawn);
-                    *used = 0;
-                    if *count == 0 {
-                        return None;
-                    }
+    pub(super) fn next(&mut self, ahead: &mut Ahead, direction: Direction) -> Option<Extent> {
+        match self {
+            Order::Uniform { start, uniform } => {
+                uniform.next(direction).map(|extent| Extent { offset: *start + extent.offset, ..extent })
+            }
+            Order::Sequential { start, positions, length, last, wraps, is_foreseen: false } => {
+                let position = wrapped(positions[direction], *last, *wraps)?;
+                positions[direction] = position + u64::from(*length);
+                Some(Extent { offset: *start + position, length: *length })
+            }
+            Order::Blocks { .. } | Order::Sequential { .. } => {
+                self.draw_ahead(ahead, direction);
+                ahead.next()
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn draw_ahead(&mut self, ahead: &mut Ahead, direction: Direction) {
+        ahead.used = 0;
+        match self {
+            Order::Blocks { start, length, source } => {
+                (ahead.start, ahead.length) = (*start, *length);
+                ahead.count = source.fill(&mut ahead.blocks);
+            }
+            Order::Sequential { start, positions, length, last, wraps, .. } => {
+                (ahead.start, ahead.length, ahead.count) = (*start, *length, 0);
+                let Some(position) = wrapped(positions[direction], *last, *wraps) else { return };
+                let step = u64::from(*length);
+                let (first, left) = (position / step, (*last - position) / step + 1);
+                ahead.count = left.min(DRAWN as u64) as usize;
+                for (block, number) in ahead.blocks.iter_mut().zip(first..) {
+                    *block = number;
                 }
-                let block = drawn[*used & (DRAWN - 1)];
-                *used += 1;
-                (block * *length, *length)
+                positions[direction] = position + ahead.count as u64 * step;
             }
-            SimpleOrder::Sequential { positions, length, last, wraps } => {
-                let mut position = positions[direction];
-                if position > *last {
-                    if !*wraps {
-                        return None;
-                    }
-                    position = 0;
-                }
-                positions[direction] = position + *length;
-                (position, *length)
-            }
-            SimpleOrder::Uniform(uniform) => {
-                let extent = uniform.next(direction)?;
-                (extent.position, extent.length)
-            }
-        };
-        Some(Target { offset: self.start + position, length: length as u32, file: 0, direction })
+            Order::Uniform { .. } => ahead.count = 0,
+        }
+    }
+
+    /// How many I/Os of several lengths it has given.
+    pub(super) fn given(&self) -> u64 {
+        match self {
+            Order::Uniform { uniform, .. } => uniform.given(),
+            _ => 0,
+        }
     }
 
     /// The words of the generator of random offsets and whether they have 64 bits, if they are drawn from one that fio has.
-    pub(super) fn generator_state(&self) -> Option<(Vec<u64>, bool)> {
-        match &self.order {
-            SimpleOrder::Uniform(uniform) => Some(uniform.generator_state()),
+    pub(super) fn generator_state(&self, ahead: &Ahead) -> Option<(Vec<u64>, bool)> {
+        match self {
+            Order::Uniform { uniform, .. } => Some(uniform.generator_state()),
+            Order::Blocks { source: Source::Drawn { numbers, .. }, .. } => {
+                Some(numbers.state_after(ahead.used))
+            }
             _ => None,
         }
     }
 
     /// Starts another pass; `again` repeats the order.
-    pub(super) fn restart(&mut self, again: bool) {
-        match &mut self.order {
-            SimpleOrder::Random { source, used, count, .. } => {
+    pub(super) fn restart(&mut self, ahead: &mut Ahead, again: bool) {
+        match self {
+            Order::Blocks { source, .. } => {
                 if source.restart(again) {
-                    (*used, *count) = (0, 0);
+                    ahead.clear();
                 }
             }
-            SimpleOrder::Sequential { positions, .. } => *positions = PerDirection::default(),
-            SimpleOrder::Uniform(uniform) => uniform.restart(again),
+            Order::Sequential { positions, .. } => {
+                *positions = PerDirection::default();
+                ahead.clear();
+            }
+            Order::Uniform { uniform, .. } => uniform.restart(again),
         }
+    }
+}
+
+/// The position of a sequential I/O; beyond the last one that fits it is the first, where the order wraps.
+#[inline(always)]
+fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
+    match position > last {
+        false => Some(position),
+        true => wraps.then_some(0),
     }
 }
 
@@ -134,13 +277,21 @@ fn uniform(
     file: &mut FileState,
     lengths: &PerDirection<Lengths>,
     draws: &Draws,
-) -> Option<SimpleOrder> {
+) -> Option<Order> {
     if plan.length_by_pattern {
         return None;
     }
     let map = file.random.take().and_then(RandomOffsets::into_map);
-    let grains =
-        PerDirection::from_fn(|direction| Grain::new(file.blocks[direction], plan.alignment[direction]));
+    if map.is_none()
+        && let Some(length) = plan.one_length()
+    {
+        let numbers = Box::new(DrawnAhead::new(draws.offsets().clone()));
+        let source = Source::Drawn { numbers, blocks: file.size / length };
+        return Some(Order::Blocks { start: file.start, length: length as u32, source });
+    }
+    let grains = PerDirection::from_fn(|direction| {
+        Grain::new(file.blocks[direction], plan.alignment[direction], &plan.lengths[direction])
+    });
     let uniform = Uniform::new(
         file.size,
         grains,
@@ -149,15 +300,25 @@ fn uniform(
         draws.offsets().clone(),
         plan.begins_files_anew,
     );
-    Some(SimpleOrder::Uniform(uniform))
+    Some(Order::Uniform { start: file.start, uniform: Box::new(uniform) })
 }
 
 /// Blocks that are as long as they are apart.
-fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) -> Option<SimpleOrder> {
+fn blocks_of_one_length(
+    plan: &TargetPlan,
+    file: &mut FileState,
+    draws: &Draws,
+    length: u64,
+) -> Option<Order> {
     if !plan.random {
-        let wraps = plan.wraps && file.size.is_multiple_of(length);
-        let positions = PerDirection::default();
-        return Some(SimpleOrder::Sequential { positions, length, last: file.size - length, wraps });
+        return Some(Order::Sequential {
+            start: file.start,
+            positions: PerDirection::default(),
+            length: length as u32,
+            last: file.size - length,
+            wraps: plan.wraps && file.size.is_multiple_of(length),
+            is_foreseen: plan.directions.only().is_some(),
+        });
     }
     let blocks = file.size / length;
     let source = match file.random.take()? {
@@ -169,12 +330,17 @@ fn blocks_of_one_length(plan: &TargetPlan, file: &mut FileState, length: u64) ->
             sampler.make_table();
             Source::Skewed { sampler, blocks }
         }
+        RandomOffsets::Zoned { zones } if plan.directions.only().is_some() => {
+            let zones = zones.into_array()[plan.used_directions()[0].index()].clone();
+            let draws = Box::new(ZoneDraws { zone: draws.zones().clone(), place: draws.offsets().clone() });
+            Source::Zoned { zones, beginning: draws.clone(), draws }
+        }
         other => {
             file.random = Some(other);
             return None;
         }
     };
-    Some(SimpleOrder::Random { source, length, drawn: [0; DRAWN], used: 0, count: 0 })
+    Some(Order::Blocks { start: file.start, length: length as u32, source })
 }
 
 impl Source {
@@ -197,6 +363,20 @@ impl Source {
                 drawn.fill_with(|| sampler.next_below(*blocks));
                 drawn.len()
             }
+            Source::Drawn { numbers, blocks } => {
+                let numbers = numbers.draw().iter();
+                drawn
+                    .iter_mut()
+                    .zip(numbers)
+                    .map(|(place, &number)| *place = part_below(number, *blocks))
+                    .count()
+            }
+            Source::Zoned { zones, draws, .. } => {
+                let ZoneDraws { zone, place } = &mut **draws;
+                let given =
+                    std::iter::from_fn(|| zones.next(1 + zone.below(100) as u32, |end| place.below(end)));
+                drawn.iter_mut().zip(given).map(|(place, block)| *place = block).count()
+            }
         }
     }
 
@@ -205,8 +385,10 @@ impl Source {
         match self {
             Source::Permuted { permutation, .. } => permutation.restart(again),
             Source::Registered { register, .. } => register.rewind(),
-            // Such an order has no end: without a repetition it goes on.
-            Source::Skewed { .. } if !again => return false,
+            // Such orders have no end: without a repetition they go on.
+            Source::Skewed { .. } | Source::Zoned { .. } | Source::Drawn { .. } if !again => return false,
+            Source::Drawn { numbers, .. } => numbers.rewind(),
+            Source::Zoned { draws, beginning, .. } => draws.clone_from(beginning),
             Source::Skewed { sampler, .. } => sampler.rewind(),
         }
         true

@@ -2,6 +2,7 @@
 
 use super::block_map::BlockMap;
 use super::length::Lengths;
+use crate::plan::model::lengths::LengthRule;
 use crate::random::{DrawnAhead, Generator, part_below};
 use fathom_stats::{Direction, PerDirection};
 use strength_reduce::StrengthReducedU64;
@@ -18,6 +19,8 @@ pub(super) struct Uniform {
     /// Blocks that have all been covered are covered anew at once, and the pass does not end.
     begins_anew: bool,
     is_over: bool,
+    /// Blocks and lengths given so far.
+    given: u64,
 }
 
 /// What random offsets of a direction are multiples of.
@@ -28,19 +31,28 @@ pub(super) struct Grain {
     alignment: u64,
     /// The alignment as a divisor, which is a product or a shift in place of a quotient per I/O.
     divisor: StrengthReducedU64,
+    /// Every I/O is one block.
+    has_one_block: bool,
 }
 
 impl Grain {
-    /// So many blocks, so many bytes apart.
-    pub(super) fn new(blocks: u64, alignment: u64) -> Grain {
-        Grain { blocks, alignment, divisor: StrengthReducedU64::new(alignment) }
+    /// Blocks at this distance from each other, in bytes, for lengths by this rule.
+    pub(super) fn new(blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
+        Grain {
+            blocks,
+            alignment,
+            divisor: StrengthReducedU64::new(alignment),
+            has_one_block: *lengths == LengthRule::Fixed(alignment),
+        }
     }
 }
 
 /// Where an I/O goes in a file, and how far.
 pub(super) struct Extent {
-    pub(super) position: u64,
-    pub(super) length: u64,
+    /// Bytes from the start of the file, or of the part of it that is worked on.
+    pub(super) offset: u64,
+    /// Bytes.
+    pub(super) length: u32,
 }
 
 impl Uniform {
@@ -54,7 +66,7 @@ impl Uniform {
         begins_anew: bool,
     ) -> Uniform {
         let offsets = DrawnAhead::new(offsets);
-        Uniform { size, grains, map, lengths, offsets, begins_anew, is_over: false }
+        Uniform { size, grains, map, lengths, offsets, begins_anew, is_over: false, given: 0 }
     }
 
     /// The next block with its length; `None` when all have been covered, until the next pass begins.
@@ -63,7 +75,7 @@ impl Uniform {
         if self.is_over {
             return None;
         }
-        let Grain { blocks, alignment, divisor } = self.grains[direction];
+        let Grain { blocks, alignment, divisor, has_one_block } = self.grains[direction];
         if self.offsets.is_used_up() {
             self.draw_offsets(blocks);
         }
@@ -76,12 +88,22 @@ impl Uniform {
             self.is_over = true;
             return None;
         };
+        self.given += 1;
         let position = block * alignment;
+        if has_one_block && position + alignment <= self.size {
+            if let Some(map) = &mut self.map {
+                map.take_one(block);
+            }
+            return Some(Extent { offset: position, length: alignment as u32 });
+        }
         let length = self.lengths[direction].draw_or_fill(self.size - position);
-        let Some(map) = &mut self.map else { return Some(Extent { position, length }) };
+        let Some(map) = &mut self.map else {
+            return Some(Extent { offset: position, length: length as u32 });
+        };
         let wanted = (length + alignment - 1) / divisor;
         let free = map.take(block, wanted);
-        Some(Extent { position, length: if free < wanted { free * alignment } else { length } })
+        let length = if free < wanted { free * alignment } else { length };
+        Some(Extent { offset: position, length: length as u32 })
     }
 
     /// Draws the next offsets, and has the map of large files at hand for them.
@@ -113,6 +135,11 @@ impl Uniform {
             self.lengths.values_mut().for_each(Lengths::rewind);
         }
         self.is_over = false;
+    }
+
+    /// How many I/Os it has given.
+    pub(super) fn given(&self) -> u64 {
+        self.given
     }
 
     /// The words of the generator of offsets, and whether they have 64 bits.

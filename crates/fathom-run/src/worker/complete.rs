@@ -8,7 +8,7 @@ use crate::unit::{Operation, Unit};
 use crate::zones::fit;
 use fathom_spec::engines::metadata::Metadata;
 use fathom_stats::Direction;
-use fathom_stats::samples::{DirectionSamples, bump};
+use fathom_stats::samples::{DirectionSamples, SHORT_NS, bump};
 use fathom_sys::Errno;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,6 +20,19 @@ pub(super) enum After {
     Free,
     /// A part was moved; the rest must be queued again.
     GoOn,
+}
+
+/// How long an I/O took: until it was handed over, from then on, and both together; ns. Huge where the clock went backwards.
+#[derive(Clone, Copy)]
+struct Spans {
+    slat: u64,
+    clat: u64,
+    lat: u64,
+}
+
+impl Spans {
+    /// They are still to be computed.
+    const UNKNOWN: Spans = Spans { slat: u64::MAX, clat: u64::MAX, lat: u64::MAX };
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
@@ -64,7 +77,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         } else if lat < self.short_latency_ns[direction] {
             self.record_chosen(samples, slat, clat, lat);
         } else {
-            self.any().record_unusual(slot, unit, direction, now);
+            self.any().record_unusual(slot, unit, direction, now, Spans { slat, clat, lat });
         }
     }
 
@@ -89,27 +102,17 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Long latencies, and jobs that follow the ends of their I/Os.
+    /// Long latencies, and jobs that follow the ends of their I/Os. The spans are those of a clock that does not go backwards.
     #[inline(never)]
-    fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
-        let samples = &self.samples.directions[direction];
-        let recording = self.recording;
-        let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
-        let (mut submission, mut lat) = (None, clat);
-        if recording.submission {
-            let slat = self.clock.span_ns(unit.issue().saturating_sub(unit.start()));
-            lat += slat;
-            submission = Some(slat);
-            if recording.slat {
-                samples.slat.record(slat, recording.slat_bins);
+    fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
+        let Spans { slat, clat, lat } = match spans.lat < SHORT_NS {
+            true => {
+                self.record_chosen(&self.samples.directions[direction], spans.slat, spans.clat, spans.lat);
+                spans
             }
-        }
-        if recording.clat {
-            self.samples.record_long_clat(&samples.clat, clat, recording.clat_bins);
-        }
-        if recording.lat {
-            samples.lat.record(lat, recording.lat_bins);
-        }
+            false => self.record_long(unit, direction, now),
+        };
+        let submission = self.recording.submission.then_some(slat);
         if let Some(priority) = &self.features.command_priority {
             priority.record(unit, direction, clat, lat);
         }
@@ -141,6 +144,28 @@ impl Worker<'_> {
             self.settle_verified(slot, unit);
         }
         self.tell_of_end(unit);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_long(&self, unit: &Unit, direction: Direction, now: u64) -> Spans {
+        let (samples, recording) = (&self.samples.directions[direction], &self.recording);
+        let clat = self.clock.span_ns(now.saturating_sub(unit.issue()));
+        let slat = match recording.submission {
+            true => self.clock.span_ns(unit.issue().saturating_sub(unit.start())),
+            false => 0,
+        };
+        let lat = slat + clat;
+        if recording.slat && recording.submission {
+            samples.slat.record(slat, recording.slat_bins);
+        }
+        if recording.clat {
+            self.samples.record_long_clat(&samples.clat, clat, recording.clat_bins);
+        }
+        if recording.lat {
+            samples.lat.record(lat, recording.lat_bins);
+        }
+        Spans { slat, clat, lat }
     }
 
     /// An I/O that was due at a time: how late it was, and its response time.
@@ -290,7 +315,7 @@ impl Worker<'_> {
         let samples = &self.samples.directions[Direction::Read];
         bump(&samples.bytes, u64::from(unit.done()));
         bump(&samples.completed, 1);
-        self.record_unusual(slot, unit, Direction::Read, now);
+        self.record_unusual(slot, unit, Direction::Read, now, Spans::UNKNOWN);
         if !std::mem::replace(&mut self.has_read_nothing, true) {
             let (job, name) = (&self.plan.name, &self.files.list[unit.file() as usize].name);
             let offset = unit.offset() + u64::from(unit.done());
@@ -421,7 +446,10 @@ impl Worker<'_> {
     }
 
     /// A failed I/O has ended too.
-    fn count_ended(&self, slot: u32) {
+    fn count_ended(&mut self, slot: u32) {
+        if let Some(search) = &mut self.features.latency_search {
+            search.failed();
+        }
         if let Some(direction) = self.slots.unit(slot).direction() {
             bump(&self.samples.directions[direction].completed, 1);
         }

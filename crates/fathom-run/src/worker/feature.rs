@@ -26,8 +26,8 @@ pub(super) struct Needs {
     pub(super) preparation: bool,
     /// It hears of each I/O when it has been handed over.
     pub(super) handing_over: bool,
-    /// It hears of the end of each I/O.
-    pub(super) ends: bool,
+    /// It hears of the end of each I/O that takes this long or longer, in ns: 0 for all, `None` for none.
+    pub(super) ends_from_ns: Option<u64>,
 }
 
 impl BitOr for Needs {
@@ -38,7 +38,7 @@ impl BitOr for Needs {
             choice: self.choice.max(other.choice),
             preparation: self.preparation | other.preparation,
             handing_over: self.handing_over | other.handing_over,
-            ends: self.ends | other.ends,
+            ends_from_ns: self.ends_from_ns.into_iter().chain(other.ends_from_ns).min(),
         }
     }
 }
@@ -70,12 +70,14 @@ mod tests {
 
     #[test]
     fn needs_add_up() {
-        let (none, ends) = (Needs::default(), Needs { ends: true, ..Needs::default() });
+        let (none, ends) = (Needs::default(), Needs { ends_from_ns: Some(0), ..Needs::default() });
         assert_eq!(None::<Box<Holding>>.needs(), none);
         let both = Some(Box::new(Holding)).needs() | ends;
-        assert_eq!(both, Needs { choice: Choice::AtTimes, ends: true, ..none });
+        assert_eq!(both, Needs { choice: Choice::AtTimes, ends_from_ns: Some(0), ..none });
         assert_eq!(both | none, both);
         let each = Needs { choice: Choice::EachIo, ..none };
         assert_eq!((both | each).choice, Choice::EachIo);
+        let slow = Needs { ends_from_ns: Some(1000), ..none };
+        assert_eq!(((none | slow).ends_from_ns, (ends | slow).ends_from_ns), (Some(1000), Some(0)));
     }
 }

@@ -278,6 +278,8 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     tells_of_ios: bool,
     /// How often something decides on the next I/O, which then takes the longer way.
     rules: Rules,
+    /// Targets given before the grant in progress.
+    given: PerDirection<u64>,
     /// The files, as far as each I/O needs them, close together.
     places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).

@@ -1,32 +1,60 @@
 //! How often a rule decides on the next I/O. I/Os between two decisions take the short path.
 //!
 //! A rule that knows how many I/Os may be issued before its next decision (a number of I/Os, a sync after every 32 writes, a rate above what
-//! the device reaches) is not asked in between. It grants that many to the short path, in bytes, and counts them at its next decision. All I/Os
-//! of such a job have one length, so bytes give the number of I/Os.
+//! the device reaches) is not asked in between. It grants that many to the short path, in bytes, and counts them at its next decision. Where
+//! I/Os have several lengths, as many as are certain to fit are granted: those of the shortest.
 
 use super::Worker;
 use super::feature::Choice;
 use crate::invariant::holds;
 use crate::plan::model::targets::TargetPlan;
+use fathom_stats::PerDirection;
 
 /// How often rules decide on the next I/O of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
     /// Never: there are none.
     None,
-    /// At times; in between, I/Os of this length in bytes are granted.
-    AtTimes(u64),
+    /// At times; in between, I/Os of these lengths are granted.
+    AtTimes(Granted),
     /// Before each I/O.
     EachIo,
+}
+
+/// Lengths in bytes of I/Os that are granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Granted {
+    shortest: u64,
+    longest: u64,
+}
+
+/// I/Os that went without a question.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LetGo {
+    pub(super) ios: PerDirection<u64>,
+    pub(super) bytes: u64,
+}
+
+impl LetGo {
+    /// I/Os of all directions.
+    pub(super) fn all_ios(&self) -> u64 {
+        self.ios.values().sum()
+    }
 }
 
 impl Rules {
     /// The rules of a job with these features; `counts_ios` for a limited number of I/Os.
     pub(super) fn of(plan: &TargetPlan, choice: Choice, counts_ios: bool) -> Rules {
-        match (choice, plan.one_length()) {
-            (Choice::Never, _) if !counts_ios => Rules::None,
-            (Choice::Never | Choice::AtTimes, Some(length)) => Rules::AtTimes(length),
-            _ => Rules::EachIo,
+        match choice {
+            Choice::Never if !counts_ios => Rules::None,
+            Choice::Never | Choice::AtTimes => {
+                // Where blocks overlap, what is left of one may be cut down to a step of the offsets.
+                let used = plan.used_directions();
+                let steps = used.iter().map(|&direction| plan.alignment[direction]);
+                let shortest = steps.fold(plan.smallest_length(), u64::min).max(1);
+                Rules::AtTimes(Granted { shortest, longest: plan.longest_length() })
+            }
+            Choice::EachIo => Rules::EachIo,
         }
     }
 }
@@ -37,11 +65,13 @@ impl Worker<'_> {
         let bytes = match self.rules {
             Rules::None => u64::MAX,
             Rules::EachIo => 0,
-            Rules::AtTimes(length) => {
+            Rules::AtTimes(Granted { shortest, .. }) => {
                 let by_count = self.budget.ios_left().unwrap_or(u64::MAX);
                 let by_sync = self.features.syncs.as_ref().map_or(u64::MAX, |syncs| syncs.foresees());
-                let by_pace = self.features.pace.as_ref().map_or(u64::MAX, |pace| pace.foresees(now, length));
-                by_count.min(by_sync).min(by_pace).saturating_mul(length)
+                let by_pace =
+                    self.features.pace.as_ref().map_or(u64::MAX, |pace| pace.foresees(now, shortest));
+                self.given = self.targets.given();
+                by_count.min(by_sync).saturating_mul(shortest).min(by_pace)
             }
         };
         self.budget.grant(bytes);
@@ -50,18 +80,42 @@ impl Worker<'_> {
     /// Ends the grant, and counts its I/Os with the rules.
     pub(super) fn end_grant(&mut self) {
         let bytes = self.budget.end_grant();
-        let Rules::AtTimes(length) = self.rules else { return };
+        let Rules::AtTimes(lengths) = self.rules else { return };
         if bytes == 0 {
             return;
         }
-        let ios = bytes / length;
-        holds!(bytes == ios * length, Granted, "{bytes} bytes went without a question, in I/Os of {length}");
+        let let_go = LetGo { ios: self.ios_of_grant(bytes, lengths), bytes };
+        let ios = let_go.all_ios();
+        let Granted { shortest, longest } = lengths;
+        let could_be = ios.saturating_mul(shortest)..=ios.saturating_mul(longest);
+        holds!(
+            could_be.contains(&bytes),
+            Granted,
+            "{bytes} bytes went without a question in {ios} I/Os of {shortest} to {longest}"
+        );
         self.budget.count_ios(ios);
         if let Some(syncs) = &mut self.features.syncs {
-            syncs.let_go(ios);
+            syncs.let_go(&let_go);
         }
         if let Some(pace) = &mut self.features.pace {
-            pace.let_go(ios, length);
+            pace.let_go(&let_go);
         }
+    }
+
+    /// The I/Os of a grant: by their bytes, or as the targets were given.
+    fn ios_of_grant(&self, bytes: u64, lengths: Granted) -> PerDirection<u64> {
+        let mut ios = PerDirection::default();
+        match self.plan.target_plan.directions.only() {
+            Some(direction) if lengths.shortest == lengths.longest => {
+                ios[direction] = bytes / lengths.shortest
+            }
+            _ => {
+                let given = self.targets.given();
+                for (direction, ios) in ios.iter_mut() {
+                    *ios = given[direction] - self.given[direction];
+                }
+            }
+        }
+        ios
     }
 }

@@ -57,9 +57,9 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     let needs = features.needs();
     let refreshes_payload = plan.writes_data() && definition.moves_data() && !payload.is_static();
     let tells_of_ios = context.shows(DebugClass::Io);
-    let has_followers = needs.ends || tells_of_ios;
+    let heard_from_ns = if tells_of_ios { 0 } else { needs.ends_from_ns.unwrap_or(SHORT_NS) };
     let latency_limit_ns = plan.latency.limits_ns;
-    let short_latency_ns = latency_limit_ns.map(|limit| if has_followers { 0 } else { limit.min(SHORT_NS) });
+    let short_latency_ns = latency_limit_ns.map(|limit| limit.min(SHORT_NS).min(heard_from_ns));
     Ok(Box::new(Worker {
         context: *context,
         plan,
@@ -76,6 +76,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         usual_latency_ns: if recording.is_usual() { short_latency_ns } else { PerDirection::default() },
         short_latency_ns,
         rules: Rules::of(&plan.target_plan, needs.choice, budget.ios_left().is_some()),
+        given: PerDirection::default(),
         places: files.list.iter().map(|file| TargetPart::of(plan, file, buffers.length())).collect(),
         budget,
         features,
@@ -136,15 +137,20 @@ fn prepare_work<'a>(
 ) -> Result<Work<'a>, GivenUp> {
     let plan = context.worker_plan();
     let regions = regions(plan, files);
-    let targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
+    let mut targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
+    let (timed, pace) = (Timed::of(context, clock)?, Pace::of(plan, clock));
+    // These hold a direction back, and another goes first.
+    if timed.is_some() || pace.is_some() {
+        targets.draw_directions_one_by_one();
+    }
     tell_of_set_up(context, files, arena, &regions);
     let verifier = Verifier::of(context, &plan.seeds, &targets, files)?;
     let budget = budget(context, files, &regions)?;
     let features = Features {
-        timed: Timed::of(context, clock)?.map(Box::new),
+        timed: timed.map(Box::new),
         issue_log: IssueLog::of(context, clock).map(Box::new),
-        pace: Pace::of(plan, clock).map(Box::new),
-        syncs: SyncRules::of(&plan.syncs, &plan.target_plan.directions, files.list.len()).map(Box::new),
+        pace: pace.map(Box::new),
+        syncs: SyncRules::of(&plan.syncs, files.list.len()).map(Box::new),
         ranges: Ranges::of(plan).map(Box::new),
         verifier: verifier.map(Box::new),
         command_priority: CommandPriority::of(context, &plan.seeds).map(Box::new),

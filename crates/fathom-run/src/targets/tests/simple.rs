@@ -40,19 +40,39 @@ fn directions() -> impl Strategy<Value = DirectionPlan> {
     ]
 }
 
+fn distribution() -> impl Strategy<Value = DistributionRule> {
+    let share = |access_percent, size| ZoneShare { access_percent, size };
+    let zones = PerDirection::all(vec![share(60, 10), share(40, 90)]);
+    prop_oneof![
+        2 => Just(DistributionRule::Uniform),
+        1 => Just(DistributionRule::Zipf { theta: 1.1, center: None }),
+        1 => Just(DistributionRule::Zoned(zones)),
+    ]
+}
+
+fn files() -> impl Strategy<Value = FileRule> {
+    let order = prop_oneof![
+        Just(FileOrder::RoundRobin),
+        Just(FileOrder::Sequential),
+        Just(FileOrder::Random),
+        Just(FileOrder::Zipf(1.3)),
+    ];
+    let most_open = prop_oneof![3 => Just(None), 1 => Just(Some(2))];
+    (order, 1u64..4, most_open).prop_map(|(order, hold, most_open)| FileRule { order, hold, most_open })
+}
+
 prop_compose! {
     fn any_plan()(
+        distribution in distribution(), files in files(),
         reads in rule(), writes in rule(), are_equal in any::<bool>(), generator in generator(), directions in directions(),
-        once in any::<bool>(), anew in any::<bool>(), random in any::<bool>(), wraps in any::<bool>(), skewed in any::<bool>(),
+        once in any::<bool>(), anew in any::<bool>(), random in any::<bool>(), wraps in any::<bool>(),
     ) -> TargetPlan {
         let writes = if are_equal { reads.clone() } else { writes };
-        let distribution =
-            if skewed { DistributionRule::Zipf { theta: 1.1, center: None } } else { DistributionRule::Uniform };
         let is_mix = matches!(directions, DirectionPlan::Mix(_));
         TargetPlan {
             alignment: PerDirection::new([reads.min(), writes.min(), reads.min()]),
             lengths: PerDirection::new([reads.clone(), writes, reads]),
-            generator, each_block_once: once, distribution, wraps,
+            generator, each_block_once: once, distribution, wraps, files,
             begins_files_anew: anew && is_mix && generator != GeneratorKind::ShiftRegister,
             ..plan(directions, random)
         }
@@ -60,29 +80,51 @@ prop_compose! {
 }
 
 /// The same targets, the long way.
-fn the_long_way(plan: &TargetPlan, region: &TargetRegion, seeds: &Seeds) -> Targets {
-    let mut targets = Targets::new(plan.clone(), std::slice::from_ref(region), seeds.clone());
-    (targets.single, targets.mixed) = (None, None);
-    targets.files[0] = FileState::new(plan, region, seeds);
+fn the_long_way(plan: &TargetPlan, regions: &[TargetRegion], seeds: &Seeds) -> Targets {
+    let mut targets = Targets::new(plan.clone(), regions, seeds.clone());
+    targets.short = Short::None;
+    targets.files = regions.iter().map(|region| FileState::new(plan, region, seeds)).collect();
     targets
+}
+
+/// Counts what a sequence gives, and says whether it counts as many itself since it gave what it did at first.
+fn is_counted(
+    targets: &Targets,
+    plan: &TargetPlan,
+    at_first: PerDirection<u64>,
+    seen: PerDirection<u64>,
+) -> bool {
+    let counts_bytes = plan.has_one_length() && plan.directions.only().is_some();
+    let given = targets.given();
+    counts_bytes
+        || Direction::ALL.iter().all(|&direction| given[direction] - at_first[direction] == seen[direction])
 }
 
 proptest! {
     #[test]
     fn simple_targets_are_those_of_the_long_way(
-        plan in any_plan(), size in 0u64..200_000, start in 0u64..10_000, seed in any::<u64>(),
+        plan in any_plan(), sizes in prop::collection::vec(0u64..200_000, 1..4), start in 0u64..10_000, seed in any::<u64>(),
         passes in prop::collection::vec((0usize..300, any::<bool>()), 1..5),
     ) {
-        let region = TargetRegion { name: "f".into(), start, size, file_size: start + size };
+        let region = |(number, &size): (usize, &u64)| {
+            TargetRegion { name: format!("f{number}"), start, size, file_size: start + size }
+        };
+        let regions: Vec<TargetRegion> = sizes.iter().enumerate().map(region).collect();
         let seeds = Seeds::new(seed, 1);
-        let mut short = Targets::new(plan.clone(), std::slice::from_ref(&region), seeds.clone());
-        let mut long = the_long_way(&plan, &region, &seeds);
+        let mut short = Targets::new(plan.clone(), &regions, seeds.clone());
+        let mut long = the_long_way(&plan, &regions, &seeds);
         // An order that ends within a pass goes on elsewhere where it is drawn ahead.
         let goes_on = !plan.random || plan.distribution != DistributionRule::Uniform;
         for (count, again) in passes {
+            let (at_first, mut seen) = (short.given(), PerDirection::default());
             for _ in 0..count {
-                prop_assert_eq!(short.next(), long.next());
+                let target = short.next();
+                prop_assert_eq!(target, long.next());
                 prop_assert_eq!(short.generator_state(), long.generator_state());
+                if let Some(target) = target {
+                    seen[target.direction] += 1;
+                }
+                prop_assert!(is_counted(&short, &plan, at_first, seen));
             }
             let again = again || goes_on;
             short.restart(again);
@@ -97,9 +139,10 @@ fn a_mix_goes_on_where_all_blocks_have_been_given() {
     let size = 4 * plan.smallest_length();
     let region = TargetRegion { name: "f".into(), start: 0, size, file_size: size };
     let seeds = Seeds::new(1, 1);
-    let mut short = Targets::new(plan.clone(), std::slice::from_ref(&region), seeds.clone());
-    assert!(short.mixed.is_some());
-    let mut long = the_long_way(&plan, &region, &seeds);
+    let regions = [region];
+    let mut short = Targets::new(plan.clone(), &regions, seeds.clone());
+    assert!(matches!(short.short, Short::One(_)));
+    let mut long = the_long_way(&plan, &regions, &seeds);
     for _ in 0..50 {
         let target = short.next();
         assert!(target.is_some());

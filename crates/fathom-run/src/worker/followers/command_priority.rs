@@ -22,7 +22,7 @@ pub(in crate::worker) struct CommandPriority<'a> {
 impl Feature for CommandPriority<'_> {
     /// Gives an I/O its priority, and counts its latency there.
     fn needs(&self) -> Needs {
-        Needs { preparation: true, ends: true, ..Needs::default() }
+        Needs { preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 

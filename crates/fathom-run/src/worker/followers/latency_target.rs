@@ -4,6 +4,7 @@
 //! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
 //! waited for, so that a window is judged by I/Os of its own depth only.
 
+use crate::invariant::holds;
 use crate::message::Message;
 use crate::plan::model::latency::LatencyTarget;
 use crate::unit::Unit;
@@ -19,7 +20,8 @@ pub(in crate::worker) struct LatencySearch {
     wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
-    met: u64,
+    /// I/Os that had ended when the window began, or failed since.
+    uncounted: u64,
     missed: u64,
     /// The slowest I/O of the window: its latency and which it was.
     slowest: Option<(u64, Slow)>,
@@ -110,9 +112,9 @@ impl Bounds {
 }
 
 impl Feature for LatencySearch {
-    /// Counts how many I/Os met the target.
+    /// Counts I/Os that missed the target. Those that met it are the others.
     fn needs(&self) -> Needs {
-        Needs { ends: true, ..Needs::default() }
+        Needs { ends_from_ns: Some(self.wanted.target_ns.saturating_add(1)), ..Needs::default() }
     }
 }
 
@@ -123,7 +125,7 @@ impl LatencySearch {
             wanted,
             bounds: Bounds::new(most),
             phase: Phase::Settling,
-            met: 0,
+            uncounted: 0,
             missed: 0,
             slowest: None,
             is_miss_said: false,
@@ -138,10 +140,19 @@ impl LatencySearch {
         }
     }
 
+    /// False while everything in flight is waited for.
+    pub(in crate::worker) fn goes_on(&self) -> bool {
+        matches!(self.phase, Phase::Judging { .. } | Phase::Measuring { .. })
+    }
+
+    /// An I/O has failed, and has no latency.
+    pub(in crate::worker) fn failed(&mut self) {
+        self.uncounted += 1;
+    }
+
     /// Counts an I/O that took `latency_ns`; true when the window is decided by it.
     pub(in crate::worker) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
         if latency_ns <= self.wanted.target_ns {
-            self.met += 1;
             return false;
         }
         self.missed += 1;
@@ -162,19 +173,28 @@ impl LatencySearch {
         matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.wanted.percentile >= 100.0
     }
 
-    fn begin_window(&mut self, now_ns: u64) -> u64 {
-        (self.met, self.missed, self.slowest) = (0, 0, None);
+    /// When the window ends that begins now, with so many I/Os ended before.
+    fn begin_window(&mut self, now_ns: u64, ended: u64) -> u64 {
+        (self.uncounted, self.missed, self.slowest) = (ended, 0, None);
         now_ns + self.wanted.window_ns
     }
 
+    /// The share of the window's I/Os that met the target, in percent; `ended` have ended by now. `None` where there were none.
+    fn share_met(&self, ended: u64) -> Option<f64> {
+        let uncounted = self.uncounted;
+        holds!(ended >= uncounted, Ends, "{ended} I/Os have ended, and {uncounted} of them do not count");
+        let seen = ended - uncounted;
+        (seen > 0).then(|| 100.0 * (seen - self.missed) as f64 / seen as f64)
+    }
+
     /// The verdict on the window that ends at `now_ns`, if one does. A window without any I/O says nothing and goes on.
-    fn close_window(&mut self, now_ns: u64) -> Option<Verdict> {
+    fn close_window(&mut self, now_ns: u64, ended: u64) -> Option<Verdict> {
         let Phase::Judging { end_ns } = self.phase else { return None };
-        let seen = self.met + self.missed;
-        if seen == 0 || (now_ns < end_ns && !self.is_decided()) {
+        let share = self.share_met(ended)?;
+        if now_ns < end_ns && !self.is_decided() {
             return None;
         }
-        let is_good = 100.0 * self.met as f64 / seen as f64 >= self.wanted.percentile;
+        let is_good = share >= self.wanted.percentile;
         Some(self.bounds.judge(is_good, self.wanted.keeps_running))
     }
 
@@ -201,14 +221,15 @@ impl Worker<'_> {
     }
 
     fn advance_search(&mut self, search: &mut LatencySearch, now_ns: u64) {
+        let ended = self.samples.directions.values().map(|samples| samples.completed.load(Relaxed)).sum();
         match search.phase {
             Phase::Settling if self.slots.handed_over() == 0 => {
-                let end_ns = search.begin_window(now_ns);
+                let end_ns = search.begin_window(now_ns, ended);
                 search.phase = Phase::Judging { end_ns };
                 self.block.found_depth.store(search.bounds.depth, Relaxed);
             }
             Phase::Found if self.slots.handed_over() == 0 => {
-                let end_ns = search.begin_window(now_ns);
+                let end_ns = search.begin_window(now_ns, ended);
                 search.phase = Phase::Measuring { end_ns };
                 self.samples.reset();
                 self.block.start_ns.store(now_ns, Relaxed);
@@ -217,17 +238,17 @@ impl Worker<'_> {
             Phase::Measuring { end_ns } => self.stopping |= now_ns >= end_ns,
             Phase::Judging { .. } => {
                 let before = search.bounds.depth;
-                match search.close_window(now_ns) {
+                match search.close_window(now_ns, ended) {
                     None => {}
                     Some(Verdict::Depth(depth)) if depth == before => {
-                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns) };
+                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns, ended) };
                     }
                     Some(Verdict::Depth(_)) => search.phase = Phase::Settling,
                     Some(Verdict::Found) => search.phase = Phase::Found,
                     Some(Verdict::Missed) if search.wanted.percentile >= 100.0 => self.target_missed(search),
                     Some(Verdict::Missed) => {
-                        self.note_miss(search);
-                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns) };
+                        self.note_miss(search, ended);
+                        search.phase = Phase::Judging { end_ns: search.begin_window(now_ns, ended) };
                     }
                 }
             }
@@ -245,10 +266,10 @@ impl Worker<'_> {
 
     /// As long as a share of the I/Os may be slower, the job goes on with one I/O at a time.
     #[cold]
-    fn note_miss(&mut self, search: &mut LatencySearch) {
+    fn note_miss(&mut self, search: &mut LatencySearch, ended: u64) {
         if !std::mem::replace(&mut search.is_miss_said, true) {
             let (name, percentile) = (&self.plan.name, search.wanted.percentile);
-            let share = 100.0 * search.met as f64 / (search.met + search.missed) as f64;
+            let share = search.share_met(ended).unwrap_or(0.0);
             self.context.messages.send(&Message::Output(format!(
                 "fathom: job {name}: only {share:.2} % of the I/Os met latency_target with one I/O at a time \
                  (latency_percentile={percentile}); the job goes on at depth 1"

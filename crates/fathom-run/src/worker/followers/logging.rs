@@ -44,7 +44,7 @@ pub(in crate::worker) struct Recorder<'a> {
 impl Feature for Recorder<'_> {
     /// Records each end.
     fn needs(&self) -> Needs {
-        Needs { ends: true, ..Needs::default() }
+        Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 

@@ -44,7 +44,7 @@ pub(in crate::worker) struct Admission<'a> {
 impl Feature for Admission<'_> {
     /// May hold the next I/O back; some rules hold it until others have ended.
     fn needs(&self) -> Needs {
-        Needs { choice: Choice::EachIo, ends: self.follows_ends(), ..Needs::default() }
+        Needs { choice: Choice::EachIo, ends_from_ns: self.follows_ends().then_some(0), ..Needs::default() }
     }
 }
 

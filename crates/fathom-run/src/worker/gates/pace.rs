@@ -3,7 +3,8 @@
 use crate::cause::Cause;
 use crate::message::Message;
 use crate::plan::WorkerPlan;
-use crate::plan::model::pace::{MinimumRates, RateRule, ThinkTimePlan};
+use crate::plan::model::pace::{MinimumRates, PacePlan, RateRule, ThinkTimePlan};
+use crate::plan::model::targets::TargetPlan;
 use crate::random::{SeedUse, Seeds, Taus88};
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
@@ -11,6 +12,7 @@ use crate::worker::Worker;
 use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::gates::Gate;
 use crate::worker::next::Next;
+use crate::worker::rules::LetGo;
 use fathom_random::exponential_gap;
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
@@ -29,8 +31,8 @@ pub(in crate::worker) struct Pace {
     rates: PerDirection<Option<Rate>>,
     /// Reads and writes by chance: one may go before the other.
     is_mix: bool,
-    /// The direction of all I/Os, where there is only one and the time of each is known from the one before.
-    only: Option<Direction>,
+    /// When the next I/O is due follows from how many were issued before.
+    is_foreseen: bool,
     /// I/Os that are in flight at most.
     depth: u64,
     /// Drawn, but held back so far.
@@ -78,8 +80,9 @@ impl Feature for Pace {
     /// Says when the next I/O is due. A think time may count from the last one's end.
     fn needs(&self) -> Needs {
         let counts_ends = self.think.as_ref().is_some_and(|think| !think.rule.counts_issues);
-        let choice = if self.only.is_some() { Choice::AtTimes } else { Choice::EachIo };
-        Needs { choice, ends: counts_ends || self.think_cycles > 0, ..Needs::default() }
+        let choice = if self.is_foreseen { Choice::AtTimes } else { Choice::EachIo };
+        let hears_of_ends = counts_ends || self.think_cycles > 0;
+        Needs { choice, ends_from_ns: hears_of_ends.then_some(0), ..Needs::default() }
     }
 }
 
@@ -93,11 +96,7 @@ impl Pace {
                 rules.rates[direction].map(|rule| Rate::new(rule, &plan.seeds, clock, direction))
             }),
             is_mix: rules.is_mix,
-            only: plan.target_plan.directions.only().filter(|&direction| {
-                let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
-                let is_random = rules.rates[direction].is_some_and(|rule| rule.is_poisson);
-                !waits_for_time && !is_random
-            }),
+            is_foreseen: is_foreseen(rules, &plan.target_plan),
             depth: u64::from(plan.depth),
             drawn: None,
             think: rules.think.map(Think::new),
@@ -162,13 +161,10 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// I/Os of this length that may go before the next question.
-    pub(in crate::worker) fn foresees(&self, now: u64, length: u64) -> u64 {
-        let by_rate = match self.only.map(|direction| &self.rates[direction]) {
-            None => 0,
-            Some(None) => u64::MAX,
-            Some(Some(rate)) => rate.are_due(now, length),
-        };
+    /// Bytes that may go before the next question, in I/Os that are at least as long as the shortest.
+    pub(in crate::worker) fn foresees(&self, now: u64, shortest: u64) -> u64 {
+        let due = self.rates.values().flatten().map(|rate| rate.are_due(now, shortest));
+        let by_rate = due.min().unwrap_or(u64::MAX);
         let by_think = match &self.think {
             None => u64::MAX,
             Some(think) if think.is_due || think.until.is_some() => 0,
@@ -179,17 +175,21 @@ impl Pace {
                 think.rule.blocks.saturating_sub(think.count).saturating_sub(in_flight)
             }
         };
-        by_rate.min(by_think)
+        by_rate.min(by_think.saturating_mul(shortest))
     }
 
-    /// Counts I/Os of this length that went without a question.
-    pub(in crate::worker) fn let_go(&mut self, ios: u64, length: u64) {
-        let Some(direction) = self.only else { return };
-        if let Some(rate) = &mut self.rates[direction] {
-            rate.advance(ios as f64 * rate.units_of(length));
+    /// Counts I/Os that went without a question.
+    pub(in crate::worker) fn let_go(&mut self, let_go: &LetGo) {
+        let all_ios = let_go.all_ios();
+        for (direction, rate) in self.rates.iter_mut() {
+            let (Some(rate), ios @ 1..) = (rate, let_go.ios[direction]) else { continue };
+            // Where directions share the bytes, all I/Os have one length.
+            let units =
+                if rate.per_io { ios as f64 } else { let_go.bytes as f64 * ios as f64 / all_ios as f64 };
+            rate.advance(units);
         }
         if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
-            think.count += ios;
+            think.count += all_ios;
         }
     }
 
@@ -231,6 +231,16 @@ impl Gate for Pace {
     }
 }
 
+/// True where an I/O is due at a time that follows from how many I/Os and bytes were issued before, in each direction.
+fn is_foreseen(rules: &PacePlan, targets: &TargetPlan) -> bool {
+    let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
+    let rates = || rules.rates.values().flatten();
+    // Of a mix it is known how many I/Os each direction had, but not how many bytes.
+    let is_counted =
+        targets.directions.only().is_some() || targets.has_one_length() || rates().all(|rule| rule.per_io);
+    !waits_for_time && is_counted && !rates().any(|rule| rule.is_poisson)
+}
+
 impl Rate {
     fn new(rule: RateRule, seeds: &Seeds, clock: Clock, direction: Direction) -> Rate {
         let ticks_per_second = clock.ticks_of(Duration::from_secs(1)) as f64;
@@ -248,13 +258,14 @@ impl Rate {
         if self.per_io { 1.0 } else { length as f64 }
     }
 
-    /// I/Os of this length whose time has come.
-    fn are_due(&self, now: u64, length: u64) -> u64 {
+    /// Bytes whose time has come, in I/Os that are at least as long as the shortest: one that begins within them may start.
+    fn are_due(&self, now: u64, shortest: u64) -> u64 {
         let behind = now as f64 - self.due;
-        match behind >= 0.0 {
-            true => (behind / (self.ticks_per_unit * self.units_of(length))) as u64 + 1,
-            false => 0,
+        if behind < 0.0 {
+            return 0;
         }
+        let units = (behind / self.ticks_per_unit) as u64 + 1;
+        if self.per_io { units.saturating_mul(shortest) } else { units }
     }
 
     /// Moves the due time on by so many units.
@@ -358,29 +369,34 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const TICKS_PER_IO: f64 = 1000.0;
+    const SHORTEST: u64 = 512;
 
-    fn rate() -> Rate {
-        Rate { due: 0.0, ticks_per_unit: TICKS_PER_IO, per_io: true, arrivals: None }
+    fn rate(per_io: bool) -> Rate {
+        let ticks_per_unit = if per_io { 1000.0 } else { 0.25 };
+        Rate { due: 0.0, ticks_per_unit, per_io, arrivals: None }
     }
 
     proptest! {
         /// I/Os that go without a question go neither before their time nor later than the rate lets them.
         #[test]
-        fn a_grant_is_what_questions_would_have_let_go(gaps in prop::collection::vec(0u64..5000, 1..200)) {
-            let (mut asked, mut granting) = (rate(), rate());
+        fn a_grant_is_what_questions_would_have_let_go(
+            per_io in any::<bool>(), gaps in prop::collection::vec((0u64..5000, 1u64..9), 1..200)
+        ) {
+            let (mut asked, mut granting) = (rate(per_io), rate(per_io));
             let (mut now, mut granted, mut used) = (0, 0, 0);
-            for gap in gaps {
+            for (gap, blocks) in gaps {
                 now += gap;
+                // Rates of I/Os are exact where I/Os have one length.
+                let length = if per_io { SHORTEST } else { blocks * SHORTEST };
                 let is_due = asked.due <= now as f64;
-                if granted == used {
-                    granting.advance(used as f64);
-                    (granted, used) = (granting.are_due(now, 4096), 0);
+                if granted <= used {
+                    granting.advance(if per_io { (used / SHORTEST) as f64 } else { used as f64 });
+                    (granted, used) = (granting.are_due(now, SHORTEST), 0);
                 }
                 prop_assert_eq!(is_due, granted > used, "at {}", now);
                 if is_due {
-                    asked.advance(1.0);
-                    used += 1;
+                    asked.advance(asked.units_of(length));
+                    used += length;
                 }
             }
         }

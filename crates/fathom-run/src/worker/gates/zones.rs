@@ -44,7 +44,7 @@ impl Feature for ZonedWork<'_> {
     fn needs(&self) -> Needs {
         Needs {
             choice: Choice::EachIo,
-            ends: true,
+            ends_from_ns: Some(0),
             handing_over: self.rules.hears_of_handing_over(),
             ..Needs::default()
         }

@@ -56,7 +56,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         while !ended {
             if now >= self.next_event {
                 self.any().handle_event(now);
-                batching.limit = self.any().issue_limit();
+                self.any().follow_search(&mut batching);
             }
             if self.stopping || self.block.should_stop() {
                 break;
@@ -286,21 +286,18 @@ impl Worker<'_> {
         }
     }
 
-    /// How many I/Os may be in flight: the depth, or what the search for one says.
-    fn issue_limit(&self) -> u32 {
-        match &self.features.latency_search {
-            None => self.plan.depth,
-            // The search begins after the ramp, at a depth of one.
-            Some(_) if self.ramp.is_some() => 1,
-            Some(search) => search.issue_limit(),
-        }
+    /// How many I/Os may be in flight, where a search for a depth says so. Between two depths, none takes the place of one that ends.
+    fn follow_search(&self, batching: &mut Batching) {
+        let Some(search) = &self.features.latency_search else { return };
+        // The search begins after the ramp, at a depth of one.
+        let is_ramping = self.ramp.is_some();
+        batching.limit = if is_ramping { 1 } else { search.issue_limit() };
+        batching.tops_up = self.plan.queue.tops_up && (is_ramping || search.goes_on());
     }
 
     fn batching(&self) -> Batching {
         let QueuePlan { submit, complete_min, complete_max, low, tops_up, .. } = self.plan.queue;
         let depth = self.plan.depth;
-        // While a depth is searched for, its limit is looked at before each I/O.
-        let tops_up = tops_up && self.features.latency_search.is_none();
         Batching { depth, limit: depth, submit, complete_min, complete_max, low, tops_up }
     }
 

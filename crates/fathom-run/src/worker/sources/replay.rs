@@ -97,7 +97,7 @@ enum Step {
 impl Feature for Replay<'_> {
     /// Gives the I/Os, with their priorities, and notes when they were issued.
     fn needs(&self) -> Needs {
-        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 

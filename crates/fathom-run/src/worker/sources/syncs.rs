@@ -1,10 +1,10 @@
 //! Syncs between writes: `fsync`, `fdatasync` and `sync_file_range` every N writes.
 
 use crate::plan::model::syncs::SyncPlan;
-use crate::plan::model::targets::DirectionPlan;
 use crate::targets::Target;
 use crate::unit::Operation;
 use crate::worker::feature::{Choice, Feature, Needs};
+use crate::worker::rules::LetGo;
 use fathom_stats::Direction;
 
 /// The rules of a job, and how many writes have gone by since each sync.
@@ -14,8 +14,8 @@ pub(in crate::worker) struct SyncRules {
     last_file: u32,
     /// Range written since the last range sync.
     range: Option<(u64, u64)>,
-    /// All I/Os are writes of one file, and no sync is of a range: which of them went by does not matter.
-    counts_any_io: bool,
+    /// There is one file, and no sync is of a range: which writes went by does not matter.
+    counts_any_write: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -28,18 +28,14 @@ struct Rule {
 impl Feature for SyncRules {
     /// Says when a sync comes next.
     fn needs(&self) -> Needs {
-        let choice = if self.counts_any_io { Choice::AtTimes } else { Choice::EachIo };
+        let choice = if self.counts_any_write { Choice::AtTimes } else { Choice::EachIo };
         Needs { choice, ..Needs::default() }
     }
 }
 
 impl SyncRules {
     /// The rules of a worker, if it has any.
-    pub(in crate::worker) fn of(
-        plan: &SyncPlan,
-        directions: &DirectionPlan,
-        files: usize,
-    ) -> Option<SyncRules> {
+    pub(in crate::worker) fn of(plan: &SyncPlan, files: usize) -> Option<SyncRules> {
         let rules: Vec<Rule> = [
             (Operation::Sync, plan.sync_every),
             (Operation::DataSync, plan.data_sync_every),
@@ -49,18 +45,18 @@ impl SyncRules {
         .filter(|(_, every)| *every > 0)
         .map(|(operation, every)| Rule { operation, every, writes: 0 })
         .collect();
-        let counts_any_io = files == 1 && *directions == DirectionPlan::Write && plan.range_sync_every == 0;
-        (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None, counts_any_io })
+        let counts_any_write = files == 1 && plan.range_sync_every == 0;
+        (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None, counts_any_write })
     }
 
-    /// I/Os that may go before the next sync.
+    /// I/Os that may go before the next sync, if all of them are writes.
     pub(in crate::worker) fn foresees(&self) -> u64 {
         self.rules.iter().map(|rule| rule.every.saturating_sub(rule.writes)).min().unwrap_or(u64::MAX)
     }
 
     /// Counts I/Os that went without a question.
-    pub(in crate::worker) fn let_go(&mut self, ios: u64) {
-        self.rules.iter_mut().for_each(|rule| rule.writes += ios);
+    pub(in crate::worker) fn let_go(&mut self, let_go: &LetGo) {
+        self.rules.iter_mut().for_each(|rule| rule.writes += let_go.ios[Direction::Write]);
     }
 
     /// A sync that must come before the next I/O: what, and of which file. Where several fall together, the strongest stands
@@ -108,7 +104,7 @@ mod tests {
     #[test]
     fn where_syncs_fall_together_the_strongest_is_made() {
         let rules = vec![rule(Operation::Sync, 3), rule(Operation::DataSync, 4)];
-        let mut syncs = SyncRules { rules, last_file: 0, range: None, counts_any_io: true };
+        let mut syncs = SyncRules { rules, last_file: 0, range: None, counts_any_write: true };
         let mut made = Vec::new();
         for write in 1..=24 {
             syncs.rules.iter_mut().for_each(|rule| rule.writes += 1);

@@ -22,7 +22,7 @@ pub(in crate::worker) struct Timed<'a> {
 impl Feature for Timed<'_> {
     /// Gives the I/Os or says when they are due, and counts from then to their ends.
     fn needs(&self) -> Needs {
-        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 

@@ -166,7 +166,7 @@ struct StartOfPass {
 impl Feature for Verifier<'_> {
     /// Says what is to be checked, fills what is written, and checks what was read.
     fn needs(&self) -> Needs {
-        Needs { choice: Choice::EachIo, preparation: true, ends: true, ..Needs::default() }
+        Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
