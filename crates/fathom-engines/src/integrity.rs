@@ -1,20 +1,18 @@
 //! Protection information of block devices, which goes with reads and writes of io_uring (Linux 6.14): made and checked here.
 
 use crate::protection::{Guard, Layout, ProtectionError, Wanted};
+use crate::ring::Transfer;
 use fathom_run::engine::{Io, OpenFile, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use fathom_sys::block_device::{self, GuardKind, Integrity as Profile};
-use io_uring::squeue;
 
 /// What the kernel is asked to check: `IO_INTEGRITY_CHK_*` of linux/fs.h.
 const CHECK_GUARD: u16 = 1;
 const CHECK_REFERENCE: u16 = 2;
 const CHECK_APPLICATION: u16 = 4;
-/// `IORING_RW_ATTR_FLAG_PI` of linux/io_uring.h, and where a request has its attributes.
+/// `IORING_RW_ATTR_FLAG_PI` of linux/io_uring.h.
 const HAS_PROTECTION: u64 = 1;
-const ATTRIBUTES: usize = 48;
-const ATTRIBUTE_KINDS: usize = 56;
 
 /// `struct io_uring_attr_pi`.
 #[repr(C)]
@@ -79,7 +77,7 @@ impl Integrity {
 
     /// Makes the protection information of a write, and has a request bring it along or fetch it.
     #[inline(never)]
-    pub(crate) fn attach(&mut self, slot: u32, io: &Io, entry: &mut squeue::Entry) {
+    pub(crate) fn attach(&mut self, slot: u32, io: &Io, request: &mut Transfer) {
         let index = slot as usize;
         // SAFETY: a unit is used only until its end is listed.
         self.units[index] = unsafe { io.keep() };
@@ -99,14 +97,8 @@ impl Integrity {
             seed: address,
             reserved: 0,
         };
-        let attribute = std::ptr::from_ref(&self.attributes[index]) as u64;
-        let bytes = std::ptr::from_mut(entry).cast::<u8>();
-        // SAFETY: an entry is `struct io_uring_sqe`, 64 bytes that end with these two words, and has no other use for them in a
-        // request that reads or writes.
-        unsafe {
-            bytes.add(ATTRIBUTES).cast::<u64>().write_unaligned(attribute);
-            bytes.add(ATTRIBUTE_KINDS).cast::<u64>().write_unaligned(HAS_PROTECTION);
-        }
+        request.attributes = std::ptr::from_ref(&self.attributes[index]) as u64;
+        request.attribute_kinds = HAS_PROTECTION;
     }
 
     /// Checks what a read has brought; the error says what is wrong.

@@ -4,35 +4,42 @@
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
 use crate::integrity::Integrity;
-use crate::ring::{ARENA, EveryNth, Ring};
+use crate::ring::{ARENA, EveryNth, Ring, Transfer};
 use crate::shared::{Immediate, Said, rwf};
-use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completion, Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::unit::Operation;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
-use io_uring::{opcode, squeue, types};
+use io_uring::{cqueue, opcode, squeue, types};
 use std::time::Duration;
 
 pub(crate) struct IoUring {
     ring: Ring,
+    /// What all reads have in common.
+    read: Form,
+    /// What all writes have in common.
+    write: Form,
+    /// Requests name files by their index, not by descriptor.
+    registered_files: bool,
+    /// Requests name a vector of the slot, not its buffer.
+    vectored: bool,
+    /// Some requests have more in them: protection information, or a flag.
+    is_extended: bool,
+    vectors: Box<[libc::iovec]>,
     features: Vec<&'static str>,
     immediate: Immediate,
-    vectors: Box<[libc::iovec]>,
-    options: Options,
     force_async: EveryNth,
     integrity: Option<Box<Integrity>>,
     /// What was wrong with the protection information of the unit in a slot.
     said: Said,
 }
 
-/// Choices made once, looked at for every I/O.
+/// The part of a request that all those of a direction share.
 #[derive(Clone, Copy)]
-struct Options {
-    fixed_buffers: bool,
-    registered_files: bool,
-    vectored: bool,
-    read_flags: i32,
-    write_flags: i32,
+struct Form {
+    code: u8,
+    flags: u8,
+    rw_flags: i32,
 }
 
 impl EngineType for IoUring {
@@ -40,58 +47,53 @@ impl EngineType for IoUring {
 
     fn new(setup: &Setup<'_>) -> Result<IoUring, SetupError> {
         let private = &setup.job.private.io_uring;
-        let (ring, mut features) = Ring::new(setup, setup.depth.max(1), "ioengine=libaio")?;
+        let (mut ring, mut features) = Ring::new(setup, setup.depth.max(1), "ioengine=libaio")?;
         let plain = ring.supports(&[opcode::Read::CODE, opcode::Write::CODE]);
         let common = if private.nowait { rwf::NOWAIT } else { 0 }
             | if private.uncached.unwrap_or(0) != 0 { rwf::DONTCACHE } else { 0 };
-        let mut engine = IoUring {
-            immediate: Immediate::new(setup),
+        let vectored = private.nonvectored == 0 || !plain;
+        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
+        let may_fix_buffers = !vectored && !setup.job.engine.atomic;
+        let registered = ring.register_all(setup, may_fix_buffers, &mut features)?;
+        let (read, write) = match (registered.buffers, vectored) {
+            (true, _) => (opcode::ReadFixed::CODE, opcode::WriteFixed::CODE),
+            (false, true) => (opcode::Readv::CODE, opcode::Writev::CODE),
+            (false, false) => (opcode::Read::CODE, opcode::Write::CODE),
+        };
+        let flags = if registered.files { FIXED_FILE } else { 0 };
+        let atomic = if setup.job.engine.atomic { rwf::ATOMIC } else { 0 };
+        let force_async = EveryNth::new(private.force_async.unwrap_or(0));
+        let integrity = Integrity::of(setup)?.map(Box::new);
+        Ok(IoUring {
+            ring,
+            read: Form { code: read, flags, rw_flags: common },
+            write: Form { code: write, flags, rw_flags: common | atomic },
+            registered_files: registered.files,
+            vectored: vectored && !registered.buffers,
+            is_extended: integrity.is_some() || force_async.is_any(),
             vectors: vec![libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; setup.depth as usize]
                 .into(),
-            options: Options {
-                fixed_buffers: false,
-                registered_files: false,
-                vectored: private.nonvectored == 0 || !plain,
-                read_flags: common,
-                write_flags: common | if setup.job.engine.atomic { rwf::ATOMIC } else { 0 },
-            },
-            force_async: EveryNth::new(private.force_async.unwrap_or(0)),
-            integrity: Integrity::of(setup)?.map(Box::new),
+            features,
+            immediate: Immediate::new(setup),
+            force_async,
+            integrity,
             said: Said::default(),
-            features: Vec::new(),
-            ring,
-        };
-        // Kernels (7.2 and older) refuse atomic writes from registered buffers.
-        let may_fix_buffers = !engine.options.vectored && !setup.job.engine.atomic;
-        let registered = engine.ring.register_all(setup, may_fix_buffers, &mut features)?;
-        engine.options.fixed_buffers = registered.buffers;
-        engine.options.registered_files = registered.files;
-        engine.features = features;
-        Ok(engine)
+        })
     }
 }
+
+/// The flag of a request whose file is registered (`IOSQE_FIXED_FILE`).
+const FIXED_FILE: u8 = 1;
 
 impl Engine for IoUring {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let entry = match io.operation() {
-            Operation::Read | Operation::Write => self.transfer(slot, io),
-            Operation::Trim if !self.immediate.is_block_device(io.file()) => self.punch_hole(io),
-            Operation::Trim => return Queued::Done(self.immediate.perform(io)),
-            _ => self.sync(io),
-        };
-        let mut entry = entry.user_data(u64::from(slot));
-        if let Some(integrity) = &mut self.integrity
-            && matches!(io.operation(), Operation::Read | Operation::Write)
-        {
-            integrity.attach(slot, io, &mut entry);
+        match io.operation() {
+            Operation::Read => self.transfer(slot, io, self.read),
+            Operation::Write => self.transfer(slot, io, self.write),
+            // SAFETY: the copy is gone when the call returns. With it, only rare I/Os go through memory, and not all.
+            _ => self.queue_other(slot, &unsafe { io.keep() }),
         }
-        if self.force_async.is_due() {
-            entry = entry.flags(squeue::Flags::ASYNC);
-        }
-        // SAFETY: buffer, vector and descriptor of the entry stay valid until its completion has been reaped: the loop
-        // reuses a slot only then, and `Drop` of the ring waits for the kernel.
-        unsafe { self.ring.push(&entry) }
     }
 
     #[inline(always)]
@@ -100,22 +102,31 @@ impl Engine for IoUring {
     }
 
     #[inline(always)]
-    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
-        if self.integrity.is_some() {
-            let from = out.len();
-            self.ring.reap(min, out, collect)?;
-            self.check_integrity(from, out);
-            return Ok(());
-        }
-        self.ring.reap(min, out, collect)
+    fn has_ends_in_place(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn await_ends(&mut self, min: u32, most: u32) -> Result<(), Errno> {
+        self.ring.wait(min, most)
+    }
+
+    #[inline(always)]
+    fn ends(&self) -> u32 {
+        self.ring.left_of_batch()
+    }
+
+    #[inline(always)]
+    fn take_end(&mut self) -> Completion {
+        let Completion { slot, result } = self.ring.take(end_of);
+        let result = if self.is_extended { self.check_integrity(slot, result) } else { result };
+        Completion { slot, result }
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        self.ring.reap_within(span, out, collect)?;
-        if self.integrity.is_some() {
-            self.check_integrity(0, out);
-        }
-        Ok(())
+        let waited = self.ring.wait_within(span, out.room() as u32);
+        self.list_ends(out);
+        waited
     }
 
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
@@ -128,45 +139,79 @@ impl Engine for IoUring {
 }
 
 impl IoUring {
-    /// Looks at the protection information of what has been read.
-    #[inline(never)]
-    fn check_integrity(&mut self, from: usize, out: &mut Completions) {
-        let Some(integrity) = &mut self.integrity else { return };
-        for ended in &mut out.list_mut()[from..] {
-            if let Err(why) = integrity.check(ended.slot, ended.result) {
-                ended.result = i64::from(-libc::EIO);
-                self.said.keep(ended.slot, why.to_string());
-            }
+    #[inline(always)]
+    fn transfer(&mut self, slot: u32, io: &Io, form: Form) -> Queued {
+        let (address, length) = match self.vectored {
+            true => (self.vector(slot, io), 1),
+            false => (io.buffer() as u64, io.length()),
+        };
+        let target = if self.registered_files { io.file() as i32 } else { io.handle().descriptor() };
+        let request = Transfer {
+            code: form.code,
+            flags: form.flags,
+            priority: io.priority(),
+            target,
+            offset: io.offset(),
+            address,
+            length,
+            rw_flags: form.rw_flags,
+            slot: u64::from(slot),
+            buffer: u64::from(ARENA),
+            attributes: 0,
+            attribute_kinds: 0,
+        };
+        let Self { ring, is_extended, integrity, force_async, .. } = self;
+        // SAFETY: buffer, vector and descriptor of the request stay valid until its end has been taken: the loop reuses a slot only
+        // then, and `Drop` of the ring waits for the kernel. A transfer is an entry as a whole.
+        unsafe {
+            ring.push(|place| {
+                let place = place.cast::<Transfer>();
+                place.write(request);
+                if *is_extended {
+                    extend(&mut *place, slot, &io.keep(), integrity, force_async);
+                }
+            })
         }
     }
 
+    /// The vector that names the buffer of a unit.
     #[inline(always)]
-    fn transfer(&mut self, slot: u32, io: &Io) -> squeue::Entry {
-        let reads = io.operation() == Operation::Read;
-        let flags = if reads { self.options.read_flags } else { self.options.write_flags };
-        let (fd, fixed) = (types::Fd(io.handle().descriptor()), types::Fixed(io.file()));
-        macro_rules! with_target {
-            ($build:expr) => {
-                if self.options.registered_files { $build(fixed.into()) } else { $build(fd.into()) }
-            };
+    fn vector(&mut self, slot: u32, io: &Io) -> u64 {
+        let vector = &mut self.vectors[slot as usize];
+        *vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
+        std::ptr::from_ref(vector) as u64
+    }
+
+    /// Trims and syncs.
+    #[cold]
+    #[inline(never)]
+    fn queue_other(&mut self, slot: u32, io: &Io) -> Queued {
+        let entry = match io.operation() {
+            Operation::Trim if self.immediate.is_block_device(io.file()) => {
+                return Queued::Done(self.immediate.perform(io));
+            }
+            Operation::Trim => self.punch_hole(io),
+            _ => self.sync(io),
+        };
+        let mut entry = entry.user_data(u64::from(slot));
+        if self.force_async.is_due() {
+            entry = entry.flags(squeue::Flags::ASYNC);
         }
-        if self.options.fixed_buffers {
-            return if reads {
-                with_target!(|target: Target| target.read_fixed(io, ARENA, flags))
-            } else {
-                with_target!(|target: Target| target.write_fixed(io, ARENA, flags))
-            };
-        }
-        if self.options.vectored {
-            let vector = &mut self.vectors[slot as usize];
-            *vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
-            let vector: *const libc::iovec = vector;
-            return with_target!(|target: Target| target.vectored(reads, vector, io, flags));
-        }
-        if reads {
-            with_target!(|target: Target| target.read(io, flags))
-        } else {
-            with_target!(|target: Target| target.write(io, flags))
+        // SAFETY: the entry names nothing but a descriptor, which stays open.
+        unsafe { self.ring.push(|place| place.write(entry)) }
+    }
+
+    /// Looks at the protection information of what has been read. Returns what became of the unit.
+    #[cold]
+    #[inline(never)]
+    fn check_integrity(&mut self, slot: u32, result: i64) -> i64 {
+        let Some(integrity) = &mut self.integrity else { return result };
+        match integrity.check(slot, result) {
+            Ok(()) => result,
+            Err(why) => {
+                self.said.keep(slot, why.to_string());
+                i64::from(-libc::EIO)
+            }
         }
     }
 
@@ -192,73 +237,26 @@ impl IoUring {
     }
 }
 
+/// Completes a request with what only some jobs have in theirs.
+#[cold]
+#[inline(never)]
+fn extend(
+    request: &mut Transfer,
+    slot: u32,
+    io: &Io,
+    integrity: &mut Option<Box<Integrity>>,
+    force_async: &mut EveryNth,
+) {
+    if let Some(integrity) = integrity {
+        integrity.attach(slot, io, request);
+    }
+    if force_async.is_due() {
+        request.flags |= squeue::Flags::ASYNC.bits();
+    }
+}
+
+/// Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
 #[inline(always)]
-fn collect(ring: &mut Ring, out: &mut Completions) {
-    let mut completions = ring.queues.completion();
-    while out.room() > 0
-        && let Some(entry) = completions.next()
-    {
-        // Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
-        out.push(entry.user_data() as u32, i64::from(entry.result()));
-    }
-}
-
-/// A descriptor or the number of a registered file; both build the same requests.
-enum Target {
-    Fd(types::Fd),
-    Fixed(types::Fixed),
-}
-
-impl From<types::Fd> for Target {
-    fn from(fd: types::Fd) -> Target {
-        Target::Fd(fd)
-    }
-}
-
-impl From<types::Fixed> for Target {
-    fn from(fixed: types::Fixed) -> Target {
-        Target::Fixed(fixed)
-    }
-}
-
-macro_rules! on_target {
-    ($target:expr, $name:ident => $build:expr) => {
-        match $target {
-            Target::Fd($name) => $build,
-            Target::Fixed($name) => $build,
-        }
-    };
-}
-
-impl Target {
-    #[inline(always)]
-    fn read(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Read::new(fd, io.buffer(), io.length()).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-    }
-
-    #[inline(always)]
-    fn write(self, io: &Io, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::Write::new(fd, io.buffer(), io.length()).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-    }
-
-    #[inline(always)]
-    fn read_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::ReadFixed::new(fd, io.buffer(), io.length(), index)
-            .offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-    }
-
-    #[inline(always)]
-    fn write_fixed(self, io: &Io, index: u16, flags: i32) -> squeue::Entry {
-        on_target!(self, fd => opcode::WriteFixed::new(fd, io.buffer(), io.length(), index)
-            .offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-    }
-
-    #[inline(always)]
-    fn vectored(self, reads: bool, vector: *const libc::iovec, io: &Io, flags: i32) -> squeue::Entry {
-        if reads {
-            on_target!(self, fd => opcode::Readv::new(fd, vector, 1).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-        } else {
-            on_target!(self, fd => opcode::Writev::new(fd, vector, 1).offset(io.offset()).rw_flags(flags).ioprio(io.priority()).build())
-        }
-    }
+fn end_of(entry: &cqueue::Entry) -> Completion {
+    Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) }
 }

@@ -6,7 +6,7 @@
 //! batch, and says what came out.
 
 use crate::files::entry::FileError;
-use crate::invariant::{debug_holds, holds};
+use crate::invariant::{Invariant, broken, debug_holds, holds};
 pub use crate::io::{Buffers, Io};
 pub use crate::storage::OpenFile;
 use crate::storage::{self, Handle, Storage, SyncKind};
@@ -229,8 +229,39 @@ pub trait Engine {
     }
 
     /// Waits until at least `min` units have ended (0: looks only), and lists all that fit.
-    fn reap(&mut self, _min: u32, _out: &mut Completions) -> Result<(), Errno> {
+    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+        let waited = self.await_ends(min, out.room() as u32);
+        self.list_ends(out);
+        waited
+    }
+
+    /// True where the engine gives ends from where the kernel has put them, so that the loop need not have them listed first: by
+    /// [`await_ends`](Engine::await_ends), [`ends`](Engine::ends) and [`take_end`](Engine::take_end).
+    fn has_ends_in_place(&self) -> bool {
+        false
+    }
+
+    /// Waits until at least `min` units have ended (0: looks only), and gets the ends of up to `most` ready to be taken.
+    fn await_ends(&mut self, _min: u32, _most: u32) -> Result<(), Errno> {
         Ok(())
+    }
+
+    /// Ends that are ready to be taken. All are, before any are awaited again.
+    fn ends(&self) -> u32 {
+        0
+    }
+
+    /// Takes one of them.
+    fn take_end(&mut self) -> Completion {
+        broken(Invariant::Ends, format_args!("an end is taken, and none is there"))
+    }
+
+    /// Takes all of them, into a list.
+    fn list_ends(&mut self, out: &mut Completions) {
+        while self.ends() > 0 {
+            let Completion { slot, result } = self.take_end();
+            out.push(slot, result);
+        }
     }
 
     /// Waits until a unit has ended, but no longer than `span`, and lists all that fit. Engines that keep nothing in flight need not

@@ -2,14 +2,14 @@
 
 use crate::behaviour::{Behaviour, Service};
 use crate::store::Store;
-use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completion, Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::random::Taus88;
 use fathom_run::unit::Operation;
 use fathom_spec::engines::EngineDef;
 use fathom_sys::Errno;
 use fathom_sys::clock::VirtualTime;
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::panic::resume_unwind;
 use std::rc::Rc;
 use std::time::Duration;
@@ -124,6 +124,8 @@ pub struct Device {
     /// Queued, but not handed over.
     queued: Vec<Flight>,
     flights: Vec<Flight>,
+    /// Ends that the loop has awaited and not taken yet, where it takes them in place.
+    ready: VecDeque<Completion>,
     /// When each channel is free, in ns.
     channels: Vec<u64>,
     /// Handed over so far.
@@ -288,6 +290,7 @@ impl EngineType for Device {
             queued: Vec::new(),
             flights: Vec::new(),
             channels: vec![0; start.behaviour.channels as usize],
+            ready: VecDeque::new(),
             taken: 0,
             written: 0,
             refusals: 0,
@@ -346,6 +349,28 @@ impl Engine for Device {
         }
         self.list(out);
         Ok(())
+    }
+
+    // Half of all devices have their ends taken in place.
+    fn has_ends_in_place(&self) -> bool {
+        self.behaviour.seed % 2 == 1
+    }
+
+    fn await_ends(&mut self, min: u32, most: u32) -> Result<(), Errno> {
+        assert!(self.ready.is_empty(), "ends are awaited before those that are ready have been taken");
+        let mut listed = Completions::default();
+        listed.begin(most);
+        self.reap(min, &mut listed)?;
+        self.ready.extend(listed.list());
+        Ok(())
+    }
+
+    fn ends(&self) -> u32 {
+        self.ready.len() as u32
+    }
+
+    fn take_end(&mut self) -> Completion {
+        self.ready.pop_front().expect("an end that is ready")
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {

@@ -13,7 +13,7 @@ use crate::media::Media;
 use crate::ring::{ARENA, EveryNth, Ring};
 use crate::shared::Said;
 use error::CommandError;
-use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completion, Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::storage::{Handle, Storage, SyncKind};
 use fathom_spec::JobSpec;
 use fathom_spec::engines::io_uring::CommandType;
@@ -148,7 +148,7 @@ impl Engine for IoUringCmd {
         }
         // SAFETY: the buffer and whatever else the command names (vector, metadata, ranges, command block, sense) have a place for
         // each slot, which the loop reuses only when the completion has been reaped; `Drop` of the ring waits for the kernel.
-        unsafe { self.ring.push(&entry) }
+        unsafe { self.ring.push(|place| place.write(entry)) }
     }
 
     fn set_ranges(&mut self, slot: u32, file: u32, ranges: &[(u64, u32)]) {
@@ -168,14 +168,30 @@ impl Engine for IoUringCmd {
     }
 
     #[inline(always)]
-    fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
+    fn has_ends_in_place(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn await_ends(&mut self, min: u32, most: u32) -> Result<(), Errno> {
+        self.ring.wait(min, most)
+    }
+
+    #[inline(always)]
+    fn ends(&self) -> u32 {
+        self.ring.left_of_batch()
+    }
+
+    #[inline(always)]
+    fn take_end(&mut self) -> Completion {
         let Self { ring, commands, units, said, .. } = self;
-        ring.reap(min, out, |ring, out| collect(ring, commands, units, said, out))
+        ring.take(|entry| end_of(entry, commands, units, said))
     }
 
     fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
-        let Self { ring, commands, units, said, .. } = self;
-        ring.reap_within(span, out, |ring, out| collect(ring, commands, units, said, out))
+        let waited = self.ring.wait_within(span, out.room() as u32);
+        self.list_ends(out);
+        waited
     }
 
     fn sync_now(&mut self, handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
@@ -209,35 +225,24 @@ impl IoUringCmd {
     }
 }
 
-/// Lists what has ended.
+/// What a completion says of its unit.
 #[inline(always)]
-fn collect(
-    ring: &mut Ring<Entry128, Entry32>,
-    commands: &mut Commands,
-    units: &[Io],
-    said: &mut Said,
-    out: &mut Completions,
-) {
-    let mut completions = ring.queues.completion();
-    while out.room() > 0
-        && let Some(entry) = completions.next()
-    {
-        let slot = entry.user_data() as u32;
-        let io = &units[slot as usize];
-        let ended = match commands {
-            _ if entry.result() < 0 => Err((entry.result(), None)),
-            Commands::Nvme(commands) if entry.result() == 0 => match commands.check(slot, io) {
-                Ok(()) => Ok(i64::from(io.length())),
-                Err(why) => Err((-libc::EIO, Some(why.into()))),
-            },
-            Commands::Nvme(_) => Err((-entry.result(), Some(CommandError::Status(entry.result() as u16)))),
-            Commands::Scsi(commands) => {
-                commands.outcome(slot, io, entry.big_cqe()[0]).map_err(|why| (-libc::EIO, Some(why)))
-            }
-        };
-        let result = ended.unwrap_or_else(|(errno, why)| failed(commands, slot, io, (errno, why), said));
-        out.push(slot, result);
-    }
+fn end_of(entry: &Entry32, commands: &mut Commands, units: &[Io], said: &mut Said) -> Completion {
+    let slot = entry.user_data() as u32;
+    let io = &units[slot as usize];
+    let ended = match commands {
+        _ if entry.result() < 0 => Err((entry.result(), None)),
+        Commands::Nvme(commands) if entry.result() == 0 => match commands.check(slot, io) {
+            Ok(()) => Ok(i64::from(io.length())),
+            Err(why) => Err((-libc::EIO, Some(why.into()))),
+        },
+        Commands::Nvme(_) => Err((-entry.result(), Some(CommandError::Status(entry.result() as u16)))),
+        Commands::Scsi(commands) => {
+            commands.outcome(slot, io, entry.big_cqe()[0]).map_err(|why| (-libc::EIO, Some(why)))
+        }
+    };
+    let result = ended.unwrap_or_else(|(errno, why)| failed(commands, slot, io, (errno, why), said));
+    Completion { slot, result }
 }
 
 /// A command that was not done, and why.

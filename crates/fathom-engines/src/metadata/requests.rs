@@ -3,10 +3,10 @@
 
 use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
 use crate::ring::Ring;
-use fathom_run::engine::{Completions, Setup, SetupError};
+use fathom_run::engine::{Completion, Completions, Setup, SetupError};
 use fathom_run::storage::files::TargetName;
 use fathom_sys::Errno;
-use io_uring::{opcode, squeue, types};
+use io_uring::{cqueue, opcode, squeue, types};
 use std::time::Duration;
 
 /// Marks the first of two requests in what comes back with a completion; the rest of the number is the slot.
@@ -41,7 +41,7 @@ impl Requests {
         check(&ring, operation)?;
         if operation == Operation::CreateFile {
             // Files are opened in a table of the ring and never get a descriptor.
-            ring.queues.submitter().register_files(&vec![-1; depth]).map_err(|error| {
+            ring.setup.submitter().register_files(&vec![-1; depth]).map_err(|error| {
                 SetupError::new(error.into(), "io_uring_register_files").with_advice(format!(
                     "a smaller iodepth= or {INSTEAD} needs fewer files in the table of the ring"
                 ))
@@ -75,10 +75,10 @@ impl Requests {
                 .user_data(FIRST | u64::from(slot))
                 .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
             // SAFETY: the name of the entry lives as long as the engine.
-            unsafe { self.ring.push_all(&[open, close]) }
+            unsafe { self.ring.push_all([open, close]) }
         } else {
             // SAFETY: the name of the entry, and its room for attributes, live as long as the engine, and the slot is free.
-            unsafe { self.ring.push_all(&[entry.user_data(u64::from(slot))]) }
+            unsafe { self.ring.push_all([entry.user_data(u64::from(slot))]) }
         }
     }
 
@@ -114,34 +114,30 @@ impl Requests {
 
     pub(super) fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
         let Requests { ring, ends, .. } = self;
-        ring.reap(min, out, |ring, out| ends.collect(ring, out))
+        ring.reap(min, out, |entry| ends.end_of(entry))
     }
 
     pub(super) fn reap_within(&mut self, span: Duration, out: &mut Completions) -> Result<(), Errno> {
         let Requests { ring, ends, .. } = self;
-        ring.reap_within(span, out, |ring, out| ends.collect(ring, out))
+        ring.reap_within(span, out, |entry| ends.end_of(entry))
     }
 }
 
 impl Ends {
-    fn collect(&mut self, ring: &mut Ring, out: &mut Completions) {
-        let mut completions = ring.queues.completion();
-        while out.room() > 0
-            && let Some(entry) = completions.next()
-        {
-            let slot = entry.user_data() as u32;
-            if entry.user_data() & FIRST != 0 {
-                self.errors[slot as usize] = entry.result();
-                continue;
-            }
-            let first = std::mem::take(&mut self.errors[slot as usize]);
-            let result = match entry.result() {
-                _ if first < 0 => i64::from(first),
-                0.. => i64::from(self.lengths[slot as usize]),
-                error => i64::from(error),
-            };
-            out.push(slot, result);
+    /// The end of an operation, if the completion is one.
+    fn end_of(&mut self, entry: &cqueue::Entry) -> Option<Completion> {
+        let slot = entry.user_data() as u32;
+        if entry.user_data() & FIRST != 0 {
+            self.errors[slot as usize] = entry.result();
+            return None;
         }
+        let first = std::mem::take(&mut self.errors[slot as usize]);
+        let result = match entry.result() {
+            _ if first < 0 => i64::from(first),
+            0.. => i64::from(self.lengths[slot as usize]),
+            error => i64::from(error),
+        };
+        Some(Completion { slot, result })
     }
 }
 
@@ -155,7 +151,7 @@ fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
     };
     // Files without descriptors came two releases before what says that they are there.
     let is_new_enough =
-        operation != Operation::CreateFile || ring.queues.params().is_feature_skip_cqe_on_success();
+        operation != Operation::CreateFile || ring.setup.params().is_feature_skip_cqe_on_success();
     if is_new_enough && ring.supports(codes) {
         return Ok(());
     }

@@ -72,10 +72,10 @@ impl<'a> Slots<'a> {
         self.units
     }
 
-    /// An engine has taken an I/O over; how many it has now.
+    /// An engine has taken `count` I/Os over; how many it has now.
     #[inline(always)]
-    pub(super) fn hand_over(&mut self) -> u32 {
-        self.handed_over += 1;
+    pub(super) fn hand_over(&mut self, count: u32) -> u32 {
+        self.handed_over += count;
         self.handed_over
     }
 
@@ -162,7 +162,7 @@ mod tests {
         let mut slots = Slots::new(&units);
         let slot = slots.take();
         slots.begin(slot).set_in_flight(true);
-        slots.hand_over();
+        slots.hand_over(1);
         if crate::invariant::CHECKS_ALL {
             assert_eq!(broken_by(|| _ = slots.begin(slot)), Some(Invariant::FreeSlot));
         }
@@ -196,7 +196,7 @@ mod tests {
                 if begins && busy.len() < depth {
                     let slot = slots.take();
                     slots.begin(slot).set_in_flight(true);
-                    prop_assert_eq!(slots.hand_over() as usize, busy.len() + 1);
+                    prop_assert_eq!(slots.hand_over(1) as usize, busy.len() + 1);
                     prop_assert!(busy.insert(slot));
                 } else if let Some(&slot) = busy.iter().nth(usize::from(which) % busy.len().max(1)) {
                     busy.remove(&slot);

@@ -1,6 +1,7 @@
 //! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
 
-use crate::engine::Queued;
+use super::depths::bump_depths;
+use crate::engine::{Completion, Queued, REAP_BATCH};
 use crate::invariant::{Invariant, broken, holds};
 use crate::plan::model::queue::QueuePlan;
 use crate::targets::Target;
@@ -9,8 +10,8 @@ use crate::worker::complete::After;
 use crate::worker::next::Next;
 use crate::worker::rules::Rules;
 use crate::worker::{Loop, Worker};
-use fathom_stats::Direction;
 use fathom_stats::samples::{batch_bucket, bump};
+use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use std::time::Duration;
 
@@ -143,7 +144,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         match self.engine.commit() {
             Ok(1) => {
                 let now = self.clock.ticks();
-                self.mark_issued(unit, Some(direction), now);
+                self.mark_issued(unit, direction, now);
                 if self.recording.batches {
                     bump(&self.samples.submit_map[batch_bucket(1)], 1);
                 }
@@ -177,22 +178,36 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     }
 
     #[inline(always)]
-    fn mark_issued(&mut self, unit: &Unit, direction: Option<Direction>, now: u64) {
-        let depth = self.slots.hand_over();
+    fn mark_issued(&mut self, unit: &Unit, direction: Direction, now: u64) {
+        let depth = self.slots.hand_over(1);
         unit.issued_at(now);
-        self.count_issue(direction, depth);
+        self.count_issue(Some(direction), depth);
         if self.follows_issue {
             self.any().note_handed_over(unit);
         }
     }
 
+    /// The same for a batch, whose depths and directions are counted together.
     fn mark_batch_issued(&mut self, slots: &[u32], now: u64) {
+        let mut issued = PerDirection::all(0u64);
         for &slot in slots {
             let unit = self.slots.unit(slot);
-            self.mark_issued(unit, unit.direction(), now);
+            unit.issued_at(now);
+            if let Some(direction) = unit.direction() {
+                issued[direction] += 1;
+            }
+            if self.follows_issue {
+                self.any().note_handed_over(unit);
+            }
         }
+        for (direction, &count) in issued.iter() {
+            bump(&self.samples.directions[direction].issued, count);
+        }
+        let count = slots.len() as u32;
+        let reached = self.slots.hand_over(count);
+        bump_depths(&self.samples.depth_map, reached - count, reached);
         if self.recording.batches {
-            bump(&self.samples.submit_map[batch_bucket(slots.len() as u32)], 1);
+            bump(&self.samples.submit_map[batch_bucket(count)], 1);
         }
     }
 
@@ -214,42 +229,92 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Lists what has ended and settles it. All units of one reap share its time.
+    /// Settles what has ended. All units of one reap share its time.
     #[inline(always)]
     fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+        match wait {
+            Wait::For(min) if self.engine.has_ends_in_place() => {
+                self.reap_in_place(min, max, tops_up, pending)
+            }
+            _ => self.reap_by_list(wait, max, tops_up, pending),
+        }
+    }
+
+    #[inline(always)]
+    fn reap_in_place(&mut self, min: u32, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+        let waited = self.engine.await_ends(min, max.min(REAP_BATCH as u32));
+        let now = self.clock.ticks();
+        self.count_reaped(self.engine.ends());
+        let mut last = now;
+        while self.engine.ends() > 0 {
+            let end = self.engine.take_end();
+            last = self.settle_end(end, now, last, tops_up, pending);
+        }
+        self.look_at_reap(waited);
+        last
+    }
+
+    #[inline(always)]
+    fn reap_by_list(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
         // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
         let mut completions = self.completions.take().unwrap_or_default();
         completions.begin(max);
-        let result = match wait {
+        let reaped = match wait {
             Wait::For(min) => self.engine.reap(min, &mut completions),
             Wait::Within(span) => self.engine.reap_within(span, &mut completions),
         };
         let now = self.clock.ticks();
         // A wait for a time that came first has fetched no batch.
-        let is_batch = matches!(wait, Wait::For(_)) || !completions.is_empty();
-        if self.recording.batches && is_batch {
-            bump(&self.samples.complete_map[batch_bucket(completions.list().len() as u32)], 1);
+        if matches!(wait, Wait::For(_)) || !completions.is_empty() {
+            self.count_reaped(completions.len() as u32);
         }
         let mut last = now;
-        for completion in completions.list() {
-            self.slots.take_back(completion.slot);
-            let unit = self.slots.end(completion.slot);
-            match self.complete_unit(completion.slot, unit, completion.result, now) {
-                // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
-                After::Free if tops_up && last < self.next_event && !self.stopping => {
-                    last = self.top_up(completion.slot, unit, pending, last);
-                }
-                After::Free => self.slots.give_back(completion.slot),
-                After::GoOn => self.any().queue_rest(completion.slot, pending),
-            }
+        for end in completions.list() {
+            last = self.settle_end(*end, now, last, tops_up, pending);
         }
         self.completions = Some(completions);
-        if let Err(errno) = result
+        self.look_at_reap(reaped);
+        last
+    }
+
+    #[inline(always)]
+    fn count_reaped(&self, count: u32) {
+        if self.recording.batches {
+            bump(&self.samples.complete_map[batch_bucket(count)], 1);
+        }
+    }
+
+    /// Settles an end that was reaped at `now`. `last` is the latest tick that is known, and what is returned as well.
+    #[inline(always)]
+    fn settle_end(
+        &mut self,
+        Completion { slot, result }: Completion,
+        now: u64,
+        last: u64,
+        tops_up: bool,
+        pending: &mut Pending,
+    ) -> u64 {
+        self.slots.take_back(slot);
+        let unit = self.slots.end(slot);
+        match self.complete_unit(slot, unit, result, now) {
+            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
+            After::Free if tops_up && last < self.next_event && !self.stopping => {
+                return self.top_up(slot, unit, pending, last);
+            }
+            After::Free => self.slots.give_back(slot),
+            After::GoOn => self.any().queue_rest(slot, pending),
+        }
+        last
+    }
+
+    /// The call of a reap may have failed.
+    #[inline(always)]
+    fn look_at_reap(&mut self, reaped: Result<(), Errno>) {
+        if let Err(errno) = reaped
             && errno != Errno(libc::EINTR)
         {
             self.any().engine_failed("getevents", errno);
         }
-        last
     }
 
     /// Issues one I/O in the slot of one that has ended, if one may be issued now.

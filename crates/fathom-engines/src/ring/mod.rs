@@ -1,12 +1,20 @@
 //! A ring of io_uring, with the newest features that the kernel has and the job allows: what engines share that hand requests to it.
 
-use fathom_run::engine::{Completions, Queued, Setup, SetupError};
+mod call;
+mod queues;
+
+use fathom_run::engine::{Completion, Completions, Queued, Setup, SetupError};
 use fathom_run::exhausted;
 use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
 use io_uring::{Probe, cqueue, squeue};
+use queues::Queues;
 use std::os::fd::AsRawFd;
 use std::time::Duration;
+
+// Flags of `io_uring_enter`.
+const GET_EVENTS: u32 = 1;
+const EXTENDED_ARGUMENT: u32 = 1 << 3;
 
 /// A kernel whose waits have no limit is asked again after so long.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
@@ -16,17 +24,41 @@ pub(crate) const ARENA: u16 = 0;
 /// Memory that is pinned without being asked to.
 const PINNED_UNASKED: usize = 256 << 20;
 
-/// The queues, and how `io_uring_enter` names them. The entries of either queue have one of two sizes.
+/// A ring, and how `io_uring_enter` names it. The entries of either queue have one of two sizes.
 pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
-    /// Submission and completion queue.
-    pub(crate) queues: io_uring::IoUring<S, C>,
+    queues: Queues<S, C>,
     /// By descriptor, or by registered index.
     handle: Handle,
     /// The kernel's own thread takes submissions.
     kernel_thread: bool,
-    /// Queued, not yet handed over.
-    queued: u32,
+    /// What set it up: asked what the kernel can do, and told what to register. Last, as it closes the descriptor.
+    pub(crate) setup: io_uring::IoUring<S, C>,
 }
+
+/// A request that reads or writes: `struct io_uring_sqe` of linux/io_uring.h.
+#[repr(C)]
+pub(crate) struct Transfer {
+    pub(crate) code: u8,
+    pub(crate) flags: u8,
+    /// The `ioprio` value of this request alone.
+    pub(crate) priority: u16,
+    /// Descriptor or index of the file.
+    pub(crate) target: i32,
+    pub(crate) offset: u64,
+    /// Of the buffer, or of its vector.
+    pub(crate) address: u64,
+    /// Bytes, or vectors.
+    pub(crate) length: u32,
+    pub(crate) rw_flags: i32,
+    pub(crate) slot: u64,
+    /// The registered buffer, and in the upper bits what reads and writes have no use for.
+    pub(crate) buffer: u64,
+    /// Where the attributes of the request are.
+    pub(crate) attributes: u64,
+    pub(crate) attribute_kinds: u64,
+}
+
+const _: () = assert!(size_of::<Transfer>() == size_of::<squeue::Entry>());
 
 /// Says which requests are handed to a kernel worker directly (`force_async`).
 #[derive(Clone, Copy)]
@@ -39,6 +71,11 @@ pub(crate) struct EveryNth {
 impl EveryNth {
     pub(crate) fn new(every: u32) -> EveryNth {
         EveryNth { every, left: every }
+    }
+
+    /// True when there are some.
+    pub(crate) fn is_any(&self) -> bool {
+        self.every > 0
     }
 
     /// Counts a request; true if it is one of them.
@@ -88,15 +125,16 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         entries: u32,
         instead: &str,
     ) -> Result<(Self, Vec<&'static str>), SetupError> {
-        let (queues, features) = build_ring(setup, entries, instead)?;
-        let handle = Handle { fd: queues.as_raw_fd(), flags: 0 };
+        let (ring, features) = build_ring(setup, entries, instead)?;
+        let queues = Queues::new(&ring).map_err(|errno| SetupError::new(errno, "io_queue_init"))?;
+        let handle = Handle { fd: ring.as_raw_fd(), flags: 0 };
         let kernel_thread = setup.job.private.io_uring.sqthread_poll;
-        Ok((Ring { queues, handle, kernel_thread, queued: 0 }, features))
+        Ok((Ring { queues, handle, kernel_thread, setup: ring }, features))
     }
 
     /// Registers the ring itself, which saves looking it up in every call; true if the kernel has done so.
     pub(crate) fn register(&mut self) -> bool {
-        match register_ring(self.queues.as_raw_fd()) {
+        match register_ring(self.setup.as_raw_fd()) {
             Some(handle) => {
                 self.handle = handle;
                 true
@@ -136,7 +174,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
         if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
             let fds: Vec<i32> = setup.files.iter().map(|file| file.handle.descriptor()).collect();
-            match self.queues.submitter().register_files(&fds) {
+            match self.setup.submitter().register_files(&fds) {
                 Ok(()) => {
                     registered.files = true;
                     features.push("registered files");
@@ -157,7 +195,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
         let whole = libc::iovec { iov_base: setup.buffers.first().cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
-        unsafe { self.queues.submitter().register_buffers(&[whole]) }.map_err(|error| {
+        unsafe { self.setup.submitter().register_buffers(&[whole]) }.map_err(|error| {
             SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
                 "the buffers cannot be pinned (leave fixedbufs out): {}",
                 exhausted::locked_memory()
@@ -165,21 +203,20 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         })
     }
 
-    /// Puts an entry into the queue, which [`commit`](Ring::commit) hands over.
+    /// Puts a request into the queue, which [`commit`](Ring::commit) hands over. `write` fills its entry in place.
     ///
     /// # Safety
     ///
-    /// Whatever the entry names stays valid until its completion has been reaped.
+    /// All of the entry is written, and whatever it names stays valid until its end has been taken.
     #[inline(always)]
-    pub(crate) unsafe fn push(&mut self, entry: &S) -> Queued {
-        // SAFETY: the caller's promise.
-        let pushed = unsafe { self.queues.submission().push(entry) };
-        if pushed.is_err()
-            && let Err(errno) = self.push_once_there_is_room(entry)
+    pub(crate) unsafe fn push(&mut self, write: impl FnOnce(*mut S)) -> Queued {
+        if !self.queues.has_room(1)
+            && let Err(errno) = self.wait_for_room()
         {
             return Queued::Done(i64::from(-errno.0));
         }
-        self.queued += 1;
+        // SAFETY: the caller's promise.
+        unsafe { self.queues.add(write) };
         Queued::Pending
     }
 
@@ -188,31 +225,36 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// # Safety
     ///
     /// As for [`push`](Ring::push).
-    pub(crate) unsafe fn push_all(&mut self, entries: &[S]) -> Result<(), Errno> {
-        // SAFETY: the caller's promise.
-        unsafe { self.queues.submission().push_multiple(entries) }.map_err(|_| Errno(libc::EBUSY))?;
-        self.queued += entries.len() as u32;
+    pub(crate) unsafe fn push_all<const N: usize>(&mut self, entries: [S; N]) -> Result<(), Errno> {
+        if !self.queues.has_room(N as u32) {
+            return Err(Errno(libc::EBUSY));
+        }
+        for entry in entries {
+            // SAFETY: the caller's promise; the place is that of an entry.
+            unsafe { self.queues.add(|place| place.write(entry)) };
+        }
         Ok(())
     }
 
     /// Entries that are queued and not handed over.
     pub(crate) fn queued(&self) -> u32 {
-        self.queued
+        self.queues.untold()
     }
 
     /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
     /// counts as waiting: it gives back the entries of a whole batch at once.
     #[cold]
-    fn push_once_there_is_room(&mut self, entry: &S) -> Result<(), Errno> {
+    #[inline(never)]
+    fn wait_for_room(&mut self) -> Result<(), Errno> {
+        self.queues.show();
         loop {
             // Wakes the thread, should it sleep.
-            self.queues.submit().map_err(Errno::from)?;
-            match self.queues.submitter().squeue_wait().map_err(Errno::from) {
+            self.setup.submit().map_err(Errno::from)?;
+            match self.setup.submitter().squeue_wait().map_err(Errno::from) {
                 Ok(_) | Err(Errno(libc::EINTR)) => {}
                 Err(errno) => return Err(errno),
             }
-            // SAFETY: as in `push`.
-            if unsafe { self.queues.submission().push(entry) }.is_ok() {
+            if self.queues.has_room(1) {
                 return Ok(());
             }
         }
@@ -221,112 +263,144 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     /// Hands over what is queued; how many entries the kernel took.
     #[inline(always)]
     pub(crate) fn commit(&mut self) -> Result<u32, Errno> {
+        self.queues.show();
         if self.kernel_thread {
             return self.commit_to_kernel_thread();
         }
-        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a
-        // call of its own for them.
-        let taken = self.enter(self.queued, 0)?;
-        self.queued -= taken;
+        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a call for them
+        // alone. It can wait as long as some that are there have not been taken: then the kernel ends many in one go.
+        let flags = if self.queues.left_of_batch() == 0 { GET_EVENTS } else { 0 };
+        let taken = self.enter(self.queues.untold(), 0, flags)?;
+        self.queues.taken(taken);
         Ok(taken)
     }
 
-    /// With a kernel thread the entries are taken as soon as they lie in the ring; it may have to be woken.
+    /// With a kernel thread the entries are taken as soon as they are shown; it may have to be woken.
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
-        self.queues.submit().map_err(Errno::from)?;
-        Ok(std::mem::take(&mut self.queued))
+        self.setup.submit().map_err(Errno::from)?;
+        let queued = self.queues.untold();
+        self.queues.all_told();
+        Ok(queued)
     }
 
-    /// Waits until at least `min` completions are listed (0: looks only). `collect` lists those that are there and fit.
+    /// Waits until at least `min` completions are there (0: looks only), of which those up to `most` can then be [taken](Ring::take).
     #[inline(always)]
+    pub(crate) fn wait(&mut self, min: u32, most: u32) -> Result<(), Errno> {
+        let mut count = self.queues.gather(most);
+        if min == 0 && count == 0 {
+            // The kernel lists what has ended when it is entered, and not before.
+            self.enter(0, 0, GET_EVENTS)?;
+            self.queues.gather(most);
+        }
+        while count < min.min(most) {
+            match self.enter(0, min - count, GET_EVENTS) {
+                Ok(_) | Err(Errno(libc::EINTR)) => {}
+                Err(errno) => return Err(errno),
+            }
+            count = self.queues.gather(most);
+        }
+        Ok(())
+    }
+
+    /// Waits until a completion is there, but no longer than `span`; those up to `most` can then be taken.
+    pub(crate) fn wait_within(&mut self, span: Duration, most: u32) -> Result<(), Errno> {
+        if self.queues.gather(most) == 0 {
+            self.wait_for_one(span)?;
+            self.queues.gather(most);
+        }
+        Ok(())
+    }
+
+    /// The same two for a list of ends; `read` makes an end of a completion that is one.
     pub(crate) fn reap(
         &mut self,
         min: u32,
         out: &mut Completions,
-        mut collect: impl FnMut(&mut Self, &mut Completions),
+        mut read: impl FnMut(&C) -> Option<Completion>,
     ) -> Result<(), Errno> {
-        collect(self, out);
-        if min == 0 && out.is_empty() {
-            // The kernel lists what has ended when it is entered, and not before.
-            self.enter(0, 0)?;
-            collect(self, out);
+        loop {
+            let missing = min.saturating_sub(out.len() as u32);
+            let waited = self.wait(missing, out.room() as u32);
+            self.list(out, &mut read);
+            waited?;
+            if out.len() >= min as usize || out.room() == 0 {
+                return Ok(());
+            }
         }
-        while out.len() < min as usize && out.room() > 0 {
-            let wanted = min as usize - out.len();
-            self.wait(wanted)?;
-            collect(self, out);
-        }
-        Ok(())
     }
 
-    /// Waits until a completion is there, but no longer than `span`, and lists those that fit.
     pub(crate) fn reap_within(
         &mut self,
         span: Duration,
         out: &mut Completions,
-        mut collect: impl FnMut(&mut Self, &mut Completions),
+        read: impl FnMut(&C) -> Option<Completion>,
     ) -> Result<(), Errno> {
-        collect(self, out);
-        if out.is_empty() {
-            self.wait_within(span)?;
-            collect(self, out);
+        let waited = self.wait_within(span, out.room() as u32);
+        self.list(out, read);
+        waited
+    }
+
+    fn list(&mut self, out: &mut Completions, mut read: impl FnMut(&C) -> Option<Completion>) {
+        while self.left_of_batch() > 0 {
+            if let Some(end) = self.take(&mut read) {
+                out.push(end.slot, end.result);
+            }
         }
-        Ok(())
+    }
+
+    /// Ends of the batch that have not been taken.
+    #[inline(always)]
+    pub(crate) fn left_of_batch(&self) -> u32 {
+        self.queues.left_of_batch()
+    }
+
+    /// Takes the next end of the batch.
+    #[inline(always)]
+    pub(crate) fn take<R>(&mut self, read: impl FnOnce(&C) -> R) -> R {
+        self.queues.take(read)
     }
 
     /// True for the requests with all of these codes; nothing is known of kernels that cannot be asked.
     pub(crate) fn supports(&self, codes: &[u8]) -> bool {
         let mut probe = Probe::new();
-        let probed = self.queues.submitter().register_probe(&mut probe).is_ok();
+        let probed = self.setup.submitter().register_probe(&mut probe).is_ok();
         probed && codes.iter().all(|code| probe.is_supported(*code))
-    }
-
-    /// Waits until so many completions are there.
-    fn wait(&mut self, wanted: usize) -> Result<(), Errno> {
-        match self.enter(0, wanted as u32) {
-            Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
-            Err(errno) => Err(errno),
-        }
     }
 
     /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
     #[inline(always)]
-    fn enter(&self, submit: u32, wanted: u32) -> Result<u32, Errno> {
-        self.enter_with(submit, wanted, None)
+    fn enter(&self, submit: u32, wanted: u32, flags: u32) -> Result<u32, Errno> {
+        self.enter_with(submit, wanted, flags, None)
     }
 
     #[inline(always)]
-    fn enter_with(&self, submit: u32, wanted: u32, argument: Option<&WaitArgument>) -> Result<u32, Errno> {
-        const GET_EVENTS: u32 = 1;
-        const EXTENDED_ARGUMENT: u32 = 1 << 3;
+    fn enter_with(
+        &self,
+        submit: u32,
+        wanted: u32,
+        flags: u32,
+        argument: Option<&WaitArgument>,
+    ) -> Result<u32, Errno> {
         let (flag, size) = argument.map_or((0, 0), |_| (EXTENDED_ARGUMENT, size_of::<WaitArgument>()));
-        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `queue`; the argument, if there is
+        let argument = argument.map_or(std::ptr::null(), std::ptr::from_ref);
+        let Handle { fd, flags: own } = self.handle;
+        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `push`; the argument, if there is
         // one, lives through the call and has the size that is given.
-        let taken = unsafe {
-            libc::syscall(
-                libc::SYS_io_uring_enter,
-                self.handle.fd,
-                submit,
-                wanted,
-                GET_EVENTS | flag | self.handle.flags,
-                argument.map_or(std::ptr::null(), |argument| argument as *const WaitArgument),
-                size,
-            )
-        };
-        if taken < 0 { Err(Errno::last()) } else { Ok(taken as u32) }
+        let taken = unsafe { call::enter(fd, submit, wanted, flags | flag | own, argument.cast(), size) };
+        if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken as u32) }
     }
 
     /// Waits until a completion is there, or for so long.
-    fn wait_within(&self, span: Duration) -> Result<(), Errno> {
-        if !self.queues.params().is_feature_ext_arg() {
+    fn wait_for_one(&self, span: Duration) -> Result<(), Errno> {
+        if !self.setup.params().is_feature_ext_arg() {
             // Linux 5.10 and earlier: nothing ends a wait but a completion.
             std::thread::sleep(span.min(LONGEST_SLEEP));
-            return self.enter(0, 0).map(|_| ());
+            return self.enter(0, 0, GET_EVENTS).map(|_| ());
         }
         let limit = timespec(span);
         let argument = WaitArgument { signals: 0, signals_size: 0, least_us: 0, limit: &raw const limit };
-        match self.enter_with(0, 1, Some(&argument)) {
+        match self.enter_with(0, 1, GET_EVENTS, Some(&argument)) {
             Ok(_) | Err(Errno(libc::ETIME | libc::EINTR)) => Ok(()),
             Err(errno) => Err(errno),
         }
