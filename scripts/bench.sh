@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
 . scripts/lab/tests.sh
-cargo build --profile dist --locked -p fathom-io --features libhdfs
+# Together, so that what both need is built once.
+cargo build --profile dist --locked -p fathom-io -p fathom-engines --features fathom-io/libhdfs --bin fathom --example floor
 cargo build --release --locked -p xtask
 exec "$target_directory/release/xtask" bench "$@"

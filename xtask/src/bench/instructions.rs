@@ -10,7 +10,7 @@ const SHORT: u64 = 10_000;
 /// Of the longer one. Reports are in milliseconds, so figures are to 25 instructions.
 const LONG: u64 = 50_000;
 /// Devices for one thread.
-const MANY: usize = 8;
+pub(super) const MANY: usize = 8;
 
 /// Jobs on one device.
 struct Group {
@@ -23,7 +23,7 @@ struct Group {
 
 /// Whose instructions.
 #[derive(Clone, Copy)]
-enum Counted {
+pub(super) enum Counted {
     /// All of them, where the kernel ends an I/O by itself: the time that jobs take.
     Machine,
     /// Those of the job, in user space and in the kernel, where the device works beside the machine: its processor time.
@@ -167,6 +167,7 @@ pub(super) fn run(repository: &Path, programs: &Programs, only: Option<&str>) ->
         .arg(programs.scratch())
         .arg("--");
     command.arg(own).args(["bench", "--instructions-inside"]);
+    command.arg(format!("--program={}", programs.fathom_program().display()));
     command.args(only.map(|only| format!("--only={only}"))).stdin(Stdio::null());
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -229,7 +230,7 @@ fn per_io(programs: &Programs, program: Program, words: &[String], counted: Coun
 
 /// How long a job of so many I/Os takes, or keeps the processor, in milliseconds: millions of instructions, as the machine's clock counts
 /// them. A program's whole run would not do: it sleeps here and there, and the clock leaps over that.
-fn job_ms(
+pub(super) fn job_ms(
     programs: &Programs,
     program: Program,
     words: &[String],
@@ -280,7 +281,7 @@ fn dax_file() -> Result<String, String> {
 }
 
 /// Makes a null_blk device with a queue for polling; its path.
-fn null_device(number: usize) -> Result<String, String> {
+pub(super) fn null_device(number: usize) -> Result<String, String> {
     let name = format!("fathom{number}");
     let settings = Path::new("/sys/kernel/config/nullb").join(&name);
     let failed = |error: std::io::Error| format!("{}: {error}", settings.display());

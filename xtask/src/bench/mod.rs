@@ -3,6 +3,7 @@
 mod callgrind;
 mod cases;
 mod device;
+mod floor;
 mod instructions;
 mod machine;
 mod memory;
@@ -135,7 +136,10 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     machine.iter().for_each(|line| eprintln!("{line}"));
     match options.what {
         What::Servers => return servers::run(repository, &programs, options.rounds, only),
-        What::InstructionsInside => return instructions::inside(&programs, only),
+        What::InstructionsInside => {
+            instructions::inside(&programs, only)?;
+            return floor::inside(&programs, only);
+        }
         What::Options => return options::run(&programs, only, options.fio),
         What::Table | What::Instructions => {}
     }
