@@ -6,6 +6,7 @@
 //! never sees a torn number, and all fields agree once the worker has stopped.
 
 use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
+use crate::direction::Direction;
 use crate::histogram::{BIN_COUNT, Histogram, bin_of, short_bin_of};
 use crate::latency::LatencyStats;
 use crate::per_direction::PerDirection;
@@ -230,6 +231,8 @@ pub struct WorkerSamples {
     pub first_error: AtomicU64,
     /// Zones reset.
     pub zone_resets: AtomicU64,
+    /// How total latency is recorded: see [`lat`](WorkerSamples::lat).
+    lat_source: AtomicU64,
     /// Depth distribution of issued I/Os.
     pub depth_map: [AtomicU64; DEPTH_BUCKETS],
     /// Batch sizes handed over per submission.
@@ -245,7 +248,28 @@ pub struct WorkerSamples {
     pub sync: LatencySamples,
 }
 
+/// Values of `lat_source`.
+const LAT_IS_RECORDED: u64 = 0;
+const LAT_IS_CLAT: u64 = 1;
+const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
+
 impl WorkerSamples {
+    /// Nothing but the completion takes time, so total latency follows from its samples and is not recorded; `with_bins` if its
+    /// histogram is wanted. To be said before anything is recorded.
+    pub fn take_lat_from_clat(&self, with_bins: bool) {
+        self.lat_source.store(if with_bins { LAT_IS_CLAT } else { LAT_IS_CLAT_WITHOUT_BINS }, Relaxed);
+    }
+
+    /// Total latency of a direction.
+    pub fn lat(&self, direction: Direction) -> LatencyStats {
+        let samples = &self.directions[direction];
+        match self.lat_source.load(Relaxed) {
+            LAT_IS_RECORDED => samples.lat.snapshot(),
+            LAT_IS_CLAT => samples.clat.snapshot(),
+            _ => LatencyStats { histogram: Histogram::default(), ..samples.clat.snapshot() },
+        }
+    }
+
     /// Forgets everything counted so far (start of a run, end of a ramp), but not the errors: what fails in a ramp has failed.
     pub fn reset(&self) {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
@@ -415,6 +439,7 @@ mod tests {
             tolerated_errors: counter(),
             first_error: counter(),
             zone_resets: counter(),
+            lat_source: counter(),
             depth_map: map(),
             submit_map: map(),
             complete_map: map(),
@@ -422,6 +447,27 @@ mod tests {
             directions: PerDirection::from_fn(direction),
             sync: zeroed(),
         })
+    }
+
+    #[test]
+    fn total_latency_is_recorded_or_that_of_completion() {
+        let direction = Direction::Write;
+        for (with_bins, derived) in [(false, true), (true, true), (true, false)] {
+            let samples = all_zeroed();
+            if derived {
+                samples.take_lat_from_clat(with_bins);
+            }
+            for ns in [3, 5_000, 1 << 40] {
+                samples.directions[direction].clat.record(ns, true);
+                if !derived {
+                    samples.directions[direction].lat.record(ns, with_bins);
+                }
+            }
+            let lat = samples.lat(direction);
+            assert_eq!((lat.count, lat.max_ns), (3, 1 << 40));
+            assert_eq!(lat.histogram.count() > 0, with_bins, "derived: {derived}");
+            assert_eq!(samples.lat(Direction::Read), LatencyStats::default());
+        }
     }
 
     #[test]

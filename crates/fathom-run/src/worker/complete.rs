@@ -64,20 +64,36 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         bump(&samples.completed, 1);
         // A clock that went backwards gives a huge number here, and the longer way sorts it out.
         let clat = self.clock.span_ns(now.wrapping_sub(unit.issue()));
-        let slat = match self.recording.submission {
-            true => self.clock.span_ns(unit.issue().wrapping_sub(unit.start())),
-            false => 0,
-        };
-        let lat = slat.wrapping_add(clat);
-        if lat < self.usual_latency_ns[direction] {
-            samples.slat.record_short(slat);
-            samples.lat.record_short(lat);
-            let bin = samples.clat.record_short_in_bins(clat);
-            self.samples.record_distribution_of_bin(clat, bin);
-        } else if lat < self.short_latency_ns[direction] {
-            self.record_chosen(samples, slat, clat, lat);
+        if self.recording.submission {
+            let slat = self.clock.span_ns(unit.issue().wrapping_sub(unit.start()));
+            let spans = Spans { slat, clat, lat: slat.wrapping_add(clat) };
+            if spans.lat < self.usual_latency_ns[direction] {
+                samples.slat.record_short(slat);
+                samples.lat.record_short(spans.lat);
+                self.record_clat(samples, clat);
+            } else {
+                self.record_other(slot, unit, direction, now, spans);
+            }
+        } else if clat < self.usual_latency_ns[direction] {
+            self.record_clat(samples, clat);
         } else {
-            self.any().record_unusual(slot, unit, direction, now, Spans { slat, clat, lat });
+            self.record_other(slot, unit, direction, now, Spans { slat: 0, clat, lat: clat });
+        }
+    }
+
+    #[inline(always)]
+    fn record_clat(&self, samples: &DirectionSamples, clat: u64) {
+        let bin = samples.clat.record_short_in_bins(clat);
+        self.samples.record_distribution_of_bin(clat, bin);
+    }
+
+    /// What is not recorded the usual way.
+    #[inline(always)]
+    fn record_other(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
+        if spans.lat < self.short_latency_ns[direction] {
+            self.record_chosen(&self.samples.directions[direction], spans.slat, spans.clat, spans.lat);
+        } else {
+            self.any().record_unusual(slot, unit, direction, now, spans);
         }
     }
 
@@ -92,8 +108,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             samples.lat.record_short_with(lat, recording.lat_bins);
         }
         if recording.clat && recording.clat_bins {
-            let bin = samples.clat.record_short_in_bins(clat);
-            self.samples.record_distribution_of_bin(clat, bin);
+            self.record_clat(samples, clat);
         } else if recording.clat {
             samples.clat.record_short(clat);
             self.samples.record_distribution(clat);

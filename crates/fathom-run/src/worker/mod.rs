@@ -238,13 +238,8 @@ struct Recording {
 impl Recording {
     /// True for what most jobs record; the loop has a straight path for it.
     fn is_usual(&self) -> bool {
-        self.submission
-            && self.slat
-            && self.clat
-            && self.lat
-            && self.clat_bins
-            && !self.slat_bins
-            && !self.lat_bins
+        let is_split = self.slat && self.lat && !self.slat_bins && !self.lat_bins;
+        self.clat && self.clat_bins && if self.submission { is_split } else { !self.lat }
     }
 }
 

@@ -35,7 +35,7 @@ use crate::targets::{TargetRegion, Targets};
 use fathom_spec::debug::DebugClass;
 use fathom_spec::engines::EngineDef;
 use fathom_spec::options::time::ClockSource;
-use fathom_stats::samples::SHORT_NS;
+use fathom_stats::samples::{SHORT_NS, WorkerSamples};
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use fathom_sys::clock::Clock;
@@ -250,7 +250,7 @@ fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &S
 fn take_in(context: &WorkerContext<'_>, engine: &mut dyn Engine, definition: &EngineDef) -> Recording {
     pass_on_remarks(context, engine);
     context.block().set_features(&engine.features());
-    recording(context.worker_plan(), engine, definition)
+    recording(context.worker_plan(), engine, definition, &context.block().samples)
 }
 
 /// What the engine has to say.
@@ -344,13 +344,23 @@ fn fill_buffers(payload: &mut Payload, buffers: Buffers) {
     }
 }
 
-fn recording(plan: &WorkerPlan, engine: &dyn Engine, definition: &EngineDef) -> Recording {
+fn recording(
+    plan: &WorkerPlan,
+    engine: &dyn Engine,
+    definition: &EngineDef,
+    samples: &WorkerSamples,
+) -> Recording {
     let submission = !engine.ends_at_once(definition);
     let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
+    // Where submission takes no time, both are the same.
+    let lat_is_clat = !submission && lat.at_all && clat.at_all && (clat.bins || !lat.bins);
+    if lat_is_clat {
+        samples.take_lat_from_clat(lat.bins);
+    }
     Recording {
         slat: slat.at_all && submission,
         clat: clat.at_all,
-        lat: lat.at_all,
+        lat: lat.at_all && !lat_is_clat,
         slat_bins: slat.bins,
         clat_bins: clat.bins,
         lat_bins: lat.bins,

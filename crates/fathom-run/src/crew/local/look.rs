@@ -99,7 +99,8 @@ fn figures_now(region: &Region, index: usize) -> Figures {
         distribution: samples.distribution(),
         directions: PerDirection::from_fn(|direction| {
             let arrivals = region.arrivals(index).and_then(|all| all[direction].snapshot(taken_ns));
-            DirectionReport { arrivals, ..counted(&samples.directions[direction]) }
+            let lat = samples.lat(direction);
+            DirectionReport { arrivals, lat, ..counted(&samples.directions[direction]) }
         }),
         sync: samples.sync.snapshot(),
         priorities: priorities.iter().map(LatencySamples::snapshot).collect(),
@@ -133,7 +134,6 @@ fn counted(samples: &DirectionSamples) -> DirectionReport {
         drop_ios: samples.dropped.load(Relaxed),
         slat: samples.slat.snapshot(),
         clat: samples.clat.snapshot(),
-        lat: samples.lat.snapshot(),
         ..DirectionReport::default()
     }
 }

@@ -226,10 +226,10 @@ impl Crew for LocalCrew<'_> {
     }
 
     fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram {
-        let samples = &self.region.worker(worker).samples.directions[direction];
+        let samples = &self.region.worker(worker).samples;
         match kind {
-            LatencyKind::Completion => samples.clat.snapshot().histogram,
-            LatencyKind::Total => samples.lat.snapshot().histogram,
+            LatencyKind::Completion => samples.directions[direction].clat.snapshot().histogram,
+            LatencyKind::Total => samples.lat(direction).histogram,
             LatencyKind::Response => {
                 let arrivals = self.region.arrivals(worker).map(|arrivals| &arrivals[direction]);
                 arrivals.map(|arrivals| arrivals.response.snapshot().histogram).unwrap_or_default()
