@@ -6,6 +6,7 @@ mod support;
 use fathom_report::Format;
 use fathom_report::ctime::ctime;
 use fathom_stats::Direction;
+use fathom_stats::block_errors::BlockErrorReport;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::hosts::{self, HostsReport};
 use fathom_stats::interval::{IntervalJob, IntervalReport};
@@ -249,6 +250,18 @@ fn priorities_cache_and_zones() {
         PriorityReport { class: 1, level: 2, hint: 0, latency: recorded(latencies(60_000, 582)) },
     ];
     check("priorities", &report(vec![job]));
+}
+
+#[test]
+fn blocks_with_errors() {
+    let mut job = mixed_job("mix");
+    job.view.percentiles = vec![50.0, 90.0, 99.9];
+    let mut blocks = BlockErrorReport { states: [1000, 20, 300, 2, 9], ..Default::default() };
+    [0, 1, 1, 4, 4, 4, 4, 90, 90, 90, 5000].into_iter().for_each(|trims| blocks.trims.record(trims));
+    job.block_errors = Some(blocks);
+    let report = report(vec![job]);
+    check("blocks", &report);
+    check_format("blocks", &report, "json+", "plus.json");
 }
 
 #[test]

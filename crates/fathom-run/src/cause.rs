@@ -93,6 +93,8 @@ impl Cause {
     pub(crate) const PRE_READ: Cause = of_fathom("pre_read");
     /// The process that lays files out.
     pub(crate) const LAYOUT: Cause = of_fathom("layout");
+    /// The table of `block_error_percentiles`.
+    pub(crate) const BLOCK_TABLE: Cause = of_fathom("block_error_percentiles");
     /// The table of the zones in use.
     pub(crate) const ZONE_TABLE: Cause = of_fathom("zones");
     /// `verify_ledger`.

@@ -3,17 +3,19 @@
 use crate::crew::job_start_ms;
 pub use crate::crew::{Order, Stage};
 use crate::logs::LogRegion;
-use crate::plan::Plan;
 use crate::plan::model::priority::DIRECTIONS_WITH_PRIORITY;
+use crate::plan::{Plan, WorkerPlan};
 use crate::surroundings::SurroundingsBlock;
 use crate::unit::Unit;
 use crate::zones::table::ZoneTable;
 use fathom_stats::PerDirection;
 use fathom_stats::arrivals::ArrivalSamples;
+use fathom_stats::block_errors::BlockErrorSamples;
 use fathom_stats::samples::{LatencySamples, WorkerSamples};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
 use fathom_verify::verdict::CLASSES;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fence};
 
 /// Longest stored error text, as in fio's reports.
@@ -293,6 +295,53 @@ impl WorkerBlock {
     }
 }
 
+/// Counters of which all-zero memory is a valid value, made of atomics alone.
+///
+/// # Safety
+/// The type must be just that.
+unsafe trait Counters {}
+
+// SAFETY: atomics, for which zeros are a start.
+unsafe impl Counters for PerDirection<ArrivalSamples> {}
+// SAFETY: as above.
+unsafe impl Counters for BlockErrorSamples {}
+
+/// Counters that only some workers have.
+struct OfSome<T> {
+    mapping: Option<Mapping>,
+    /// Per worker: index of its counters.
+    places: Vec<Option<usize>>,
+    counters: PhantomData<T>,
+}
+
+impl<T: Counters> OfSome<T> {
+    const fn none() -> OfSome<T> {
+        OfSome { mapping: None, places: Vec::new(), counters: PhantomData }
+    }
+
+    fn of_workers(plan: &Plan, has_them: impl Fn(&WorkerPlan) -> bool) -> Result<OfSome<T>, Errno> {
+        let mut count = 0;
+        let places = plan.workers.iter().map(|worker| {
+            let place = has_them(worker).then_some(count);
+            count += usize::from(place.is_some());
+            place
+        });
+        let places = places.collect();
+        let mapping = match count {
+            0 => None,
+            count => Some(Mapping::shared(size_of::<T>() * count)?),
+        };
+        Ok(OfSome { mapping, places, counters: PhantomData })
+    }
+
+    fn of(&self, index: usize) -> Option<&T> {
+        let place = self.places.get(index).copied().flatten()?;
+        let mapping = self.mapping.as_ref()?;
+        // SAFETY: as for `Region::worker`; the mapping has room for every place, and zeros are a valid `T`.
+        Some(unsafe { &*mapping.address().cast::<T>().add(place) })
+    }
+}
+
 /// All shared memory of a run.
 pub struct Region {
     blocks: Mapping,
@@ -304,9 +353,8 @@ pub struct Region {
     priorities: Option<Mapping>,
     /// Per worker: index of its first samples by priority, and how many it has.
     priority_ranges: Vec<(usize, usize)>,
-    arrivals: Option<Mapping>,
-    /// Per worker: index of its arrivals, if its loop is open.
-    arrival_places: Vec<Option<usize>>,
+    arrivals: OfSome<PerDirection<ArrivalSamples>>,
+    block_errors: OfSome<BlockErrorSamples>,
 }
 
 impl Region {
@@ -330,19 +378,11 @@ impl Region {
             0 => None,
             count => Some(Mapping::shared(std::mem::size_of::<LatencySamples>() * count)?),
         };
-        let mut open_loops = 0;
-        let mut arrival_places = Vec::with_capacity(plan.workers.len());
-        for worker in &plan.workers {
-            arrival_places.push(worker.arrivals.as_ref().map(|_| open_loops));
-            open_loops += usize::from(worker.arrivals.is_some());
-        }
-        let arrivals = match open_loops {
-            0 => None,
-            count => Some(Mapping::shared(std::mem::size_of::<PerDirection<ArrivalSamples>>() * count)?),
-        };
+        let arrivals = OfSome::of_workers(plan, |worker| worker.arrivals.is_some())?;
+        let block_errors = OfSome::of_workers(plan, |worker| worker.block_bytes.is_some())?;
         let zones = ZoneTable::for_plan(plan)?;
         let region = Region::new(&depths)?;
-        Ok(Region { logs, zones, priorities, priority_ranges, arrivals, arrival_places, ..region })
+        Ok(Region { logs, zones, priorities, priority_ranges, arrivals, block_errors, ..region })
     }
 
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
@@ -366,17 +406,19 @@ impl Region {
             zones: None,
             priorities: None,
             priority_ranges: Vec::new(),
-            arrivals: None,
-            arrival_places: Vec::new(),
+            arrivals: OfSome::none(),
+            block_errors: OfSome::none(),
         })
     }
 
     /// The arrivals of a worker, per direction; `None` unless its loop is open.
     pub fn arrivals(&self, index: usize) -> Option<&PerDirection<ArrivalSamples>> {
-        let place = self.arrival_places.get(index).copied().flatten()?;
-        let mapping = self.arrivals.as_ref()?;
-        // SAFETY: as for `worker`; the mapping has room for every place, and zeros are valid samples.
-        Some(unsafe { &*mapping.address().cast::<PerDirection<ArrivalSamples>>().add(place) })
+        self.arrivals.of(index)
+    }
+
+    /// What a worker counts of its blocks; `None` without `block_error_percentiles`.
+    pub fn block_errors(&self, index: usize) -> Option<&BlockErrorSamples> {
+        self.block_errors.of(index)
     }
 
     /// The latencies of a worker by the priority of single I/Os: per priority those of reads, then of writes. Empty when its

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arrivals;
+pub mod block_errors;
 mod buckets;
 pub mod direction;
 pub mod engine_figures;

@@ -4,6 +4,7 @@
 //! Arrays over directions are indexed read, write, trim.
 
 use crate::arrivals::ArrivalsReport;
+use crate::block_errors::BlockErrorReport;
 pub use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use crate::engine_figures::EngineFigures;
 use crate::facts::RunFacts;
@@ -197,6 +198,9 @@ pub struct JobReport {
     pub latency_goal: LatencyGoal,
     /// The job never came to its own I/O, so that there is no latency to have a goal for.
     pub never_ran: bool,
+    /// What became of its blocks, with `block_error_percentiles`.
+    #[serde(default)]
+    pub block_errors: Option<BlockErrorReport>,
     /// Zones that were reset, for zoned jobs.
     #[serde(default)]
     pub zone_resets: Option<u64>,
@@ -584,6 +588,9 @@ impl JobReport {
         }
         if let Some(theirs) = &other.ran {
             self.ran.get_or_insert(*theirs).merge(theirs);
+        }
+        if let Some(theirs) = &other.block_errors {
+            self.block_errors.get_or_insert_default().merge(theirs);
         }
         if let Some(theirs) = other.zone_resets {
             *self.zone_resets.get_or_insert_default() += theirs;

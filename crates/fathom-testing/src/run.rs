@@ -14,6 +14,7 @@ use fathom_run::worker::{self, WorkerContext};
 use fathom_spec::engines::EngineDef;
 use fathom_stats::PerDirection;
 use fathom_stats::arrivals::ArrivalSamples;
+use fathom_stats::block_errors::BlockErrorSamples;
 use fathom_stats::samples::WorkerSamples;
 use fathom_sys::clock::{Clock, VirtualTime};
 use std::cell::RefCell;
@@ -53,6 +54,11 @@ impl Simulated {
     /// The arrivals of its open loop, if it has one.
     pub fn arrivals(&self) -> Option<&PerDirection<ArrivalSamples>> {
         self.region.arrivals(0)
+    }
+
+    /// What it counted of its blocks, with `block_error_percentiles`.
+    pub fn block_errors(&self) -> Option<&BlockErrorSamples> {
+        self.region.block_errors(0)
     }
 
     /// I/Os that the supervisor would name as stuck.

@@ -1,19 +1,21 @@
 //! The figures of one job.
 
-use super::latency::latency;
+use super::latency::{bins, latency, percentiles};
 use crate::shares;
 use fathom_results::figure;
 use fathom_results::model::{
-    ArrivalsResult, DirectionResult, EngineResult, JobResult, PriorityResult, SteadyStateResult,
-    SteadyStateWindow, SyncResult,
+    ArrivalsResult, BlockErrorResult, BlockStates, DirectionResult, EngineResult, JobResult, PriorityResult,
+    SteadyStateResult, SteadyStateWindow, SyncResult,
 };
 use fathom_stats::arrivals::ArrivalsReport;
+use fathom_stats::block_errors::BlockErrorReport;
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_stats::report::{
     CacheReport, DirectionReport, GroupReport, JobError, JobReport, LatencyGoal, PriorityReport,
     SteadyStateMetric, SteadyStateReport, UnifiedReporting, ViewOptions,
 };
 use fathom_stats::{Direction, LatencyStats};
+use std::collections::BTreeMap;
 
 const DEPTH_KEYS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
 const BATCH_KEYS: [&str; 7] = ["0", "4", "8", "16", "32", "64", ">=64"];
@@ -48,6 +50,7 @@ pub(super) fn result(job: &JobReport, groups: &[GroupReport], with_bins: bool) -
         total_err: job.tolerated_errors.as_ref().map(|errors| errors.total),
         first_error: job.tolerated_errors.as_ref().map(|errors| errors.first.into()),
         description: job.description.clone(),
+        block_errors: job.block_errors.as_ref().map(|blocks| block_errors(blocks, &job.view, with_bins)),
         steady_state: job.steady_state.as_ref().map(steady_state),
         zone_resets: job.zone_resets,
         engine: engine(&job.engine, &job.view, with_bins),
@@ -122,6 +125,16 @@ fn direction(
         iops_stddev: figure(report.iops.stddev()),
         iops_samples: report.iops.samples,
         cache_hit: report.cache.as_ref().map(|cache: &CacheReport| figure(cache.hit_percent())),
+    }
+}
+
+/// How many trims blocks had taken at their first error, and the states that all are in.
+fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) -> BlockErrorResult {
+    let [untouched, trimmed, written, trim_failed, write_failed] = blocks.states;
+    BlockErrorResult {
+        percentiles: percentiles(&blocks.trims, &view.percentiles),
+        states: BlockStates { untouched, trimmed, written, trim_failed, write_failed },
+        bins: if with_bins { bins(&blocks.trims) } else { BTreeMap::new() },
     }
 }
 

@@ -1,8 +1,8 @@
 //! The block of one job.
 
-use super::arrivals;
 use super::latency::{append_line, append_percentiles, append_whole_percentiles};
 use super::steady;
+use super::{arrivals, block_errors};
 use crate::ctime::ctime;
 use crate::scale::{Scale, duration};
 use crate::shares;
@@ -64,6 +64,9 @@ fn append_block(text: &mut String, job: &JobReport, report: &RunReport, form: Fo
     append_distribution(text, job);
     append_syncs(text, job);
     append_fixed_lines(text, job, form);
+    if let Some(blocks) = &job.block_errors {
+        block_errors::append(text, blocks, &job.view.percentiles);
+    }
     append_engine(text, job);
     if let Some(steady) = &job.steady_state {
         steady::append(text, steady, &scale_of(job));

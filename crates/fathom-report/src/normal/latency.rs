@@ -1,8 +1,8 @@
 //! Latency lines and percentile tables.
 
 use crate::scale::latency_figure;
-use fathom_stats::LatencyStats;
 use fathom_stats::histogram::RANGE_END_NS;
+use fathom_stats::{Histogram, LatencyStats};
 
 /// Columns that the entries of a percentile table share.
 const TABLE_COLUMNS: usize = 80 - 7;
@@ -59,7 +59,7 @@ pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) 
 
 /// A percentile table under `    TITLE percentiles (usec):`; nothing when no distribution was kept.
 pub(super) fn append_percentiles(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64]) {
-    append_table(text, title, stats, percentiles, decimals_of(percentiles));
+    append_times(text, title, stats, percentiles, decimals_of(percentiles));
 }
 
 /// The same with percentiles rounded to whole numbers, as fio shows them for all clients.
@@ -69,23 +69,39 @@ pub(super) fn append_whole_percentiles(
     stats: &LatencyStats,
     percentiles: &[f64],
 ) {
-    append_table(text, title, stats, percentiles, 0);
+    append_times(text, title, stats, percentiles, 0);
 }
 
-fn append_table(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64], decimals: usize) {
+/// The same of plain numbers, without a unit.
+pub(super) fn append_number_percentiles(
+    text: &mut String,
+    title: &str,
+    histogram: &Histogram,
+    percentiles: &[f64],
+) {
+    let shown: Vec<String> = histogram.percentiles(percentiles).iter().map(u64::to_string).collect();
+    append_table(text, &format!("{title} percentiles"), &shown, percentiles, decimals_of(percentiles));
+}
+
+fn append_times(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64], decimals: usize) {
     let values = stats.histogram.percentiles(percentiles);
     let (Some(&smallest), Some(&largest)) = (values.iter().min(), values.iter().max()) else {
         return;
     };
     let unit = Unit::of_table(smallest, largest);
     let shown: Vec<String> = values.iter().map(|&value| value_text(value, unit)).collect();
+    append_table(text, &format!("{title} percentiles ({})", unit.name), &shown, percentiles, decimals);
+}
+
+/// A table of values as they are shown; nothing when there are none.
+fn append_table(text: &mut String, title: &str, shown: &[String], percentiles: &[f64], decimals: usize) {
+    let Some(last) = shown.len().checked_sub(1) else { return };
     let value_columns = shown.iter().map(String::len).max().unwrap_or(0).max(LEAST_VALUE_COLUMNS);
     let entry_columns = decimals + 3;
     let per_row = (TABLE_COLUMNS / (decimals + 10 + value_columns)).max(1);
 
-    *text += &format!("    {title} percentiles ({}):\n", unit.name);
-    let last = shown.len() - 1;
-    for (index, (percentile, value)) in percentiles.iter().zip(&shown).enumerate() {
+    *text += &format!("    {title}:\n");
+    for (index, (percentile, value)) in percentiles.iter().zip(shown).enumerate() {
         if index % per_row == 0 {
             *text += "     |";
         }

@@ -1,6 +1,7 @@
 //! The report for people: job blocks, group lines, disk lines, in the columns that scripts have learnt to cut.
 
 mod arrivals;
+mod block_errors;
 mod disks;
 mod group;
 mod hosts;

@@ -128,6 +128,9 @@ pub struct JobResult {
     /// `description=`.
     #[serde(rename = "desc", deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What became of its blocks, with `block_error_percentiles`.
+    #[serde(rename = "block", deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
+    pub block_errors: Option<BlockErrorResult>,
     /// What the search for a steady state found.
     #[serde(
         rename = "steadystate",
@@ -289,6 +292,41 @@ pub struct ArrivalsResult {
     /// From its start to its completion.
     #[serde(rename = "service_ns")]
     pub service: LatencyResult,
+}
+
+/// What became of the blocks of a job: how many trims they had taken at their first error, and the states that they are in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BlockErrorResult {
+    /// Percentiles of the trims of blocks with an error, ascending: percent and trims.
+    #[serde(deserialize_with = "lenient::percentiles", serialize_with = "written::percentiles")]
+    pub percentiles: Vec<(f64, u64)>,
+    /// Blocks by state.
+    pub states: BlockStates,
+    /// The histogram (JSON+ only): trims, and how many blocks had an error after as many.
+    #[serde(deserialize_with = "lenient::bins", skip_serializing_if = "BTreeMap::is_empty")]
+    pub bins: BTreeMap<u64, u64>,
+}
+
+/// How many blocks are in each state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct BlockStates {
+    /// Neither trimmed nor written.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub untouched: u64,
+    /// Trimmed, and not written since.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub trimmed: u64,
+    /// Written, and not trimmed since.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub written: u64,
+    /// Their first error was that of a trim.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub trim_failed: u64,
+    /// Their first error was that of a write.
+    #[serde(deserialize_with = "lenient::whole")]
+    pub write_failed: u64,
 }
 
 /// Syncs of a job.

@@ -14,8 +14,8 @@ pub use findings::{
     FindingResult, LatenessResult, ReplayResult, SliceResult, SlicesResult, VerdictResult, Verification,
 };
 pub use job::{
-    ArrivalsResult, DirectionResult, EngineResult, JobResult, PriorityResult, SteadyStateResult,
-    SteadyStateWindow, SyncResult,
+    ArrivalsResult, BlockErrorResult, BlockStates, DirectionResult, EngineResult, JobResult, PriorityResult,
+    SteadyStateResult, SteadyStateWindow, SyncResult,
 };
 pub use latency::LatencyResult;
 pub use machine::{

@@ -2,6 +2,7 @@
 
 use super::state::WorkerState;
 use fathom_stats::PerDirection;
+use fathom_stats::block_errors::BlockErrorReport;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::limits::GroupLimits;
 use fathom_stats::report::{
@@ -55,6 +56,8 @@ pub struct Figures {
     /// Latencies by the priority of single I/Os: per priority those of reads, then of writes. Empty when its I/Os have none
     /// of their own.
     pub priorities: Vec<LatencyStats>,
+    /// What became of its blocks, with `block_error_percentiles`.
+    pub block_errors: Option<BlockErrorReport>,
     /// What was checked.
     pub checks: CheckFigures,
     /// How long after their time the entries of a replayed log were issued.

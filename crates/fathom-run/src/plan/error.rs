@@ -65,6 +65,14 @@ pub enum PlanError {
         /// As many as a clone can count.
         most: f64,
     },
+    /// `block_error_percentiles` without blocks that could be followed.
+    #[error("fathom: job {job}: block_error_percentiles=1 follows blocks of the size of a trim: {reason}")]
+    NoBlocks {
+        /// The job.
+        job: String,
+        /// What is in the way.
+        reason: &'static str,
+    },
     /// `dedupe_global` without a size.
     #[error("{job}: dedupe_global=1 needs size= in bytes: the other jobs must know how large the set is")]
     UnknownWorkingSet {

@@ -290,6 +290,7 @@ impl Supervisor<'_> {
             latency_goal: latency_goal(&plan.latency_goal, figures.found_depth),
             never_ran: figures.state.begin_ns == 0
                 || worker.verify.as_ref().is_some_and(|verify| verify.only_checks),
+            block_errors: figures.block_errors,
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
             // A worker that was killed half-way through has none.

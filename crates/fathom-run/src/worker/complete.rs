@@ -131,6 +131,9 @@ impl Worker<'_> {
         if let Some(priority) = &self.features.command_priority {
             priority.record(unit, direction, clat, lat);
         }
+        if let Some(blocks) = &mut self.features.block_errors {
+            blocks.completed(unit, direction);
+        }
         if let Some(log) = &mut self.features.log {
             let own = self.features.command_priority.as_ref().map(|priority| priority.value_of(unit));
             log.record(unit, direction, submission, clat, own, now);
@@ -343,6 +346,7 @@ impl Worker<'_> {
 
     /// A transfer that ends without moving anything (end of file) would be tried for ever.
     fn nothing_moved(&mut self, slot: u32) {
+        self.note_failed_blocks(slot);
         let errno = Errno(libc::EIO);
         if self.tolerates(self.slots.unit(slot).operation(), errno) {
             self.count_tolerated(slot, errno);
@@ -360,6 +364,7 @@ impl Worker<'_> {
             self.stopping = true;
             return;
         }
+        self.note_failed_blocks(slot);
         if self.tolerates(operation, errno) {
             self.count_tolerated(slot, errno);
             return;
@@ -378,6 +383,13 @@ impl Worker<'_> {
             self.tell_of_zones(slot);
         }
         self.context.fail(errno, Cause::TRANSFER);
+    }
+
+    fn note_failed_blocks(&mut self, slot: u32) {
+        let unit = self.slots.unit(slot);
+        if let (Some(blocks), Some(direction)) = (&mut self.features.block_errors, unit.direction()) {
+            blocks.failed(unit, direction);
+        }
     }
 
     /// Writes of a job that knows no zones fail on a zoned device sooner or later.

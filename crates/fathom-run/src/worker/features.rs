@@ -1,6 +1,7 @@
 //! The features of a job that the run loop knows of.
 
 use super::feature::{Feature, Needs};
+use super::followers::block_errors::BlockErrors;
 use super::followers::command_priority::CommandPriority;
 use super::followers::issue_log::IssueLog;
 use super::followers::latency_target::LatencySearch;
@@ -30,6 +31,8 @@ pub(super) struct Features<'a> {
     pub(super) log: Option<Box<Recorder<'a>>>,
     pub(super) flow: Option<Box<Flow<'a>>>,
     pub(super) command_priority: Option<Box<CommandPriority<'a>>>,
+    /// `block_error_percentiles`.
+    pub(super) block_errors: Option<Box<BlockErrors<'a>>>,
     /// What an I/O may have to wait for.
     pub(super) admission: Option<Box<Admission<'a>>>,
     /// `zonemode=zbd`.
@@ -52,6 +55,7 @@ impl Features<'_> {
             log,
             flow,
             command_priority,
+            block_errors,
             admission,
             zones,
             latency_search,
@@ -65,6 +69,7 @@ impl Features<'_> {
             | log.needs()
             | flow.needs()
             | command_priority.needs()
+            | block_errors.needs()
             | admission.needs()
             | zones.needs()
             | latency_search.needs()

@@ -3,6 +3,7 @@
 use super::arena::{self, Arena};
 use super::budget::Budget;
 use super::features::Features;
+use super::followers::block_errors::BlockErrors;
 use super::followers::command_priority::CommandPriority;
 use super::followers::issue_log::IssueLog;
 use super::followers::latency_target::LatencySearch;
@@ -154,6 +155,7 @@ fn prepare_work<'a>(
         ranges: Ranges::of(plan).map(Box::new),
         verifier: verifier.map(Box::new),
         command_priority: CommandPriority::of(context, &plan.seeds).map(Box::new),
+        block_errors: BlockErrors::of(context, files)?.map(Box::new),
         flow: Flow::of(context, clock).map(Box::new),
         admission: Admission::of(context, files.list.len()).map(Box::new),
         log: Recorder::of(context, clock).map(Box::new),

@@ -99,7 +99,10 @@ options! {
     Built Int log_alternate_epoch_clock_id: Option<u32>;
 
     /// Histogram of errors over the lifetime of blocks
-    Later Bool block_error_percentiles: bool = "0";
+    ///
+    /// Reports how many trims each block had taken when its first trim or write failed, and the state of all blocks. A block is as long as
+    /// a trim.
+    Built Bool block_error_percentiles: bool = "0";
 
     /// Length of a bandwidth sample, in milliseconds
     Built Int bwavgtime: u32 = "500", { parent: Some("write_bw_log") };

@@ -1,7 +1,7 @@
 //! Merging hosts gives what counting everything at once would have given.
 
 use super::*;
-use crate::Direction;
+use crate::block_errors::BlockErrorReport;
 use crate::interval::{IntervalJob, IntervalReport};
 use crate::limits::{GroupLimits, ProcessorLimit};
 use crate::mounts::MountReport;
@@ -9,6 +9,7 @@ use crate::report::*;
 use crate::series::SampleStats;
 use crate::slices::{Slice, SliceReport};
 use crate::timeline::{MOST_POINTS, Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
+use crate::{Direction, Histogram};
 use proptest::prelude::*;
 
 fn host(name: &str, report: RunReport) -> HostRunReport {
@@ -25,11 +26,13 @@ prop_compose! {
         name in "[ab]", group_id in 0u32..3, latencies in prop::collection::vec((0usize..3, 0u64..1 << 42), 0..12),
         runtime_ms in 1u64..5000, error in prop::option::weighted(0.2, 1i32..5), tolerated in prop::option::of(0u64..3),
         halves in 0u32..1000, samples in 0u64..5, priority in 0u8..3, zone_resets in prop::option::of(0u64..9),
+        failed_blocks in prop::option::of(0u64..9),
     ) -> JobReport {
         let mut job = JobReport {
             name, group_id, clones: 1, runtime_total_ms: runtime_ms, elapsed_seconds: runtime_ms / 1000, zone_resets,
             error: error.map(|code| JobError { code, text: format!("error={code}") }),
             tolerated_errors: tolerated.map(|total| ToleratedErrors { total, first: total as i32 }),
+            block_errors: failed_blocks.map(|count| BlockErrorReport { states: [7, 0, 1, 0, count], trims: Histogram::default() }),
             ..JobReport::default()
         };
         for (direction, ns) in latencies {

@@ -1,5 +1,6 @@
 //! The run loop on a simulated device.
 
+mod block_errors;
 mod drawn;
 mod in_bulk;
 mod open_loop;

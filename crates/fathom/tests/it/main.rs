@@ -13,6 +13,7 @@ mod support;
 mod accuracy;
 mod accuracy_queues;
 mod bad_input;
+mod block_errors;
 mod ceph;
 mod clients;
 mod company;

@@ -30,7 +30,7 @@ fn engines_are_not_looked_for() {
         "[a]\nioengine=io_uring_cmd\ncmd_type=nvme\nsize=1m\n",
         // Options that have no effect here.
         "[a]\nfdp=1\nplids=1\ndp_scheme=/no/such\nsize=1m\n",
-        "[a]\nprofile=act\nblock_error_percentiles=1\nsize=1m\n",
+        "[a]\nprofile=act\ngpu_dev_id=1\nsize=1m\n",
     ];
     for job in rows {
         check(job).expect_clean();

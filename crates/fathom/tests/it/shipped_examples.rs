@@ -120,9 +120,14 @@ fn run_text_in(directory: &Path, text: &str, more: impl FnOnce(Launch) -> Launch
     more(Launch::fathom(directory).words("job.fio")).run()
 }
 
-/// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none.
+/// Runs the example of this name on a device, or in a directory that is mounted; the error says why there is none. One that takes the whole
+/// device takes this much of it.
 pub(crate) fn run_on(name: &str, device: &Path, size: &str) -> Result<Finished, String> {
-    let text = std::fs::read_to_string(examples()?.join(format!("{name}.fio"))).expect("an example is text");
+    let mut text =
+        std::fs::read_to_string(examples()?.join(format!("{name}.fio"))).expect("an example is text");
+    if !text.lines().any(|line| line.starts_with("size=")) {
+        text = text.replace("[global]", "[global]\nsize=1");
+    }
     let directory = scratch();
     let place = Place { directory: device, device, size };
     std::fs::write(directory.path().join("job.fio"), reduced(&text, &place)).expect("written");

@@ -5,6 +5,7 @@ use crate::crew::{CheckFigures, DirectionState, Figures, InFlight, SurroundingFi
 use crate::region::{Region, WorkerBlock};
 use crate::unit::Unit;
 use fathom_stats::PerDirection;
+use fathom_stats::block_errors::BlockErrorSamples;
 use fathom_stats::report::{CpuReport, DirectionReport, JobError};
 use fathom_stats::samples::{DirectionSamples, LatencySamples};
 use fathom_sys::clock::{Clock, monotonic_ns};
@@ -104,6 +105,7 @@ fn figures_now(region: &Region, index: usize) -> Figures {
         }),
         sync: samples.sync.snapshot(),
         priorities: priorities.iter().map(LatencySamples::snapshot).collect(),
+        block_errors: region.block_errors(index).map(BlockErrorSamples::snapshot),
         checks: CheckFigures {
             bytes: block.verification.checked_bytes.load(Relaxed),
             read_back_ns: block.verification.read_back_until(taken_ns),

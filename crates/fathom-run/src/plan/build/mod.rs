@@ -3,6 +3,7 @@
 //! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
 
 mod arrivals;
+mod block_errors;
 mod budget;
 mod errors;
 mod exit;
@@ -189,6 +190,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
         errors: errors::error_plan(job),
         payload: payload::payload_rule(job, subject.targets.lengths[Direction::Write].min()),
         zones: zones::zone_plan(&subject),
+        block_bytes: block_errors::block_bytes(&subject)?,
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
         // Where no data is moved there is none to check.

@@ -153,6 +153,8 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Rules of zones, with `zonemode=zbd`.
     pub zones: Option<ZonePlan>,
+    /// Bytes of a block of `block_error_percentiles`; the clone follows what trims and writes do to each.
+    pub block_bytes: Option<u64>,
     /// Priorities of single I/Os.
     pub command_priorities: Option<CommandPriorities>,
     /// Logs to keep.

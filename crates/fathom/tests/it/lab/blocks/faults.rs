@@ -154,6 +154,30 @@ fn bad_blocks_are_those_that_fio_finds() {
 }
 
 #[test]
+fn blocks_fail_where_the_device_is_bad() {
+    let attributes = [
+        ("memory_backed", "1"),
+        ("discard", "1"),
+        ("size", "64"),
+        ("badblocks", "+160-167"),
+        ("badblocks", "+800-801"),
+    ];
+    let disk = require!(NullBlk::new("fathom_worn", &attributes));
+    for (words, failed) in [("--rw=randtrimwrite", [2, 0]), ("--rw=trim", [2, 0]), ("--rw=randwrite", [0, 2])]
+    {
+        let words = format!("--direct=1 --bs=4k --size=1m --loops=2 --continue_on_error=all {words}");
+        for engine in ["psync", "io_uring --iodepth=8"] {
+            let words =
+                format!("--ioengine={engine} --block_error_percentiles=1 {words} --output-format=json");
+            let document = json::document(&run(&disk.path(), &words).stdout);
+            let states = &json::job(&document, "job")["block"]["states"];
+            let counted = ["trim_failed", "write_failed"].map(|state| json::integer(states, state));
+            assert_eq!((counted, json::integer(states, "untouched")), (failed, 0), "{words}: {states}");
+        }
+    }
+}
+
+#[test]
 fn latencies_are_not_shorter_than_the_device() {
     const NS: u64 = 5_000_000;
     let attributes = [("irqmode", "2"), ("completion_nsec", "5000000"), ("size", "64")];

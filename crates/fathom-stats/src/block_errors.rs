@@ -1,0 +1,138 @@
+//! What trims and writes did to the blocks of a job over their lifetime (`block_error_percentiles`).
+
+use crate::histogram::Histogram;
+use crate::samples::{LatencySamples, bump};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The state of a block. The numbers are the places in everything that is kept per state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum BlockState {
+    /// Neither trimmed nor written.
+    Untouched = 0,
+    /// Trimmed, and not written since.
+    Trimmed = 1,
+    /// Written, and not trimmed since.
+    Written = 2,
+    /// Its first error was that of a trim.
+    TrimFailed = 3,
+    /// Its first error was that of a write.
+    WriteFailed = 4,
+}
+
+/// Number of states.
+pub const BLOCK_STATES: usize = 5;
+
+impl BlockState {
+    /// All of them, by their numbers.
+    pub const ALL: [BlockState; BLOCK_STATES] = [
+        BlockState::Untouched,
+        BlockState::Trimmed,
+        BlockState::Written,
+        BlockState::TrimFailed,
+        BlockState::WriteFailed,
+    ];
+
+    /// The words of reports.
+    pub const fn words(self) -> &'static str {
+        match self {
+            BlockState::Untouched => "untouched",
+            BlockState::Trimmed => "trimmed",
+            BlockState::Written => "written",
+            BlockState::TrimFailed => "trim failed",
+            BlockState::WriteFailed => "write failed",
+        }
+    }
+
+    /// An error has ended the life of the block: it stays in this state.
+    pub const fn is_failed(self) -> bool {
+        matches!(self, BlockState::TrimFailed | BlockState::WriteFailed)
+    }
+}
+
+/// The blocks of one worker, as it counts them. All zeros is a valid value; [`begin`](BlockErrorSamples::begin) must run before the first
+/// change.
+#[repr(C, align(64))]
+pub struct BlockErrorSamples {
+    states: [AtomicU64; BLOCK_STATES],
+    /// Trims of each block that failed, up to its first error, in place of nanoseconds.
+    trims: LatencySamples,
+}
+
+impl BlockErrorSamples {
+    /// There are this many blocks, all untouched.
+    pub fn begin(&self, blocks: u64) {
+        self.trims.reset();
+        self.states.iter().for_each(|count| count.store(0, Relaxed));
+        self.states[BlockState::Untouched as usize].store(blocks, Relaxed);
+    }
+
+    /// A block goes from one state to another.
+    pub fn change(&self, from: BlockState, to: BlockState) {
+        bump(&self.states[from as usize], u64::MAX);
+        bump(&self.states[to as usize], 1);
+    }
+
+    /// A block that has been trimmed this often has its first error.
+    pub fn record_error(&self, trims: u64) {
+        self.trims.record(trims, true);
+    }
+
+    /// What has been counted so far.
+    pub fn snapshot(&self) -> BlockErrorReport {
+        BlockErrorReport {
+            states: self.states.each_ref().map(|count| count.load(Relaxed)),
+            trims: self.trims.snapshot().histogram,
+        }
+    }
+}
+
+/// The blocks of a job. Merges by addition: those of each clone are its own, even in a file that several share.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockErrorReport {
+    /// Blocks by [`BlockState`].
+    pub states: [u64; BLOCK_STATES],
+    /// Trims that each block that failed had taken when its first error came, as a histogram: exact below 128, within 1 % above.
+    pub trims: Histogram,
+}
+
+impl BlockErrorReport {
+    /// Adds the blocks of another clone.
+    pub fn merge(&mut self, other: &BlockErrorReport) {
+        for (own, theirs) in self.states.iter_mut().zip(other.states) {
+            *own += theirs;
+        }
+        self.trims.merge(&other.trims);
+    }
+
+    /// The states in words, and how many blocks are in each.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        BlockState::ALL.map(BlockState::words).into_iter().zip(self.states)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clones_add_up() {
+        let report = |states, trims: &[u64]| {
+            let mut report = BlockErrorReport { states, ..Default::default() };
+            trims.iter().for_each(|&trims| report.trims.record(trims));
+            report
+        };
+        let mut all = report([10, 3, 2, 1, 0], &[7]);
+        all.merge(&report([0, 1, 0, 0, 2], &[5, 7]));
+        assert_eq!(all, report([10, 4, 2, 1, 2], &[5, 7, 7]));
+        assert_eq!(all.counts().last(), Some(("write failed", 2)));
+    }
+
+    #[test]
+    fn numbers_are_places() {
+        for (place, state) in BlockState::ALL.into_iter().enumerate() {
+            assert_eq!((state as usize, state.is_failed()), (place, place >= 3));
+        }
+    }
+}
