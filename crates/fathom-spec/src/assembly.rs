@@ -63,11 +63,13 @@ impl<'a> Assembly<'a> {
         definition: &'static OptionDef,
         raw: &RawOption,
     ) -> Result<(), Rejected> {
+        assign(job, definition, raw, &self.surroundings(), &mut self.messages)
+    }
+
+    fn surroundings(&self) -> Surroundings<'a> {
         let ProgramOptions { readonly, parse_only, show_command, .. } = self.program;
         // What is only shown may be meant for another machine as well.
-        let parse_only = parse_only || show_command;
-        let surroundings = Surroundings { source: self.source, readonly, parse_only };
-        assign(job, definition, raw, &surroundings, &mut self.messages)
+        Surroundings { source: self.source, readonly, parse_only: parse_only || show_command }
     }
 
     /// Gives an option to all jobs that follow.
@@ -76,9 +78,10 @@ impl<'a> Assembly<'a> {
         definition: &'static OptionDef,
         raw: &RawOption,
     ) -> Result<(), Rejected> {
-        let mut defaults = self.take_defaults();
-        let result = self.assign(&mut defaults, definition, raw);
-        self.put_defaults(defaults);
+        let surroundings = self.surroundings();
+        let result = assign(&mut self.defaults, definition, raw, &surroundings, &mut self.messages);
+        let options = std::mem::take(&mut self.defaults.written);
+        self.add_global_options(options);
         result
     }
 
@@ -89,6 +92,11 @@ impl<'a> Assembly<'a> {
 
     fn put_defaults(&mut self, mut defaults: JobSpec) {
         let options = std::mem::take(&mut defaults.written);
+        self.defaults = defaults;
+        self.add_global_options(options);
+    }
+
+    fn add_global_options(&mut self, options: Vec<(String, String)>) {
         for (name, value) in &options {
             let replaces = |written: &str| written == name && !ADDING_UP.contains(&written);
             match self.global_options.iter_mut().find(|(written, _)| replaces(written)) {
@@ -97,7 +105,6 @@ impl<'a> Assembly<'a> {
             }
         }
         self.add_global_section(options);
-        self.defaults = defaults;
     }
 
     /// Options that no job stands between, and none of which is written again, are one section.

@@ -21,7 +21,7 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
 /// The square of a latency below this (four seconds) fits a word.
 pub const SHORT_NS: u64 = 1 << 32;
 
-/// One latency figure: see [`LatencyStats`] for the owned form.
+/// One latency figure: see [`LatencyStats`] for the owned form. All-zero memory has no value yet.
 #[repr(C, align(64))]
 pub struct LatencySamples {
     count: AtomicU64,
@@ -107,7 +107,10 @@ impl LatencySamples {
     #[cold]
     #[inline(never)]
     fn widen(&self, ns: u64) {
-        let (min, max) = (self.min_ns.load(Relaxed).min(ns), self.max_ns.load(Relaxed).max(ns));
+        let (min, max) = match self.count.load(Relaxed) {
+            1 => (ns, ns),
+            _ => (self.min_ns.load(Relaxed).min(ns), self.max_ns.load(Relaxed).max(ns)),
+        };
         self.min_ns.store(min, Relaxed);
         self.max_ns.store(max, Relaxed);
         self.spread_ns.store(max - min, Relaxed);
@@ -138,7 +141,17 @@ impl LatencySamples {
 
     /// Number of values so far in the histogram, those beyond its range included.
     pub fn in_bins(&self) -> u64 {
-        self.bins.iter().map(|bin| bin.load(Relaxed)).sum::<u64>() + self.beyond_range.load(Relaxed)
+        self.used_bins().map(|(_, count)| count).sum::<u64>() + self.beyond_range.load(Relaxed)
+    }
+
+    /// The bins from the smallest value to the largest, with their numbers. All others are empty; they are not looked at, because shared memory
+    /// takes room as soon as somebody reads it.
+    fn used_bins(&self) -> impl Iterator<Item = (usize, u64)> {
+        let (min, max) = (bin_of(self.min_ns.load(Relaxed)), bin_of(self.max_ns.load(Relaxed)));
+        let end = if self.count() == 0 { 0 } else { max.map_or(BIN_COUNT, |bin| bin + 1) };
+        let start = min.unwrap_or(end).min(end);
+        let counts = self.bins[start..end].iter().map(|bin| bin.load(Relaxed));
+        (start..end).zip(counts)
     }
 
     /// Largest value so far in ns.
@@ -151,24 +164,26 @@ impl LatencySamples {
         self.sum_ns.load(Relaxed)
     }
 
-    /// Forgets all values. Must run before the first record.
+    /// Forgets all values.
     pub fn reset(&self) {
-        if self.count.swap(0, Relaxed) != 0 {
-            for counter in [
-                &self.sum_ns,
-                &self.sum_of_squares_low,
-                &self.sum_of_squares_high,
-                &self.max_ns,
-                &self.spread_ns,
-                &self.beyond_range,
-            ] {
-                counter.store(0, Relaxed);
-            }
-            for bin in &self.bins {
-                bin.store(0, Relaxed);
-            }
+        if self.count() == 0 {
+            return;
         }
-        self.min_ns.store(u64::MAX, Relaxed);
+        for (bin, _) in self.used_bins() {
+            self.bins[bin].store(0, Relaxed);
+        }
+        for counter in [
+            &self.count,
+            &self.sum_ns,
+            &self.sum_of_squares_low,
+            &self.sum_of_squares_high,
+            &self.min_ns,
+            &self.max_ns,
+            &self.spread_ns,
+            &self.beyond_range,
+        ] {
+            counter.store(0, Relaxed);
+        }
     }
 
     /// An owned copy of what has been counted so far.
@@ -180,8 +195,7 @@ impl LatencySamples {
         let high = u128::from(self.sum_of_squares_high.load(Relaxed));
         let mut histogram =
             Histogram { beyond_range: self.beyond_range.load(Relaxed), ..Histogram::default() };
-        for (index, bin) in self.bins.iter().enumerate() {
-            let count = bin.load(Relaxed);
+        for (index, count) in self.used_bins() {
             if count != 0 {
                 histogram.bins.insert(index as u16, count);
             }
@@ -220,7 +234,7 @@ pub struct DirectionSamples {
 
 /// Everything that one worker counts.
 ///
-/// All-zero memory is a valid value; [`WorkerSamples::reset`] must run before the first record.
+/// All-zero memory is a valid value.
 #[repr(C, align(128))]
 pub struct WorkerSamples {
     /// Counts how often the samples were reset (end of a ramp), so that a reader of differences notices.
@@ -253,6 +267,13 @@ const LAT_IS_RECORDED: u64 = 0;
 const LAT_IS_CLAT: u64 = 1;
 const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
 
+impl DirectionSamples {
+    /// No I/O has been handed over or ended, so that there is no latency either.
+    pub fn is_unused(&self) -> bool {
+        [&self.bytes, &self.issued, &self.completed].iter().all(|counter| counter.load(Relaxed) == 0)
+    }
+}
+
 impl WorkerSamples {
     /// Nothing but the completion takes time, so total latency follows from its samples and is not recorded; `with_bins` if its
     /// histogram is wanted. To be said before anything is recorded.
@@ -277,7 +298,7 @@ impl WorkerSamples {
         }
         self.beside_histograms.iter().for_each(|counter| counter.store(0, Relaxed));
         self.zone_resets.store(0, Relaxed);
-        for direction in self.directions.values() {
+        for direction in self.directions.values().filter(|direction| !direction.is_unused()) {
             for counter in [
                 &direction.bytes,
                 &direction.issued,
@@ -300,9 +321,9 @@ impl WorkerSamples {
     pub fn distribution(&self) -> [u64; DISTRIBUTION_BUCKETS] {
         let mut buckets = self.beside_histograms.each_ref().map(|counter| counter.load(Relaxed));
         let mut add = |bucket: usize, count: u64| buckets[bucket] = buckets[bucket].wrapping_add(count);
-        for direction in self.directions.values() {
-            for (bin, counter) in direction.clat.bins.iter().enumerate() {
-                add(usize::from(FIRST_BUCKET[bin]), counter.load(Relaxed));
+        for direction in self.directions.values().filter(|direction| !direction.is_unused()) {
+            for (bin, count) in direction.clat.used_bins() {
+                add(usize::from(FIRST_BUCKET[bin]), count);
             }
             add(DISTRIBUTION_BUCKETS - 1, direction.clat.beyond_range.load(Relaxed));
         }
@@ -509,7 +530,9 @@ mod tests {
             let samples = all_zeroed();
             let mut expected = [0; DISTRIBUTION_BUCKETS];
             for (ns, has_bins, direction) in latencies {
-                let clat = &samples.directions[crate::Direction::ALL[direction]].clat;
+                let counters = &samples.directions[crate::Direction::ALL[direction]];
+                bump(&counters.completed, 1);
+                let clat = &counters.clat;
                 samples.record_long_clat(clat, ns, has_bins);
                 expected[distribution_bucket(ns)] += 1;
                 if ns < SHORT_NS {

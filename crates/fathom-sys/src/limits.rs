@@ -117,11 +117,16 @@ pub fn memberships() -> Vec<Membership> {
 
 /// The same from the lines of proc_pid_cgroup(5) and proc_pid_mountinfo(5).
 pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
+    let hierarchies: Vec<Hierarchy<'_>> = lines_with(mounts, " - cgroup").filter_map(hierarchy).collect();
     let of_line = |line: &str| {
         let (controllers, path) = line.split_once(':')?.1.split_once(':')?;
         let controllers: Vec<String> =
             controllers.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-        let (mounted, root) = hierarchy(mounts, &controllers)?;
+        let is_it = |found: &&Hierarchy<'_>| match found.options {
+            None => controllers.is_empty(),
+            Some(options) => controllers.iter().any(|name| options.split(',').any(|option| option == *name)),
+        };
+        let Hierarchy { mounted, root, .. } = *hierarchies.iter().find(is_it)?;
         // Of a group that lies outside of what is mounted, only the mounted one can be seen.
         let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
         let group = |part: &Path| (Path::new(mounted).join(part), format!("/{}", part.display()));
@@ -130,23 +135,35 @@ pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
     memberships.lines().filter_map(of_line).collect()
 }
 
-/// Where a hierarchy is mounted, and which of its groups is the root of that.
-fn hierarchy<'a>(mounts: &'a str, controllers: &[String]) -> Option<(&'a str, &'a str)> {
-    mounts.lines().find_map(|line| {
-        let (place, kind) = line.split_once(" - ")?;
-        let mut place = place.split(' ').skip(3);
-        let (root, directory) = (place.next()?, place.next()?);
-        let mut kind = kind.split(' ');
-        let is_it = match kind.next()? {
-            "cgroup2" => controllers.is_empty(),
-            "cgroup" => {
-                let options = kind.nth(1)?;
-                controllers.iter().any(|name| options.split(',').any(|option| option == *name))
-            }
-            _ => false,
-        };
-        is_it.then_some((directory, root))
+/// The lines with this text. One search through all of them is cheaper than one in each.
+fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
+    text.match_indices(wanted).map(|(place, _)| {
+        let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
+        text[start..].lines().next().unwrap_or_default()
     })
+}
+
+/// A hierarchy of control groups that is mounted.
+struct Hierarchy<'a> {
+    /// Options of its mount, its controllers among them; `None` for version 2, which has all that no other has.
+    options: Option<&'a str>,
+    mounted: &'a str,
+    /// Which of its groups is the root of what is mounted.
+    root: &'a str,
+}
+
+/// The hierarchy that a line of proc_pid_mountinfo(5) mounts.
+fn hierarchy(line: &str) -> Option<Hierarchy<'_>> {
+    let (place, kind) = line.split_once(" - ")?;
+    let mut place = place.split(' ').skip(3);
+    let (root, mounted) = (place.next()?, place.next()?);
+    let mut kind = kind.split(' ');
+    let options = match kind.next()? {
+        "cgroup2" => None,
+        "cgroup" => Some(kind.nth(1)?),
+        _ => return None,
+    };
+    Some(Hierarchy { options, mounted, root })
 }
 
 #[cfg(test)]

@@ -62,8 +62,11 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
         return Some(start(&call, rest));
     }
     // What is there, or looks like a path or an option, is left to the parser.
-    let is_plain = !Path::new(first).exists() && !word.contains(['.', '/', '-', '=']);
-    let meant = manual::meant_by(word).filter(|_| is_plain && !is_called_fio(&program.to_string_lossy()))?;
+    let is_plain = !word.contains(['.', '/', '-', '=']) && !Path::new(first).exists();
+    if !is_plain || is_called_fio(&program.to_string_lossy()) {
+        return None;
+    }
+    let meant = manual::meant_by(word)?;
     let line = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
     Some(Refusal::new(line).tell(&mut Output::terminal()))
 }

@@ -65,6 +65,9 @@ pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
 
 /// A text of the kernel's tables, where blanks and backslashes are written as octal numbers.
 pub(crate) fn plain(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (code, character)| text.replace(code, character))

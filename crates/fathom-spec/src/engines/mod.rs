@@ -480,8 +480,8 @@ pub fn find(name: &str) -> Option<&'static EngineDef> {
 
 /// Options as they may be shown: passwords, keys and tokens are hidden.
 pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
-    let is_secret =
-        |name: &str| ALL.iter().any(|engine| engine.option(name).is_some_and(|option| option.secret));
+    let private = || ALL.iter().flat_map(|engine| engine.options);
+    let is_secret = |name: &str| private().any(|option| option.secret && option.is_named(name));
     let shown = |(name, value): &(String, String)| {
         let value = if is_secret(name) { "(hidden)" } else { value };
         (name.clone(), value.to_owned())

@@ -29,6 +29,9 @@ pub fn parse_amount(text: &str, kb_base: u32) -> Option<f64> {
 /// Reads `[sign]digits[.digits][suffix]` or an expression in parentheses. Everything after the
 /// suffix is ignored, as fio does; no digits at all is an error, and so is a fraction without a suffix.
 pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
+    if let Some(value) = plain_digits(text) {
+        return Some(Whole { value: value.into(), ending: Ending::Plain });
+    }
     let text = text.trim();
     if text.starts_with('(') {
         let value = expression::evaluate(text, expression::Suffixes::Sizes)?;
@@ -59,6 +62,16 @@ pub(crate) fn parse_whole(text: &str, kb_base: u32) -> Option<Whole> {
         _ => Ending::Plain,
     };
     Some(Whole { value, ending })
+}
+
+/// A number of digits alone, as most are: every job begins with hundreds of them.
+fn plain_digits(text: &str) -> Option<u64> {
+    // More may not fit.
+    if !(1..=18).contains(&text.len()) {
+        return None;
+    }
+    let take = |value: u64, digit: &u8| digit.is_ascii_digit().then(|| 10 * value + u64::from(digit - b'0'));
+    text.as_bytes().iter().try_fold(0, take)
 }
 
 /// Parts that fractions are counted in.
@@ -99,6 +112,9 @@ fn unread(text: &str) -> &str {
 
 /// Refuses a number with a unit that there is not, such as `4x`, and says what has no effect after one that can be read.
 pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result<(), ValueError> {
+    if plain_digits(text).is_some() {
+        return Ok(());
+    }
     let text = text.trim();
     let rest = unread(text);
     let read = &text[..text.len() - rest.len()];
@@ -175,15 +191,16 @@ pub(crate) fn parse_bounded(
         return Err(ValueError::new("a number without the suffix z"));
     }
     judge_unread(text, context)?;
-    let label = if definition.kind == Kind::Bool { String::new() } else { format!("{}: ", definition.name) };
+    let label =
+        || if definition.kind == Kind::Bool { String::new() } else { format!("{}: ", definition.name) };
     let max = definition.bounds.max.map_or(type_max, |max| (max as i128).min(type_max));
     if whole.value > max {
-        context.complain(format!("{label}max value out of range: {} ({max} max)", whole.value));
+        context.complain(format!("{}max value out of range: {} ({max} max)", label(), whole.value));
         return Err(ValueError::new(expected_number(definition, type_min, type_max)));
     }
     let min = definition.bounds.min.map_or(type_min, |min| (min as i128).max(type_min));
     if whole.value < min {
-        context.complain(format!("{label}min value out of range: {} ({min} min)", whole.value));
+        context.complain(format!("{}min value out of range: {} ({min} min)", label(), whole.value));
         return Err(ValueError::new(expected_number(definition, type_min, type_max)));
     }
     Ok(whole.value)

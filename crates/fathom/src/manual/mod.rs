@@ -147,7 +147,9 @@ fn help_on(words: &[String]) -> Result<String, Refusal> {
 
 /// The subcommand that a word misspells, if one is near.
 pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
-    let names = subcommands().into_iter().map(|command| command.name);
+    let commands = COMMANDS.iter().map(|command| command.name).chain(TOOLS.iter().map(|tool| tool.name));
+    let others = OF_PROGRAM.iter().map(|command| command.0).chain(ABOUT.iter().map(|about| about.0));
+    let names = commands.chain(others);
     let near = names.map(|name| (spelling::distance(word, name), name)).min()?;
     (near.0 <= 2 && 2 * near.0 < word.len()).then_some(near.1)
 }

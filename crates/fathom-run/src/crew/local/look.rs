@@ -45,6 +45,9 @@ fn state_of_block(block: &WorkerBlock) -> WorkerState {
 }
 
 fn direction_state(samples: &DirectionSamples) -> DirectionState {
+    if samples.is_unused() {
+        return DirectionState::default();
+    }
     DirectionState {
         bytes: samples.bytes.load(Relaxed),
         ios: samples.completed.load(Relaxed),
@@ -128,6 +131,9 @@ fn figures_now(region: &Region, index: usize) -> Figures {
 }
 
 fn counted(samples: &DirectionSamples) -> DirectionReport {
+    if samples.is_unused() {
+        return DirectionReport::default();
+    }
     DirectionReport {
         io_bytes: samples.bytes.load(Relaxed),
         issued: samples.issued.load(Relaxed),
