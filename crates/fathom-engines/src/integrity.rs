@@ -39,6 +39,16 @@ pub(crate) struct Integrity {
     units: Box<[Io]>,
 }
 
+/// What to say where the kernel would make protection information (`pi_act=1`), and there is no device that has any.
+pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
+    let options = &setup.job.private.io_uring;
+    let file = setup.files.iter().find(|file| !file.is_block_device)?;
+    (options.md_per_io_size > 0 && options.pi_act).then(|| {
+        let (job, name) = (&setup.job.name, &file.name);
+        format!("fathom: job {job}: md_per_io_size has no effect: {name} is not a block device")
+    })
+}
+
 struct Device {
     name: String,
     layout: Layout,

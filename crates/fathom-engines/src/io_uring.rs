@@ -3,7 +3,7 @@
 //! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
 //! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
 
-use crate::integrity::Integrity;
+use crate::integrity::{self, Integrity};
 use crate::ring::{ARENA, EveryNth, Ring, Transfer};
 use crate::shared::{Immediate, Said, rwf};
 use fathom_run::engine::{Completion, Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -30,6 +30,7 @@ pub(crate) struct IoUring {
     immediate: Immediate,
     force_async: EveryNth,
     integrity: Option<Box<Integrity>>,
+    remarks: Vec<String>,
     /// What was wrong with the protection information of the unit in a slot.
     said: Said,
 }
@@ -77,6 +78,7 @@ impl EngineType for IoUring {
             immediate: Immediate::new(setup),
             force_async,
             integrity,
+            remarks: integrity::without_effect(setup).into_iter().collect(),
             said: Said::default(),
         })
     }
@@ -99,6 +101,10 @@ impl Engine for IoUring {
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
         self.ring.commit()
+    }
+
+    fn remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     #[inline(always)]
