@@ -238,7 +238,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
 
     /// Entries that are queued and not handed over.
     pub(crate) fn queued(&self) -> u32 {
-        self.queues.untold()
+        self.queues.kept_back()
     }
 
     /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
@@ -270,7 +270,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         // With deferred task run, completions become visible only in a call that asks for events: asking here saves a call for them
         // alone. It can wait as long as some that are there have not been taken: then the kernel ends many in one go.
         let flags = if self.queues.left_of_batch() == 0 { GET_EVENTS } else { 0 };
-        let taken = self.enter(self.queues.untold(), 0, flags)?;
+        let taken = self.enter(self.queues.kept_back(), 0, flags)?;
         self.queues.taken(taken);
         Ok(taken)
     }
@@ -279,8 +279,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
         self.setup.submit().map_err(Errno::from)?;
-        let queued = self.queues.untold();
-        self.queues.all_told();
+        let queued = self.queues.kept_back();
+        self.queues.hand_over_all();
         Ok(queued)
     }
 

@@ -39,7 +39,7 @@ pub(super) struct Queues<S, C> {
     /// Requests that were ever written.
     written: u32,
     /// Those of them that are the kernel's.
-    told: u32,
+    handed_over: u32,
     /// What `written` may become before the kernel has to take more.
     limit: u32,
     ends: *const C,
@@ -77,7 +77,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
             requests: requests.address().cast(),
             request_mask: layout.requests - 1,
             written: 0,
-            told: 0,
+            handed_over: 0,
             limit: layout.requests,
             // SAFETY: the mapping reaches beyond the first entry.
             ends: unsafe { ends.address().add(first_end).cast() },
@@ -114,15 +114,15 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         if CHECKS_ALL && self.written == self.limit {
             broken(Invariant::HandedOver, format_args!("a request more than the queue holds"));
         }
-        // SAFETY: the remainder is inside the queue, and the kernel has no use for the entry until it is told.
+        // SAFETY: the remainder is inside the queue, and the kernel has no use for the entry until it is shown.
         write(unsafe { self.requests.add((self.written & self.request_mask) as usize) });
         self.written = self.written.wrapping_add(1);
     }
 
     /// Requests that are not the kernel's yet.
     #[inline(always)]
-    pub(super) fn untold(&self) -> u32 {
-        self.written.wrapping_sub(self.told)
+    pub(super) fn kept_back(&self) -> u32 {
+        self.written.wrapping_sub(self.handed_over)
     }
 
     /// Shows the kernel all requests.
@@ -134,13 +134,13 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
     /// The kernel has taken `count` more, and there is room for as many.
     #[inline(always)]
     pub(super) fn taken(&mut self, count: u32) {
-        self.told = self.told.wrapping_add(count);
+        self.handed_over = self.handed_over.wrapping_add(count);
         self.limit = self.limit.wrapping_add(count);
     }
 
-    /// All are the kernel's, whose thread takes them when it gets to it.
-    pub(super) fn all_told(&mut self) {
-        self.told = self.written;
+    /// All are the kernel's: its thread takes them in its own time.
+    pub(super) fn hand_over_all(&mut self) {
+        self.handed_over = self.written;
     }
 
     /// Begins a batch of ends, or adds those to it that have come since: those that are there, up to `most`. How many there are.
@@ -224,7 +224,7 @@ mod tests {
     fn submit(ring: &IoUring, queues: &mut Queues<squeue::Entry, cqueue::Entry>) {
         queues.show();
         let taken = ring.submit().expect("taken");
-        assert_eq!(taken as u32, queues.untold());
+        assert_eq!(taken as u32, queues.kept_back());
         queues.taken(taken as u32);
     }
 
@@ -251,7 +251,7 @@ mod tests {
         let Some((ring, mut queues)) = ring() else { return };
         add(&mut queues, 1);
         assert_eq!(ring.submit().ok(), Some(0));
-        assert_eq!((queues.gather(9), queues.untold()), (0, 1));
+        assert_eq!((queues.gather(9), queues.kept_back()), (0, 1));
         submit(&ring, &mut queues);
         assert_eq!(queues.gather(9), 1);
     }
