@@ -73,8 +73,10 @@ impl<'a> BlockErrors<'a> {
             (Direction::Trim, false) => BlockState::TrimFailed,
             (Direction::Write, false) => BlockState::WriteFailed,
         };
-        for block in self.table.touched(file, offset, length) {
+        for word in self.table.touched(file, offset, length) {
+            let mut block = Block(*word);
             let Some(before) = block.enter(state) else { continue };
+            *word = block.0;
             if before != state {
                 self.samples.change(before, state);
             }
@@ -91,7 +93,8 @@ struct Table {
     block_bytes: u64,
     /// Per file: the first byte of the job's part, and its first block.
     parts: Vec<(u64, usize)>,
-    blocks: Vec<Block>,
+    /// What each [`Block`] is made of: zeroed words take no memory until a block is touched.
+    blocks: Vec<u32>,
 }
 
 impl Table {
@@ -104,14 +107,13 @@ impl Table {
             count = count.saturating_add(size.div_ceil(block_bytes));
         }
         match count <= MOST_BLOCKS {
-            // Zeroed memory that costs nothing until a block is touched.
-            true => Ok(Table { block_bytes, parts, blocks: vec![Block(0); count as usize] }),
+            true => Ok(Table { block_bytes, parts, blocks: vec![0; count as usize] }),
             false => Err(count),
         }
     }
 
     /// The blocks that share a byte with a range.
-    fn touched(&mut self, file: u32, offset: u64, length: u64) -> &mut [Block] {
+    fn touched(&mut self, file: u32, offset: u64, length: u64) -> &mut [u32] {
         if length == 0 {
             return &mut [];
         }
@@ -225,11 +227,10 @@ mod tests {
             let (start, size) = starts[file];
             let offset = (place * size as f64) as u64;
             let length = length.min(size - offset);
-            table.touched(file as u32, start + offset, length).iter_mut().for_each(|block| block.0 = 1);
+            table.touched(file as u32, start + offset, length).fill(1);
             let mut expected = vec![0; numbers.len()];
             (offset..offset + length).for_each(|at| expected[numbers[&(file, at / block_bytes)]] = 1);
-            let found: Vec<u32> = table.blocks.iter().map(|block| block.0).collect();
-            prop_assert_eq!(found, expected);
+            prop_assert_eq!(table.blocks, expected);
         }
     }
 }
