@@ -16,7 +16,7 @@ use std::time::Duration;
 const GET_EVENTS: u32 = 1;
 const EXTENDED_ARGUMENT: u32 = 1 << 3;
 
-/// A kernel whose waits have no limit is asked again after so long.
+/// Interval of asking a kernel whose waits cannot have a limit.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
 /// The registered buffer: the whole arena.
@@ -63,7 +63,7 @@ const _: () = assert!(size_of::<Transfer>() == size_of::<squeue::Entry>());
 /// Says which requests are handed to a kernel worker directly (`force_async`).
 #[derive(Clone, Copy)]
 pub(crate) struct EveryNth {
-    /// Every so many; 0: none.
+    /// The interval in requests; 0 for none of them.
     every: u32,
     left: u32,
 }
@@ -118,7 +118,7 @@ struct WaitArgument {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// The best ring with room for so many requests that this kernel and the job's options allow, and the features it has. `instead`
+    /// The best ring with room for this many requests that this kernel and the job's options allow, and the features it has. `instead`
     /// is what to use where io_uring is not to be had.
     pub(crate) fn new(
         setup: &Setup<'_>,
@@ -242,7 +242,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
     }
 
     /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
-    /// counts as waiting: it gives back the entries of a whole batch at once.
+    /// counts as waiting: it gives back the entries of a whole batch together.
     #[cold]
     #[inline(never)]
     fn wait_for_room(&mut self) -> Result<(), Errno> {

@@ -142,7 +142,7 @@ struct LineEnds {
     after: LineEnd,
 }
 
-/// A part of a line. It is copied with the room behind it: a copy of a known length is a few instructions, not a call.
+/// A part of a line. It is copied with the room after it: a copy of a known length is a few instructions, not a call.
 #[derive(Default)]
 struct LineEnd {
     text: [u8; END],

@@ -91,7 +91,7 @@ pub(super) enum Source {
     Registered { register: ShiftRegister, blocks: u64 },
     /// The first blocks of those that the sampler ranks: whole ones.
     Skewed { sampler: Box<Sampler>, blocks: u64 },
-    /// Any of so many blocks each time.
+    /// Any of the blocks each time, whether or not it was given before.
     Drawn { numbers: Box<DrawnAhead>, blocks: u64 },
     /// Blocks of zones that are drawn.
     Zoned { zones: Zones, draws: Box<ZoneDraws>, beginning: Box<ZoneDraws> },

@@ -98,7 +98,7 @@ struct Table {
 }
 
 impl Table {
-    /// For parts of files that start here and have so many bytes. The error is the number of blocks where it is too large.
+    /// For parts of files, each with its first byte and its length. The error is the number of blocks where it is too large.
     fn new(block_bytes: u64, files: impl Iterator<Item = (u64, u64)>) -> Result<Table, u64> {
         let mut count = 0_u64;
         let mut parts = Vec::new();

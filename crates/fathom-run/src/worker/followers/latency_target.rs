@@ -173,7 +173,7 @@ impl LatencySearch {
         matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.wanted.percentile >= 100.0
     }
 
-    /// When the window ends that begins now, with so many I/Os ended before.
+    /// Begins a window; `ended` is the number of I/Os that have ended so far. Returns when the window ends.
     fn begin_window(&mut self, now_ns: u64, ended: u64) -> u64 {
         (self.uncounted, self.missed, self.slowest) = (ended, 0, None);
         now_ns + self.wanted.window_ns
