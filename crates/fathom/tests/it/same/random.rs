@@ -60,6 +60,7 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
         &["sprandom", "spr_op", "spr_cs", "spr_num_regions"],
         "no release of the reference ends such a job on small files",
     ),
+    (&["block_error_percentiles"], "the reference crashes"),
     (
         &["ioscheduler", "numa_cpu_nodes", "numa_mem_policy", "fill_device", "size"],
         "they concern the machine, or the frame",
