@@ -264,7 +264,7 @@ impl Rate {
         if behind < 0.0 {
             return 0;
         }
-        let units = (behind / self.ticks_per_unit) as u64 + 1;
+        let units = ((behind / self.ticks_per_unit) as u64).saturating_add(1);
         if self.per_io { units.saturating_mul(shortest) } else { units }
     }
 
@@ -374,6 +374,14 @@ mod tests {
     fn rate(per_io: bool) -> Rate {
         let ticks_per_unit = if per_io { 1000.0 } else { 0.25 };
         Rate { due: 0.0, ticks_per_unit, per_io, arrivals: None }
+    }
+
+    #[test]
+    fn a_rate_beyond_all_counting_grants_everything() {
+        for per_io in [true, false] {
+            let rate = Rate { ticks_per_unit: 1e-30, ..rate(per_io) };
+            assert_eq!(rate.are_due(1, SHORTEST), u64::MAX);
+        }
     }
 
     proptest! {
