@@ -259,8 +259,8 @@ impl Targets {
             return Some(target_in(0, self.direction, extent));
         }
         match (&mut self.short, &mut self.directions) {
-            (Short::Only(direction, order @ Order::Uniform { .. }), _) => {
-                Some(target_in(0, *direction, order.next(&mut self.ahead, *direction)?))
+            (Short::Only(order @ Order::Uniform { .. }), _) => {
+                Some(target_in(0, self.direction, order.next(&mut self.ahead, self.direction)?))
             }
             (Short::One(simple), Directions::Mix(mix)) if !self.pass_is_over => {
                 let direction = mix.next();
@@ -307,9 +307,9 @@ impl Targets {
     pub fn given(&self) -> PerDirection<u64> {
         match (&self.short, &self.directions) {
             (Short::One(_), Directions::Mix(mix)) => mix.given(),
-            (Short::Only(direction, order), _) => {
+            (Short::Only(order), _) => {
                 let mut given = PerDirection::default();
-                given[*direction] = order.given();
+                given[self.direction] = order.given();
                 given
             }
             _ => self.given,
@@ -343,7 +343,7 @@ impl Targets {
     #[inline(always)]
     pub fn next_in_direction(&mut self, direction: Direction) -> Option<Target> {
         let target = match &mut self.short {
-            Short::Only(_, order) => {
+            Short::Only(order) => {
                 let extent = self.ahead.next().or_else(|| order.next(&mut self.ahead, direction))?;
                 return Some(target_in(0, direction, extent));
             }
@@ -568,7 +568,7 @@ impl Targets {
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
         let is_drawn = |state: &FileState| state.random.as_ref().is_some_and(RandomOffsets::is_uniform);
         let state = match &self.short {
-            Short::Only(_, order) => order.generator_state(&self.ahead),
+            Short::Only(order) => order.generator_state(&self.ahead),
             Short::One(simple) => simple.generator_state(),
             _ => self.files.iter().any(is_drawn).then(|| self.draws.offsets().state()),
         };
@@ -599,7 +599,7 @@ impl Targets {
     pub fn restart(&mut self, again: bool) {
         match &mut self.short {
             Short::None => {}
-            Short::Only(_, order) => order.restart(&mut self.ahead, again),
+            Short::Only(order) => order.restart(&mut self.ahead, again),
             Short::One(simple) => simple.restart(again),
             Short::Several(files) => files.iter_mut().for_each(|simple| simple.restart(again)),
         }

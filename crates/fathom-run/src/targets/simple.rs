@@ -20,7 +20,7 @@ const MOST_FILES: usize = 1 << 14;
 pub(super) enum Short {
     None,
     /// There is one file and one direction: what it gives is drawn ahead.
-    Only(Direction, Order),
+    Only(Order),
     /// There is one file.
     One(Box<Simple>),
     /// One for each file.
@@ -34,7 +34,7 @@ impl Short {
         holds!(simple == 0 || simple == files, Block, "{simple} of {files} files have a simple order");
         match (simple, plan.directions.only()) {
             (0, _) => Short::None,
-            (1, Some(direction)) => orders.pop().map_or(Short::None, |order| Short::Only(direction, order)),
+            (1, Some(_)) => orders.pop().map_or(Short::None, Short::Only),
             (1, None) => orders.pop().map_or(Short::None, |order| Short::One(Box::new(Simple::new(order)))),
             _ => Short::Several(orders.into_iter().map(Simple::new).collect()),
         }
