@@ -39,7 +39,7 @@ pub(crate) struct Integrity {
     units: Box<[Io]>,
 }
 
-/// What to say where the kernel would make protection information (`pi_act=1`), and there is no device that has any.
+/// The note for a job that leaves protection information to the kernel (`pi_act=1`) and works on something other than a block device.
 pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
     let options = &setup.job.private.io_uring;
     let file = setup.files.iter().find(|file| !file.is_block_device)?;

@@ -145,7 +145,7 @@ impl LatencySamples {
     }
 
     /// The bins from the smallest value to the largest, with their numbers. All others are empty; they are not looked at, because shared memory
-    /// takes room as soon as somebody reads it.
+    /// is allocated when it is first read.
     fn used_bins(&self) -> impl Iterator<Item = (usize, u64)> {
         let (min, max) = (bin_of(self.min_ns.load(Relaxed)), bin_of(self.max_ns.load(Relaxed)));
         let end = if self.count() == 0 { 0 } else { max.map_or(BIN_COUNT, |bin| bin + 1) };
@@ -268,7 +268,7 @@ const LAT_IS_CLAT: u64 = 1;
 const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
 
 impl DirectionSamples {
-    /// No I/O has been handed over or ended, so that there is no latency either.
+    /// True until an I/O has been handed over or has ended: before that there are no latencies.
     pub fn is_unused(&self) -> bool {
         [&self.bytes, &self.issued, &self.completed].iter().all(|counter| counter.load(Relaxed) == 0)
     }

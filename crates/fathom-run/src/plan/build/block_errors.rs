@@ -5,7 +5,7 @@ use crate::plan::PlanError;
 use crate::plan::model::lengths::LengthRule;
 use fathom_stats::Direction;
 
-/// Bytes of a block: what a trim takes. The error says what there are no such blocks for.
+/// Bytes of a block: what a trim takes. The error says why the job has none of one size.
 pub(super) fn block_bytes(subject: &Subject<'_>) -> Result<Option<u64>, PlanError> {
     if !subject.job.measurement.block_error_percentiles {
         return Ok(None);
