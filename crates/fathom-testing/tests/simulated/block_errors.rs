@@ -64,8 +64,11 @@ proptest! {
         depth in words(&["--iodepth=1", "--iodepth=8", "--iodepth=16 --iodepth_batch=4"]),
         more in words(&["", "--continue_on_error=all", "--continue_on_error=all --ramp_time=1ms", "--ignore_error=,EIO:ENOSPC:ETIMEDOUT"]),
         end in words(&["--loops=4", "--norandommap=1 --io_size=1m", "--nrfiles=4 --loops=3", "--number_ios=30"]),
-        device in failing_device(),
+        mut device in failing_device(),
     ) {
+        // A trim that ends while it is queued is counted before the ends that await their turn, and two I/Os in flight on one
+        // block have no order.
+        device.ends_rare_ones_at_once &= depth == "--iodepth=1";
         let words = format!(
             "--block_error_percentiles=1 --offset={START} --size=256k {direction} {lengths} {depth} {more} {end}"
         );
