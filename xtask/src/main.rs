@@ -1,16 +1,20 @@
 //! Chores of the project: `tidy` checks the house rules, `bench` compares with an installed fio, `soak` makes random
-//! runs, `verdicts` judges ordinary ones, `notices` lists the licences of what is shipped.
+//! runs, `verdicts` judges ordinary ones, `notices` lists the licences of what is shipped, `words` draws a sample of the prose.
 
 #![forbid(unsafe_code)]
 // A chore talks to the person who runs it.
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;
+mod chance;
 mod metadata;
 mod notices;
+mod passages;
 mod soak;
 mod tidy;
+mod tree;
 mod verdicts;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,6 +25,7 @@ Usage: cargo run -p xtask -- tidy
        cargo run --release -p xtask -- soak [--time=SECONDS] [--seed=N] [--rounds=N] [--only=KIND] [--directory=DIRECTORY]
        cargo run --release -p xtask -- verdicts [--runs=N] [--seed=N] [--directory=DIRECTORY]
        cargo run -p xtask -- notices PLATFORM [jar]
+       cargo run -p xtask -- words [--sample=N] [--seed=N]
 
 tidy    check the house rules of the repository
 bench   compare target/dist/fathom with the installed fio, as a Markdown table; with --servers, engines that talk to servers; with
@@ -43,7 +48,10 @@ verdicts  ordinary runs of target/release/fathom, and how many are called wrong:
         --program=PATH  another build of fathom
         --directory=D   where the files go (default: the directory for temporary files)
 notices print the licences of all that is in the program for a platform of Rust's (x86_64-unknown-linux-musl),
-        or in the native library of the jar";
+        or in the native library of the jar
+words   a random sample of the comments, messages and paragraphs of the tree, to be judged by docs/style.md
+        --sample=N      how many (default 120)
+        --seed=N        the same sample again";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into()).collect();
@@ -53,6 +61,7 @@ fn main() -> ExitCode {
         Some(("verdicts", options)) => verdicts::run(&repository(), options),
         Some(("notices", [platform])) => notices::run(&repository(), platform, false),
         Some(("notices", [platform, of])) if of == "jar" => notices::run(&repository(), platform, true),
+        Some(("words", options)) => words::run(&repository(), options),
         Some(("bench", options)) => bench::run(&repository(), options),
         _ => Err(USAGE.to_owned()),
     };

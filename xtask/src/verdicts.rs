@@ -1,7 +1,8 @@
 //! `verdicts`: ordinary runs of many kinds, and what their verdicts say. Nothing is amiss with them, so that a finding of severity
 //! *wrong* is a false alarm.
 
-use crate::soak::{Chance, Program};
+use crate::chance::Chance;
+use crate::soak::Program;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;

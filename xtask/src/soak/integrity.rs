@@ -1,9 +1,9 @@
 //! Verify jobs over files that are damaged or not.
 
-use super::chance::Chance;
 use super::devices::LoopDevice;
 use super::program::{Finished, Program};
 use super::{Round, jobs};
+use crate::chance::Chance;
 use std::path::{Path, PathBuf};
 
 /// What the files hold before the job, to see where it wrote.

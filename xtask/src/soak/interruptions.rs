@@ -1,8 +1,8 @@
 //! Runs that end before their time: by a signal to the run, by the death of a worker, by the death of all.
 
 use super::Round;
-use super::chance::Chance;
 use super::program::Program;
+use crate::chance::Chance;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;

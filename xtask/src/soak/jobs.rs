@@ -1,6 +1,6 @@
 //! Random verify jobs.
 
-use super::chance::Chance;
+use crate::chance::Chance;
 
 /// How blocks are made, and by which engine.
 pub(crate) fn layout(chance: &mut Chance) -> String {

@@ -1,8 +1,8 @@
 //! Runs that get too little of something end soon, and say why; or they get along.
 
 use super::Round;
-use super::chance::Chance;
 use super::program::Program;
+use crate::chance::Chance;
 use std::path::Path;
 
 /// One run under a limit of its processes.

@@ -3,7 +3,6 @@
 //!
 //! Each round has a seed of its own, which a failure prints: `--seed=S --rounds=1` repeats it.
 
-mod chance;
 mod devices;
 mod integrity;
 mod interruptions;
@@ -11,11 +10,11 @@ mod jobs;
 mod limits;
 mod program;
 
-pub(crate) use chance::Chance;
+use crate::chance::{Chance, seed_of_the_clock};
 pub(crate) use program::Program;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// What became of a round.
 pub(crate) enum Round {
@@ -73,11 +72,10 @@ pub(crate) fn run(repository: &Path, options: &[String]) -> Result<(), String> {
 }
 
 fn settings(options: &[String]) -> Result<Settings, String> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let mut settings = Settings {
         time: Duration::from_secs(600),
         rounds: None,
-        seed: since.as_nanos() as u64 & 0xffff_ffff,
+        seed: seed_of_the_clock(),
         directory: None,
         program: None,
         only: None,

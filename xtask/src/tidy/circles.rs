@@ -3,7 +3,7 @@
 //! An import is a path from `crate::` or `super::` in code that is shipped, wherever it stands, to the file that has its module. What a
 //! module has from its own submodules is none, since they are its parts: `worker/mod.rs` may use `worker/arena.rs`, and that may use it.
 
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 

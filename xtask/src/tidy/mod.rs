@@ -1,19 +1,20 @@
 //! The house rules that no compiler checks. Each rule is a function from the tree to the list of what breaks it.
 
 mod circles;
+mod commits;
 mod dependencies;
+mod frames;
 mod licences;
 mod plans;
 mod scripts;
 mod spdx;
-mod tree;
 mod unsafe_code;
 mod unused;
 mod words;
 
 use crate::metadata::Metadata;
+use crate::tree::Tree;
 use std::path::Path;
-use tree::Tree;
 
 /// Checks all rules; the error lists every violation.
 pub(crate) fn run(repository: &Path) -> Result<(), String> {
@@ -30,6 +31,8 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         ("unsafe code", unsafe_code::check(&tree)),
         ("run code reads plans, not options", plans::check(&tree)),
         ("shell scripts", scripts::check(&tree)),
+        ("plain English", frames::check(&tree)),
+        ("commit subjects", commits::check(repository)),
     ];
     let mut violations = Vec::new();
     for (rule, broken) in rules {

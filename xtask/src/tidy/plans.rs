@@ -1,6 +1,6 @@
 //! Run code reads plans, not options, and plans depend on nothing of the run.
 
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 
 /// The crate that plans and runs.
 const RUN: &str = "crates/fathom-run/src/";

@@ -1,6 +1,6 @@
 //! Shell scripts are at least shell.
 
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 use std::process::{Command, Stdio};
 
 /// Scripts that the shell cannot read.

@@ -1,6 +1,6 @@
 //! Which crates promise to have no unsafe code, and that they keep saying so to the compiler.
 
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 use std::path::Path;
 
 /// What the compiler is told.

@@ -1,7 +1,7 @@
 //! A dependency that is listed is used: shipped code uses what it lists, tests and examples the rest.
 
-use super::tree::{File, Tree};
 use crate::metadata::{Metadata, Package};
+use crate::tree::{File, Tree};
 use std::path::{Component, Path, PathBuf};
 
 /// Dependencies that no line of the package's code names.

@@ -1,6 +1,6 @@
 //! Rules about the text of the tree: length of files, unfinished work, documentation of modules.
 
-use super::tree::{File, Tree};
+use crate::tree::{File, Tree};
 
 /// A file that is longer is more than a person reads at a sitting.
 const LONGEST_FILE: usize = 800;

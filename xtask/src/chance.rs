@@ -1,4 +1,12 @@
-//! Random choices that a seed gives again.
+//! Random choices that the same seed repeats.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// A seed that differs from run to run, short enough to type.
+pub(crate) fn seed_of_the_clock() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos() as u64 & 0xffff_ffff
+}
 
 /// A generator (splitmix64).
 pub(crate) struct Chance(u64);
@@ -21,7 +29,7 @@ impl Chance {
         self.next() % end.max(1)
     }
 
-    /// True in so many of a hundred cases.
+    /// True in `percent` of a hundred cases.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
@@ -31,7 +39,7 @@ impl Chance {
         list[self.below(list.len() as u64) as usize]
     }
 
-    /// One of a list in so many of a hundred cases, otherwise nothing.
+    /// One of a list in `percent` of a hundred cases, otherwise an empty text.
     pub(crate) fn sometimes<'a>(&mut self, percent: u64, list: &[&'a str]) -> &'a str {
         if self.percent(percent) { self.one(list) } else { "" }
     }
