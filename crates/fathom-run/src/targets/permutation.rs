@@ -26,6 +26,9 @@ pub struct Permutation {
     key: u64,
     first_key: u64,
     mask: u64,
+    /// The mask has 32 bits at most. Not compared with it in place: the compiler would conclude that products need no cut, and
+    /// multiply 64 bits.
+    is_narrow: bool,
     shift: u32,
     keys: [u64; ROUNDS],
     /// The odd numbers of the products.
@@ -42,6 +45,7 @@ impl Permutation {
             key,
             first_key: key,
             mask: if bits == 64 { u64::MAX } else { (1 << bits) - 1 },
+            is_narrow: bits <= 32,
             shift: bits.div_ceil(2),
             keys: [0; ROUNDS],
             terms: [1; ROUNDS],
@@ -88,38 +92,60 @@ impl Permutation {
     pub fn fill(&mut self, blocks: &mut [u64]) -> usize {
         let left = usize::try_from(self.blocks - self.position).unwrap_or(usize::MAX);
         let count = left.min(blocks.len());
-        // A copy, so that the state stays in registers.
-        let this = self.clone();
-        let mut position = this.position;
         for batch in blocks[..count].chunks_mut(BATCH) {
-            this.fill_batch(position, batch);
-            position += batch.len() as u64;
+            let position = self.position;
+            self.position += batch.len() as u64;
+            if self.step_all(batch, |index, _| position + index as u64) {
+                self.walk_on(batch);
+            }
         }
-        self.position = position;
         count
     }
 
-    /// The blocks at this position and those that follow. Whether a value is below the number of blocks cannot be foreseen, so
-    /// those that are not are noted without a branch and walked on together.
-    #[inline(always)]
-    fn fill_batch(&self, position: u64, batch: &mut [u64]) {
-        let mut beyond = [0u8; BATCH];
+    /// Steps on from the values that are not below the number of blocks until all are. Which ones cannot be foreseen, so they are
+    /// gathered without a branch and stepped together.
+    #[inline(never)]
+    fn walk_on(&self, batch: &mut [u64]) {
+        let (mut places, mut values) = ([0u8; BATCH], [0u64; BATCH]);
         let mut count = 0;
-        for (index, place) in batch.iter_mut().enumerate() {
-            *place = self.step(position + index as u64);
-            beyond[count] = index as u8;
-            count += usize::from(*place >= self.blocks);
+        for (index, &value) in batch.iter().enumerate() {
+            places[count] = index as u8;
+            count += usize::from(value >= self.blocks);
         }
         while count > 0 {
+            for (value, &place) in values.iter_mut().zip(&places[..count]) {
+                *value = batch[usize::from(place)];
+            }
+            self.step_all(&mut values[..count], |_, value| value);
             let walking = std::mem::take(&mut count);
             for number in 0..walking {
-                let index = beyond[number];
-                let place = &mut batch[usize::from(index)];
-                *place = self.step(*place);
-                beyond[count] = index;
-                count += usize::from(*place >= self.blocks);
+                let (place, value) = (places[number], values[number]);
+                batch[usize::from(place)] = value;
+                places[count] = place;
+                count += usize::from(value >= self.blocks);
             }
         }
+    }
+
+    /// Fills the slice with one step from what each place is given; true if a result may be beyond the number of blocks.
+    #[inline(always)]
+    fn step_all(&self, values: &mut [u64], from: impl Fn(usize, u64) -> u64) -> bool {
+        // A copy, so that the keys stay in registers.
+        let this = self.clone();
+        let last = this.blocks - 1;
+        // The sign of the difference, as vectors have it; useless where the numbers have all 64 bits.
+        let mut signs = last;
+        match this.is_narrow {
+            true => values.iter_mut().enumerate().for_each(|(index, value)| {
+                *value = this.step_narrow(from(index, *value));
+                signs |= last.wrapping_sub(*value);
+            }),
+            false => values.iter_mut().enumerate().for_each(|(index, value)| {
+                *value = this.step(from(index, *value));
+                signs |= last.wrapping_sub(*value);
+            }),
+        }
+        signs >> 63 != 0
     }
 
     /// One application of the bijection of `0..=mask`.
@@ -128,6 +154,19 @@ impl Permutation {
         for round in 0..ROUNDS {
             value ^= self.keys[round];
             value = value.wrapping_mul(value.wrapping_add(value).wrapping_add(self.terms[round])) & self.mask;
+            value ^= value >> self.shift;
+        }
+        value
+    }
+
+    /// The same below 2^32, where the lower halves of the factors decide: every processor has vectors of such products.
+    #[inline(always)]
+    fn step_narrow(&self, mut value: u64) -> u64 {
+        let low = |number: u64| number & u64::from(u32::MAX);
+        for round in 0..ROUNDS {
+            value ^= self.keys[round];
+            let factor = value.wrapping_add(value).wrapping_add(self.terms[round]);
+            value = low(value).wrapping_mul(low(factor)) & self.mask;
             value ^= value >> self.shift;
         }
         value
@@ -195,6 +234,21 @@ mod tests {
                 let block = permutation.next().expect("a block for each position");
                 assert!(block < blocks);
                 assert_eq!(position_of(&permutation, block), position, "{blocks} blocks");
+            }
+        }
+    }
+
+    #[test]
+    fn listed_blocks_are_those_that_come_one_by_one() {
+        // Around the sizes at which a step needs another bit, and at which its products no longer fit 32 bits.
+        for bits in [3, 7, 31, 32, 33, 63] {
+            for blocks in [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
+                let mut permutation = Permutation::new(blocks, blocks ^ 0xf111);
+                permutation.position = blocks - blocks.min(1000);
+                let mut listed = [0; 1000];
+                let count = permutation.clone().fill(&mut listed);
+                let one_by_one: Vec<u64> = std::iter::from_fn(|| permutation.next()).collect();
+                assert_eq!(listed[..count], one_by_one, "{blocks} blocks");
             }
         }
     }
