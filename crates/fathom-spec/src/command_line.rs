@@ -203,7 +203,8 @@ impl Reader<'_, '_> {
                 let possible: Vec<String> =
                     candidates.iter().map(|name| format!("'{dashes}{name}'")).collect();
                 let line = format!("option '{argument}' is ambiguous; possibilities: {}", possible.join(" "));
-                Err(self.getopt_mistake(argument, typed, &line, "several options begin like this"))
+                let expected = format!("ambiguous: {} begin like this", candidates.join(", "));
+                Err(self.getopt_mistake(argument, typed, &line, &expected))
             }
         }
     }

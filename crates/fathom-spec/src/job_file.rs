@@ -1,5 +1,6 @@
 //! The job file dialect: sections, options, comments, includes and `${NAME}`.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use crate::assign::RawOption;
@@ -13,6 +14,9 @@ const DEEPEST_INCLUDE: usize = 16;
 
 /// A section name is cut after this many letters.
 const LONGEST_NAME: usize = 255;
+
+/// Letters of a line that messages show: more than that was not written by hand.
+const LONGEST_SHOWN: usize = 100;
 
 /// A section with its options, as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +54,14 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
     match text {
         Ok(text) => read_text(&text, path, source),
         Err(error) => {
+            let hint = match path.contains('=') && error.kind() == std::io::ErrorKind::NotFound {
+                true => "; options begin with two dashes, such as --name=job --filename=file --rw=read",
+                false => "",
+            };
+            let problem = format!("job file {path}: {error}{hint}");
             let failure = vec![
                 Message::stderr(format!("fio: unable to open '{path}' job file")),
-                Diagnostic::general(&Origin::CommandLine, format!("job file {path}: {error}")).message(),
+                Diagnostic::general(&Origin::CommandLine, problem).message(),
             ];
             JobFile { failure, ..JobFile::default() }
         }
@@ -69,6 +78,28 @@ pub(crate) fn read_text(text: &str, path: &str, source: &dyn Source) -> JobFile 
 /// Drops everything from the first comment sign on, and the blanks around the rest.
 fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
+}
+
+/// The beginning of a long line.
+fn shortened(line: &str) -> Cow<'_, str> {
+    match line.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}...", &line[..end]).into(),
+        None => line.into(),
+    }
+}
+
+/// What a line is that stands above all sections.
+fn without_section(line: &str, name: &str, value: Option<&str>, origin: &Origin) -> Diagnostic {
+    if line.contains('\0') {
+        return Diagnostic::general(origin, "this is a binary file, not a job file");
+    }
+    if line.starts_with('{') {
+        let problem = "this is JSON, not a job file; if it is the result of a run, fathom show prints it and fathom report makes a page of it";
+        return Diagnostic::general(origin, problem);
+    }
+    let (name, value) = (shortened(name), value.map(shortened));
+    let expected = "options need a section above them, such as [global] or [job1]";
+    Diagnostic::option(origin, &name, value.as_deref(), expected)
 }
 
 struct Reader<'a> {
@@ -118,6 +149,9 @@ impl Reader<'_> {
         let inner = match line.rfind(']') {
             Some(end) => &line[1..end],
             None => {
+                let problem =
+                    format!("section {line} has no closing bracket, and its last letter is taken for one");
+                self.file.notes.push(Diagnostic::general(&origin, problem).message());
                 let last = line.char_indices().last().map_or(1, |(at, _)| at);
                 line.get(1..last).unwrap_or("")
             }
@@ -151,15 +185,10 @@ impl Reader<'_> {
                 section.options.push(RawOption { unexpanded, ..option });
             }
             None => {
+                let shown = shortened(&line);
                 self.file.failure = vec![
-                    Message::stderr(format!("fio: option <{line}> outside of [] job section")),
-                    Diagnostic::option(
-                        &origin,
-                        name,
-                        value,
-                        "options need a section above them, such as [global] or [job1]",
-                    )
-                    .message(),
+                    Message::stderr(format!("fio: option <{shown}> outside of [] job section")),
+                    without_section(&line, name, value, &origin).message(),
                 ];
             }
         }

@@ -61,7 +61,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         return Ok(entries);
     }
     if is_empty && !filesize_given {
-        return Err(missing_size(plan));
+        return Err(missing_size(plan, &entries));
     }
     let smallest = plan.target_plan.smallest_length();
     // Bytes, even fewer than a block has, are a wish for the first one.
@@ -71,7 +71,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         Some(SizeSpec::Percent(percent)) if percent > 0 && share_of(available, percent) < smallest
     );
     if share_is_empty || entries.iter().all(|entry| entry.size < smallest) {
-        return Err(FileError::without_line("fio: blocksize is larger than data set range".to_owned()));
+        return Err(too_small(plan, &entries, smallest));
     }
     Ok(entries)
 }
@@ -223,8 +223,41 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     Ok(())
 }
 
-fn missing_size(plan: &WorkerPlan) -> FileError {
-    FileError::of_job(Cause::TOTAL_SIZE, format!("{}: you need to specify size=", plan.name))
+fn missing_size(plan: &WorkerPlan, entries: &[FileEntry]) -> FileError {
+    let job = &plan.name;
+    let why = match entries.first() {
+        Some(entry) if entry.present_size.is_none() => format!(
+            "{} does not exist, and no size says how large to make it: add one, such as size=1g, or name a file that exists",
+            entry.name()
+        ),
+        Some(entry) => {
+            format!(
+                "{} is empty, and no size says how much of it to use: add one, such as size=1g",
+                entry.name()
+            )
+        }
+        None => "no size is given: add one, such as size=1g".to_owned(),
+    };
+    FileError::of_job(
+        Cause::TOTAL_SIZE,
+        format!("{job}: you need to specify size=\nfathom: job {job}: {why}"),
+    )
+}
+
+/// No file has room for a block.
+fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileError {
+    let largest = entries.iter().max_by_key(|entry| entry.size);
+    let why = largest.map_or_else(String::new, |entry| {
+        format!(
+            "\nfathom: job {}: {} has room for {} bytes from offset {} on, less than the smallest block of {smallest}: \
+             use a smaller bs= or offset=, or a larger size=",
+            plan.name,
+            entry.name(),
+            entry.size,
+            entry.start
+        )
+    });
+    FileError::without_line(format!("fio: blocksize is larger than data set range{why}"))
 }
 
 /// What a job says about the size of one file's part.
@@ -272,7 +305,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
         _ if part.fills_space => vec![Wanted::Everything; entries.len()],
         None => vec![Wanted::Everything; entries.len()],
         Some(SizeSpec::Percent(percent)) => vec![Wanted::Percent(*percent); entries.len()],
-        Some(SizeSpec::Zones(_)) => return Err(missing_size(plan)),
+        Some(SizeSpec::Zones(_)) => return Err(missing_size(plan, &[])),
         Some(SizeSpec::Bytes(total)) => {
             let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
@@ -376,18 +409,27 @@ fn end_within(entry: &FileEntry, length: u64) -> u64 {
 /// Refuses offsets that lie beyond whatever there is or will be.
 fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
-    let is_behind = match wanted {
-        Wanted::Within { length, .. } => entry.start > end_within(entry, length),
+    let (is_beyond, end) = match wanted {
+        Wanted::Within { length, .. } => {
+            let end = end_within(entry, length);
+            (entry.start > end, end)
+        }
         _ => {
             let of_present = matches!(wanted, Wanted::Everything | Wanted::Percent(_));
             let fixed_size = entry.kind.has_fixed_size() || (entry.present_size.is_some() && of_present);
-            fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present
+            (fixed_size && entry.kind != FileKind::None && entry.start > 0 && entry.start >= present, present)
         }
     };
-    if is_behind {
-        return Err(FileError::without_line(format!("{}: you need to specify valid offset=", plan.name)));
+    if !is_beyond {
+        return Ok(());
     }
-    Ok(())
+    let job = &plan.name;
+    Err(FileError::without_line(format!(
+        "{job}: you need to specify valid offset=\nfathom: job {job}: offset {} is not within {}, which ends at {end}: \
+         use a smaller offset= or offset_increment=",
+        entry.start,
+        entry.name()
+    )))
 }
 
 /// A device that is filled has an end; a file system is filled until it says so.

@@ -13,6 +13,9 @@ use fathom_sys::Errno;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
+/// No device has larger logical blocks without saying so to its file system.
+const LARGEST_SECTOR: u64 = 4096;
+
 /// What the loop does with a unit that has come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
@@ -379,6 +382,7 @@ impl Worker<'_> {
             return self.name_failed(slot, metadata, errno);
         }
         self.tell_io_error(slot, errno);
+        self.tell_of_alignment(slot, errno);
         if operation == Operation::Write && self.plan.zones.is_none() {
             self.tell_of_zones(slot);
         }
@@ -390,6 +394,22 @@ impl Worker<'_> {
         if let (Some(blocks), Some(direction)) = (&mut self.features.block_errors, unit.direction()) {
             blocks.failed(unit, direction);
         }
+    }
+
+    /// The commonest reason why direct I/O is refused.
+    fn tell_of_alignment(&self, slot: u32, errno: Errno) {
+        let unit = self.slots.unit(slot);
+        let (offset, length) = (unit.offset(), unit.length());
+        let is_aligned = (offset | u64::from(length)) % LARGEST_SECTOR == 0;
+        if errno != Errno(libc::EINVAL) || !self.plan.files.opening.direct || is_aligned || length == 0 {
+            return;
+        }
+        let line = format!(
+            "fathom: job {}: direct I/O takes offsets and lengths that are multiples of the device's logical block size, \
+             mostly 512 or 4096 bytes, and this one has {length} bytes at {offset}: change bs= or offset=, or leave out direct=1",
+            self.plan.name
+        );
+        self.context.messages.send(&Message::Error(line));
     }
 
     /// Writes of a job that knows no zones fail on a zoned device sooner or later.

@@ -74,6 +74,7 @@ mod logs;
 mod long_names;
 mod manual;
 mod metrics;
+mod mistakes;
 mod mounts;
 mod names;
 mod nbd;

@@ -194,6 +194,7 @@ const NOTES: &[(&str, &str, How)] = &[
     ("fathom-spec/src/help.rs", "--enghelp=libaio", Not(ANSWER)),
     ("fathom-spec/src/help.rs", "--enghelp=libaio,hipri", Not(ANSWER)),
     ("fathom-spec/src/help.rs", "--enghelp", Not(ANSWER)),
+    ("fathom-spec/src/job_file.rs", "section [ab has no closing bracket", Job("unclosed.fio")),
     ("fathom-spec/src/job_file.rs", "the variable UNSET_HERE is not set", Job("unset.fio")),
     ("fathom-spec/src/lib.rs", "the usage", Not(REFUSED)),
     ("fathom-spec/src/program_options/setters.rs", "--version", Not(ANSWER)),
@@ -373,7 +374,7 @@ const NOTES: &[(&str, &str, How)] = &[
 const STATE: &str = "--ioengine=psync --size=64k --rw=randwrite --verify=md5 --number_ios=10 --do_verify=0 --verify_state_save=1";
 
 /// What makes a note, or passes it on, in the sources.
-const CALLS: [&str; 10] = [
+const CALLS: [&str; 11] = [
     "review.note(",
     "review.note_as_fio(",
     "review.warn(",
@@ -382,6 +383,7 @@ const CALLS: [&str; 10] = [
     "fn remarks(",
     "geometry.notes.push(",
     "self.file.notes.extend(",
+    "self.file.notes.push(",
     "Message::stdout(",
     "Message::Output(",
 ];
@@ -492,6 +494,7 @@ fn check(says: &str, words_in: &dyn Fn(&Path) -> String) {
 fn prepare(directory: &Path) {
     let write = |name: &str, text: &str| fs::write(directory.join(name), text).expect("written");
     write("log", "fio version 2 iolog\nd add\nd open\nd write 0 4096\nd close\n");
+    write("unclosed.fio", "[ab\nioengine=null\nsize=4k\n");
     write("unset.fio", "[a]\nioengine=null\nsize=4k\nfilename=d${UNSET_HERE}\n");
 }
 

@@ -60,7 +60,12 @@ impl Storage for Files {
         };
         let found = metadata.file_type();
         if found.is_dir() {
-            return Err(FileError::of_call(Errno(libc::EISDIR), "open", &path));
+            let message = format!(
+                "fathom: job {}: {} is a directory: directory= makes the job's files in it, filename= names a file",
+                plan.name,
+                path.display()
+            );
+            return Err(FileError::of_call(Errno(libc::EISDIR), "open", &path).with_message(message));
         }
         let kind = match plan.files.kind {
             FileType::File => FileKind::Regular,
