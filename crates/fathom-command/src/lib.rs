@@ -5,9 +5,11 @@
 pub mod arguments;
 mod failure;
 pub mod long_options;
+mod new_file;
 pub mod printer;
 
 pub use failure::{DEFECT, Failure};
+pub use new_file::NewFile;
 
 use printer::Screen;
 use std::ffi::OsString;

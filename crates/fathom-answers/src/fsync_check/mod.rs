@@ -8,7 +8,7 @@ mod answer;
 use crate::running::{Messages, as_option, result_of, status_of_signal, whole_document};
 use crate::{Command, Runner, columns, device};
 use answer::SyncAnswer;
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_sys::file_system::PassingFile;
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
@@ -34,7 +34,8 @@ It works on its own unnamed file: it touches nothing that exists and leaves noth
   --bs=SIZE         size of a record (2300)
   --size=SIZE       bytes to write in all (22m)
   --format=FORMAT   text or json
-  --save=FILE       save the full result, for fathom compare, report, show and explain; refuses a file that exists
+  --save=FILE       save the full result, for fathom compare, report, show and explain
+  --force           let --save overwrite a file
 
 Exit: 0 fast enough, 2 too slow, 1 if it could not be measured or the figures are wrong.
 ",
@@ -54,7 +55,7 @@ struct Wishes {
     block_size: u64,
     size: u64,
     format: AnswerFormat,
-    save: Option<PathBuf>,
+    save: Option<NewFile>,
 }
 
 fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
@@ -67,7 +68,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         format: AnswerFormat::Text,
         save: None,
     };
-    let mut directories = Vec::new();
+    let (mut directories, mut save, mut force) = (Vec::new(), None, false);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -87,7 +88,8 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
                 let formats = [("text", AnswerFormat::Text), ("json", AnswerFormat::Json)];
                 wishes.format = arguments::choice(&mut parser, "--format", &formats)?;
             }
-            Long("save") => wishes.save = Some(PathBuf::from(parser.value()?)),
+            Long("save") => save = Some(parser.value()?),
+            Long("force") => force = true,
             Value(directory) => directories.push(PathBuf::from(directory)),
             other => return Err(other.unexpected().into()),
         }
@@ -96,6 +98,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         return Err(Failure::new(format!("{} directories given; name one", directories.len())));
     }
     wishes.directory = directories.pop().unwrap_or(wishes.directory);
+    wishes.save = save.map(|path| NewFile::new(path, force));
     if wishes.block_size == 0 || wishes.block_size > wishes.size {
         return Err(Failure::new("--bs: a record is between 1 byte and --size"));
     }
@@ -115,12 +118,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     if !directory.is_dir() {
         return Err(Failure::new(format!("{}: not a directory; name one", directory.display())));
     }
-    if let Some(path) = &wishes.save {
-        let path = device::path_of_new_file(path)?;
-        // Before the measurement, which takes longer than to name another file.
-        if std::fs::symlink_metadata(&path).is_ok() {
-            return Err(Failure::new(format!("--save={}: this file exists; name a new one", path.display())));
-        }
+    if let Some(file) = &wishes.save {
+        file.check()?;
     }
     let file = PassingFile::new(&directory).map_err(|error| {
         Failure::new(format!("{}: cannot create a file here: {error}", directory.display()))
@@ -142,7 +141,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     }
     let answer = SyncAnswer::of(&result_of(&ended.report)?, &ended.report, &directory, &wishes)?;
     // The answer is worth printing whether it can be saved or not.
-    let saved = wishes.save.as_deref().map_or(Ok(()), |path| save(path, &ended.report));
+    let saved = wishes.save.as_ref().map_or(Ok(()), |file| file.write(&whole_document(&ended.report)?));
     let text = match wishes.format {
         AnswerFormat::Text => answer.text(columns::of_terminal()),
         AnswerFormat::Json => answer.json()?,
@@ -160,13 +159,6 @@ fn job(path: &Path, wishes: &Wishes) -> String {
         wishes.block_size,
         wishes.size
     )
-}
-
-/// Keeps the result as programs get it, with histograms.
-fn save(path: &Path, report: &fathom_stats::report::RunReport) -> Result<(), Failure> {
-    let bytes = whole_document(report)?;
-    let mut file = std::fs::File::create_new(path).map_err(|error| Failure::file(path, &error))?;
-    std::io::Write::write_all(&mut file, &bytes).map_err(|error| Failure::file(path, &error))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::runner::{Ended, Runner};
 use crate::running::{self, ENGINES, as_option, result_of, whole_document};
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, columns, figures};
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_results::model::QuickResult;
 use fathom_stats::Direction;
 use fathom_stats::report::RunReport;
@@ -55,6 +55,7 @@ is removed at the end (docs/hosts.md).
   --time=TIME       time of each of the eight tests (5s)
   --format=FORMAT   text, markdown, csv or json
   --save=FILE       save the full result, for fathom compare, report, show and explain
+  --force           let --save overwrite a file
   --show-job        print the tests as a job file, and run nothing
 ",
     run,
@@ -65,7 +66,7 @@ struct Wishes {
     size: u64,
     time: Duration,
     format: Format,
-    save: Option<PathBuf>,
+    save: Option<NewFile>,
     show_job: bool,
 }
 
@@ -78,7 +79,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         save: None,
         show_job: false,
     };
-    let mut directories = Vec::new();
+    let (mut directories, mut save, mut force) = (Vec::new(), None, false);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -90,7 +91,8 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
             Long("format") => {
                 wishes.format = arguments::choice(&mut parser, "--format", &FORMATS)?;
             }
-            Long("save") => wishes.save = Some(PathBuf::from(parser.value()?)),
+            Long("save") => save = Some(parser.value()?),
+            Long("force") => force = true,
             Long("show-job") => wishes.show_job = true,
             Value(directory) => directories.push(PathBuf::from(directory)),
             other => return Err(other.unexpected().into()),
@@ -100,6 +102,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         return Err(Failure::new(format!("{} directories given; name one", directories.len())));
     }
     wishes.directory = directories.pop().unwrap_or(wishes.directory);
+    wishes.save = save.map(|path| NewFile::new(path, force));
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
         return Err(Failure::new(format!(
@@ -128,8 +131,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         streams.out.write_all(grid::whole_job(&setting).as_bytes())?;
         return Ok(0);
     }
-    if let Some(path) = &wishes.save {
-        check_save(path)?;
+    if let Some(file) = &wishes.save {
+        file.check()?;
     }
     let file = match elsewhere {
         true => None,
@@ -177,7 +180,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     // Before the table, because its reader may have gone away; an error comes after it, because the figures are there.
     let saved = match &wishes.save {
-        Some(path) => save(path, &ended.report, &quick),
+        Some(file) => save(file, &ended.report, &quick),
         None => Ok(()),
     };
     print_as(wishes.format, streams, &shown)?;
@@ -215,18 +218,6 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
         )));
     }
     Ok(())
-}
-
-/// Reports a result that cannot be saved before the measurement, not after it.
-fn check_save(path: &Path) -> Result<(), Failure> {
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match path.is_dir() || !directory.is_dir() {
-        true => Err(Failure::new(format!(
-            "--save={}: cannot write a file there; name a file in a directory that exists",
-            path.display()
-        ))),
-        false => Ok(()),
-    }
 }
 
 fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
@@ -293,9 +284,9 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
 }
 
 /// Keeps the result as programs get it, with histograms.
-fn save(path: &Path, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
+fn save(file: &NewFile, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
     let text = record::with_quick(&String::from_utf8_lossy(&whole_document(report)?), quick)?;
-    std::fs::write(path, text).map_err(|error| Failure::file(path, &error))
+    file.write(text.as_bytes())
 }
 
 #[cfg(test)]
@@ -321,10 +312,14 @@ mod tests {
         }
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let mut streams = Streams { out: &mut out, err: &mut err };
-        for place in ["--save=/nonexistent/result.json", "--save=/"] {
+        for (place, why) in [
+            ("--save=/nonexistent/result.json", "cannot write a file there"),
+            ("--save=/", "this is a directory"),
+            ("--save=Cargo.toml", "this file exists"),
+        ] {
             let words = ["--size=16m", place].map(OsString::from);
             let failure = run(&words, &mut streams, &mut NoRunner).expect_err("refused").to_string();
-            assert!(failure.contains("cannot write a file there"), "{failure}");
+            assert!(failure.contains(why), "{failure}");
         }
     }
 }

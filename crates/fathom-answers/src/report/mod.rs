@@ -22,11 +22,10 @@ use crate::pts::record as pts_results;
 use crate::results_file;
 use crate::runner::Runner;
 use crate::sweep::record as sweep_results;
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_results::RunResult;
 use lexopt::Arg::{Long, Short, Value};
 use std::ffi::OsString;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 pub(crate) const COMMAND: Command = Command {
@@ -135,18 +134,9 @@ pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<
 
 /// Writes the page; nothing but an earlier page is overwritten unasked.
 fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
-    if !force && path.is_file() {
-        let is_page =
-            std::fs::read(path).is_ok_and(|bytes| bytes.is_empty() || bytes.starts_with(MARK.as_bytes()));
-        if !is_page {
-            return Err(Failure::new(format!(
-                "{}: this file is not an earlier report; name another one, or use --force to overwrite it",
-                path.display()
-            )));
-        }
-    }
-    let mut file = std::fs::File::create(path).map_err(|error| Failure::file(path, &error))?;
-    file.write_all(page.as_bytes()).map_err(|error| Failure::file(path, &error))
+    let is_page =
+        || path.is_file() && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(MARK.as_bytes()));
+    NewFile::new(path, force || is_page()).write(page.as_bytes())
 }
 
 #[cfg(test)]

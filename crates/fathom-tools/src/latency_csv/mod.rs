@@ -26,6 +26,7 @@ with the job's number across all documents, and the share of I/Os up to and incl
 
   --output=FILE.csv  write FILE_job0.csv, FILE_job1.csv, ... instead, one line per latency and three columns for
                      each direction and kind of latency, as fio_jsonplus_clat2csv does
+  --force            let --output overwrite files
   --validate         write nothing; check that these files match the report
 ",
     run,
@@ -33,11 +34,12 @@ with the job's number across all documents, and the share of I/Os up to and incl
 };
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
-    let (mut stub, mut validate, mut files) = (None, false, Vec::new());
+    let (mut stub, mut validate, mut force, mut files) = (None, false, false, Vec::new());
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(word) = parser.next()? {
         match word {
             Long("output") | Short('o') => stub = Some(PathBuf::from(parser.value()?)),
+            Long("force") => force = true,
             Long("validate") => validate = true,
             Value(file) => files.push(PathBuf::from(file)),
             other => return Err(other.unexpected().into()),
@@ -47,7 +49,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     document::note_missing_bins(&jobs, streams.err)?;
     match stub {
         Some(stub) if validate => wide::validate_all(&jobs, &stub, streams),
-        Some(stub) => wide::write_all(&jobs, &stub, streams),
+        Some(stub) => wide::write_all(&jobs, &stub, force, streams),
         None if validate => {
             Err(Failure::new("--validate needs --output=FILE.csv, the name of the files to check"))
         }
@@ -97,7 +99,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
     }
     match validate {
         true => wide::validate_all(&jobs, &stub, streams),
-        false => wide::write_all(&jobs, &stub, streams),
+        false => wide::write_all(&jobs, &stub, true, streams),
     }
 }
 

@@ -3,17 +3,22 @@
 
 use super::document::{Job, LATENCIES, cumulated};
 use crate::figures::python_float;
-use fathom_command::{Failure, Streams};
+use fathom_command::{Failure, NewFile, Streams};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes a file per job and says so.
-pub(super) fn write_all(jobs: &[Job], stub: &Path, streams: &mut Streams<'_>) -> Result<u8, Failure> {
+/// Writes a file per job and says so. With `may_replace` they overwrite those of an earlier call.
+pub(super) fn write_all(
+    jobs: &[Job],
+    stub: &Path,
+    may_replace: bool,
+    streams: &mut Streams<'_>,
+) -> Result<u8, Failure> {
     for (number, job) in jobs.iter().enumerate() {
-        let path = numbered(stub, number);
-        fs::write(&path, table(job)).map_err(|error| Failure::file(&path, &error))?;
-        writeln!(streams.out, "{} generated", path.display())?;
+        let file = NewFile::new(numbered(stub, number), may_replace);
+        file.write(table(job).as_bytes())?;
+        writeln!(streams.out, "{} generated", file.path().display())?;
     }
     Ok(0)
 }

@@ -5,7 +5,7 @@ mod text;
 
 use crate::{FioProgram, Tool, input};
 use arguments::Format;
-use fathom_command::{Failure, Streams, arguments};
+use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_sys::block_device::device_path;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::{Device, TraceError};
@@ -28,6 +28,7 @@ process that queued requests. - is standard input.
   --summary              print a summary of each process instead
   --format=text|json     format of the summary; default text
   --output=FILE          write the job file there
+  --force                let --output overwrite a file
   --device=PATH          file or device for the jobs; default the traced ones, looked up by number
   --rate                 limit the jobs to the rates in the trace
   --option=LINE          a line to add to each section; may be repeated
@@ -77,13 +78,15 @@ impl Default for Options {
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let mut options = Options::default();
-    let (mut summary, mut format, mut output, mut files) = (false, Format::Text, None, Vec::new());
+    let (mut summary, mut format, mut output, mut force, mut files) =
+        (false, Format::Text, None, false, Vec::new());
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(word) = parser.next()? {
         match word {
             Long("summary") => summary = true,
             Long("format") => format = arguments::format(&mut parser, &[Format::Text, Format::Json])?,
             Long("output") | Short('o') => output = Some(PathBuf::from(parser.value()?)),
+            Long("force") => force = true,
             Long("device") => options.device = Some(arguments::text(&mut parser, "--device")?),
             Long("rate") => options.with_rate = true,
             Long("option") => options.extra.push(arguments::text(&mut parser, "--option")?),
@@ -116,7 +119,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             let hint = "no process did enough I/O; lower --min-time or --min-ios, or look at --summary";
             return Err(Failure::new(hint));
         }
-        (false, _) => print_job_file(&described, &options, output.as_deref(), streams)?,
+        (false, _) => {
+            let output = output.map(|path| NewFile::new(path, force));
+            print_job_file(&described, &options, output.as_ref(), streams)?;
+        }
     }
     Ok(0)
 }
@@ -151,7 +157,8 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
     let (events, processes) = read(trace, &options, streams)?;
     let described = describe(processes, &options, streams)?;
     if job_file {
-        print_job_file(&described, &options, output.as_deref(), streams)?;
+        let output = output.map(|path| NewFile::new(path, true));
+        print_job_file(&described, &options, output.as_ref(), streams)?;
     } else {
         writeln!(streams.out, "Traces loaded: {events}")?;
         text::summary(&described, streams)?;
@@ -189,12 +196,12 @@ fn read_fio_options(
 fn print_job_file(
     described: &[Described],
     options: &Options,
-    output: Option<&Path>,
+    output: Option<&NewFile>,
     streams: &mut Streams<'_>,
 ) -> Result<(), Failure> {
     let text = text::job_file(described, options);
     match output {
-        Some(path) => std::fs::write(path, text).map_err(|error| Failure::file(path, &error)),
+        Some(file) => file.write(text.as_bytes()),
         None => Ok(streams.out.write_all(text.as_bytes())?),
     }
 }

@@ -266,7 +266,7 @@ fn quick_says_what_it_measures() {
     let quick = |mount: &Mount| {
         let save = results.path().join("quick.json");
         let words = format!(
-            "quick --size=16m --time=200ms --save={} {}",
+            "quick --force --size=16m --time=200ms --save={} {}",
             save.display(),
             mount.directory().display()
         );

@@ -255,7 +255,7 @@ fn only_reports_are_overwritten() {
     assert_eq!(report("result.json -o report.html").code(), 0, "an earlier report may be replaced");
     let finished = report("result.json -o data");
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("data: this file is not an earlier report"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("data: this file exists; name a new one"), "{}", finished.stderr);
     assert_eq!(std::fs::metadata(directory.path().join("data")).map(|data| data.len()).ok(), Some(4 * MIB));
     assert_eq!(report("result.json").code(), 0);
     let own = std::fs::read_to_string(directory.path().join("result.html"));
