@@ -148,7 +148,7 @@ impl FailIf {
     }
 
     fn of_change(&self, bound: f64, comparison: &Comparison, is_strict: bool) -> (State, String) {
-        let Some(ratio) = comparison.best_ratio() else {
+        let Some(ratio) = comparison.plain_ratio else {
             return (State::Undecided, "A has no value to compute a percentage from".to_owned());
         };
         let change = (ratio - 1.0) * 100.0;

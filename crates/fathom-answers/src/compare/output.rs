@@ -291,7 +291,7 @@ fn figure_json(pair: &Pair, comparison: &Comparison) -> Json {
         "b_median": b.median,
         "b_low": end(b, false),
         "b_high": end(b, true),
-        "change_percent": comparison.best_ratio().map(percent),
+        "change_percent": comparison.plain_ratio.map(percent),
         "change_low": comparison.ratio.map(|ratio| percent(ratio.interval.low)),
         "change_high": comparison.ratio.map(|ratio| percent(ratio.interval.high)),
         "hedges_g": comparison.hedges_g,

@@ -60,7 +60,7 @@ fn section(pair: &Pair, id: &str) -> Markup {
         .filter_map(|comparison| {
             Some(Change {
                 name: comparison.figure.heading(),
-                value: percent(comparison.best_ratio()?),
+                value: percent(comparison.plain_ratio?),
                 ends: comparison
                     .ratio
                     .map(|ratio| (percent(ratio.interval.low), percent(ratio.interval.high))),

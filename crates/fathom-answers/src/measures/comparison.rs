@@ -48,9 +48,9 @@ pub(crate) struct Comparison {
     pub(crate) a: Summary,
     /// The runs after.
     pub(crate) b: Summary,
-    /// B over A, with its interval, where there is one.
+    /// Median of B over median of A, with its interval, where there is one.
     pub(crate) ratio: Option<Ratio>,
-    /// B over A without an interval; `None` when A is zero.
+    /// The same without an interval; `None` when A is zero.
     pub(crate) plain_ratio: Option<f64>,
     /// Hedges' g, with two runs or more on either side.
     pub(crate) hedges_g: Option<f64>,
@@ -86,18 +86,25 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     };
     let are_repeated = a.len() > 1 && b.len() > 1;
     let repeated = |value: Option<f64>| value.filter(|_| are_repeated);
-    let plain = summary_b.median / summary_a.median;
+    let plain = Some(summary_b.median / summary_a.median).filter(|ratio| ratio.is_finite());
     Some(Comparison {
         figure,
         a: summary_a,
         b: summary_b,
-        ratio: found,
-        plain_ratio: Some(plain).filter(|ratio| ratio.is_finite()),
+        ratio: found.zip(plain).map(|(found, plain)| of_medians(found, plain)),
+        plain_ratio: plain,
         hedges_g: repeated(effect::hedges_g(&values_a, &values_b)),
         cliffs_delta: repeated(effect::cliffs_delta(&values_a, &values_b)),
         rank_p: repeated(ranks::mann_whitney(&values_a, &values_b).map(|test| test.p_value)),
         is_refused: false,
     })
+}
+
+/// The ratio of the medians with an interval that was found around another estimate, of means or of shifts. The change has to be that
+/// of the medians next to it, so the interval is as wide as it takes to hold them.
+fn of_medians(found: Ratio, medians: f64) -> Ratio {
+    let Interval { low, high } = found.interval;
+    Ratio { value: medians, interval: Interval { low: low.min(medians), high: high.max(medians) } }
 }
 
 impl Comparison {
@@ -110,11 +117,6 @@ impl Comparison {
             Some(ratio) if (ratio.value > 1.0) == self.figure.more_is_better() => ComparisonVerdict::Better,
             Some(_) => ComparisonVerdict::Worse,
         }
-    }
-
-    /// B over A: the estimate that the interval belongs to, otherwise the plain one.
-    pub(crate) fn best_ratio(&self) -> Option<f64> {
-        self.ratio.map(|ratio| ratio.value).or(self.plain_ratio)
     }
 
     /// The verdict as text.
@@ -135,6 +137,7 @@ impl Comparison {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
         values.iter().map(|&value| Sample { value, within: None }).collect()
@@ -156,6 +159,35 @@ mod tests {
         );
         // One run against several is judged by their scatter.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
+    }
+
+    #[test]
+    fn a_change_has_the_sign_of_the_medians_even_where_the_means_have_another() {
+        let (a, b) = (samples(&[7.26, 7.0, 0.5]), samples(&[4.01, 4.0, 4.2]));
+        let found = compare(Figure::LatencyMean, &a, &b).expect("values");
+        let ratio = found.ratio.expect("there are enough runs");
+        assert!((ratio.value - 4.01 / 7.0).abs() < 1e-9, "{ratio:?}");
+        assert_eq!(found.verdict(), ComparisonVerdict::NotDistinguishable);
+    }
+
+    proptest! {
+        #[test]
+        fn change_interval_and_verdict_agree_with_the_medians(
+            a in prop::collection::vec(1.0f64..1e3, 1..8),
+            b in prop::collection::vec(1.0f64..1e3, 1..8),
+        ) {
+            let found = compare(Figure::Iops, &samples(&a), &samples(&b)).expect("values");
+            let plain = found.b.median / found.a.median;
+            prop_assert_eq!(found.plain_ratio, Some(plain));
+            if let Some(ratio) = found.ratio {
+                prop_assert!(ratio.value == plain && ratio.interval.contains(plain));
+            }
+            match found.verdict() {
+                ComparisonVerdict::Better => prop_assert!(plain > 1.0),
+                ComparisonVerdict::Worse => prop_assert!(plain < 1.0),
+                _ => {}
+            }
+        }
     }
 
     #[test]
