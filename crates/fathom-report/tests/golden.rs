@@ -232,6 +232,7 @@ fn lines() {
         start_wall_ms: TIMESTAMP_MS - 1_000,
         end_wall_ms: TIMESTAMP_MS,
         is_last: true,
+        rates_since_us: None,
         jobs: vec![
             IntervalJob { clones_not_recording: 1, ..between(&first, &first) },
             IntervalJob { clones_restarted: 1, ..between(&earlier, &second) },

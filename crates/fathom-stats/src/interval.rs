@@ -23,6 +23,9 @@ pub struct IntervalReport {
     pub start_wall_ms: u64,
     /// End by the wall clock, ms since the epoch.
     pub end_wall_ms: u64,
+    /// Where the interval is too short for rates: start of the time that they are taken over, µs as above.
+    #[serde(default)]
+    pub rates_since_us: Option<u64>,
     /// The run is over; no other interval follows.
     pub is_last: bool,
     /// One entry per entry of the report's jobs, in the same order.
@@ -53,6 +56,9 @@ pub struct IntervalDirection {
     pub io_bytes: u64,
     /// I/Os that ended.
     pub total_ios: u64,
+    /// What its rates take in beyond that, from [`IntervalReport::rates_since_us`] on.
+    #[serde(default)]
+    pub earlier: Amount,
     /// Submission latency.
     pub slat: IntervalLatency,
     /// Completion latency.
@@ -62,6 +68,15 @@ pub struct IntervalDirection {
     /// Response time; none unless the loop is open.
     #[serde(default)]
     pub response: Option<IntervalLatency>,
+}
+
+/// An amount of I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// I/Os that ended.
+    pub ios: u64,
 }
 
 /// Latencies of an interval.
@@ -134,12 +149,35 @@ fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
     (lowest, highest)
 }
 
+impl IntervalReport {
+    /// Takes the rates over this interval and the one before together. A few milliseconds at the end of a run have no rate worth
+    /// printing: what was counted late before falls into them.
+    pub fn join_rates(&mut self, before: &IntervalReport) {
+        self.rates_since_us = Some(before.start_us);
+        for (job, before) in self.jobs.iter_mut().zip(&before.jobs) {
+            for (direction, before) in job.directions.values_mut().zip(before.directions.values()) {
+                direction.earlier = Amount { bytes: before.io_bytes, ios: before.total_ios };
+            }
+        }
+    }
+
+    /// Amounts of a direction per second of the time that rates are taken over: bytes and I/Os.
+    pub fn rates(&self, direction: &IntervalDirection) -> (f64, f64) {
+        let since = self.rates_since_us.unwrap_or(self.start_us);
+        let span_us = self.end_us.saturating_sub(since).max(1) as f64;
+        let rate = |amount: u64, earlier: u64| amount.saturating_add(earlier) as f64 * 1e6 / span_us;
+        let IntervalDirection { io_bytes, total_ios, earlier, .. } = direction;
+        (rate(*io_bytes, earlier.bytes), rate(*total_ios, earlier.ios))
+    }
+}
+
 impl IntervalDirection {
     /// What happened after `earlier` and up to `later`, two snapshots of the same direction.
     pub fn between(earlier: &DirectionReport, later: &DirectionReport) -> IntervalDirection {
         IntervalDirection {
             io_bytes: later.io_bytes.saturating_sub(earlier.io_bytes),
             total_ios: later.total_ios.saturating_sub(earlier.total_ios),
+            earlier: Amount::default(),
             slat: IntervalLatency::between(&earlier.slat, &later.slat),
             clat: IntervalLatency::between(&earlier.clat, &later.clat),
             lat: IntervalLatency::between(&earlier.lat, &later.lat),
@@ -154,6 +192,8 @@ impl IntervalDirection {
     fn merge(&mut self, other: &IntervalDirection) {
         self.io_bytes += other.io_bytes;
         self.total_ios += other.total_ios;
+        self.earlier.bytes += other.earlier.bytes;
+        self.earlier.ios += other.earlier.ios;
         self.slat.merge(&other.slat);
         self.clat.merge(&other.clat);
         self.lat.merge(&other.lat);

@@ -62,20 +62,19 @@ struct Latency {
 
 impl From<&IntervalReport> for Interval {
     fn from(interval: &IntervalReport) -> Interval {
-        let length_us = interval.end_us.saturating_sub(interval.start_us).max(1);
         Interval {
             number: interval.number,
             start_ms: interval.start_us / 1000,
             end_ms: interval.end_us / 1000,
             start_timestamp_ms: interval.start_wall_ms,
             end_timestamp_ms: interval.end_wall_ms,
-            jobs: interval.jobs.iter().map(|entry| job(entry, length_us)).collect(),
+            jobs: interval.jobs.iter().map(|entry| job(entry, interval)).collect(),
         }
     }
 }
 
-fn job(job: &IntervalJob, length_us: u64) -> Job {
-    let [read, write, trim] = job.directions.each_ref().map(|one| figures(one, length_us)).into_array();
+fn job(job: &IntervalJob, interval: &IntervalReport) -> Job {
+    let [read, write, trim] = job.directions.each_ref().map(|one| figures(one, interval)).into_array();
     Job {
         jobname: job.name.clone(),
         groupid: job.group_id,
@@ -88,13 +87,13 @@ fn job(job: &IntervalJob, length_us: u64) -> Job {
     }
 }
 
-fn figures(figures: &IntervalDirection, length_us: u64) -> Figures {
-    let per_second = |amount: u64| amount as f64 * 1e6 / length_us as f64;
+fn figures(figures: &IntervalDirection, interval: &IntervalReport) -> Figures {
+    let (bytes_per_second, ios_per_second) = interval.rates(figures);
     Figures {
         io_bytes: figures.io_bytes,
         total_ios: figures.total_ios,
-        bw_bytes: per_second(figures.io_bytes) as u64,
-        iops: figure(per_second(figures.total_ios)),
+        bw_bytes: bytes_per_second as u64,
+        iops: figure(ios_per_second),
         slat_ns: latency(&figures.slat),
         clat_ns: latency(&figures.clat),
         lat_ns: latency(&figures.lat),

@@ -69,6 +69,9 @@ pub struct TimelineFiguresResult {
     pub clat_bins: BTreeMap<u64, u64>,
 }
 
+/// A last interval is too short for a rate below this share of an interval.
+const SHORTEST_SHARE: u64 = 10;
+
 /// Points that are left when a timeline is condensed.
 const FEW: usize = 24;
 
@@ -113,11 +116,26 @@ impl TimelineResult {
                 timeline.jobs[index].points.push(TimelinePointResult { end_ms: *end_ms, read, write, trim });
             }
         }
+        let shortest_ms = timeline.interval_ms / SHORTEST_SHARE;
+        timeline.jobs.iter_mut().for_each(|job| job.join_short_end(shortest_ms));
         timeline
     }
 }
 
 impl TimelineJobResult {
+    /// A last point that is shorter than this has no rate worth drawing: it becomes part of the one before.
+    fn join_short_end(&mut self, shortest_ms: u64) {
+        let [.., before, last] = &mut self.points[..] else { return };
+        if last.end_ms.saturating_sub(before.end_ms) >= shortest_ms {
+            return;
+        }
+        before.end_ms = last.end_ms;
+        before.read.add(&last.read);
+        before.write.add(&last.write);
+        before.trim.add(&last.trim);
+        self.points.pop();
+    }
+
     /// Start of a point in ms: the end of the one before.
     pub fn start_ms(&self, point: usize) -> u64 {
         point.checked_sub(1).and_then(|before| self.points.get(before)).map_or(0, |before| before.end_ms)
@@ -154,6 +172,15 @@ impl TimelineFiguresResult {
             *clat_bins.entry(coarse_value_of(coarse_bin_of(ns))).or_default() += count;
         }
         TimelineFiguresResult { io_bytes: direction.io_bytes, total_ios: direction.total_ios, clat_bins }
+    }
+
+    /// Adds what was done right afterwards.
+    fn add(&mut self, later: &TimelineFiguresResult) {
+        self.io_bytes += later.io_bytes;
+        self.total_ios += later.total_ios;
+        for (&ns, &count) in &later.clat_bins {
+            *self.clat_bins.entry(ns).or_default() += count;
+        }
     }
 
     /// No I/O ended.

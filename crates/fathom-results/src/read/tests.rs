@@ -97,6 +97,12 @@ fn lines_have_a_timeline() {
     let ends: Vec<u64> = timeline.jobs[0].points.iter().map(|point| point.end_ms).collect();
     assert_eq!(ends, [1000, 2000]);
     assert_eq!(timeline.jobs[0].points[1].read.clat_bins.values().sum::<u64>(), 2);
+    // A last line of a moment has no rate of its own.
+    let text = format!("{}{}{}", line(1000, false), line(2000, false), line(2003, true));
+    let timeline = parse(&text, "r.jsonl").expect("reads").timeline.expect("a timeline");
+    let points = &timeline.jobs[0].points;
+    assert_eq!((points.len(), points[1].end_ms, points[1].read.total_ios), (2, 2003, 4));
+    assert_eq!(points[1].read.clat_bins.values().sum::<u64>(), 4);
 }
 
 #[test]

@@ -20,7 +20,12 @@ pub(super) struct IntervalWatch {
     since_wall_ms: u64,
     /// The figures of each clone then, and the epoch that they belong to.
     before: Vec<Option<(u64, JobReport)>>,
+    /// The interval that was closed last.
+    latest: Option<IntervalReport>,
 }
+
+/// A last interval is too short for rates below this share of what an interval has.
+const SHORTEST_SHARE: u64 = 10;
 
 impl IntervalWatch {
     /// The first interval begins now.
@@ -32,6 +37,7 @@ impl IntervalWatch {
             since_ns: now_ns,
             since_wall_ms: wall_clock_ms(),
             before: (0..clones).map(|_| None).collect(),
+            latest: None,
         }
     }
 
@@ -66,15 +72,23 @@ impl IntervalWatch {
     fn close(&mut self, jobs: Vec<IntervalJob>, now_ns: u64, is_last: bool) -> IntervalReport {
         self.number += 1;
         let now_wall_ms = wall_clock_ms();
-        let report = IntervalReport {
+        let mut report = IntervalReport {
             number: self.number,
             start_us: (self.since_ns - self.origin_ns) / 1000,
             end_us: (now_ns - self.origin_ns) / 1000,
             start_wall_ms: self.since_wall_ms,
             end_wall_ms: now_wall_ms,
             is_last,
+            rates_since_us: None,
             jobs,
         };
+        let is_short = (now_ns - self.since_ns).saturating_mul(SHORTEST_SHARE) < self.length_ns;
+        if let Some(before) = self.latest.take().filter(|_| is_last && is_short) {
+            report.join_rates(&before);
+        }
+        if !is_last {
+            self.latest = Some(report.clone());
+        }
         self.since_ns = now_ns;
         self.since_wall_ms = now_wall_ms;
         report
@@ -136,6 +150,22 @@ mod tests {
         assert_eq!(bytes(Some(1), 70), (40, 0, 0));
         assert_eq!(bytes(Some(2), 50), (50, 0, 1));
         assert_eq!(bytes(Some(2), 50), (0, 0, 0));
+    }
+
+    #[test]
+    fn a_last_interval_of_a_moment_has_the_rates_of_the_one_before_with_it() {
+        const MS: u64 = 1_000_000;
+        let close = |end_ms| {
+            let mut watch = IntervalWatch::begin(Duration::from_secs(1), 1, 0);
+            let jobs = vec![watch.advance(0, Some(0), &clone(160_000))];
+            watch.close(jobs, 1000 * MS, false);
+            let jobs = vec![watch.advance(0, Some(0), &clone(161_000))];
+            let last = watch.close(jobs, end_ms * MS, true);
+            let direction = &last.jobs[0].directions[Direction::Read];
+            (direction.io_bytes, last.rates(direction).0.round())
+        };
+        assert_eq!(close(1002), (1000, (161_000.0_f64 / 1.002).round()));
+        assert_eq!(close(1100), (1000, 10_000.0));
     }
 
     #[test]

@@ -97,6 +97,9 @@ impl Sums {
             return;
         };
         own.number = own.number.max(theirs.number);
+        let since = |interval: &IntervalReport| interval.rates_since_us.unwrap_or(interval.start_us);
+        own.rates_since_us = (own.rates_since_us.is_some() || theirs.rates_since_us.is_some())
+            .then(|| since(own).min(since(theirs)));
         own.start_us = own.start_us.min(theirs.start_us);
         own.end_us = own.end_us.max(theirs.end_us);
         own.start_wall_ms = own.start_wall_ms.min(theirs.start_wall_ms);
