@@ -21,7 +21,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 page=$target_directory/quick.html
-"$fathom" quick --size=512m --time=2s --save="$directory/quick.json" "$@" "$directory"
+"$fathom" quick --size=512m --time=2s --save="$directory/quick.json" "$@" "$target_directory"
 # From within the directory, so that the page does not name a path that is gone.
 page_path=$(realpath "$target_directory")/quick.html
 (cd "$directory" && "$fathom" report --force --title="How fast is this disk?" -o "$page_path" quick.json)

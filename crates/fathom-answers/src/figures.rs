@@ -2,6 +2,15 @@
 
 /// `0`, `7.42`, `42.0`, `842`, `12400`: three significant figures, no exponent.
 pub(crate) fn three_figures(value: f64) -> String {
+    significant(value, 3)
+}
+
+/// `0`, `7.4`, `42`, `840`: two significant figures, for sentences.
+pub(crate) fn two_figures(value: f64) -> String {
+    significant(value, 2)
+}
+
+fn significant(value: f64, digits: i32) -> String {
     let size = value.abs();
     if !value.is_finite() {
         return "-".to_owned();
@@ -11,10 +20,10 @@ pub(crate) fn three_figures(value: f64) -> String {
     }
     // Rounding may carry into another digit: 9.996 is 10.0.
     let exponent = size.log10().floor() as i32;
-    let factor = 10f64.powi(2 - exponent);
+    let factor = 10f64.powi(digits - 1 - exponent);
     let rounded = (value * factor).round() / factor;
     let exponent = rounded.abs().log10().floor() as i32;
-    format!("{rounded:.*}", (2 - exponent).clamp(0, 9) as usize)
+    format!("{rounded:.*}", (digits - 1 - exponent).clamp(0, 9) as usize)
 }
 
 /// A duration with the unit that leaves one to three digits before the point: `412 ns`, `84.0 µs`, `1.25 ms`, `3.10 s`.

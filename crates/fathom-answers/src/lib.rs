@@ -16,6 +16,7 @@ mod evidence;
 mod explain;
 mod figures;
 mod fsync_check;
+mod hardware;
 mod hosts;
 mod job_text;
 mod judgement;

@@ -1,7 +1,9 @@
 //! `fathom explain`: a result in plain words, with a verdict on the bottleneck; or a term.
 
+mod brief;
 mod hosts;
 mod job;
+mod pages;
 mod story;
 mod terms;
 mod verdict;
@@ -13,7 +15,7 @@ use crate::evidence::Evidence;
 use crate::output;
 use crate::runner::Runner;
 use fathom_command::{Failure, Streams};
-use lexopt::Arg::Value;
+use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -48,28 +50,31 @@ pub(crate) const COMMAND: Command = Command {
     arguments: "RESULT|TERM",
     summary: "What does this result, option or line mean?",
     help: "\
-Usage: fathom explain RESULT
+Usage: fathom explain [--all] RESULT
        fathom explain TERM...
 
 With a file: explains a result (JSON, JSON+ or JSONL, of fathom or fio) in plain words and names the bottleneck: the device,
-the CPU, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input.
+the CPU, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input. Of three jobs and
+more, the text is short enough for a screen: one verdict on the figures, and a line per job. --all tells everything.
 
-With a term: explains an option (iodepth), an option with a value (rw=randrw), an engine (libaio) or a line of a report
-('clat percentiles', 'IO depths', 'cpu : usr=1.20%'). If a file has that name, explain reads the file.
+With a term: explains an option (iodepth), an option with a value (rw=randrw), an engine (libaio), a line of a report
+('clat percentiles', 'IO depths', 'cpu : usr=1.20%'), a figure (p99) or a finding of the verdict (reads-missing). If a file has that name, explain reads the file.
 ",
     run,
 };
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
-    let mut given = Vec::new();
+    let (mut given, mut all) = (Vec::new(), false);
     let mut parser = lexopt::Parser::from_args(words);
     // A pasted option begins with dashes, which is no option of this command.
-    let pasted = words.first().is_some_and(|word| word.to_string_lossy().starts_with("--"));
+    let pasted =
+        words.first().is_some_and(|word| word != "--all" && word.to_string_lossy().starts_with("--"));
     if pasted {
         given.extend(words.iter().map(|word| word.to_string_lossy().into_owned()));
     } else {
         while let Some(argument) = parser.next()? {
             match argument {
+                Long("all") => all = true,
                 Value(word) => given.push(word.to_string_lossy().into_owned()),
                 other => return Err(other.unexpected().into()),
             }
@@ -83,7 +88,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     let shown = match given.len() == 1 && is_result(path) {
         true => {
             let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
-            story::tell(&result, columns::of_text())
+            let columns = columns::of_text();
+            match all {
+                true => story::tell(&result, columns),
+                false => brief::tell(&result, columns).unwrap_or_else(|| story::tell(&result, columns)),
+            }
         }
         false => word::explain(&text)?,
     };

@@ -72,10 +72,10 @@ fn trust(run: &RunResult) -> String {
 
 /// The grid of `fathom quick` and its doubts, before its tests one by one.
 fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
-    let mut text = format!("\nThis is a result of fathom quick:\n\n{}", report.grid(Some(columns)));
+    let mut text = format!("\n{}\n\n{}", report.headline(), report.grid(Some(columns)));
     let notes = report.notes();
     if !notes.is_empty() {
-        text.push_str("\nDoubts about these figures (doubtful):\n");
+        text.push_str("\nCaveats:\n");
         text.extend(notes.iter().map(|note| format!("  * {note}\n")));
     }
     text
@@ -119,7 +119,7 @@ pub(super) fn doubts_of<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = &'a
     own.flat_map(|test| test.doubts.iter().map(|doubt| doubt.text.as_str()))
 }
 
-fn opening(run: &RunResult) -> String {
+pub(super) fn opening(run: &RunResult) -> String {
     let mut text = format!("{}: a run of {}", run.source, if run.is_of_fathom() { "fathom" } else { "fio" });
     if !run.is_of_fathom() && !run.version.is_empty() {
         let _ = write!(text, " ({})", run.version);

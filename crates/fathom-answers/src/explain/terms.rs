@@ -58,7 +58,7 @@ pub(super) const TERMS: &[Term] = &[
          the unit.",
     ),
     term(
-        &["latency"],
+        &["latency_target line", "latency   :"],
         "The line after `issued rwts`: the settings of latency_target and the depth it found. target=0 means that there is no target; \
          depth is then iodepth.",
     ),
@@ -216,6 +216,35 @@ pub(super) const TERMS: &[Term] = &[
     term(&["short"], "I/Os that moved less than requested, for example at the end of a file."),
     term(&["dropped"], "I/Os that were dropped without being done."),
     term(&["percentile"], "The latency within which that share of the I/Os completed."),
+    term(
+        &["p50", "p90", "p95", "p99", "p99.9", "p99.99", "median"],
+        "A percentile: p99 is the latency within which 99 % of the I/Os completed; 1 % took longer. p50 is the median. A p99.9 needs \
+         10,000 I/Os before it says much.",
+    ),
+    term(
+        &["bandwidth", "throughput", "mb/s", "gb/s", "kb/s", "mib/s", "gib/s", "kib/s"],
+        "How much data moved per second: I/Os per second times their size. 1 MB/s is a million bytes per second, 1 MiB/s is 1,048,576; \
+         lines in the form of fio have both. Large sequential blocks measure it best.",
+    ),
+    term(
+        &["latency"],
+        "How long an I/O took. fio's reports split it: slat until the kernel accepted the I/O, clat from then until it completed, lat both \
+         together. Look at percentiles (p50, p99): a mean hides the slow ones. `latency   :` in a report is the line of latency_target.",
+    ),
+    term(
+        &["response time", "resp"],
+        "In an open loop, the time from the moment an I/O was due until it completed, its wait for its turn included. It is what users of \
+         a busy system see; lat leaves that wait out.",
+    ),
+    term(
+        &["knee"],
+        "Of a response curve (fathom curve), the load with the most rate per mean response time. Beyond it, more load costs more waiting \
+         than it brings.",
+    ),
+    term(
+        &["slo"],
+        "A limit for response times, such as p99<2ms. fathom curve --slo finds the highest load that keeps to it.",
+    ),
     term(&["zone resets"], "How many zones of a zoned device were reset before they were written again."),
 ];
 
@@ -251,7 +280,7 @@ mod tests {
             ("  IO depths    : 1=0.1%, 2=0.1%", "io depths"),
             ("     submit    : 0=0.0%, 4=100.0%", "submit"),
             ("     issued rwt: total=0,51200,0, short=0,0,0, dropped=0,0,0", "issued rwts"),
-            ("     latency   : target=0, window=0, percentile=100.00%, depth=16", "latency"),
+            ("     latency   : target=0, window=0, percentile=100.00%, depth=16", "latency_target line"),
             ("Run status group 0 (all jobs):", "run status group"),
             ("  WRITE: bw=40.6MiB/s (42.6MB/s), 40.6MiB/s-40.6MiB/s", "read:"),
             ("  sdb: ios=0/46893", ""),

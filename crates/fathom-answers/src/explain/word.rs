@@ -1,5 +1,6 @@
 //! A word of the language: an option, an option with a value, an engine, a line of a report.
 
+use super::pages;
 use super::terms::{self, Term};
 use fathom_command::Failure;
 use fathom_spec::definition::{Kind, OptionDef, Status};
@@ -22,6 +23,7 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
         (None, Some(term)) => Ok(of_term(term)),
         (None, None) => match engines::find(word) {
             Some(engine) => Ok(of_engine(engine)),
+            None if let Some(text) = pages::explain(word) => Ok(text),
             None => of_disk_line(text).or_else(|| of_value(word)).ok_or_else(|| unknown(word)),
         },
     }

@@ -48,10 +48,47 @@ impl Doubts {
 }
 
 fn text(finding: &Finding) -> String {
-    match finding.advice.is_empty() {
-        true => finding.text.clone(),
-        false => format!("{}; {}", finding.text, finding.advice),
+    match advice(finding) {
+        "" => finding.text.clone(),
+        advice => format!("{}; {advice}", finding.text),
     }
+}
+
+/// What to do, in the options of quick where a job has others.
+fn advice(finding: &Finding) -> &str {
+    match finding.code.as_str() {
+        "short" => "use a longer --time",
+        "step" => "run it for longer (--time), on a larger file (--size)",
+        _ => &finding.advice,
+    }
+}
+
+/// A doubt of this kind in a few words; `None` for one that takes more.
+pub(super) fn in_few_words(kind: &str) -> Option<&'static str> {
+    Some(match kind {
+        "failed" => "I/Os failed",
+        "clock" => "the clock cannot be trusted",
+        "stalled" => "the machine stood still",
+        "stopped" => "the process was stopped",
+        "outage" => "for a while nothing ended",
+        "reads-missing" | "writes-missing" => "not all I/O reached the device",
+        "other-io" => "other programs used the disk",
+        "io-limit" => "a limit of the control group held them back",
+        "cpu-limit" => "the control group had too little CPU time",
+        "heat" => "the processor was too hot",
+        "swapping" => "the machine was swapping",
+        "short" => "the tests were too short",
+        "step" | "drift" => "the rate changed during the test",
+        "starved" => "reads or writes were starved",
+        "depth" => "the queue depth was not reached",
+        "above-device" => "I/Os waited above the device",
+        "submission" => "the call that submits an I/O waited for it",
+        "processor-wait" => "the tester waited for a CPU",
+        "stolen" => "the hypervisor took CPU time away",
+        "processor" => "the tester itself was the limit",
+        "few-samples" => "there were too few I/Os for the highest percentiles",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

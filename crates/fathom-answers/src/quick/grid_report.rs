@@ -1,13 +1,16 @@
 //! The result of `quick`: a grid, the machine, the doubts. Made of the result alone, so that a page and other commands show the same.
 
+use super::doubts::in_few_words;
 use crate::bars::Ink;
 use crate::columns;
 use crate::evidence::mounts;
 use crate::figures;
+use crate::hardware;
 use crate::table::{Align, Table};
 use fathom_results::model::{HostReport, QuickResult, QuickTest};
 use fathom_results::{DirectionResult, RunResult};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Columns that the longest bar has at least and at most.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
@@ -43,6 +46,10 @@ impl TestLine<'_> {
     fn pattern(&self) -> String {
         let place = if self.test.random { "random" } else { "sequential" };
         format!("{place} {}", block_size(&self.test.block_size))
+    }
+
+    fn is_of(&self, direction: &str, is_random: bool) -> bool {
+        self.test.direction == direction && self.test.random == is_random
     }
 
     fn percentiles(&self) -> [Option<f64>; 3] {
@@ -84,6 +91,101 @@ impl<'a> GridReport<'a> {
         Some(GridReport { quick, host: run.host.as_ref(), lines: quick.tests.iter().map(line).collect() })
     }
 
+    /// What was measured, in a line: `nvme0n1 (Samsung SSD 990 PRO), /data`.
+    pub(crate) fn title(&self) -> String {
+        let devices = self.host.map_or(&[][..], |host| &host.devices);
+        let Some(device) = devices.first() else { return self.quick.place.clone() };
+        let model = if device.model.is_empty() { String::new() } else { format!(" ({})", device.model) };
+        format!("{}{model}, {}", device.name, self.quick.place)
+    }
+
+    /// The answer in a sentence, and how far to trust it.
+    pub(crate) fn headline(&self) -> String {
+        let sequential = self.both(false, "sequential ", |figures| {
+            let rate = figures.bytes_per_second;
+            let (rate, unit) = if rate < 999.5e6 { (rate / 1e6, "MB/s") } else { (rate / 1e9, "GB/s") };
+            format!("{} {unit}", figures::two_figures(rate))
+        });
+        let random = self.both(true, "random ", |figures| {
+            let (rate, letter) = match figures.iops {
+                few if few < 999.5 => (few, ""),
+                many if many < 999_500.0 => (many / 1e3, "k"),
+                most => (most / 1e6, "M"),
+            };
+            format!("{}{letter}", figures::two_figures(rate))
+        });
+        let random = random.map(|(told, depth)| format!("{told} a second at depth {depth}"));
+        let parts: Vec<String> =
+            sequential.map(|(told, _)| told).into_iter().chain(random).chain(self.alone()).collect();
+        let answer = match parts.is_empty() {
+            true => "No test has figures".to_owned(),
+            false => format!("About {}", parts.join("; ")),
+        };
+        format!("{answer}.{}", self.trust())
+    }
+
+    /// What the deepest tests of a pattern say of reads and writes, and their depth: `2.3 GB/s sequential reads and 1.1 GB/s writes`.
+    fn both(
+        &self,
+        is_random: bool,
+        pattern: &str,
+        told: impl Fn(&DirectionResult) -> String,
+    ) -> Option<(String, u32)> {
+        let of = |direction: &str| {
+            let own = self.lines.iter().filter(|line| line.is_of(direction, is_random));
+            own.filter_map(|line| Some((line.test.depth, line.figures?))).max_by_key(|(depth, _)| *depth)
+        };
+        Some(match (of("read"), of("write")) {
+            (Some((depth, read)), Some((_, write))) => {
+                (format!("{} {pattern}reads and {} writes", told(read), told(write)), depth)
+            }
+            (Some((depth, read)), None) => (format!("{} {pattern}reads", told(read)), depth),
+            (None, Some((depth, write))) => (format!("{} {pattern}writes", told(write)), depth),
+            (None, None) => return None,
+        })
+    }
+
+    /// How long one random I/O takes that has the disk for itself.
+    fn alone(&self) -> Option<String> {
+        let of = |direction: &str| {
+            let mut own =
+                self.lines.iter().filter(|line| line.is_of(direction, true) && line.test.depth == 1);
+            let [median, ..] = own.next()?.percentiles();
+            median.map(|ns| {
+                let (value, unit) = if ns < 999_500.0 { (ns / 1e3, "µs") } else { (ns / 1e6, "ms") };
+                format!("{} {unit} for a single {direction}", figures::two_figures(value))
+            })
+        };
+        let told: Vec<String> = ["read", "write"].into_iter().filter_map(of).collect();
+        (!told.is_empty()).then(|| told.join(", "))
+    }
+
+    /// The kind of doubt that most figures share. That a test was short comes after what disturbed it.
+    fn widest_doubt(&self) -> Option<&str> {
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
+            *kinds.entry(&doubt.kind).or_default() += 1;
+        }
+        let is_of_length = |kind: &str| matches!(kind, "short" | "few-samples");
+        kinds.into_iter().max_by_key(|(kind, count)| (!is_of_length(kind), *count)).map(|(kind, _)| kind)
+    }
+
+    fn trust(&self) -> String {
+        let doubtful: Vec<&TestLine<'_>> =
+            self.lines.iter().filter(|line| !line.test.doubts.is_empty()).collect();
+        let why = self.widest_doubt().and_then(in_few_words);
+        let count = match doubtful.len() {
+            0 if self.quick.doubts.is_empty() => return String::new(),
+            0 => return " See the caveats.".to_owned(),
+            1 => "One figure is".to_owned(),
+            count => format!("{count} of {} figures are", self.lines.len()),
+        };
+        match why {
+            Some(why) => format!(" {count} doubtful: {why}."),
+            None => format!(" {count} doubtful; see the caveats."),
+        }
+    }
+
     /// What was measured, on what.
     pub(crate) fn heading(&self) -> Vec<String> {
         let quick = self.quick;
@@ -94,9 +196,9 @@ impl<'a> GridReport<'a> {
         }];
         if let Some(host) = self.host {
             lines.extend(host.devices.iter().map(|device| {
-                let kind = if device.rotational { "rotational" } else { "not rotational" };
                 let model = if device.model.is_empty() { "unnamed model" } else { &device.model };
-                format!("device {}: {model}, {}, {kind}", device.name, figures::size(device.size_bytes))
+                let (size, kind) = (figures::size(device.size_bytes), hardware::kind(device));
+                format!("device {}: {model}, {size}, {kind}", device.name)
             }));
             lines.push(format!("{}, {} × {}", host.kernel, host.processors, host.processor));
         }
@@ -158,17 +260,26 @@ impl<'a> GridReport<'a> {
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// For people: the grid comes last, so that it stays on the screen. Fits the columns if possible.
+    /// For people: the answer first, then the figures, then what there is to say of them. Fits the columns if possible.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
-        let wide = limit.unwrap_or(columns::USUAL);
-        let mut text: String = self.heading().iter().map(|line| columns::hanging(line, 2, wide)).collect();
+        self.with_grid(&self.grid(limit), limit.unwrap_or(columns::USUAL))
+    }
+
+    /// The same with bars after the lines, if there is room.
+    pub(crate) fn text_with_bars(&self, limit: usize, ink: Ink) -> String {
+        self.with_grid(&self.grid_with_bars(Some(limit), ink), limit)
+    }
+
+    fn with_grid(&self, grid: &str, wide: usize) -> String {
+        let mut text = format!("{}\n{grid}", columns::wrapped(&self.headline(), wide));
         let notes = self.notes();
         if !notes.is_empty() {
             text.push_str("\nCaveats:\n");
             text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), wide)));
         }
         text.push('\n');
-        text + &self.grid(limit)
+        text.extend(self.heading().iter().map(|line| columns::hanging(line, 2, wide)));
+        text
     }
 
     /// The table, without what has no room.
@@ -181,8 +292,7 @@ impl<'a> GridReport<'a> {
         texts.into_iter().find(fits).unwrap_or(last)
     }
 
-    /// With bars after the lines, if there is room.
-    pub(crate) fn grid_with_bars(&self, limit: Option<usize>, ink: Ink) -> String {
+    fn grid_with_bars(&self, limit: Option<usize>, ink: Ink) -> String {
         let room = limit.map(|limit| limit.saturating_sub(BAR.start() + 2));
         let text = self.grid(room);
         let used = text.lines().map(columns::width).max().unwrap_or(0);
@@ -231,14 +341,13 @@ impl<'a> GridReport<'a> {
 
     /// For a web page or an issue.
     pub(super) fn markdown(&self) -> String {
-        let mut text = self.heading().iter().map(|line| format!("* {line}\n")).collect::<String>();
-        text.push('\n');
-        text.push_str(&self.table(5, false).markdown());
+        let list = |lines: &[String]| lines.iter().map(|line| format!("* {line}\n")).collect::<String>();
+        let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false).markdown());
         let notes = self.notes();
         if !notes.is_empty() {
-            text.push_str("\nCaveats:\n\n");
-            notes.iter().for_each(|note| text.push_str(&format!("* {note}\n")));
+            text.push_str(&format!("\nCaveats:\n\n{}", list(&notes)));
         }
+        text.push_str(&format!("\n{}", list(&self.heading())));
         text
     }
 
@@ -292,6 +401,7 @@ impl<'a> GridReport<'a> {
             object
         };
         let document = json!({
+            "headline": self.headline(),
             "place": quick.place,
             "file_bytes": quick.file_bytes,
             "engine": quick.engine,
@@ -325,7 +435,7 @@ mod tests {
         };
         let wait = |share: u32| {
             format!(
-                r#"{{"kind":"processor wait","weight":{share},"text":"the job waited {share} % of the time"}}"#
+                r#"{{"kind":"processor-wait","weight":{share},"text":"the job waited {share} % of the time"}}"#
             )
         };
         let text = format!(
@@ -344,14 +454,14 @@ mod tests {
     }
 
     #[test]
-    fn the_grid_comes_last_and_fits() {
+    fn the_answer_comes_first_and_all_fits() {
         let run = run();
         let report = GridReport::of(&run).expect("of quick");
         for columns in [40, 60, 80, 120] {
             let text = report.text(Some(columns));
             assert!(text.lines().all(|line| columns::width(line) <= columns), "{columns}:\n{text}");
-            assert!(text.lines().last().is_some_and(|line| line.starts_with("write ")), "{text}");
-            let bars = report.grid_with_bars(Some(columns), Ink::Letters);
+            assert!(text.starts_with("About 1.0 GB/s"), "{text}");
+            let bars = report.text_with_bars(columns, Ink::Letters);
             assert!(bars.lines().all(|line| columns::width(line) <= columns), "{columns}:\n{bars}");
         }
         assert!(
@@ -359,6 +469,24 @@ mod tests {
                 .text(None)
                 .contains("read   sequential 1 MiB      8  2000  2.00k  1.23 ms  2.23 ms  3.23 ms  doubtful")
         );
+    }
+
+    #[test]
+    fn the_answer_is_a_sentence() {
+        let mut run = run();
+        let headline = |run: &RunResult| GridReport::of(run).expect("of quick").headline();
+        assert_eq!(
+            headline(&run),
+            "About 1.0 GB/s sequential reads; 500 random writes a second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
+        );
+        let quick = run.quick.as_mut().expect("of quick");
+        quick.tests.iter_mut().for_each(|test| test.doubts.clear());
+        (quick.tests[2].direction, quick.tests[2].depth) = ("write".into(), 1);
+        assert_eq!(
+            headline(&run),
+            "About 1.0 GB/s sequential reads; 500 random writes a second at depth 1; 1.2 ms for a single write. See the caveats."
+        );
+        assert!(GridReport::of(&run).is_some_and(|report| report.title() == "/data"));
     }
 
     #[test]

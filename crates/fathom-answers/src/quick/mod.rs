@@ -146,7 +146,17 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         None => setting.file = elsewhere::file_in(&wishes.directory),
     }
     let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
-    let mut progress = Progress::new(streams.err, std::io::stderr().is_terminal(), expected);
+    let on_terminal = std::io::stderr().is_terminal();
+    if on_terminal {
+        let tests = grid::TESTS.len();
+        let (whole, each) =
+            (figures::two_figures(expected.as_secs_f64()), figures::duration(setting.time.as_nanos() as f64));
+        writeln!(
+            streams.err,
+            "fathom quick: this takes about {whole} s: filling a file, then {tests} tests of {each} each"
+        )?;
+    }
+    let mut progress = Progress::new(streams.err, on_terminal, expected);
     // The figures of a minute are worth printing, whatever comes after it.
     let signals = crate::runner::signals()?;
     let measured = match &file {

@@ -17,10 +17,11 @@ const COLUMNS: [(&str, &str); 8] = [
     ("doubts", ""),
 ];
 
-/// The grid, then the doubts about the whole run.
+/// The answer, the grid, then the doubts about the whole run.
 pub(super) fn html(report: &GridReport<'_>) -> Markup {
     let notes = report.notes();
     html! {
+        p.headline { (report.headline()) }
         div.scroll { table.grid-of-tests {
             thead { tr { @for (heading, class) in COLUMNS { th scope="col" class=(class) { (heading) } } } }
             tbody { @for bar in report.bars() { (row(&bar)) } }

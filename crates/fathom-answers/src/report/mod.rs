@@ -103,7 +103,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
         .map(|file| fathom_results::read(file).map_err(|error| Failure::new(error.to_string())))
         .collect::<Result<_, Failure>>()?;
     let title = title.unwrap_or_else(|| match results.as_slice() {
-        [one] => format!("Storage test: {}", one.source),
+        [one] => match crate::quick::GridReport::of(one) {
+            Some(report) => format!("How fast is {}?", report.title()),
+            None => format!("Storage test: {}", one.source),
+        },
         several => format!("Storage tests: {} results", several.len()),
     });
     let page = page::html(&results, &title);

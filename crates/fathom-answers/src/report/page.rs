@@ -9,6 +9,7 @@ use crate::checks;
 use crate::evidence::{Evidence, mounts};
 use crate::explain;
 use crate::figures;
+use crate::hardware;
 use crate::quick;
 use crate::shapes::{self, Subject};
 use crate::table::{Align, Table};
@@ -144,12 +145,12 @@ fn section(run: &RunResult, number: usize) -> Markup {
     let evidence = Evidence::all(run);
     html! {
         section aria-labelledby=(id) {
-            h2 id=(id) { (run.source) }
             @if let Some(report) = quick::GridReport::of(run) {
+                h2 id=(id) { (report.title()) }
                 (grid::html(&report))
-                h3 { "The machine" } (facts(run))
-                h3 { "Details" } (summary(run, &subjects).html())
+                details { summary { "The machine and the tests" } (facts(run)) (summary(run, &subjects).html()) }
             } @else {
+                h2 id=(id) { (run.source) }
                 (facts(run)) (summary(run, &subjects).html()) (trust(run))
             }
             @if let Some(of_hosts) = &run.hosts { (hosts::html(of_hosts, &hosts_id(number))) }
@@ -199,7 +200,7 @@ fn facts(run: &RunResult) -> Markup {
             ("file system", format!("{}, mounted with {}", mounts::told(system), system.options))
         }));
         facts.extend(host.devices.iter().map(|device| {
-            let kind = if device.rotational { "rotational" } else { "not rotational" };
+            let kind = hardware::kind(device);
             let scheduler = if device.scheduler.is_empty() { "none" } else { &device.scheduler };
             let model = if device.model.is_empty() { String::new() } else { format!(" {}", device.model) };
             let size = figures::size(device.size_bytes);

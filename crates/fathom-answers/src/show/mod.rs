@@ -182,15 +182,7 @@ fn trust(result: &RunResult, screen: Screen) -> String {
 
 /// A run of `fathom quick`: its grid with bars, what to doubt of it, and the machine.
 fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
-    let mut text = quick.grid_with_bars(Some(screen.width), screen.ink);
-    let notes = quick.notes();
-    if !notes.is_empty() {
-        text.push_str("\nCaveats:\n");
-        text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), screen.width)));
-    }
-    text.push('\n');
-    text.extend(quick.heading().iter().map(|line| columns::hanging(line, 2, screen.width)));
-    text
+    quick.text_with_bars(screen.width, screen.ink)
 }
 
 /// The hosts of a run over several.

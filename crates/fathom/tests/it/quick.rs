@@ -188,13 +188,12 @@ fn a_limit_of_the_group_is_doubted_everywhere() {
     let told = "allows 500 reads per second of ";
     let flat = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
     assert!(flat(&finished.stdout).contains(told), "{}", finished.stdout);
-    // The grid is the last on the screen, and the reads of it are marked.
-    let rows: Vec<&str> = finished.stdout.lines().rev().take(8).collect();
-    assert!(
-        rows.iter().all(|row| row.starts_with("read ") || row.starts_with("write ")),
-        "{}",
-        finished.stdout
-    );
+    // The answer comes first, then the grid, in which reads are marked.
+    let is_row = |row: &&str| row.starts_with("read ") || row.starts_with("write ");
+    let (answer, grid) = finished.stdout.split_once("\n\n").expect("two parts");
+    let rows: Vec<&str> = grid.lines().skip(1).take_while(is_row).collect();
+    assert!(answer.starts_with("About ") && rows.len() == 8, "{}", finished.stdout);
+    assert!(flat(answer).contains("doubtful: a limit of the control group held"), "{answer}");
     let marked =
         rows.iter().filter(|row| row.starts_with("read   random") && row.ends_with("doubtful")).count();
     assert_eq!(marked, 2, "{}", finished.stdout);
@@ -218,11 +217,14 @@ fn a_busy_machine_is_doubted() {
     let mounted = require!(Mounted::new("ext4", 128 * MIB));
     let _other_work = OtherWork::start();
     let words = "quick --size=16m --time=400ms --format=json";
-    // Beside other tests even that takes its time.
-    let launch = Launch::fathom(mounted.path()).timeout(Duration::from_secs(240));
-    let finished = launch.words(words).run().expect_clean();
-    let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
-    let tests = grid["tests"].as_array().expect("tests");
-    let doubted = tests.iter().filter(|test| test["doubts"].to_string().contains("CPUs busy")).count();
-    assert!(doubted >= 4, "{doubted} of 8 tests: {}", finished.stdout);
+    let doubted = || {
+        // With other tests around, even that takes its time.
+        let launch = Launch::fathom(mounted.path()).timeout(Duration::from_secs(240));
+        let finished = launch.words(words).run().expect_clean();
+        let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");
+        let tests = grid["tests"].as_array().expect("tests");
+        tests.iter().filter(|test| test["doubts"].to_string().contains("CPUs busy")).count()
+    };
+    // The first run may be over before all of the other work is under way.
+    assert!((0..8).any(|_| doubted() >= 4), "a busy machine is doubted in fewer than 4 of 8 tests");
 }

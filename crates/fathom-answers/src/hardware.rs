@@ -1,0 +1,43 @@
+//! Devices in words.
+
+use fathom_results::model::DeviceReport;
+
+/// How the kernel names devices that are not hardware, or not this machine's.
+const VIRTUAL_NAMES: [&str; 8] = ["vd", "xvd", "loop", "zram", "ram", "nullb", "nbd", "rbd"];
+
+/// What the disks of hypervisors and clouds call themselves.
+const VIRTUAL_MODELS: [&str; 6] =
+    ["qemu", "vbox", "vmware", "virtual", "persistentdisk", "elastic block store"];
+
+/// What kind of device it is. A virtual disk is said to be rotational whatever is below it, so nothing is said of that.
+pub(crate) fn kind(device: &DeviceReport) -> &'static str {
+    let model = device.model.to_lowercase();
+    let is_virtual = VIRTUAL_NAMES.iter().any(|name| device.name.starts_with(name))
+        || VIRTUAL_MODELS.iter().any(|name| model.contains(name));
+    match (is_virtual, device.rotational) {
+        (true, _) => "virtual",
+        (false, true) => "rotational",
+        (false, false) => "not rotational",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn virtual_disks_have_no_platters() {
+        let of = |name: &str, model: &str, rotational| {
+            kind(&DeviceReport {
+                name: name.into(),
+                model: model.into(),
+                rotational,
+                ..DeviceReport::default()
+            })
+        };
+        assert_eq!(of("sda", "ST8000NM0055", true), "rotational");
+        assert_eq!(of("nvme0n1", "Samsung SSD 990 PRO", false), "not rotational");
+        assert_eq!((of("vda", "", true), of("sda", "QEMU HARDDISK", true)), ("virtual", "virtual"));
+        assert_eq!(of("nvme1n1", "Amazon Elastic Block Store", false), "virtual");
+    }
+}
