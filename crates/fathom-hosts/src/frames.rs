@@ -82,9 +82,11 @@ impl FrameKind {
 
 /// The first bytes of the frame of this number.
 fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
-    let sum = crc32c::crc32c(&number.to_le_bytes());
-    let sum = crc32c::crc32c_append(sum, &length.to_le_bytes());
-    let sum = crc32c::crc32c_append(sum, &[kind]);
+    let mut covered = [0; 9];
+    covered[..4].copy_from_slice(&number.to_le_bytes());
+    covered[4..8].copy_from_slice(&length.to_le_bytes());
+    covered[8] = kind;
+    let sum = crc_fast::crc32_iscsi(&covered);
     let mut bytes = [0; HEADER];
     bytes[..4].copy_from_slice(&length.to_le_bytes());
     bytes[4] = kind;
@@ -119,7 +121,8 @@ impl Outgoing {
             queue.truncate(start);
             return Err(mistake);
         }
-        let header = header(self.next, length as u32, kind as u8, crc32c::crc32c(&queue[start + HEADER..]));
+        let header =
+            header(self.next, length as u32, kind as u8, crc_fast::crc32_iscsi(&queue[start + HEADER..]));
         queue[start..start + HEADER].copy_from_slice(&header);
         self.next = self.next.wrapping_add(1);
         Ok(())
@@ -188,7 +191,7 @@ impl Splitter {
             return Err(Mistake::Changed);
         }
         let Some(body) = rest.get(..length as usize) else { return Ok(None) };
-        if crc32c::crc32c(body) != sum {
+        if crc_fast::crc32_iscsi(body) != sum {
             return Err(Mistake::Changed);
         }
         let frame = Frame { kind: known, body: body.to_vec() };

@@ -5,6 +5,7 @@ use crate::header::{Header, HeaderFormat, MAGIC};
 use crate::method::Method;
 use crate::rule::Rule;
 use crate::stamp::{Write, exchange};
+use crate::sums::{Sums, gain_together};
 use std::borrow::Cow;
 
 /// One read to be checked.
@@ -114,6 +115,21 @@ const LONGEST_PLACE: usize = 128;
 
 /// Checks a read. The data is as before afterwards. With `stops_at_first`, one mismatch is enough.
 pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first: bool) -> Vec<Mismatch> {
+    let sums = match rule.interval_of(reading.write_length) < data.len() && gain_together(rule, 0) {
+        true => Sums::of_reads(rule, &[(&*data, reading.write_length)]).pop(),
+        false => None,
+    };
+    check_with(rule, data, reading, stops_at_first, &sums.unwrap_or_default())
+}
+
+/// The same with precomputed checksums.
+pub fn check_with(
+    rule: &Rule,
+    data: &mut [u8],
+    reading: &Reading<'_>,
+    stops_at_first: bool,
+    sums: &Sums,
+) -> Vec<Mismatch> {
     let mut mismatches = Vec::new();
     if rule.method == Method::Null || data.is_empty() {
         return mismatches;
@@ -126,7 +142,7 @@ pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first
     for (index, part) in data.chunks_mut(interval.max(1)).enumerate() {
         let at = index * interval;
         let offset = reading.offset + at as u64;
-        if let Err(problem) = check_interval(rule, part, offset, reading) {
+        if let Err(problem) = check_interval(rule, part, offset, reading, (sums, index)) {
             mismatches.push(Mismatch { offset, at, length: part.len(), problem });
             if stops_at_first {
                 break;
@@ -197,19 +213,26 @@ pub struct Fragment {
     pub wanted: u8,
 }
 
-fn check_interval(rule: &Rule, part: &mut [u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
+/// `sums` holds the precomputed checksums and the index of this interval.
+fn check_interval(
+    rule: &Rule,
+    part: &mut [u8],
+    offset: u64,
+    reading: &Reading<'_>,
+    sums: (&Sums, usize),
+) -> Result<(), Problem> {
     if !rule.method.has_header() {
         return check_pattern(rule, part, 0, offset, reading);
     }
-    let format = format_of(rule, part);
+    let format = rule.format_of(part);
     let room = rule.header_room(format);
     // Content may also begin with the magic number.
     let is_content = || reading.expected.is_some() && check_rest(rule, part, offset, reading).is_ok();
-    if part.len() < room || is_short(rule, part) && is_content() {
+    if part.len() < room || rule.has_no_room(part) && is_content() {
         return check_rest(rule, part, offset, reading);
     }
     exchange(rule, part, room);
-    let result = check_headed(rule, part, offset, reading);
+    let result = check_headed(rule, part, offset, reading, sums);
     exchange(rule, part, room);
     result
 }
@@ -240,22 +263,13 @@ fn compare_with_content(
     }
 }
 
-/// The layout of an interval's header, wherever it is in the interval.
-pub(crate) fn format_of(rule: &Rule, part: &[u8]) -> HeaderFormat {
-    let bytes = part.get(rule.header_offset as usize..).unwrap_or_default();
-    // Content of an end without room for the header that is expected may look like one of the other layout.
-    match is_short(rule, part) && !bytes.starts_with(&MAGIC.to_le_bytes()) {
-        true => rule.format,
-        false => HeaderFormat::of(bytes, rule.format),
-    }
-}
-
-/// An end of a write that leaves no room for the header that is expected.
-fn is_short(rule: &Rule, part: &[u8]) -> bool {
-    part.len() < rule.header_room(rule.format)
-}
-
-fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
+fn check_headed(
+    rule: &Rule,
+    part: &[u8],
+    offset: u64,
+    reading: &Reading<'_>,
+    (sums, index): (&Sums, usize),
+) -> Result<(), Problem> {
     let Some(header) = Header::decode(part, rule.format) else { return Err(Problem::Magic(0)) };
     check_header(rule, &header, part, offset, reading)?;
     let room = rule.header_room(header.format);
@@ -274,7 +288,7 @@ fn check_headed(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) ->
     }
     let mut wanted = [0; LONGEST_PLACE];
     let wanted = &mut wanted[..place.len()];
-    store(rule.method, header.format, data, wanted);
+    store(rule.method, header.format, data, sums.after(index, room), wanted);
     if wanted == place {
         // If the stored checksum says little about the data, the seed determines it.
         return match is_weak(rule.method, header.format) {

@@ -155,7 +155,7 @@ impl Header {
 
     /// The checksum that the header at the start of `bytes` should have.
     pub fn checksum_of(bytes: &[u8], format: HeaderFormat) -> u32 {
-        !crc32c::crc32c(&bytes[..format.covered()])
+        !crc_fast::crc32_iscsi(&bytes[..format.covered()])
     }
 
     /// True when the header is whole: right magic, right checksum.

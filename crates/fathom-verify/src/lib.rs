@@ -10,6 +10,7 @@
 pub mod check;
 pub mod checksum;
 pub mod content;
+pub mod draft;
 pub mod header;
 pub mod ledger;
 pub mod method;
@@ -17,5 +18,6 @@ pub mod rule;
 pub mod stamp;
 pub mod state;
 mod sum;
+pub mod sums;
 pub mod verdict;
 mod write;

@@ -59,7 +59,7 @@ methods! {
     Crc32 = 4, "crc32", 4, |data| Checksum::of_bytes(&(!(crc_fast::checksum(CrcAlgorithm::Crc32Cksum, data) as u32)).to_le_bytes());
     // The usual CRC-32C without its last step.
     /// CRC32C
-    Crc32c = 5, "crc32c", 4, |data| Checksum::of_bytes(&(!crc32c::crc32c(data)).to_le_bytes());
+    Crc32c = 5, "crc32c", 4, |data| Checksum::of_bytes(&(!crc_fast::crc32_iscsi(data)).to_le_bytes());
     /// 16-bit CRC
     Crc16 = 7, "crc16", 2, |data| Checksum::of_bytes(&(crc_fast::checksum(CrcAlgorithm::Crc16Arc, data) as u16).to_le_bytes());
     /// 7-bit CRC

@@ -1,7 +1,7 @@
 //! How the blocks of a job are made and checked.
 
 use crate::content::{Pattern, fill_random, fill_random_part};
-use crate::header::HeaderFormat;
+use crate::header::{HeaderFormat, MAGIC};
 use crate::method::Method;
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,21 @@ impl Rule {
     /// Bytes of header and checksum together, in this format.
     pub fn header_room(&self, format: HeaderFormat) -> usize {
         self.method.header_room(format)
+    }
+
+    /// The layout of an interval's header, wherever it is in the interval.
+    pub(crate) fn format_of(&self, part: &[u8]) -> HeaderFormat {
+        let bytes = part.get(self.header_offset as usize..).unwrap_or_default();
+        // Content of an end without room for the header that is expected may look like one of the other layout.
+        match self.has_no_room(part) && !bytes.starts_with(&MAGIC.to_le_bytes()) {
+            true => self.format,
+            false => HeaderFormat::of(bytes, self.format),
+        }
+    }
+
+    /// An end of a write that leaves no room for the header that is expected.
+    pub(crate) fn has_no_room(&self, part: &[u8]) -> bool {
+        part.len() < self.header_room(self.format)
     }
 
     /// Fills a write at `offset` with its content, without headers.

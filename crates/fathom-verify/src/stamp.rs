@@ -3,24 +3,42 @@
 use crate::checksum::store;
 use crate::header::{Header, MAGIC};
 use crate::rule::Rule;
+use crate::sum::Checksum;
+use crate::sums::{Sums, gain_together};
 
 pub use crate::write::{Write, split_time};
 
 /// Makes the content of a write.
 pub fn stamp(rule: &Rule, buffer: &mut [u8], write: &Write) {
     rule.fill(buffer, write.seed, write.offset);
+    let sums = match rule.interval_of(buffer.len()) < buffer.len() && gain_together(rule, 0) {
+        true => Sums::of_writes(rule, std::iter::once(&*buffer)).pop(),
+        false => None,
+    };
+    stamp_headers(rule, buffer, write, &sums.unwrap_or_default());
+}
+
+/// Adds headers to a write that already has its content, with precomputed checksums where `sums` has them.
+pub(crate) fn stamp_headers(rule: &Rule, buffer: &mut [u8], write: &Write, sums: &Sums) {
     if !rule.method.has_header() {
         return;
     }
+    let room = rule.header_room(rule.format);
     let interval = rule.interval_of(buffer.len());
     for (index, part) in buffer.chunks_mut(interval.max(1)).enumerate() {
-        stamp_interval(rule, part, write, write.offset + (index * interval) as u64);
-        exchange(rule, part, rule.header_room(rule.format));
+        stamp_interval(rule, part, write, write.offset + (index * interval) as u64, sums.after(index, room));
+        exchange(rule, part, room);
     }
 }
 
-/// Puts header and checksum to the start of an interval that has its content.
-pub(crate) fn stamp_interval(rule: &Rule, part: &mut [u8], write: &Write, offset: u64) {
+/// Puts header and checksum to the start of an interval that has its content; `known` is its precomputed checksum.
+pub(crate) fn stamp_interval(
+    rule: &Rule,
+    part: &mut [u8],
+    write: &Write,
+    offset: u64,
+    known: Option<&Checksum>,
+) {
     let room = rule.header_room(rule.format);
     if part.len() < room {
         return;
@@ -41,7 +59,7 @@ pub(crate) fn stamp_interval(rule: &Rule, part: &mut [u8], write: &Write, offset
     };
     header.encode(part);
     let (front, data) = part.split_at_mut(room);
-    store(rule.method, rule.format, data, &mut front[rule.format.length()..]);
+    store(rule.method, rule.format, data, known, &mut front[rule.format.length()..]);
 }
 
 /// `verify_offset`: the header changes places with as many bytes from that offset on. Doing it twice undoes it.

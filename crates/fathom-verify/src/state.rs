@@ -104,7 +104,7 @@ impl SavedState {
 
 /// CRC-32C without the inversion at its end, which is how fio keeps it.
 pub fn checksum(bytes: &[u8]) -> u64 {
-    u64::from(!crc32c::crc32c(bytes))
+    u64::from(!crc_fast::crc32_iscsi(bytes))
 }
 
 /// Why the threads of a state file cannot be read.

@@ -1,6 +1,5 @@
 //! What happened to a bad block.
 
-use crate::check::format_of;
 use crate::checksum::{checksum, is_mere_digest};
 use crate::header::{Header, HeaderFormat, MAGIC};
 use crate::method::Method;
@@ -219,7 +218,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
         };
     }
     let mut bytes = suspect.bytes.to_vec();
-    let format = format_of(rule, &bytes);
+    let format = rule.format_of(&bytes);
     exchange(rule, &mut bytes, rule.header_room(format));
     let header = Header::decode(&bytes, rule.format);
     if let Some(header) = header
@@ -406,7 +405,7 @@ fn made_interval(
         {
             part[MEANINGLESS].copy_from_slice(bytes);
         }
-        stamp_interval(&rule, &mut part, write, offset);
+        stamp_interval(&rule, &mut part, write, offset, None);
         let place = format.length()..rule.header_room(format);
         let is_old = |bytes: &[u8]| {
             bytes.get(place.clone()).is_some_and(|place| is_mere_digest(rule.method, format, place))
@@ -460,7 +459,7 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
         .take(MOST_FLIPS + 1)
         .collect();
     // A flip in the time of a header shows as a wrong checksum of the header made with that time.
-    let format = format_of(rule, found);
+    let format = rule.format_of(found);
     let base = rule.header_offset as usize;
     let checksum = base + format.length() - 4..base + format.length();
     if rule.method.has_header()
@@ -529,7 +528,7 @@ fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History
 }
 
 fn earlier_bytes(rule: &Rule, suspect: &Suspect<'_>, write: &Write, length: usize) -> Option<Vec<u8>> {
-    let format = format_of(rule, suspect.bytes);
+    let format = rule.format_of(suspect.bytes);
     let mut bytes = made_interval(rule, write, length, suspect.offset, suspect.bytes.len(), format, None)?;
     exchange(rule, &mut bytes, rule.header_room(format));
     Some(bytes)

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     (
         "fathom-io",
         &[
@@ -55,6 +55,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "fathom-sys",
         ],
     ),
+    ("fathom-lanes", &[]),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-metrics", &["fathom-stats"]),
@@ -105,7 +106,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
         ],
     ),
     ("fathom-trace", &["fathom-stats"]),
-    ("fathom-verify", &["fathom-random"]),
+    ("fathom-verify", &["fathom-lanes", "fathom-random"]),
     ("xtask", &[]),
 ];
 

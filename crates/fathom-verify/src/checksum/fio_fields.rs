@@ -7,13 +7,19 @@
 
 use crate::header::HeaderFormat;
 use crate::method::Method;
-use sha2::Digest;
+use crate::sum::Checksum;
 
-/// Fills `room`, the place of the checksum, for `data`; false for methods that store their checksum unchanged.
-pub(super) fn store(method: Method, format: HeaderFormat, data: &[u8], room: &mut [u8]) -> bool {
+/// Fills `room`, the place of the checksum, for `data`, whose checksum `sum` computes; false for methods that store their checksum unchanged.
+pub(super) fn store(
+    method: Method,
+    format: HeaderFormat,
+    data: &[u8],
+    sum: impl Fn() -> Checksum,
+    room: &mut [u8],
+) -> bool {
     match (method, format) {
         (Method::Sha256, _) => sha256(data, room),
-        (Method::Sha512, HeaderFormat::Current) => sha512(data, room),
+        (Method::Sha512, HeaderFormat::Current) => sha512(data, &sum(), room),
         (Method::Sha512, HeaderFormat::First) => end_of_data(data, room),
         _ => return false,
     }
@@ -26,7 +32,7 @@ pub(crate) fn is_weak(method: Method, format: HeaderFormat) -> bool {
 }
 
 /// The digest, and the second half of the last block that it is made of.
-fn sha512(data: &[u8], room: &mut [u8]) {
+fn sha512(data: &[u8], digest: &Checksum, room: &mut [u8]) {
     const BLOCK: usize = 128;
     const LENGTH_AT: usize = 112;
     let rest = data.len() % BLOCK;
@@ -37,7 +43,7 @@ fn sha512(data: &[u8], room: &mut [u8]) {
         last[rest] = 0x80;
     }
     last[LENGTH_AT..].copy_from_slice(&((data.len() as u128) * 8).to_be_bytes());
-    room[..64].copy_from_slice(&sha2::Sha512::digest(data));
+    room[..64].copy_from_slice(digest.bytes());
     room[64..].copy_from_slice(&last[64..]);
 }
 
@@ -86,7 +92,12 @@ fn compress(state: &mut [u32; 8], blocks: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checksum::checksum;
     use crate::content::fill_random;
+
+    fn no_sum() -> Checksum {
+        unreachable!("this field has no digest")
+    }
 
     /// The first block that fio 3.33 writes with verify=sha256 and 4 KiB blocks.
     #[test]
@@ -94,7 +105,7 @@ mod tests {
         let mut block = vec![0; 4096];
         fill_random(&mut block, 46_386_204_153_304_124);
         let mut room = [0; 64];
-        assert!(store(Method::Sha256, HeaderFormat::First, &block[104..], &mut room));
+        assert!(store(Method::Sha256, HeaderFormat::First, &block[104..], no_sum, &mut room));
         let hex: String = room.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hex,
@@ -139,7 +150,7 @@ mod tests {
             fill_random(&mut block, 46_386_204_153_304_124);
             let mut room = vec![0xff; method.checksum_room()];
             let data = &block[HeaderFormat::Current.length() + room.len()..];
-            assert!(store(method, HeaderFormat::Current, data, &mut room));
+            assert!(store(method, HeaderFormat::Current, data, || checksum(method, data), &mut room));
             let hex: String = room.iter().map(|byte| format!("{byte:02x}")).collect();
             assert_eq!(hex, expected, "{method:?} {length}");
         }
@@ -151,8 +162,9 @@ mod tests {
         for length in 0..300usize {
             let data = vec![0x5a; length];
             let mut room = [0xff; 128];
-            sha512(&data, &mut room);
-            assert_eq!(room[..64], sha2::Sha512::digest(&data)[..]);
+            let digest = checksum(Method::Sha512, &data);
+            sha512(&data, &digest, &mut room);
+            assert_eq!(room[..64], *digest.bytes());
             let mut padded = data.clone();
             padded.push(0x80);
             while padded.len() % 128 != 112 {
@@ -169,8 +181,8 @@ mod tests {
         for length in 0..300 {
             let data = vec![7; length];
             let (mut on_zeros, mut on_others) = (vec![0; 128], vec![0xee; 128]);
-            assert!(store(Method::Sha512, HeaderFormat::First, &data, &mut on_zeros));
-            assert!(store(Method::Sha512, HeaderFormat::First, &data, &mut on_others));
+            assert!(store(Method::Sha512, HeaderFormat::First, &data, no_sum, &mut on_zeros));
+            assert!(store(Method::Sha512, HeaderFormat::First, &data, no_sum, &mut on_others));
             assert_eq!(on_zeros, on_others, "{length} bytes");
         }
     }
@@ -181,7 +193,7 @@ mod tests {
         let mut block = vec![0; 4096];
         fill_random(&mut block, 46_386_204_153_304_124);
         let mut room = [0; 128];
-        assert!(store(Method::Sha512, HeaderFormat::First, &block[168..], &mut room));
+        assert!(store(Method::Sha512, HeaderFormat::First, &block[168..], no_sum, &mut room));
         let hex: String = room.iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(
             hex,

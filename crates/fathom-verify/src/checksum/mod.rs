@@ -1,12 +1,14 @@
 //! Checksums over the data of an interval: how they are stored, and which stored ones are right.
 
 mod fio_fields;
+mod together;
 
 use crate::header::HeaderFormat;
 use crate::method::Method;
 
 pub use crate::sum::{Checksum, LONGEST};
 pub(crate) use fio_fields::is_weak;
+pub(crate) use together::{checksums, is_faster_together};
 
 impl Checksum {
     /// True when `field` holds this checksum of this method. SHA-1 and SHA-2 are seen stored as numbers of the processor as well
@@ -22,10 +24,12 @@ impl Checksum {
     }
 }
 
-/// Fills the place of the checksum after a header of this layout. Bytes beyond the checksum are zero.
-pub fn store(method: Method, format: HeaderFormat, data: &[u8], place: &mut [u8]) {
-    if !fio_fields::store(method, format, data, place) {
-        let sum = checksum(method, data);
+/// Fills the place of the checksum after a header of this layout. Bytes beyond the checksum are zero. `known` is the
+/// precomputed checksum of the data.
+pub fn store(method: Method, format: HeaderFormat, data: &[u8], known: Option<&Checksum>, place: &mut [u8]) {
+    let sum = || known.copied().unwrap_or_else(|| checksum(method, data));
+    if !fio_fields::store(method, format, data, sum, place) {
+        let sum = sum();
         place.fill(0);
         place[..sum.bytes().len()].copy_from_slice(sum.bytes());
     }

@@ -140,7 +140,7 @@ impl Record {
         self.encode_fields(bytes);
         let length = (bytes.len() - front - FRONT) as u32;
         bytes[front + 1..front + FRONT].copy_from_slice(&length.to_le_bytes());
-        let checksum = crc32c::crc32c(&bytes[front..]);
+        let checksum = crc_fast::crc32_iscsi(&bytes[front..]);
         bytes.extend(checksum.to_le_bytes());
     }
 
@@ -225,7 +225,7 @@ impl Iterator for Records<'_> {
         let covered = self.bytes.get(..FRONT + length)?;
         let end = FRONT + length + CHECKSUM;
         let checksum = u32::from_le_bytes(self.bytes.get(FRONT + length..end)?.try_into().ok()?);
-        if checksum != crc32c::crc32c(covered) {
+        if checksum != crc_fast::crc32_iscsi(covered) {
             return None;
         }
         let record = decode(covered[0], &covered[FRONT..])?;

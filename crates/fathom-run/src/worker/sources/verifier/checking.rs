@@ -6,8 +6,11 @@ use crate::message::Message;
 use crate::plan::model::verify::VerifyPlan;
 use crate::unit::Unit;
 use crate::verify::history::State;
-use fathom_verify::check::{Fragment, Mismatch, Problem, Reading, check, check_fragment, check_zeros};
+use fathom_verify::check::{
+    Fragment, Mismatch, Problem, Reading, check, check_fragment, check_with, check_zeros,
+};
 use fathom_verify::stamp::Write;
+use fathom_verify::sums::{Sums, gain_together};
 
 impl Worker<'_> {
     pub(super) fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, known: Known) {
@@ -32,25 +35,57 @@ impl Worker<'_> {
                     self.take_result(verifier, result);
                 }
             }
-            None => {
-                let result = task.check(verifier.plan, data);
-                if result.is_empty() {
-                    verifier.findings.count(length as u64);
-                } else {
-                    self.report_miscompare(verifier, &task, data, &result);
-                }
-            }
+            None => self.check_or_hold(verifier, task, data),
         }
     }
 
-    fn take_result(&mut self, verifier: &mut Verifier<'_>, mut result: Checked) {
-        if result.mismatches.is_empty() {
-            verifier.findings.count(result.data.len() as u64);
-        } else {
-            let mut data = std::mem::take(&mut result.data);
-            self.report_miscompare(verifier, &result.task, &mut data, &result.mismatches);
-            result.data = data;
+    /// Checks a read, or adds it to the batch.
+    fn check_or_hold(&mut self, verifier: &mut Verifier<'_>, task: Task, data: &mut [u8]) {
+        let plan = verifier.plan;
+        let is_full = match &mut verifier.held {
+            Some(held) if gain_together(&plan.rule, data.len()) => {
+                held.take(task, data, self.clock.monotonic_ns())
+            }
+            _ => {
+                // Findings are reported in the order of the reads.
+                self.check_all_held(verifier);
+                let found = task.check(plan, data, None);
+                return self.take_findings(verifier, &task, data, &found);
+            }
+        };
+        if is_full {
+            self.check_all_held(verifier);
         }
+    }
+
+    fn check_all_held(&mut self, verifier: &mut Verifier<'_>) {
+        let Some(mut held) = verifier.held.take() else { return };
+        held.check(verifier.plan, |task, data, found| self.take_findings(verifier, task, data, found));
+        verifier.held = Some(held);
+    }
+
+    fn take_findings(
+        &mut self,
+        verifier: &mut Verifier<'_>,
+        task: &Task,
+        data: &mut [u8],
+        found: &[Mismatch],
+    ) {
+        match found {
+            [] => verifier.findings.count(data.len() as u64),
+            _ => self.report_miscompare(verifier, task, data, found),
+        }
+    }
+
+    /// Flushes the batch: no further read will complete.
+    pub(super) fn check_held(&mut self) {
+        let Some(mut verifier) = self.features.verifier.take() else { return };
+        self.check_all_held(&mut verifier);
+        self.features.verifier = Some(verifier);
+    }
+
+    fn take_result(&mut self, verifier: &mut Verifier<'_>, mut result: Checked) {
+        self.take_findings(verifier, &result.task, &mut result.data, &result.mismatches);
         if let Some(checkers) = &mut verifier.checkers {
             checkers.recycle(result.data);
         }
@@ -67,12 +102,21 @@ impl Worker<'_> {
 }
 
 impl Task {
-    /// Checks the data of a read.
-    pub(super) fn check(&self, plan: &VerifyPlan, data: &mut [u8]) -> Vec<Mismatch> {
+    /// Length in bytes of the write that a read of `data` bytes belongs to.
+    pub(super) fn write_length(&self, data: usize) -> usize {
+        self.known.record.map_or(data, |record| record.write_length as usize)
+    }
+
+    /// Checks the data of a read; `sums` holds its precomputed checksums.
+    pub(super) fn check(&self, plan: &VerifyPlan, data: &mut [u8], sums: Option<&Sums>) -> Vec<Mismatch> {
+        let check = |data: &mut [u8], reading: &Reading<'_>| match sums {
+            Some(sums) => check_with(&plan.rule, data, reading, plan.is_fatal, sums),
+            None => check(&plan.rule, data, reading, plan.is_fatal),
+        };
         let Known { seed, issued, .. } = self.known;
         let Some(record) = &self.known.record else {
             let reading = Reading { seed, issued, ..Reading::new(self.offset, None, data.len()) };
-            return check(&plan.rule, data, &reading, plan.is_fatal);
+            return check(data, &reading);
         };
         let write: Write = record.write(self.thread);
         let write_length = record.write_length as usize;
@@ -82,7 +126,7 @@ impl Task {
             State::Written | State::Gone => {}
         }
         let reading = Reading { issued, ..Reading::new(self.offset, Some(&write), write_length) };
-        let found = check(&plan.rule, data, &reading, plan.is_fatal);
+        let found = check(data, &reading);
         // The run that wrote it may have taken it back, and then nothing is promised but zeros, if these were asked for.
         if record.to_trim && !found.is_empty() {
             let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);

@@ -6,6 +6,7 @@
 mod backlog;
 mod checking;
 mod findings;
+mod held;
 mod ledger;
 mod read_back;
 mod rehearsal;
@@ -27,8 +28,10 @@ use crate::worker::next::Next;
 use crate::worker::{GivenUp, Loop, Worker, WorkerContext};
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
+use fathom_verify::draft::Drafts;
 use fathom_verify::stamp::stamp;
 use findings::Findings;
+use held::Held;
 use ledger::Ledger;
 use read_back::Reach;
 use saved::Limit;
@@ -147,6 +150,10 @@ pub(in crate::worker) struct Verifier<'a> {
     /// With `verify_ledger`.
     ledger: Option<Ledger>,
     checkers: Option<Checkers>,
+    /// Reads whose checks are batched.
+    held: Option<Held>,
+    /// Writes prepared ahead.
+    drafts: Drafts,
     /// With `experimental_verify`: how the pass began.
     start_of_pass: Option<Box<StartOfPass>>,
     /// The same for jobs with several files: a block may turn out to be another file's.
@@ -234,6 +241,8 @@ impl<'a> Verifier<'a> {
             findings: Findings::new(context, plan),
             ledger,
             checkers,
+            held: Held::of(plan),
+            drafts: Drafts::default(),
             start_of_pass,
             origin,
         }))
@@ -336,7 +345,8 @@ impl<'a> Verifier<'a> {
                 record.time_ns = self.clock.monotonic_ns();
                 // Drawn now, and not when the write has ended: the order is then that of the writes, which can be gone through again.
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
-                stamp(&self.plan.rule, buffer, &record.write(self.thread));
+                let (write, mut later) = (record.write(self.thread), self.generator.clone());
+                self.drafts.stamp(&self.plan.rule, buffer, &write, || later.buffer_seed());
                 *load = Load::Write(record);
                 self.will_be_read_back(&record);
                 if let Some(ledger) = &mut self.ledger {
@@ -630,6 +640,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
         loop {
             self.run_engine();
+            self.any().check_held();
             is_synced = self.any().has_work_after_pass();
             if !is_synced {
                 break;
@@ -654,6 +665,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 }
                 if !self.any().is_over() {
                     self.run_engine();
+                    self.any().check_held();
                 }
             }
             self.any().finish_checks();

@@ -131,7 +131,7 @@ fn run(
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((task, mut data)) = next else { return };
         // Whoever waits for the result must hear of a panic.
-        let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data)));
+        let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data, None)));
         let result = match checked {
             Ok(mismatches) => Ok(Checked { task, data, mismatches }),
             Err(payload) => Err(CheckerError::Panicked(invariant::text_of(&*payload))),
