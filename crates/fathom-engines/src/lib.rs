@@ -99,7 +99,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::indirect::<nbd::Nbd>(),
     EngineEntry::indirect::<nfs::Nfs>(),
     EngineEntry::indirect::<libiscsi::Libiscsi>(),
-    EngineEntry::indirect::<external::External>(),
+    EngineEntry::direct::<external::External>(),
 ];
 
 /// The engine that goes by this name.

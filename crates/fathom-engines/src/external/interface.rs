@@ -86,7 +86,7 @@ pub(super) struct RawEngine {
     pub(super) option_count: u64,
     pub(super) size: Option<unsafe extern "C" fn(*const RawSetup, *const c_char) -> i64>,
     pub(super) open: Option<unsafe extern "C" fn(*const RawSetup, *mut *mut c_void) -> c_int>,
-    pub(super) queue: Option<unsafe extern "C" fn(*mut c_void, *const RawIo) -> i64>,
+    pub(super) queue: Option<Queue>,
     pub(super) commit: Option<unsafe extern "C" fn(*mut c_void) -> c_int>,
     pub(super) reap: Option<unsafe extern "C" fn(*mut c_void, u32, u32, i64, *mut RawCompletion) -> c_int>,
     pub(super) sync: Option<unsafe extern "C" fn(*mut c_void, u32, i32) -> c_int>,
@@ -94,5 +94,7 @@ pub(super) struct RawEngine {
     pub(super) close: Option<unsafe extern "C" fn(*mut c_void)>,
 }
 
+/// `queue`
+pub(super) type Queue = unsafe extern "C" fn(*mut c_void, *const RawIo) -> i64;
 /// `fathom_engine`
 pub(super) type Entry = unsafe extern "C" fn(u32) -> *const RawEngine;

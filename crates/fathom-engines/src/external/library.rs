@@ -52,7 +52,7 @@ pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     }
     let (definition, functions) =
         found_in(path, name).map_err(|fault| LoadError { path: path.to_owned(), fault })?;
-    let entry = EngineEntry { definition, ..EngineEntry::indirect::<External>() };
+    let entry = EngineEntry { definition, ..EngineEntry::direct::<External>() };
     let loaded = Box::leak(Box::new(Loaded { entry, functions }));
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).push(loaded);
     Ok(definition)

@@ -18,7 +18,7 @@ use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
-use interface::{ASYNCHRONOUS, OWN_TARGETS, PENDING, RawCompletion, RawEngine, RawIo, TRIMS};
+use interface::{ASYNCHRONOUS, OWN_TARGETS, PENDING, Queue, RawCompletion, RawEngine, RawIo, TRIMS};
 use setup::Told;
 use std::ffi::c_void;
 use std::time::Duration;
@@ -29,6 +29,13 @@ const FREE: u32 = u32::MAX;
 /// The engine of one worker.
 pub(crate) struct External {
     functions: &'static RawEngine,
+    queue: Queue,
+    /// Capabilities that the path of every I/O checks.
+    is_asynchronous: bool,
+    has_own_targets: bool,
+    takes_trims: bool,
+    /// Or-ed into descriptors: all ones for own targets, which see -1.
+    without_descriptors: i32,
     /// What the library keeps for this worker.
     state: *mut c_void,
     /// What fathom does with files itself.
@@ -67,13 +74,22 @@ impl EngineType for External {
         let Some(engine) = library::find(&setup.job.engine.ioengine.name) else {
             return Err(SetupError::new(Errno(libc::ENOENT), "dlopen"));
         };
+        let Some(queue) = engine.functions.queue else {
+            return Err(SetupError::new(Errno(libc::ENOSYS), "queue"));
+        };
         let mut told = Told::of_worker(setup, engine.entry.definition.options);
         let state = told.open(engine.functions).map_err(|refusal| {
             let sentence = format!("{}: {}", engine.entry.definition.name, refusal.sentence);
             SetupError::new(refusal.errno, "open").with_advice(sentence)
         })?;
+        let can = |capability: u32| engine.functions.capabilities & capability != 0;
         Ok(External {
             functions: engine.functions,
+            queue,
+            is_asynchronous: can(ASYNCHRONOUS),
+            has_own_targets: can(OWN_TARGETS),
+            takes_trims: can(TRIMS),
+            without_descriptors: if can(OWN_TARGETS) { -1 } else { 0 },
             state,
             immediate: Immediate::new(setup),
             taken: vec![FREE; setup.depth as usize],
@@ -91,15 +107,16 @@ impl Engine for External {
         if let Some(errno) = self.given_up {
             return Queued::Done(i64::from(-errno.0));
         }
-        let is_its_own = match io.operation() {
-            Operation::Read | Operation::Write => true,
-            Operation::Trim => self.can(TRIMS),
-            _ => false,
-        };
-        if !is_its_own {
-            return Queued::Done(self.perform(io));
+        match io.operation() {
+            Operation::Read | Operation::Write => {}
+            Operation::Trim if self.takes_trims => {}
+            _ => {
+                // A copy: an original whose address goes to another function would be stored in memory for every I/O.
+                // SAFETY: the copy is used during this call only.
+                let io = unsafe { io.keep() };
+                return Queued::Done(self.perform(&io));
+            }
         }
-        let Some(queue) = self.functions.queue else { return Queued::Done(-i64::from(libc::ENOSYS)) };
         let raw = RawIo {
             slot,
             operation: io.operation() as u32,
@@ -107,19 +124,18 @@ impl Engine for External {
             length: io.length(),
             offset: io.offset(),
             buffer: io.buffer(),
-            descriptor: if self.can(OWN_TARGETS) { -1 } else { io.handle().descriptor() },
+            descriptor: io.handle().descriptor() | self.without_descriptors,
             reserved: 0,
         };
         // SAFETY: the state is what `open` has given, and the buffer belongs to this I/O until it has ended.
-        match unsafe { queue(self.state, &raw) } {
-            PENDING if self.can(ASYNCHRONOUS) => {
+        match unsafe { (self.queue)(self.state, &raw) } {
+            whole if whole == i64::from(io.length()) => Queued::Done(whole),
+            PENDING if self.is_asynchronous => {
                 self.taken[slot as usize] = io.length();
                 self.queued += 1;
                 Queued::Pending
             }
-            PENDING => {
-                Queued::Done(self.broken("a synchronous engine has answered FATHOM_PENDING".to_owned()))
-            }
+            PENDING => Queued::Done(self.pends()),
             result if result > i64::from(io.length()) => Queued::Done(self.too_much(result, io.length())),
             result => Queued::Done(result),
         }
@@ -150,7 +166,7 @@ impl Engine for External {
     }
 
     fn sync_now(&mut self, handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
-        let own = self.can(OWN_TARGETS);
+        let own = self.has_own_targets;
         if self.functions.sync.is_none() && !own {
             return None;
         }
@@ -159,7 +175,7 @@ impl Engine for External {
     }
 
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
-        !self.can(ASYNCHRONOUS)
+        !self.is_asynchronous
     }
 
     fn protocol_status(&mut self, slot: u32) -> Option<String> {
@@ -178,11 +194,6 @@ impl Engine for External {
 }
 
 impl External {
-    #[inline(always)]
-    fn can(&self, capability: u32) -> bool {
-        self.functions.capabilities & capability != 0
-    }
-
     #[inline(always)]
     fn reap_for(&mut self, min: u32, timeout: i64, out: &mut Completions) -> Result<(), Errno> {
         if self.given_up.is_some() {
@@ -237,14 +248,21 @@ impl External {
     }
 
     #[cold]
+    fn pends(&mut self) -> i64 {
+        self.broken("a synchronous engine has answered FATHOM_PENDING".to_owned())
+    }
+
+    #[cold]
+    #[inline(never)]
     fn too_much(&mut self, result: i64, length: u32) -> i64 {
         self.broken(format!("an I/O of {length} bytes has ended with {result}"))
     }
 
     /// Syncs, and trims of files.
     #[cold]
+    #[inline(never)]
     fn perform(&mut self, io: &Io) -> i64 {
-        let own = self.can(OWN_TARGETS);
+        let own = self.has_own_targets;
         match (io.operation(), self.functions.sync) {
             (Operation::Trim, _) if own => -i64::from(libc::EOPNOTSUPP),
             (Operation::Trim, _) => self.immediate.perform(io),
@@ -256,7 +274,7 @@ impl External {
     /// Syncs by the library; the handle of a target that is the engine's own is its index.
     fn sync(&mut self, handle: Handle) -> i64 {
         let Some(sync) = self.functions.sync else { return 0 };
-        let (target, descriptor) = match self.can(OWN_TARGETS) {
+        let (target, descriptor) = match self.has_own_targets {
             true => (handle.number().and_then(|number| u32::try_from(number).ok()).unwrap_or(u32::MAX), -1),
             false => (u32::MAX, handle.descriptor()),
         };

@@ -33,7 +33,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 Next::ZoneReset(target) => now = self.any().run_zone_reset(target),
                 Next::Sync(operation, file) => {
                     let io = self.any().prepare_sync(0, operation, file, now);
-                    now = self.issue_and_wait(&io, self.slots.unit(0), None);
+                    now = self.issue_and_wait(io, self.slots.unit(0), None);
                 }
                 Next::Wait(until) => now = self.any().wait_until(until),
                 Next::WaitForEnd => now = self.clock.ticks(),
@@ -47,13 +47,11 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         // The end of one I/O is not the start of the next: what lies between is the tester's own time.
         let unit = self.slots.begin(0);
         let io = self.prepare_io(0, unit, target, 0);
-        self.issue_and_wait(&io, unit, Some(target.direction))
+        self.issue_and_wait(io, unit, Some(target.direction))
     }
 
     #[inline(always)]
-    fn issue_and_wait(&mut self, io: &Io, unit: &Unit, direction: Option<Direction>) -> u64 {
-        let mut rest;
-        let mut io = io;
+    fn issue_and_wait(&mut self, mut io: Io, unit: &Unit, direction: Option<Direction>) -> u64 {
         self.count_issue(direction, 1);
         if self.recording.batches {
             bump(&self.samples.submit_map[batch_bucket(1)], 1);
@@ -63,7 +61,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         unit.started_at(start);
         loop {
             unit.set_in_flight(true);
-            let result = match self.engine.queue(0, io) {
+            let result = match self.engine.queue(0, &io) {
                 Queued::Done(result) => result,
                 Queued::Pending => broken(Invariant::EndsAtOnce, format_args!("slot 0 is pending")),
             };
@@ -81,10 +79,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now) {
                 After::Free => return now,
-                After::GoOn => {
-                    rest = self.any().rest_of(0);
-                    io = &rest;
-                }
+                After::GoOn => io = self.any().rest_of(0),
             }
         }
     }
