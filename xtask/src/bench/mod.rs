@@ -129,8 +129,8 @@ pub(crate) fn run(repository: &Path, words: &[String]) -> Result<(), String> {
     let programs = Programs::find(interrupt.clone(), options.program.clone(), compared)?;
     let programs = match options.what {
         What::Instructions => return instructions::run(repository, &programs, only),
-        What::InstructionsInside | What::Options => programs.with_reference(),
-        What::Servers | What::Table => programs,
+        What::InstructionsInside | What::Options | What::Table => programs.with_reference(),
+        What::Servers => programs,
     };
     let machine = machine::describe(&programs);
     machine.iter().for_each(|line| eprintln!("{line}"));
