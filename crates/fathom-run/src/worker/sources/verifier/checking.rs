@@ -93,6 +93,7 @@ impl Worker<'_> {
 
     /// Waits for the threads that check.
     pub(super) fn finish_checks(&mut self) {
+        self.check_held();
         let Some(mut verifier) = self.features.verifier.take() else { return };
         while let Some(result) = verifier.checkers.as_mut().and_then(Checkers::wait_for_one) {
             self.take_result(&mut verifier, result);
