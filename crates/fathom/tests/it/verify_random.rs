@@ -211,6 +211,38 @@ fn files_of(directory: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
+/// Reads are checked in batches: the last block is checked however many come before it, in each way of reading back.
+#[test]
+fn the_last_block_is_checked_whatever_the_batch() {
+    fathom_only!();
+    for (method, check) in [
+        ("sha512", "--verify_only --verify_header_seed=1 --verify_write_sequence=1"),
+        ("md5", "--verify_only"),
+        ("md5", "--rw=read"),
+        ("sha512", "--rw=read --ioengine=psync"),
+    ] {
+        for blocks in 1..=10 {
+            let directory = scratch();
+            let words = format!(
+                "--size={}k --bs=16k --rw=write --verify={method} --ioengine=libaio --iodepth=4",
+                16 * blocks
+            );
+            let (code, _, stderr) = run(directory.path(), &words);
+            assert_eq!(code, 0, "{words}: {stderr}");
+            let file = directory.path().join("data");
+            let mut data = std::fs::read(&file).expect("there");
+            let last = data.len() - 100;
+            data[last] ^= 0x10;
+            std::fs::write(&file, &data).expect("written");
+            let (code, stdout, stderr) = run(directory.path(), &format!("{words} {check}"));
+            assert_eq!(code, 1, "{words} {check}: {stderr}");
+            let report = &json::document(&stdout)["fathom verify"][0];
+            let found = (report["checked_reads"].as_u64(), report["wrong_blocks"].as_u64());
+            assert_eq!(found, (Some(blocks), Some(1)), "{words} {check}");
+        }
+    }
+}
+
 #[test]
 fn a_separate_check_knows_what_came_later() {
     fathom_only!();

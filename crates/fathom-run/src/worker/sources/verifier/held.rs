@@ -23,6 +23,11 @@ impl Held {
         may_wait.then(Held::default)
     }
 
+    /// Reads that wait for their checks.
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
     /// Adds a read; true when the batch is due.
     pub(super) fn take(&mut self, task: Task, data: &[u8], now_ns: u64) -> bool {
         if self.count == 0 {

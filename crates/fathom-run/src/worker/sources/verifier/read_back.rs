@@ -1,8 +1,10 @@
 //! Reading back from the medium: before data is checked, what was written is handed to the storage with its errors, and what this machine
 //! has cached of it is dropped. What stays in memory all the same is counted, so that the report says how much was checked there.
 
+use super::held::Held;
 use super::{Verifier, Worker};
 use crate::files::FileKind;
+use crate::invariant::holds;
 use crate::region::Stage;
 use crate::unit::Operation;
 use fathom_stats::Direction;
@@ -115,6 +117,8 @@ impl Worker<'_> {
     /// Stores how many blocks this run had to check and did not; at its end.
     pub(super) fn account_for_checks(&mut self) {
         let Some(verifier) = &mut self.features.verifier else { return };
+        let held = verifier.held.as_ref().map_or(0, Held::len);
+        holds!(held == 0, Checked, "{held} reads are left in their batch");
         let plan = verifier.plan;
         let failed = verifier.failed_checks;
         let unchecked = if !plan.wants_checks {
