@@ -26,15 +26,15 @@ const PROBE: u16 = 10;
 pub(crate) const FIO_SERVER: &str =
     "it is fio's server and not an agent of fathom: run fathom agent there, or call fio --client for it";
 
-/// Who has connected.
+/// Peer of a new connection.
 pub(crate) enum Caller {
     /// A controller, or a silent peer, with the bytes received after its opening line.
     Controller(Vec<u8>),
-    /// fio's client. It has its answer.
+    /// fio's client, already answered.
     FioClient,
 }
 
-/// Finds out who has connected, and answers fio's client.
+/// Identifies the peer, and answers fio's client.
 pub(crate) fn hear(socket: &mut Socket) -> Caller {
     let deadline = Instant::now() + PATIENCE;
     let mut first = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn hear(socket: &mut Socket) -> Caller {
         {
             return Caller::Controller(first.split_off(end + 1));
         }
-        // What may still become one of the two.
+        // These bytes may still become either of the two.
         let length = first.len().min(OPENING.len());
         let may_open = first[..length] == OPENING.as_bytes()[..length] && first.len() < MOST_OPENING;
         let may_probe = first.len() < HEADER && kind(&first).is_none_or(|kind| kind == PROBE);
@@ -122,7 +122,7 @@ pub(crate) fn drain(socket: &mut Socket, patience: Duration) {
 
 /// A text as fio's server sends it.
 fn text_message(version: u16, text: &str) -> Vec<u8> {
-    // The level of a line that is shown, its length, and when it was said.
+    // Log level of a line that is shown, its length, and its time.
     let mut rest = 3_u32.to_le_bytes().to_vec();
     rest.extend((text.len() as u32).to_le_bytes());
     rest.extend([0; 16]);
@@ -167,7 +167,7 @@ mod tests {
         let own = crate::protocol::greeting();
         assert!(!is_server(format!("{own}{own}").as_bytes()));
         let text = text_message(0x71, "fio: server bad crc on command (got 2e30, wanted 2fe)\n");
-        // But for the time.
+        // Except for the time.
         assert_eq!(
             (&text[..22], &text[24..32], &text[48..]),
             (&TEXT_OF_FIO[..22], &TEXT_OF_FIO[24..32], &TEXT_OF_FIO[48..])

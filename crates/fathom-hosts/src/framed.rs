@@ -1,42 +1,42 @@
-//! A way with what is still to be written to it, and what has come of the next frame: what both of its ends have in common.
+//! A framed connection: pending output plus the partially received next frame. Shared by controller and agent.
 
 use crate::frames::{Outgoing, Splitter};
 use crate::pipe::Pipe;
 use std::io;
 
-/// Bytes that are read at once.
+/// Most bytes of one read.
 const AT_ONCE: usize = 64 << 10;
 
-/// A way for frames.
+/// A framed connection.
 pub(crate) struct Framed {
-    /// The way.
+    /// The connection below.
     pub(crate) pipe: Box<dyn Pipe>,
-    /// What has come.
+    /// Received bytes, split into frames.
     pub(crate) splitter: Splitter,
-    /// What is to be written.
+    /// Pending output.
     pub(crate) queue: Outgoing,
 }
 
-/// What reading came to.
+/// Result of one read.
 pub(crate) struct Taken {
-    /// So many bytes have come.
+    /// Bytes received.
     pub(crate) bytes: usize,
-    /// Why nothing more will: the other side has ended it, or an error.
+    /// Why nothing more will arrive: the peer closed the connection, or an error.
     pub(crate) end: Option<Result<(), io::Error>>,
 }
 
 impl Framed {
-    /// Frames over this way; the bytes go first.
+    /// Frames over this connection; `first` is sent before any frame.
     pub(crate) fn new(pipe: Box<dyn Pipe>, first: Vec<u8>) -> Framed {
         Framed { pipe, splitter: Splitter::default(), queue: Outgoing::after(first) }
     }
 
-    /// Something has not left this side yet. A way may have something to send before any frame.
+    /// True if output is pending. A connection may have bytes to send before any frame.
     pub(crate) fn has_more(&self) -> bool {
         !self.queue.bytes.is_empty() || !self.pipe.is_flushed()
     }
 
-    /// Writes what goes without waiting.
+    /// Writes as much as possible without waiting.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         while self.has_more() {
             match self.pipe.write(&self.queue.bytes) {
@@ -50,7 +50,7 @@ impl Framed {
         Ok(())
     }
 
-    /// Reads what is there, but leaves the rest once it is as much as this.
+    /// Reads what is available, and stops after `most` bytes.
     pub(crate) fn read(&mut self, most: usize) -> Taken {
         let mut taken = Taken { bytes: 0, end: None };
         let mut bytes = vec![0; AT_ONCE];

@@ -1,53 +1,51 @@
-//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's number (4 bytes), one of the
-//! body (4 bytes), the body. Numbers are little-endian, and frames are counted from 0 in each direction. Bodies are MessagePack, whose
-//! maps name their fields, so that a field more or less is no misunderstanding.
-//!
-//! A figure of a report could be any other, so nothing but a checksum (CRC-32C) shows that a byte was changed, or a frame left out,
-//! repeated or moved. That of the header comes first: a wrong length would be waited for.
-//!
-//! Reports have kinds of their own: whoever receives one every second and needs the last one alone decodes no other.
+//! Frames: the length of the body (4 bytes), its kind (1 byte), a checksum of these two and of the frame's number (4 bytes),
+//! a checksum of the body (4 bytes), the body. Numbers are little-endian, and frames are counted from 0 in each direction.
+//! Bodies are MessagePack, whose maps name their fields, so peers tolerate added or missing fields. Any figure of a report is
+//! plausible, so only a checksum (CRC-32C) reveals a changed byte, or a frame that was lost, repeated or moved. The header
+//! has its own checksum, because a wrong length would be waited for. Reports have separate kinds, so that a receiver that
+//! needs only the last one need not decode the others.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// Most bytes of a body. A report of a thousand jobs has some 20 MiB.
+/// Most bytes of a body. A report of a thousand jobs takes about 20 MiB.
 pub const MOST_BYTES: usize = 256 << 20;
-/// Most bytes of a body from a controller that has shown no keys.
+/// Most bytes of a body from a controller that has not authenticated.
 pub const MOST_BYTES_WITHOUT_KEYS: usize = 16 << 20;
 /// Bytes before a body.
 const HEADER: usize = 13;
 
-/// What the body of a frame is.
+/// Kind of a frame's body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// One of [`crate::protocol`]'s enums.
+    /// A message: one of [`crate::protocol`]'s enums.
     Word = 0,
     /// A report of the run so far.
     Snapshot = 1,
-    /// The report of a run that is over.
+    /// The report of a finished run.
     Result = 2,
 }
 
-/// A frame that has arrived.
+/// A received frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is.
+    /// Its kind.
     pub kind: FrameKind,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// What is wrong with bytes that should be frames.
+/// Why received bytes are not valid frames.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Mistake {
-    /// The length is beyond the most that is taken.
+    /// The length exceeds the limit.
     TooLong(usize),
-    /// The checksum is another one.
+    /// The checksum does not match.
     Changed,
-    /// There is no such kind.
+    /// Unknown kind.
     UnknownKind(u8),
-    /// It has no place where it came.
+    /// A frame that is not expected at this point.
     OutOfOrder(&'static str),
     /// The body cannot be read.
     Body(String),
@@ -58,13 +56,15 @@ impl std::error::Error for Mistake {}
 impl fmt::Display for Mistake {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Mistake::TooLong(bytes) => write!(formatter, "it announces {bytes} bytes at once"),
+            Mistake::TooLong(bytes) => {
+                write!(formatter, "it announces a frame of {bytes} bytes, which is too long")
+            }
             Mistake::Changed => {
-                formatter.write_str("what it sends was changed on the way, or a part of it is missing")
+                formatter.write_str("its data was changed on the way, or a part of it is missing")
             }
             Mistake::UnknownKind(kind) => write!(formatter, "it sends frames of kind {kind}"),
-            Mistake::OutOfOrder(what) => write!(formatter, "it sends {what} when that has no place"),
-            Mistake::Body(error) => write!(formatter, "it sends what cannot be read ({error})"),
+            Mistake::OutOfOrder(what) => write!(formatter, "it sends {what} out of order"),
+            Mistake::Body(error) => write!(formatter, "it sends an unreadable message ({error})"),
         }
     }
 }
@@ -80,7 +80,7 @@ impl FrameKind {
     }
 }
 
-/// The first bytes of the frame of this number.
+/// The header of the frame with this number.
 fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
     let mut covered = [0; 9];
     covered[..4].copy_from_slice(&number.to_le_bytes());
@@ -95,17 +95,17 @@ fn header(number: u32, length: u32, kind: u8, body_sum: u32) -> [u8; HEADER] {
     bytes
 }
 
-/// Frames that are to be sent.
+/// Frames to be sent.
 #[derive(Debug, Default)]
 pub struct Outgoing {
-    /// What is still to be written.
+    /// Bytes still to be written.
     pub bytes: Vec<u8>,
     /// The number of the next frame.
     next: u32,
 }
 
 impl Outgoing {
-    /// These bytes go before the first frame.
+    /// A queue that sends `bytes` before the first frame.
     pub fn after(bytes: Vec<u8>) -> Outgoing {
         Outgoing { bytes, next: 0 }
     }
@@ -133,18 +133,18 @@ fn within(length: usize, most: usize) -> Result<(), Mistake> {
     if length > most { Err(Mistake::TooLong(length)) } else { Ok(()) }
 }
 
-/// Appends a body alone, for ways that have frames of their own.
+/// Appends only a body, for transports with their own framing.
 pub fn write<T: Serialize>(queue: &mut Vec<u8>, value: &T) -> Result<(), Mistake> {
     let written = value.serialize(&mut rmp_serde::Serializer::new(queue).with_struct_map());
     written.map_err(|error| Mistake::Body(error.to_string()))
 }
 
-/// What the body of a frame says.
+/// Decodes the body of a frame.
 pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Mistake> {
     rmp_serde::from_slice(body).map_err(|error| Mistake::Body(error.to_string()))
 }
 
-/// Bytes that have arrived, cut into frames.
+/// Received bytes, split into frames.
 #[derive(Debug)]
 pub struct Splitter {
     bytes: Vec<u8>,
@@ -162,12 +162,12 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// For frames whose bodies have at most `most` bytes.
+    /// A splitter for bodies of at most `most` bytes.
     pub fn up_to(most: usize) -> Splitter {
         Splitter { bytes: Vec::new(), used: 0, most, next: 0 }
     }
 
-    /// Takes in what has arrived.
+    /// Adds received bytes.
     pub fn add(&mut self, bytes: &[u8]) {
         if self.used > 0 && self.used >= self.bytes.len() / 2 {
             self.bytes.drain(..self.used);
@@ -176,7 +176,8 @@ impl Splitter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next frame; `None` if it is not whole yet. Memory grows with what arrives, not with what is announced.
+    /// The next frame; `None` if it is not complete yet. Memory grows with the bytes received, not with the
+    /// length announced.
     pub fn next_frame(&mut self) -> Result<Option<Frame>, Mistake> {
         let rest = &self.bytes[self.used..];
         // What is not a frame may be shorter than a header.
@@ -200,12 +201,12 @@ impl Splitter {
         Ok(Some(frame))
     }
 
-    /// Bytes that have arrived and are in no frame yet.
+    /// Received bytes that are not in a frame yet.
     pub fn pending(&self) -> &[u8] {
         &self.bytes[self.used..]
     }
 
-    /// Leaves out the first of the pending bytes.
+    /// Discards the first `count` pending bytes.
     pub fn skip(&mut self, count: usize) {
         self.used = (self.used + count).min(self.bytes.len());
     }

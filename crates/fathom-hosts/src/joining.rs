@@ -1,7 +1,6 @@
-//! Agents that come by themselves: the controller listens, and waits until as many have joined as it wants.
-//!
-//! So it is where a launcher starts the agents: steps of Slurm, indexed jobs of Kubernetes. An agent proves by its key that it
-//! belongs to the run, and by the token that it belongs to this one.
+//! Agents that join by themselves: the controller listens and waits until the wanted number has joined. A launcher can then
+//! start the agents anywhere: steps of Slurm, indexed jobs of Kubernetes. An agent proves by its key that it belongs to the
+//! user, and by the token that it belongs to this run.
 
 use crate::frames::{self, FrameKind};
 use crate::keys::Keys;
@@ -17,11 +16,11 @@ use std::io;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Longest time between two looks.
+/// Longest poll interval.
 const LOOK: Duration = Duration::from_millis(250);
-/// Those who wait are spoken to this often, so that they know that somebody is there.
+/// Interval of greetings to agents that wait, so that they know that the controller is alive.
 const GREET_EVERY: Duration = Duration::from_secs(5);
-/// Those who have not said who they are yet.
+/// Most peers that have not introduced themselves yet.
 const MOST_STRANGERS: usize = 1024;
 
 /// Why there are not enough agents.
@@ -30,64 +29,64 @@ pub enum GatherError {
     /// The system does not let this program listen.
     #[error(transparent)]
     NotListening(#[from] io::Error),
-    /// A signal came first.
+    /// A signal arrived first.
     #[error("the run was stopped when {joined} of {wanted} hosts had joined")]
     Stopped {
         /// Agents that have joined.
         joined: usize,
-        /// Agents that were to join.
+        /// Agents that were expected.
         wanted: usize,
     },
-    /// Some did not come.
+    /// Some agents did not join.
     #[error("only {joined} of {wanted} hosts have joined in {seconds} s")]
     TooFew {
         /// Agents that have joined.
         joined: usize,
-        /// Agents that were to join.
+        /// Agents that were expected.
         wanted: usize,
-        /// How long was waited.
+        /// How long the controller waited.
         seconds: u64,
     },
 }
 
-/// Why somebody who connected is not let in.
+/// Why a peer is refused.
 #[derive(Debug, Error)]
 enum Refusal {
-    /// Silent, or with other things to say.
-    #[error("it did not say who it is")]
+    /// Silent, or sends something else.
+    #[error("it did not identify itself")]
     Nameless,
-    /// What it said cannot be read.
+    /// Its message cannot be read.
     #[error(transparent)]
     Unreadable(#[from] frames::Mistake),
     /// An agent for another purpose.
-    #[error("it does not want to join")]
+    #[error("it is not an agent that joins")]
     NotJoining,
-    /// An agent that was left over.
+    /// An agent left over from another run.
     #[error("it has the token of another run")]
     OtherRun,
-    /// Two agents that could not be told apart.
+    /// Two agents with the same name.
     #[error("{0} has joined already; a second agent on one host needs --name")]
     SameName(String),
-    /// One too many.
+    /// More agents than wanted.
     #[error("all {0} hosts have joined")]
     Full(usize),
-    /// The connection ended; what it says of that.
+    /// The connection ended, with its reason.
     #[error("{0}")]
     Ended(String),
 }
 
 /// An agent that has joined.
 pub struct Joined {
-    /// The way to it.
+    /// The connection to it.
     pub connection: Connection,
-    /// What it said of itself.
+    /// Its introduction.
     pub hello: Hello,
-    /// As whom it joined.
+    /// The name and rank under which it joined.
     pub join: Join,
 }
 
-/// Waits until so many agents have joined; they come in the order of their ranks, those without in the order of their names. `say`
-/// gets lines on those that were refused.
+/// Waits until the wanted number of agents has joined, and returns them in the order of their ranks; those
+/// without a rank follow in the order of their names. `say` receives lines about refused peers.
 pub fn gather(
     listener: &Listener,
     keys: &Keys,
@@ -114,12 +113,12 @@ pub fn gather(
             let gone = match TlsPipe::accept(socket, keys) {
                 Ok(pipe) => strangers.admit(Connection::new(Box::new(pipe)), from, address),
                 Err(problem) => {
-                    say(&format!("fathom: {from} was not let in: {problem}"));
+                    say(&format!("fathom: {from} was refused: {problem}"));
                     None
                 }
             };
             if let Some(mut gone) = gone {
-                say(&format!("fathom: {} was not let in: too many connect at a time", gone.from));
+                say(&format!("fathom: {} was refused: too many connections at a time", gone.from));
                 gone.way.close();
             }
         }
@@ -146,7 +145,7 @@ fn wait(listener: &Listener, strangers: &Strangers<Connection>, joined: &[Joined
     wait_for_any_of_many(&awaited, LOOK);
 }
 
-/// Makes agents of those strangers who have said who they are.
+/// Turns peers that have introduced themselves into agents.
 fn introduce(
     strangers: &mut Strangers<Connection>,
     joined: &mut Vec<Joined>,
@@ -177,7 +176,7 @@ fn introduce(
                 }
             },
         };
-        say(&format!("fathom: {from} was not let in: {refused}"));
+        say(&format!("fathom: {from} was refused: {refused}"));
         stranger.way.close();
     }
 }
@@ -199,10 +198,10 @@ fn is_welcome(
     wanted: usize,
 ) -> Result<(Hello, Join), Refusal> {
     let mut join = hello.join.clone().ok_or(Refusal::NotJoining)?;
-    // They stand in lines of others.
+    // They are printed within the controller's own lines.
     let texts = join.groups.iter_mut().chain([&mut join.name]);
     texts.for_each(|text| text.retain(|letter| !letter.is_control()));
-    // Digests take the same time to compare wherever they differ first.
+    // Comparing digests takes the same time wherever the tokens differ.
     if Sha256::digest(&join.token) != Sha256::digest(&keys.token) {
         return Err(Refusal::OtherRun);
     }
@@ -216,7 +215,7 @@ fn is_welcome(
     Ok((hello.clone(), join))
 }
 
-/// One that is gone before the run makes room for another.
+/// An agent that leaves before the run makes room for another.
 fn drop_those_who_left(joined: &mut Vec<Joined>, say: &mut dyn FnMut(&str)) {
     joined.retain_mut(|agent| {
         agent.connection.advance();

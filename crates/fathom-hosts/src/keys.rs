@@ -1,9 +1,8 @@
-//! Keys of a run: who may be its controller, who its agents.
-//!
-//! `fathom keys` makes two files, one for the controller and one for all agents. Each holds a private key of its own (Ed25519), the
-//! public key of the other side, and the token of the run. Both sides speak TLS 1.3 with raw public keys (RFC 7250) and accept
-//! exactly the key in their file: there is no authority that could vouch for a third. The token is for agents that join: the
-//! controller uses it up, so that agents left over from one run are not taken for those of another.
+//! Keys of a run: they decide who may be its controller and who its agents. `fathom keys` makes two files, one for the
+//! controller and one for all agents. Each holds a private key (Ed25519), the public key of the other side, and the token of
+//! the run. Both sides speak TLS 1.3 with raw public keys (RFC 7250) and accept exactly the key in their file: there is no
+//! authority that could vouch for a third party. The token is for agents that join: the controller uses it up, so that agents
+//! left over from one run are not mistaken for those of another.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -36,58 +35,58 @@ use thiserror::Error as ThisError;
 /// Why keys cannot be made or used.
 #[derive(Debug, ThisError)]
 pub enum KeysError {
-    /// Nothing to make keys of.
-    #[error("the system gives no random numbers")]
+    /// No randomness to make keys from.
+    #[error("the system provides no random numbers")]
     NoRandom,
-    /// A file or directory that the system does not give.
+    /// A file or directory that cannot be used.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// Keys are not overwritten.
-    #[error("{} is there already; remove it, or name another directory", .0.display())]
+    #[error("{} exists already; remove it, or name another directory", .0.display())]
     InTheWay(PathBuf),
-    /// Others may have the keys as well.
-    #[error("{path}: others can read these keys; chmod 600 {path}, if they have not already", path = .0.display())]
+    /// Other users may have read the keys.
+    #[error("{path}: other users can read these keys: run chmod 600 {path}, and make new keys if others may have read them", path = .0.display())]
     NotPrivate(PathBuf),
-    /// Another kind of file.
-    #[error("{}: this is no file of keys; fathom keys makes them", .0.display())]
+    /// Not a file of keys.
+    #[error("{}: this is not a file of keys; fathom keys makes them", .0.display())]
     NoKeys(PathBuf),
-    /// Keys of the other side.
+    /// Keys of the other role.
     #[error("{}: these are the keys of {has}; {wanted} is needed here", path.display())]
     OtherRole {
         /// The file.
         path: PathBuf,
-        /// Whose keys they are.
+        /// The role of the keys.
         has: &'static str,
-        /// Whose keys are needed.
+        /// The role that is needed.
         wanted: &'static str,
     },
-    /// Keys of the past.
-    #[error("{}: these keys are no longer valid; make new ones with fathom keys", .0.display())]
+    /// Expired keys.
+    #[error("{}: these keys have expired; make new ones with fathom keys", .0.display())]
     TooOld(PathBuf),
-    /// Keys that a run has used up.
+    /// Keys that an earlier run has used up.
     #[error(
-        "{}: agents have joined a run with these keys already, and may still be about; make new ones with fathom keys",
+        "{}: agents have already joined a run with these keys, and some may still be running; make new keys with fathom keys",
         .0.display()
     )]
     UsedUp(PathBuf),
-    /// Keys that are not written as keys are.
+    /// A file that cannot be parsed.
     #[error("{}: the keys are damaged", .0.display())]
     Damaged(PathBuf),
-    /// Keys that TLS does not take.
+    /// Keys that TLS refuses.
     #[error(transparent)]
     Unusable(#[from] Error),
     /// A private key of an unknown kind.
     #[error("the key has no public half")]
     NoPublicHalf,
-    /// The text of the file cannot be made.
+    /// The file's text cannot be made.
     #[error(transparent)]
     Text(#[from] serde_json::Error),
-    /// The name that every peer has is refused.
+    /// The server name that stands for every peer is refused.
     #[error(transparent)]
     Name(InvalidDnsNameError),
     /// TLS cannot be set up.
@@ -95,18 +94,18 @@ pub enum KeysError {
     Tls(Error),
 }
 
-/// Whose keys a file holds.
+/// Role of the owner of a file of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Of the controller.
+    /// The controller.
     Controller,
-    /// Of all agents.
+    /// All agents.
     Agent,
 }
 
 impl Role {
-    /// The name of its file.
+    /// Name of the role's file.
     pub fn file_name(self) -> &'static str {
         match self {
             Role::Controller => "controller.keys",
@@ -118,7 +117,7 @@ impl Role {
 /// A file of keys.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Keys {
-    /// Whose.
+    /// The role of its owner.
     pub role: Role,
     /// Private key, PKCS#8, base64.
     key: String,
@@ -126,20 +125,20 @@ pub struct Keys {
     peer: String,
     /// Shared by both sides, for joining; base64.
     pub token: String,
-    /// Seconds of the wall clock after which nobody accepts them.
+    /// Expiry, in seconds of the wall clock.
     valid_until: u64,
     #[serde(skip)]
     path: PathBuf,
 }
 
-/// Keys never show in a message.
+/// Keys never appear in a message.
 impl std::fmt::Debug for Keys {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Keys of {:?} in {}", self.role, self.path.display())
     }
 }
 
-/// Makes the two files of a run in a directory; they are valid for so long.
+/// Makes the two files of a run in a directory; they expire after `valid`.
 pub fn make(directory: &Path, valid: Duration) -> Result<[PathBuf; 2], KeysError> {
     let random = SystemRandom::new();
     let mut token = [0; 32];
@@ -174,9 +173,10 @@ fn private_der(private: &[u8]) -> PrivateKeyDer<'static> {
     PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(private.to_vec()))
 }
 
-/// Whether a file of this owner, group and mode is private to its reader. An orchestrator that mounts a secret for a user
-/// without a name there makes it root's, and readable by a group that the user has for this. systemd leaves its credentials to root and
-/// lets the user of a unit in by an access control list, whose mask stands where the rights of root's group would.
+/// True if only its reader has access to a file of this owner, group and mode. An orchestrator that mounts a
+/// secret for a user without a name makes root its owner and lets one of the user's groups read it. systemd
+/// leaves its credentials to root and admits the unit's user by an access control list, whose mask appears in
+/// place of the group's rights.
 fn is_private(owner: u32, group: u32, mode: u32, own_groups: &[u32]) -> bool {
     let is_of_group = owner == 0 && mode & 0o037 == 0 && (group == 0 || own_groups.contains(&group));
     mode & 0o077 == 0 || is_of_group
@@ -207,7 +207,7 @@ impl Keys {
         let place = || path.to_owned();
         let failed = |error: io::Error| KeysError::File { path: place(), error };
         let mut file = fs::File::open(path).map_err(failed)?;
-        // Of what was opened, whatever the name leads to meanwhile.
+        // Checks the opened file, because the name may lead elsewhere by now.
         let found = file.metadata().map_err(failed)?;
         if !is_private(found.uid(), found.gid(), found.mode(), &credentials::groups()) {
             return Err(KeysError::NotPrivate(place()));
@@ -270,7 +270,7 @@ impl Keys {
             .map_err(KeysError::Tls)?
             .with_client_cert_verifier(peer)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(identity)));
-        // Every connection proves who it is.
+        // Every connection authenticates anew.
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }
@@ -310,7 +310,7 @@ impl ThatKey {
 
 /// TLS 1.2 is never offered.
 fn only_tls13() -> Error {
-    Error::General("only TLS 1.3 is spoken".to_owned())
+    Error::General("only TLS 1.3 is supported".to_owned())
 }
 
 impl ServerCertVerifier for ThatKey {
@@ -405,7 +405,7 @@ mod tests {
         assert!(is_private(0, 0, 0o440, &own) && !is_private(0, 0, 0o444, &own));
         assert!(is_private(0, 7, 0o440, &own) && is_private(0, 65534, 0o640, &own));
         for (owner, group, mode) in [
-            // Another user's, another group's, one that others read, and one that the group may change.
+            // Another user's, another group's, readable by others, and writable by the group.
             (1000, 7, 0o440),
             (0, 8, 0o440),
             (0, 7, 0o444),
@@ -429,7 +429,7 @@ mod tests {
             make(directory.path(), Duration::from_secs(60))
                 .expect_err("in the way")
                 .to_string()
-                .contains("there already")
+                .contains("exists already")
         );
         keys.use_up().expect("the first run");
         assert!(keys.use_up().expect_err("the second run").to_string().contains("make new ones"));
@@ -439,6 +439,6 @@ mod tests {
         let [controller, _] = make(&old, Duration::ZERO).expect("keys");
         assert!(problem(&controller, Role::Controller).contains("no longer valid"));
         fs::write(&controller, "{}").expect("written");
-        assert!(problem(&controller, Role::Controller).contains("no file of keys"));
+        assert!(problem(&controller, Role::Controller).contains("not a file of keys"));
     }
 }

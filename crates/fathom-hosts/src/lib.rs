@@ -1,9 +1,8 @@
-//! Runs over several hosts: one run, started together, merged exactly.
-//!
-//! A **controller** stands outside of all launchers. It has a way to each host ([`links`]), at the end of which an **agent**
-//! ([`agent`]) reads the same command line, plans it for its machine and runs it under a supervisor of its own. What goes between
-//! them is in [`protocol`]: prepare, ready, go at an instant, snapshot, stop, result. The controller adds up the counters and
-//! histogram bins of the hosts, and what a host had counted up to its last snapshot survives the host.
+//! Runs over several hosts: one run, started together, merged exactly. A **controller** runs outside of all launchers. It has
+//! a connection to each host ([`links`]), at the end of which an **agent** ([`agent`]) reads the same command line, plans it
+//! for its machine and runs it under its own supervisor. Their messages are in [`protocol`]: prepare, ready, go at an
+//! instant, snapshot, stop, result. The controller adds up the counters and histogram bins of the hosts, and what a host had
+//! counted up to its last snapshot survives the loss of the host.
 
 #![forbid(unsafe_code)]
 

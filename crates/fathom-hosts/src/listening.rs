@@ -1,8 +1,6 @@
-//! A process that listens and has one process more for each controller that has proved who it is: jobs need a process with one
-//! thread, and what happens to one controller's does not concern another's.
-//!
-//! Proofs are given here, before there is a process. So a silent connection costs a socket for a while, and takes the
-//! place of no controller.
+//! A process that listens and forks one process for each authenticated controller: jobs need a process with one thread, and
+//! the failure of one controller's process must not affect another's. Peers authenticate here, before the fork, so a silent
+//! connection only costs a socket for a while, and takes no controller's place.
 
 use crate::callers::{self, Caller};
 use crate::keys::Keys;
@@ -17,40 +15,40 @@ use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use std::io::{self, Write};
 use std::time::Duration;
 
-/// Longest time between two looks.
+/// Longest poll interval.
 const LOOK: Duration = Duration::from_millis(250);
-/// Controllers at a time.
+/// Most controllers at a time.
 const MOST_CONTROLLERS: usize = 64;
-/// Those who have not proved who they are yet; a process may have 1024 files open, unless its user says otherwise.
+/// Most peers that have not authenticated yet; a process may have 1024 files open by default.
 const MOST_STRANGERS: usize = 512;
 
-/// Who is served.
+/// Which peers are served.
 pub enum Entry {
-    /// Who has these keys.
+    /// Peers with these keys.
     Keys(Box<Keys>),
-    /// On this machine the user of this process and root, whom the kernel tells from others.
+    /// On this machine only: root and the user of this process, as identified by the kernel.
     OwnUser,
-    /// Everyone who connects.
+    /// Every peer.
     Anyone,
 }
 
 impl Entry {
-    /// With keys those who have them, otherwise the user on this machine.
+    /// With keys, the peers that have them; otherwise the user on this machine.
     pub fn of(keys: Option<Keys>) -> Entry {
         keys.map_or(Entry::OwnUser, |keys| Entry::Keys(Box::new(keys)))
     }
 }
 
-/// What becomes of runs when the process that listens is told to end. It waits for them in any case.
+/// What happens to runs when the listening process is told to end. It waits for them in either case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtEnd {
-    /// They are told to end, too.
+    /// They are told to end as well.
     RunsAreStopped,
-    /// They go on to their own end.
+    /// They run to their end.
     RunsEndThemselves,
 }
 
-/// A process that listens.
+/// The listening process.
 struct Listening<'a> {
     listener: &'a Listener,
     signals: &'a SignalQueue,
@@ -58,7 +56,7 @@ struct Listening<'a> {
     /// Processes that serve controllers.
     children: Vec<u32>,
     strangers: Strangers<TlsPipe>,
-    /// Those among them who have just proved who they are.
+    /// Controllers that have just authenticated.
     known: Vec<Stranger<TlsPipe>>,
     is_ending: bool,
 }
@@ -67,7 +65,7 @@ struct Listening<'a> {
 enum Accepted {
     /// The peer has been authenticated.
     Known(Box<TlsPipe>),
-    /// Authentication is not required; the first bytes tell who the peer is.
+    /// Authentication is not required; the first bytes identify the peer.
     Plain(Socket),
 }
 
@@ -83,11 +81,11 @@ impl Accepted {
 /// Exit status of a serving process whose controller asked the listener to quit.
 pub const ALL_END: u8 = 99;
 
-/// What the process of a controller does: serves it, and gives its own exit status.
+/// Serves a controller in its own process and returns that process's exit status.
 pub type Serve<'a> = dyn FnMut(Box<dyn Pipe>, &str) -> i32 + 'a;
 
-/// Listens until a signal ends it. `serve` serves a connection, in a new process. `say` gets a line on each one that cannot be
-/// served. The calling process must have one thread.
+/// Listens until a signal arrives. `serve` serves one connection, in a new process. `say` receives a line
+/// about each peer that cannot be served. The calling process must have one thread.
 pub fn listen(
     listener: &Listener,
     entry: &Entry,
@@ -143,25 +141,25 @@ impl Listening<'_> {
                 Err(error) if matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE)) => {
                     match self.strangers.evict() {
                         Some(stranger) => turn_away(stranger, "there are too many open files", say),
-                        // The kernel keeps those who connect.
+                        // The kernel keeps pending connections.
                         None => return std::thread::sleep(LOOK),
                     }
                     continue;
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
-                // It was gone before it was accepted.
+                // The peer left before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => continue,
                 Err(_) => return std::thread::sleep(LOOK),
             };
             if self.is_ending {
-                say(&format!("{from} was turned away: the end has come"));
+                say(&format!("{from} was turned away: the agent is shutting down"));
                 continue;
             }
             self.receive(socket, from, serve, say);
         }
     }
 
-    /// Serves who is known, and has others prove who they are.
+    /// Serves a peer that is already identified; others authenticate first.
     fn receive(&mut self, socket: Socket, from: String, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         match self.entry {
             Entry::Keys(keys) => {
@@ -169,7 +167,7 @@ impl Listening<'_> {
                 match TlsPipe::accept(socket, keys) {
                     Ok(pipe) => {
                         if let Some(gone) = self.strangers.admit(pipe, from, address) {
-                            turn_away(gone, "too many connect at a time", say);
+                            turn_away(gone, "too many connections at a time", say);
                         }
                     }
                     Err(problem) => say(&format!("{from} cannot be served: {problem}")),
@@ -179,7 +177,7 @@ impl Listening<'_> {
                 Ok(()) => self.begin(Accepted::Plain(socket), &from, serve, say),
                 Err(reason) => {
                     say(&format!("{from} was turned away: {reason}"));
-                    // It stands before a greeting, where a controller looks for the reason.
+                    // The line precedes a greeting, where a controller looks for the reason.
                     let mut socket = socket;
                     let _ = writeln!(socket, "{reason}");
                     socket.end_output();
@@ -190,12 +188,12 @@ impl Listening<'_> {
         }
     }
 
-    /// Serves those who have proved who they are, and lets go of those who cannot.
+    /// Serves peers that have authenticated, and drops those that cannot.
     fn hear_proofs(&mut self, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         for mut stranger in self.strangers.take() {
             match stranger.way.advance() {
                 Ok(true) => self.known.push(stranger),
-                Ok(false) if stranger.is_late() => turn_away(stranger, "it did not say who it is", say),
+                Ok(false) if stranger.is_late() => turn_away(stranger, "it did not authenticate", say),
                 Ok(false) => self.strangers.put_back(stranger),
                 Err(error) => turn_away(stranger, &error.to_string(), say),
             }
@@ -205,16 +203,17 @@ impl Listening<'_> {
         }
     }
 
-    /// Begins a process for a controller.
+    /// Forks a process for a controller.
     fn begin(&mut self, accepted: Accepted, from: &str, serve: &mut Serve<'_>, say: &mut dyn FnMut(&str)) {
         if self.children.len() >= MOST_CONTROLLERS {
-            say(&format!("{from} was turned away: {MOST_CONTROLLERS} are served already"));
+            say(&format!("{from} was turned away: {MOST_CONTROLLERS} controllers are being served"));
             return accepted.close();
         }
         match process::fork_without_threads() {
             Ok(Fork::Parent(pid)) => self.children.push(pid),
             Ok(Fork::Child) => {
-                // A connection ends when the last process closes it, and a port is free when none listens.
+                // The child closes its copies: a connection ends when the last process closes it, and a port
+                // is free when none listens.
                 self.strangers.clear();
                 self.known.clear();
                 process::detach_stream(self.listener.descriptor());
@@ -231,7 +230,7 @@ impl Listening<'_> {
                     },
                 })
             }
-            Err(errno) => say(&format!("{from} cannot be served: no process: {errno}")),
+            Err(errno) => say(&format!("{from} cannot be served: fork failed: {errno}")),
         }
     }
 }

@@ -1,44 +1,44 @@
-//! What a way from a controller to an agent is.
+//! The transport between a controller and an agent.
 
 use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
 
-/// A way to an agent.
+/// A transport to an agent.
 pub trait Pipe: Send {
-    /// The word for it in reports.
+    /// Its name in reports.
     fn transport(&self) -> &'static str;
 
-    /// What to wait for. `to_send` tells that there is something to write.
+    /// Descriptors to poll. `to_send` is true if output is pending.
     fn descriptors(&self, to_send: bool) -> Vec<Awaited>;
 
-    /// Reads what is there: 0 at the end, `WouldBlock` if nothing is.
+    /// Reads what is available: 0 at the end, `WouldBlock` if nothing is.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize>;
 
-    /// Writes what goes without waiting.
+    /// Writes as much as possible without waiting.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// How long an agent may take to answer at all, where a shell or a password has no part in it.
+    /// Deadline for the agent's first answer, for transports that need neither a shell nor a password.
     fn answers_within(&self) -> Option<Duration> {
         None
     }
 
-    /// The address of this side, as the other sees it, where there is one.
+    /// Address of this side as the peer sees it, if there is one.
     fn own_address(&self) -> Option<String> {
         None
     }
 
-    /// The controller has proved who it is: by keys, or to the shell that started the agent.
+    /// True if the controller has authenticated: by keys, or to the shell that started the agent.
     fn shows_keys(&self) -> bool;
 
-    /// Everything that was written has left this side.
+    /// True if everything that was written has been sent.
     fn is_flushed(&self) -> bool {
         true
     }
 
-    /// Why the way has ended, as far as it is known: what the shell said, for example.
+    /// Why the transport ended, as far as is known: the output of the shell, for example.
     fn last_words(&mut self) -> String;
 
-    /// Ends it; the agent sees that and stops.
+    /// Closes the transport; the agent notices and stops.
     fn close(&mut self);
 }

@@ -1,8 +1,6 @@
-//! What a controller and an agent say to each other.
-//!
-//! An agent begins with one line of text, [`greeting`]; where a controller connects to it, with [`opening`]. Everything after it, in both directions, is frames (see
-//! [`crate::frames`]). The controller asks, the agent answers; an agent sends of its own accord only lines for the user, ticks
-//! and its end.
+//! Messages between a controller and an agent. An agent begins with one line of text, [`greeting`]; a controller that
+//! connects to it, with [`opening`]. Everything after it, in both directions, is frames (see [`crate::frames`]). The
+//! controller asks, the agent answers; unasked, an agent sends only lines for the user, ticks and its end.
 
 use fathom_run::message::Message;
 pub use fathom_spec::hosts::Bytes;
@@ -11,21 +9,22 @@ use fathom_stats::live::{LiveDetails, LiveTick};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// Grows whenever one side would not understand the other any more.
+/// Protocol version: grows with every incompatible change.
 pub const PROTOCOL: u32 = 3;
 
-/// How an agent's line begins.
+/// First word of an agent's line.
 pub const GREETING: &str = "fathom-agent";
 
-/// The line that an agent begins with.
+/// First line of an agent.
 pub fn greeting() -> String {
     format!("{GREETING} {PROTOCOL} {}\n", env!("CARGO_PKG_VERSION"))
 }
 
-/// How the line of a controller begins that connects to an agent.
+/// First word of the line of a connecting controller.
 pub const OPENING: &str = "fathom-controller";
 
-/// The line that it begins with. It is as long as a header of fio's protocol, so that fio's server answers.
+/// First line of a connecting controller. It is as long as a header of fio's protocol, so that fio's server
+/// answers.
 pub fn opening() -> String {
     format!("{OPENING} {PROTOCOL} {:<16}\n", env!("CARGO_PKG_VERSION"))
 }
@@ -35,24 +34,25 @@ pub fn opening() -> String {
 pub enum ToAgent {
     /// What to run. Answered by [`FromAgent::Prepared`] or [`FromAgent::Refused`], then by [`FromAgent::Ready`].
     Prepare(Box<Assignment>),
-    /// How late is it there? Answered by [`FromAgent::Pong`].
+    /// Reads the agent's clock. Answered by [`FromAgent::Pong`].
     Ping(u64),
-    /// The jobs of this stage begin at this instant of the agent's monotonic clock, ns.
+    /// Starts the jobs of this stage at this instant of the agent's monotonic clock, ns.
     Go {
         /// Number of the stage, from 0.
         stage: u32,
-        /// When.
+        /// The instant.
         at_ns: u64,
     },
-    /// All that was counted so far, please. Answered by a frame of [`FrameKind::Snapshot`](crate::frames::FrameKind::Snapshot).
+    /// Asks for everything counted so far. Answered by a frame of
+    /// [`FrameKind::Snapshot`](crate::frames::FrameKind::Snapshot).
     Snapshot,
-    /// Stop, as Ctrl-C does; once more, and nothing is waited for.
+    /// Stop, as Ctrl-C does; a second one does not wait for anything.
     Stop,
-    /// The trigger has fired: the jobs end and leave behind what they wrote, and then the command for hosts runs.
+    /// The trigger has fired: the jobs end and save their verification states, then the hosts' command runs.
     Trigger,
-    /// Nothing more will be asked.
+    /// No more requests follow.
     End,
-    /// The agent shall stop its runs and end, as SIGTERM has it do. Answered by [`FromAgent::Leaving`].
+    /// The agent stops its runs and ends, as on SIGTERM. Answered by [`FromAgent::Leaving`].
     Quit,
 }
 
@@ -61,15 +61,15 @@ pub enum ToAgent {
 pub struct Assignment {
     /// The command line and the files it names.
     pub invocation: Invocation,
-    /// The place of the host.
+    /// The host's place among the hosts.
     pub place: HostPlace,
-    /// Time between two ticks; none without.
+    /// Time between two ticks; `None`: no ticks.
     pub tick: Option<Duration>,
-    /// Ticks come with details.
+    /// Ticks include details.
     pub details: bool,
-    /// The lines before a run are wanted, not only what is to be said of the jobs.
+    /// Send the lines that precede a run, not only messages about the jobs.
     pub opening: bool,
-    /// An agent that hears nothing for this long stops its jobs: the controller is gone.
+    /// An agent that hears nothing for this long assumes that the controller is gone, and stops its jobs.
     pub silence: Duration,
 }
 
@@ -78,41 +78,42 @@ pub struct Assignment {
 pub enum FromAgent {
     /// The first frame.
     Hello(Hello),
-    /// How late it is here.
+    /// The agent's clock.
     Pong(Pong),
-    /// The jobs are understood and are being set up. Lines that come before a run.
+    /// The jobs were understood and are being set up.
     Prepared {
-        /// In order.
+        /// Lines that precede a run, in order.
         opening: Vec<fathom_spec::Message>,
     },
-    /// The jobs cannot be run, or must not. Nothing was run.
+    /// The jobs cannot be run or are not allowed. Nothing was run.
     Refused {
         /// Lines for the user.
         lines: Vec<String>,
     },
     /// All jobs of this stage wait for their start.
     Ready {
-        /// Its number.
+        /// Number of the stage.
         stage: u32,
     },
     /// A line for the user, or a notice.
     Said(Message),
-    /// How the run stands.
+    /// Progress of the run.
     Tick(Box<LiveTick>, Option<Box<LiveDetails>>),
-    /// A piece of a log file that the jobs have written.
+    /// A piece of a log file that the jobs wrote.
     Log {
-        /// Its name, as the job wrote it.
+        /// Its name, as in the job.
         name: String,
         /// The next bytes.
         bytes: Bytes,
     },
-    /// It ends.
+    /// The agent ends.
     Leaving,
-    /// The run is over; its report comes as a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) before this.
+    /// The run is over; a frame of [`FrameKind::Result`](crate::frames::FrameKind::Result) with its report
+    /// came first.
     Done(Done),
 }
 
-/// Who answers.
+/// Introduction of an agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// What the host calls itself.
@@ -121,24 +122,24 @@ pub struct Hello {
     pub version: String,
     /// Name and processor of the system, such as `linux x86_64`.
     pub system: String,
-    /// Of an agent that came by itself.
+    /// Set if the agent joins by itself.
     pub join: Option<Join>,
 }
 
-/// Who joins a run.
+/// Identity of an agent that joins.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Join {
-    /// The token of the run, from the keys.
+    /// Token of the run, from the keys.
     pub token: String,
-    /// What to call it.
+    /// The name to show for it.
     pub name: String,
-    /// Its number among those of one launcher (Slurm's process, Kubernetes' index), from 0.
+    /// Its rank under its launcher (Slurm's process, Kubernetes' index), from 0.
     pub rank: Option<u32>,
-    /// Groups of hosts that it belongs to.
+    /// Host groups that it belongs to.
     pub groups: Vec<String>,
 }
 
-/// A token shows in no message.
+/// A token never appears in a message.
 impl std::fmt::Debug for Join {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "Join as {} {:?}", self.name, self.rank)
@@ -148,11 +149,11 @@ impl std::fmt::Debug for Join {
 /// The clock of an agent when it answered; ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pong {
-    /// What [`ToAgent::Ping`] carried.
+    /// The time that [`ToAgent::Ping`] carried.
     pub sent_ns: u64,
-    /// Its monotonic clock when the question was read.
+    /// The agent's monotonic clock when the question was read.
     pub received_ns: u64,
-    /// When the answer was written.
+    /// Its monotonic clock when the answer was written.
     pub answered_ns: u64,
     /// Its wall clock minus its monotonic clock.
     pub wall_ns: i64,
@@ -163,11 +164,11 @@ pub struct Pong {
 pub struct Done {
     /// Jobs that failed.
     pub failed_jobs: u32,
-    /// A defect of fathom has ended some of them.
+    /// Some of them were ended by a defect of fathom.
     #[serde(default)]
     pub is_broken: bool,
-    /// Some log could not be written to its end.
+    /// A log is incomplete.
     pub lost_logs: bool,
-    /// Why no run came about, in words; there is no report then.
+    /// Why the run did not start; there is no report then.
     pub not_started: Option<String>,
 }

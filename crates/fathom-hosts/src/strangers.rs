@@ -1,25 +1,24 @@
-//! Those who have connected and not yet proved who they are. They take nothing from those who have: they wait in a list, and where it
-//! is full, the address that has the most in it gives up its oldest, so that one who connects again and again is in no way but
-//! its own.
+//! Peers that have connected but not authenticated. They wait in a list of limited length. When it is full, the address with
+//! the most entries loses its oldest one, so a peer that connects again and again only displaces itself.
 
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
-/// How long a stranger may take.
+/// Deadline for authentication.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One of them.
+/// A peer that has not authenticated.
 pub(crate) struct Stranger<T> {
-    /// The way to it.
+    /// The connection to it.
     pub(crate) way: T,
-    /// Where it is, in words.
+    /// Its address, for messages.
     pub(crate) from: String,
     address: Option<IpAddr>,
     since: Instant,
 }
 
 impl<T> Stranger<T> {
-    /// It has had its time.
+    /// True after the deadline.
     pub(crate) fn is_late(&self) -> bool {
         self.since.elapsed() > PATIENCE
     }
@@ -32,19 +31,19 @@ pub(crate) struct Strangers<T> {
 }
 
 impl<T> Strangers<T> {
-    /// None yet, and never more than `most`.
+    /// An empty list of at most `most`.
     pub(crate) fn up_to(most: usize) -> Strangers<T> {
         Strangers { list: Vec::new(), most }
     }
 
-    /// Takes one in; the one that had to go for it.
+    /// Adds a peer and returns the one evicted for it.
     pub(crate) fn admit(&mut self, way: T, from: String, address: Option<IpAddr>) -> Option<Stranger<T>> {
         let gone = if self.list.len() >= self.most { self.evict() } else { None };
         self.list.push(Stranger { way, from, address, since: Instant::now() });
         gone
     }
 
-    /// Takes out the oldest of the address that has the most.
+    /// Removes the oldest peer of the address that has the most.
     pub(crate) fn evict(&mut self) -> Option<Stranger<T>> {
         let count = |address| self.list.iter().filter(|stranger| stranger.address == address).count();
         let most = self.list.iter().map(|stranger| count(stranger.address)).max()?;
@@ -52,22 +51,22 @@ impl<T> Strangers<T> {
         Some(self.list.remove(at))
     }
 
-    /// Each of them.
+    /// All of them.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Stranger<T>> {
         self.list.iter()
     }
 
-    /// Takes all of them, for those who are still strangers to be put back.
+    /// Takes all of them out; the caller puts back those that have not authenticated yet.
     pub(crate) fn take(&mut self) -> Vec<Stranger<T>> {
         std::mem::take(&mut self.list)
     }
 
-    /// Puts back one that was taken.
+    /// Puts one back.
     pub(crate) fn put_back(&mut self, stranger: Stranger<T>) {
         self.list.push(stranger);
     }
 
-    /// Lets go of all.
+    /// Drops all of them.
     pub(crate) fn clear(&mut self) {
         self.list.clear();
     }

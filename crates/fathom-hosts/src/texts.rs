@@ -1,9 +1,10 @@
-//! Texts in what a peer sends: what a terminal would obey instead of showing it is taken out before anything is read of a frame, so
-//! that it holds for every text, wherever it is shown or written later.
+//! Texts in what a peer sends: control characters that a terminal would obey are replaced before a frame is decoded, so every
+//! text is clean wherever it is shown or written later.
 
 use fathom_command::printer::steers;
 
-/// Replaces it in the body of a frame, in place; in reports, whose texts are single lines, breaks of lines as well.
+/// Replaces control characters in the body of a frame, in place; in reports, whose texts are single lines,
+/// line breaks as well.
 pub(crate) fn clean(body: &mut [u8], is_report: bool) {
     let mut at = 0;
     while at < body.len() {
@@ -15,8 +16,8 @@ pub(crate) fn clean(body: &mut [u8], is_report: bool) {
     }
 }
 
-/// The next piece of MessagePack: bytes of its header, of text, and of anything else. What is in a list or a map follows its header as
-/// pieces of their own. `None` for other bytes.
+/// Lengths of the next piece of MessagePack: its header, text, other bytes. The elements of a list or map
+/// follow its header as separate pieces. `None` if the bytes are malformed.
 fn shape(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let length = |size: usize| {
         let bytes = bytes.get(1..=size)?;
@@ -26,11 +27,11 @@ fn shape(bytes: &[u8]) -> Option<(usize, usize, usize)> {
         0x00..=0x9f | 0xc0 | 0xc2 | 0xc3 | 0xe0..=0xff => (1, 0, 0),
         short @ 0xa0..=0xbf => (1, usize::from(short & 0x1f), 0),
         0xc1 => return None,
-        // Bytes.
+        // Byte strings.
         0xc4 => (2, 0, length(1)?),
         0xc5 => (3, 0, length(2)?),
         0xc6 => (5, 0, length(4)?),
-        // What programs add to MessagePack.
+        // Extension types.
         0xc7 => (3, 0, length(1)?),
         0xc8 => (4, 0, length(2)?),
         0xc9 => (6, 0, length(4)?),
@@ -40,7 +41,7 @@ fn shape(bytes: &[u8]) -> Option<(usize, usize, usize)> {
         0xca | 0xce | 0xd2 => (5, 0, 0),
         0xcb | 0xcf | 0xd3 => (9, 0, 0),
         fixed @ 0xd4..=0xd8 => (2, 0, 1 << (fixed - 0xd4)),
-        // Texts.
+        // Strings.
         0xd9 => (2, length(1)?, 0),
         0xda => (3, length(2)?, 0),
         0xdb => (5, length(4)?, 0),
@@ -50,7 +51,7 @@ fn shape(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     })
 }
 
-/// What takes the place of a character has as many bytes.
+/// The replacement has as many bytes as the character.
 fn clean_text(bytes: &mut [u8], is_report: bool) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let bad = |letter: &char| steers(*letter) || (is_report && *letter == '\n');
@@ -94,7 +95,7 @@ mod tests {
         let job = JobReport { name: "a\nb\u{7}".into(), ..JobReport::default() };
         let report = passed(&RunReport { jobs: vec![job], ..RunReport::default() }, true);
         assert_eq!(report.jobs[0].name, "a b?");
-        // A log is bytes, and goes to a file.
+        // A log is bytes and goes to a file.
         let log = FromAgent::Log { name: "l".to_owned(), bytes: Bytes(vec![0x1b; 300]) };
         assert_eq!(passed(&log, false), log);
     }

@@ -1,4 +1,4 @@
-//! The agent's end of the way to its controller, and the frames that go through it.
+//! The agent's side of the connection to its controller.
 
 use crate::framed::{Framed, Taken};
 use crate::frames::{self, Frame, FrameKind, Mistake, Splitter};
@@ -13,7 +13,7 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
-/// A controller that takes nothing for as long as the jobs go on gets no more ticks from here on.
+/// A controller that reads nothing while the jobs run gets no more ticks once this many bytes are pending.
 const TICKS_UP_TO: usize = 1 << 20;
 
 /// Standard input and output.
@@ -23,7 +23,8 @@ pub struct StreamPipe {
 }
 
 impl StreamPipe {
-    /// Nothing else of the process reads or writes them from now on: what a command of a job prints must not stand among frames.
+    /// Takes over standard input and output: nothing else in this process may use them, because the output of
+    /// a job's command must not end up among frames.
     pub fn take() -> io::Result<StreamPipe> {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let output = File::from(io::stdout().as_fd().try_clone_to_owned()?);
@@ -47,7 +48,7 @@ impl Pipe for StreamPipe {
         [Awaited { socket: self.input.as_raw_fd(), to_send: false }].into_iter().chain(output).collect()
     }
 
-    /// The descriptors belong to a shell as well, so they are left as they are, and asked before they are used.
+    /// The descriptors are shared with a shell, so they stay in blocking mode and are polled before each use.
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let awaited = [Awaited { socket: self.input.as_raw_fd(), to_send: false }];
         match wait_for_any(&awaited, Some(Duration::ZERO)) {
@@ -70,17 +71,17 @@ impl Pipe for StreamPipe {
     fn close(&mut self) {}
 }
 
-/// Frames to and from the controller.
+/// Framed connection to the controller.
 pub struct Channel {
     way: Framed,
     is_over: bool,
-    /// Why, where that is known.
+    /// The reason of a failure, if known.
     fault: Option<String>,
     heard: Instant,
 }
 
 impl Channel {
-    /// A channel over this way. It begins with the agent's line.
+    /// A channel over this connection. It begins with the agent's line.
     pub fn new(pipe: Box<dyn Pipe>) -> Channel {
         let most = if pipe.shows_keys() { frames::MOST_BYTES } else { frames::MOST_BYTES_WITHOUT_KEYS };
         let mut way = Framed::new(pipe, greeting().into_bytes());
@@ -88,27 +89,27 @@ impl Channel {
         Channel { way, is_over: false, fault: None, heard: Instant::now() }
     }
 
-    /// The descriptor to wait for; `None` when nothing will come any more.
+    /// The descriptor to poll; `None` at the end.
     pub fn descriptor(&self) -> Option<RawFd> {
         let first = || self.way.pipe.descriptors(false).first().map(|awaited| awaited.socket);
         if self.is_over { None } else { first() }
     }
 
-    /// The controller is gone.
+    /// True if the controller is gone.
     pub fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Why nothing came.
+    /// Why nothing was received.
     pub fn fault(&self) -> &str {
         match (&self.fault, self.is_over) {
             (Some(fault), _) => fault,
-            (None, true) => "it went away",
-            (None, false) => "it said nothing",
+            (None, true) => "it closed the connection",
+            (None, false) => "it sent nothing",
         }
     }
 
-    /// Gives the controller up.
+    /// Closes the connection.
     pub fn close(&mut self) {
         if !std::mem::replace(&mut self.is_over, true) {
             self.way.pipe.close();
@@ -116,12 +117,12 @@ impl Channel {
         self.way.queue.bytes.clear();
     }
 
-    /// How long nothing has come.
+    /// Time since the last byte was received.
     pub fn silence(&self) -> Duration {
         self.heard.elapsed()
     }
 
-    /// The next word that has arrived; waits for one at most this long.
+    /// The next message; waits at most this long.
     pub fn next(&mut self, wait: Duration) -> Result<Option<ToAgent>, Mistake> {
         let deadline = Instant::now() + wait;
         loop {
@@ -142,16 +143,16 @@ impl Channel {
         }
     }
 
-    /// Waits until something has come, or can be written if something is to be.
+    /// Waits until the connection can be read, or written if output is pending.
     fn wait(&self, wait: Duration) {
         let awaited = self.way.pipe.descriptors(!self.way.queue.bytes.is_empty());
-        // What fails shows when it is read.
+        // A failure shows at the next read.
         let _ = wait_for_any(&awaited, Some(wait));
     }
 
-    /// Reads what has come; false if that is nothing.
+    /// Reads what is available; false if there is nothing.
     fn receive(&mut self) -> bool {
-        // A turn is one piece: what it holds is handled before more is asked for.
+        // One read per turn: its frames are handled before more is read.
         let Taken { bytes, end } = self.way.read(1);
         if bytes > 0 {
             self.heard = Instant::now();
@@ -163,7 +164,7 @@ impl Channel {
         bytes > 0
     }
 
-    /// Sends a word, now or later.
+    /// Queues a message and sends what fits.
     pub fn send(&mut self, word: &FromAgent) {
         if matches!(word, FromAgent::Tick(..)) && self.way.queue.bytes.len() > TICKS_UP_TO {
             return;
@@ -179,20 +180,20 @@ impl Channel {
         if let Err(mistake) = self.way.queue.append(kind, value) {
             let text = format!("fathom: an answer cannot be sent: {mistake}");
             let error = FromAgent::Said(fathom_run::message::Message::Error(text));
-            // A line of text can be.
+            // A line of text always fits.
             let _ = self.way.queue.append(FrameKind::Word, &error);
         }
         self.write();
     }
 
-    /// Writes what goes without waiting.
+    /// Writes as much as possible without waiting.
     pub fn write(&mut self) {
         if !self.is_over && self.way.write().is_err() {
             self.close();
         }
     }
 
-    /// Writes everything, but waits no longer than this.
+    /// Writes all pending output, but waits no longer than this.
     pub fn flush(&mut self, wait: Duration) {
         let deadline = Instant::now() + wait;
         self.write();
@@ -201,7 +202,7 @@ impl Channel {
                 self.way.pipe.descriptors(true).into_iter().filter(|awaited| awaited.to_send).collect();
             let _ = wait_for_any(&awaited, Some(deadline.saturating_duration_since(Instant::now())));
             self.write();
-            // What TLS holds back goes out as things are read.
+            // TLS sends what it holds back while reading.
             if self.way.queue.bytes.is_empty() {
                 self.receive();
             }
@@ -212,7 +213,7 @@ impl Channel {
         !self.is_over && self.way.has_more()
     }
 
-    /// Writes everything, unless the controller takes nothing for so long.
+    /// Writes all pending output, and gives up when the controller reads nothing for `patience`.
     pub fn finish(&mut self, patience: Duration) {
         while self.has_more() {
             let before = self.way.queue.bytes.len();

@@ -1,5 +1,5 @@
-//! Logs of jobs, and the states that a trigger has them leave behind, are written on the host while the run goes on, and then go to
-//! the controller; nothing of them stays.
+//! Logs of jobs, and the verification states that a trigger has them save, are written on the host during the run and sent to
+//! the controller afterwards; no copy stays.
 
 use super::channel::Channel;
 use crate::protocol::{Bytes, FromAgent};
@@ -11,28 +11,28 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Bytes that are sent at once.
+/// Bytes of one message.
 const AT_ONCE: u64 = 1 << 20;
-/// Where logs lie meanwhile: this is on a disk, where there may be no room in memory.
+/// Where logs are kept until then: on a disk, because memory may be too small.
 const DIRECTORY: &str = "/var/tmp";
 
-/// Nowhere to keep logs.
+/// No directory for logs.
 #[derive(Debug, Error)]
-#[error("fathom: no directory for logs can be made in {}: {error}", parent.display())]
+#[error("fathom: cannot make a directory for logs in {}: {error}", parent.display())]
 pub(super) struct NoDirectory {
     parent: PathBuf,
     error: io::Error,
 }
 
-/// The logs of a run, and the directory that they lie in meanwhile.
+/// The logs of a run, and the directory that holds them until they are sent.
 pub(super) struct CollectedLogs {
     directory: Option<PathBuf>,
-    /// Their names by the place they are in.
+    /// User-visible names by path.
     names: BTreeMap<PathBuf, PathBuf>,
 }
 
 impl CollectedLogs {
-    /// Has the plan write its logs into a directory of their own.
+    /// Redirects the logs of the plan into a private directory.
     pub(super) fn redirect(plan: &mut Plan) -> Result<CollectedLogs, NoDirectory> {
         let mut logs = CollectedLogs { directory: None, names: BTreeMap::new() };
         let keeps = |worker: &WorkerPlan| worker.logs.is_some() || worker.triggered_state.is_some();
@@ -53,14 +53,14 @@ impl CollectedLogs {
         logs.names = places.into_iter().map(|(name, place)| (place, name)).collect();
         if let Some(prefix) = &mut plan.bandwidth_log {
             let name = std::mem::replace(prefix, directory.join("total"));
-            // The files have endings of their own.
+            // The files get suffixes.
             logs.names.insert(prefix.clone(), name);
         }
         logs.directory = Some(directory);
         Ok(logs)
     }
 
-    /// Sends them; true if all of them could be read.
+    /// Sends the logs; true if all of them could be read.
     pub(super) fn send(&self, channel: &mut Channel, patience: Duration) -> bool {
         let Some(directory) = &self.directory else { return true };
         let Ok(entries) = fs::read_dir(directory) else { return false };
@@ -74,7 +74,7 @@ impl CollectedLogs {
         is_whole
     }
 
-    /// The name that a file in the directory has for the user.
+    /// The user-visible name of a file in the directory.
     fn name_of(&self, place: &Path) -> Option<String> {
         if let Some(name) = self.names.get(place) {
             return Some(name.to_string_lossy().into_owned());
@@ -94,7 +94,7 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
     loop {
         let mut bytes = Vec::new();
         let count = Read::by_ref(&mut file).take(AT_ONCE).read_to_end(&mut bytes)?;
-        // One without records is a file, too.
+        // A log without records is sent as well: it is a file.
         channel.send(&FromAgent::Log { name: name.clone(), bytes: Bytes(bytes) });
         channel.finish(patience);
         if (count as u64) < AT_ONCE {
@@ -103,7 +103,7 @@ fn send_file(channel: &mut Channel, place: &Path, name: String, patience: Durati
     }
 }
 
-/// A new directory that nobody else can enter.
+/// A new directory that only this user can enter.
 fn private_directory() -> Result<PathBuf, NoDirectory> {
     use std::os::unix::fs::DirBuilderExt;
     let parent = Some(Path::new(DIRECTORY))
@@ -124,7 +124,7 @@ fn private_directory() -> Result<PathBuf, NoDirectory> {
 impl Drop for CollectedLogs {
     fn drop(&mut self) {
         if let Some(directory) = &self.directory {
-            // What cannot be removed is the host's own matter.
+            // A leftover that cannot be removed is up to the host.
             let _ = fs::remove_dir_all(directory);
         }
     }

@@ -1,4 +1,4 @@
-//! The agent: runs on a host what a controller asks for, under a supervisor of its own.
+//! The agent: runs on a host what a controller asks for, under its own supervisor.
 
 mod channel;
 mod logs;
@@ -23,19 +23,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-/// How long a controller may say nothing before a run, and after it.
+/// How long a controller may be silent before and after a run.
 const IDLE_PATIENCE: Duration = Duration::from_secs(30);
-/// How long it may take nothing of a result.
+/// How long it may leave a result unread.
 const RESULT_PATIENCE: Duration = Duration::from_secs(60);
 
 /// How an agent ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The controller had its result, or asked for none.
+    /// The controller received its result, or asked for none.
     Served,
-    /// The controller wants whatever listens here to end.
+    /// The controller asked the listener to end.
     Told,
-    /// The controller went away, or was none; why.
+    /// The controller went away, or the peer was not one; why.
     Alone(String),
 }
 
@@ -63,16 +63,16 @@ pub fn serve(channel: &mut Channel, rules: &Rules, machine: &dyn Source, join: O
                 channel.finish(RESULT_PATIENCE);
                 return End::Told;
             }
-            // What came too late, or twice.
+            // A late or repeated message.
             Ok(Some(_)) => {}
             Ok(None) => return End::Alone(channel.fault().to_owned()),
-            Err(mistake) => return End::Alone(format!("it is no controller: {mistake}")),
+            Err(mistake) => return End::Alone(format!("it is not a controller: {mistake}")),
         }
     }
 }
 
-/// This machine for a controller, as far as the rules go: files that are allowed, no variables, which may hold what is secret, and
-/// engines only where programs may be run, because to load one is to run what is in it.
+/// This machine as the rules let a controller see it: only allowed files, no environment variables, which may
+/// hold secrets, and external engines only where programs may be run, because loading one runs its code.
 struct Machine<'a> {
     machine: &'a dyn Source,
     rules: &'a Rules,
@@ -95,7 +95,7 @@ impl fathom_spec::Machine for Machine<'_> {
         if self.rules.may_run_programs() { self.machine.variable(name) } else { None }
     }
 
-    /// Whether there is anything where a job must not look is not said; the job is refused then.
+    /// Does not reveal what exists outside the allowed paths; the job is refused then.
     fn is_directory(&self, path: &Path) -> bool {
         !self.rules.allows(path) || self.machine.is_directory(path)
     }
@@ -118,7 +118,7 @@ impl Source for Machine<'_> {
     fathom_spec::ask_source!(machine);
 }
 
-/// The jobs as this machine understands them and allows them; otherwise lines that say why it does not.
+/// The jobs as planned for this machine, if the rules allow them; otherwise lines that say why not.
 fn allowed(
     rules: &Rules,
     machine: &dyn Source,
@@ -141,11 +141,11 @@ fn allowed(
     Ok((spec, plan))
 }
 
-/// What is to be said of a job file of this host may quote it, and the controller could not read it: it is said here. The lines that
-/// the controller gets in its place.
+/// Messages about a job file of this host may quote it, and the controller may not read it, so they are
+/// printed here. Returns the lines that the controller gets instead.
 fn keep_here(lines: &[String]) -> Vec<String> {
     let mut errors = Printer::new(io::stderr(), Letters::of_environment());
-    // A log that cannot be written changes nothing.
+    // Failing to print them changes nothing.
     lines.iter().for_each(|line| drop(writeln!(errors, "fathom agent: --remote-config: {line}")));
     vec![format!(
         "fathom: --remote-config: {} on the job file, which the agent shows on its own standard error only",
@@ -156,7 +156,7 @@ fn keep_here(lines: &[String]) -> Vec<String> {
     )]
 }
 
-/// Runs what is assigned and sends what came of it.
+/// Runs an assignment and sends its result.
 fn run(channel: &mut Channel, rules: &Rules, machine: &dyn Source, assignment: &Assignment) {
     let calibration = Calibration::start();
     let (spec, mut plan) = match allowed(rules, machine, assignment) {

@@ -1,4 +1,4 @@
-//! What an agent does while its jobs run: passes on what is said, answers, and waits for the controller's word to begin.
+//! The agent's part during a run: passes on messages, answers the controller, and waits for its start signal.
 
 use super::channel::Channel;
 use crate::frames::FrameKind;
@@ -11,20 +11,20 @@ use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// How long a snapshot may hold the supervisor up while the controller takes it.
+/// How long sending a snapshot may hold up the supervisor.
 const SNAPSHOT_WAIT: Duration = Duration::from_millis(20);
 
-/// The controller, to a supervisor.
+/// The controller, as an observer of the supervisor.
 pub(super) struct Remote<'a> {
     pub(super) channel: &'a mut Channel,
-    /// What the controller may be silent for.
+    /// How long the controller may be silent.
     silence: Duration,
-    /// The last stage that was said to be ready, and the last one that may begin, and when.
+    /// The last stage that was reported ready, and the last one that may begin, and when.
     said_ready: Option<u32>,
     released: Option<(u32, u64)>,
-    /// The controller is gone, and the jobs have been told to stop for it.
+    /// The controller is gone, and the jobs were told to stop because of that.
     is_alone: bool,
-    /// Pieces that are no lines: whether the controller asked for the end.
+    /// True if the controller asked for the end.
     pub(super) was_stopped: bool,
 }
 
@@ -33,14 +33,14 @@ impl<'a> Remote<'a> {
         Remote { channel, silence, said_ready: None, released: None, is_alone: false, was_stopped: false }
     }
 
-    /// Nobody is there any more.
+    /// The controller is gone.
     fn lost_controller(&mut self) -> Option<Request> {
         self.channel.close();
         (!std::mem::replace(&mut self.is_alone, true)).then_some(Request::Stop)
     }
 }
 
-/// Answers a question about the clock.
+/// Answers a clock request.
 pub(super) fn pong(channel: &mut Channel, sent_ns: u64) {
     let received_ns = monotonic_ns();
     let wall_ns = wall_minus_monotonic_ns();
@@ -49,7 +49,7 @@ pub(super) fn pong(channel: &mut Channel, sent_ns: u64) {
 
 impl Observer for Remote<'_> {
     fn message(&mut self, message: &Message) {
-        // Figures and stages are for the supervisor, which is here.
+        // Figures and stages concern only the local supervisor.
         if !matches!(message, Message::Figures(_) | Message::StageChanged) {
             self.channel.send(&FromAgent::Said(message.clone()));
         }
@@ -104,7 +104,7 @@ impl Observer for Remote<'_> {
                     self.was_stopped = true;
                     return Some(Request::Stop);
                 }
-                // The run is not over, so a controller that ends does not want its rest.
+                // The run is not over, so a controller that ends does not want its result.
                 Ok(Some(ToAgent::End | ToAgent::Quit)) | Err(_) => return self.lost_controller(),
                 Ok(Some(ToAgent::Prepare(_))) => {
                     let text = "fathom: the agent has jobs already; another run needs another agent";

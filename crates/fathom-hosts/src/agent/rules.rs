@@ -1,5 +1,5 @@
-//! What an agent allows. One that is reached by a shell acts for somebody who may do anything there; one that listens acts for
-//! whoever has its keys, and allows what its start allowed.
+//! What an agent allows. One that is started through a shell acts for a user who has access to the host anyway; one that
+//! listens acts for anybody with its keys, and allows what it was started with.
 
 use fathom_engines::client_files;
 use fathom_local::refusals::{
@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 /// What jobs may do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Everything.
+    /// Everything is allowed.
     pub all: bool,
-    /// Directories whose files they may use, and files.
+    /// Files, and directories of files, that jobs may use.
     pub paths: Vec<PathBuf>,
-    /// Devices that they may use.
+    /// Devices that jobs may use.
     pub devices: Vec<PathBuf>,
     /// Run commands and load engines.
     pub commands: bool,
@@ -31,7 +31,7 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// No limits.
+    /// No restrictions.
     pub fn everything() -> Rules {
         Rules { all: true, ..Rules::default() }
     }
@@ -41,8 +41,8 @@ impl Rules {
         self.all || self.commands
     }
 
-    /// Whether what the options of a run say is allowed; otherwise lines for the user. Files that options name are read when a run is
-    /// planned, so this comes before that.
+    /// Checks what the options of a run name; the error holds lines for the user. Files that options name are
+    /// read when a run is planned, so this check comes first.
     pub fn check_options(&self, spec: &RunSpec) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
@@ -65,7 +65,7 @@ impl Rules {
         told(lines)
     }
 
-    /// Whether the targets of a run are allowed, and what it would leave beside them; otherwise lines for the user.
+    /// Checks the targets of a run, and other files that it would write; the error holds lines for the user.
     pub fn check_plan(&self, plan: &Plan) -> Result<(), Vec<String>> {
         if self.all {
             return Ok(());
@@ -86,9 +86,13 @@ impl Rules {
                 )
             }));
         }
-        let only_targets = "an agent that listens uses no files but the targets of its jobs";
+        let only_targets = "an agent that listens only uses the targets of its jobs, no other files";
         lines.extend(refusals(job, Names::File, only_targets));
-        lines.extend(refusals(job, Names::Setting, "an agent that listens does not change its machine"));
+        lines.extend(refusals(
+            job,
+            Names::Setting,
+            "an agent that listens does not change its machine's settings",
+        ));
         for (option, path) in client_files(job) {
             let refused = self.refusal_of_path(&path);
             lines.extend(refused.map(|reason| format!("job {}: {option}=: {reason}", job.name)));
@@ -115,7 +119,8 @@ impl Rules {
                     .collect()
             }
             StorageKind::None => Vec::new(),
-            // A job named after a device works on it, so files are looked at, not only names.
+            // A job named after a device works on it, so the files themselves are checked, not only their
+            // names.
             StorageKind::Files => names::leading_paths(&worker.files.names)
                 .iter()
                 .filter_map(|path| self.refusal_of_path(path))
@@ -129,8 +134,8 @@ impl Rules {
         }
     }
 
-    /// Why a path is refused. What counts is where it leads, past symbolic links and dots; where that is, and whether anything is
-    /// there, is not said.
+    /// Why a path is refused. What counts is where it leads, past symbolic links and dots; the reason reveals
+    /// neither that place nor whether it exists.
     fn refusal_of_path(&self, path: &Path) -> Option<String> {
         let refused = |option: &str| {
             Some(format!("{} is refused: the agent was not started with {option} for it", path.display()))
@@ -145,17 +150,18 @@ impl Rules {
         if is_among(&real, allowed, is_device(&real)) { None } else { refused(option) }
     }
 
-    /// Reads a file, if it is allowed: what has been opened counts, whatever its name leads to meanwhile.
+    /// Reads a file, if it is allowed: the opened file is checked, because its name may lead elsewhere by
+    /// now.
     pub fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         if self.all {
             return std::fs::read(path);
         }
         let refused = || io::Error::new(io::ErrorKind::PermissionDenied, "the agent does not allow it");
-        // To open some devices is to use them.
+        // Opening some devices has effects, so the name is checked first.
         if self.refusal_of_path(path).is_some() {
             return Err(refused());
         }
-        // A pipe would be waited for.
+        // Opening a pipe would block.
         let mut options = std::fs::OpenOptions::new();
         let opened = options.read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let mut opened = opened.map_err(|_| refused())?;
@@ -208,7 +214,7 @@ mod tests {
         std::os::unix::fs::symlink(&outside, inside.join("link")).expect("a link");
         let rules = Rules { paths: vec![inside.clone()], ..Rules::default() };
         assert_eq!(rules.read(&inside.join("own")).expect("allowed"), b"own");
-        // Whether there is a file does not show either.
+        // The refusal does not reveal whether the file exists.
         let refusals: Vec<String> =
             [outside.clone(), inside.join("link"), directory.path().join("none"), inside]
                 .iter()

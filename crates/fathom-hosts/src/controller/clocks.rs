@@ -1,8 +1,6 @@
-//! How far a host's clock is from the controller's: several round trips, of which the shortest tells most.
-//!
-//! The host reads its clock somewhere between question and answer. So its offset is known to half of what the round trip took on the
-//! way (Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989): that is the bound, and no assumption about
-//! the network is in it.
+//! Clock offset of a host, from several round trips, of which the shortest is the most precise. The host reads its clock
+//! between question and answer, so its offset is known to within half the time on the way (Cristian, "Probabilistic clock
+//! synchronization", Distributed Computing 3, 1989). That is the bound; it assumes nothing about the network.
 
 use crate::protocol::Pong;
 use fathom_stats::hosts::{ClockOffset, HostRunReport};
@@ -15,22 +13,22 @@ const ROUNDS: u32 = 12;
 pub struct Probe {
     left: u32,
     best: Option<ClockOffset>,
-    /// Wall clock minus monotonic clock of the host, as it said last.
+    /// Wall clock minus monotonic clock of the host, from its last answer.
     pub wall_ns: i64,
 }
 
 impl Probe {
-    /// One that has its first question still to ask.
+    /// A measurement that has not sent its first question.
     pub fn begin() -> Probe {
         Probe { left: ROUNDS, ..Probe::default() }
     }
 
-    /// Whether another question is to be asked.
+    /// True if another question is needed.
     pub fn wants_more(&self) -> bool {
         self.left > 0
     }
 
-    /// An answer has come, at this time of the controller's clock.
+    /// Takes an answer that arrived at this time of the controller's clock.
     pub fn take(&mut self, pong: &Pong, now_ns: u64) {
         self.left = self.left.saturating_sub(1);
         self.wall_ns = pong.wall_ns;
@@ -40,13 +38,13 @@ impl Probe {
         }
     }
 
-    /// What is known so far.
+    /// The best estimate so far.
     pub fn best(&self) -> Option<ClockOffset> {
         self.best
     }
 }
 
-/// What one round trip tells.
+/// Offset and bound from one round trip.
 fn offset(pong: &Pong, now_ns: u64) -> ClockOffset {
     let (sent, received) = (i128::from(pong.sent_ns), i128::from(pong.received_ns));
     let (answered, now) = (i128::from(pong.answered_ns), i128::from(now_ns));
@@ -54,24 +52,24 @@ fn offset(pong: &Pong, now_ns: u64) -> ClockOffset {
     let offset = ((received - sent) + (answered - now)) / 2;
     ClockOffset {
         offset_ns: i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX }),
-        // Halves are rounded up: the bound holds.
+        // Rounded up, so that the bound holds.
         bound_ns: u64::try_from(on_the_way / 2 + 1).unwrap_or(u64::MAX),
     }
 }
 
-/// A time of the host's clock on the controller's; 0 for what lies before its beginning.
+/// Converts a time of the host's clock to the controller's; 0 for times before the controller's clock began.
 pub fn here(host_ns: u64, offset: ClockOffset) -> u64 {
     let time = i128::from(host_ns) - i128::from(offset.offset_ns);
     u64::try_from(time.max(0)).unwrap_or(u64::MAX)
 }
 
-/// A time of the controller's clock on the host's.
+/// Converts a time of the controller's clock to the host's.
 pub fn there(own_ns: u64, offset: ClockOffset) -> u64 {
     let time = i128::from(own_ns) + i128::from(offset.offset_ns);
     u64::try_from(time.max(0)).unwrap_or(u64::MAX)
 }
 
-/// Sets the times of a host from its clock and its report: on the controller's clock, since this instant of it.
+/// Converts the times in a host's report to the controller's clock, relative to the agreed start.
 pub fn set_times(host: &mut HostRunReport, begun_ns: Option<u64>) {
     let span = host.report.as_ref().and_then(|report| report.span);
     let Some((span, begun_ns)) = span.zip(begun_ns) else { return };

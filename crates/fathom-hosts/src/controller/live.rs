@@ -1,11 +1,11 @@
-//! How the run stands, of all hosts together.
+//! Live state of a run, added up over all hosts.
 
 use super::member::{Member, Standing};
 use fathom_stats::PerDirection;
 use fathom_stats::hosts::HostEnd;
 use fathom_stats::live::{LiveDetails, LiveHost, LiveTick, RunState};
 
-/// The moment of a run: what its hosts said last, added up. Details where the hosts send them.
+/// The live state of a run: the sum of the hosts' last ticks. Details if the hosts send them.
 pub(super) fn moment(members: &[Member], now_ns: u64, with_details: bool) -> (LiveTick, Option<LiveDetails>) {
     let mut tick = LiveTick::default();
     let mut details = LiveDetails::default();
@@ -26,7 +26,7 @@ pub(super) fn moment(members: &[Member], now_ns: u64, with_details: bool) -> (Li
     (tick, with_details.then_some(details))
 }
 
-/// What a host said last; once it is over, it does nothing any more.
+/// The last tick of a host; a finished host counts as idle.
 fn of_member(member: &Member) -> (LiveTick, LiveDetails) {
     let (mut tick, details) = member.tick.clone().unwrap_or_default();
     let mut details = details.unwrap_or_default();
@@ -49,7 +49,7 @@ fn of_member(member: &Member) -> (LiveTick, LiveDetails) {
     (tick, details)
 }
 
-/// What a host is doing where its workers do not tell.
+/// State of a host whose workers do not report one.
 fn word(member: &Member) -> Option<&'static str> {
     match (&member.standing, &member.end) {
         (Standing::Connecting, _) => Some("connecting"),

@@ -1,6 +1,6 @@
-//! Logs that hosts send, `NAME.HOST` on the controller's machine, and states that a trigger left behind, `HOST-JOB-0-verify.state`.
-//!
-//! A host names its files, and could name any. So a name must begin with what a job there was told to name its logs, and go no deeper.
+//! Logs that hosts send, stored as `NAME.HOST` on the controller's machine, and verification states saved on a trigger,
+//! stored as `HOST-JOB-0-verify.state`. A host chooses the names and might send any, so a name must begin with the log prefix
+//! of one of its jobs and contain no further directories.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -8,21 +8,21 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a log of a host is missing, or not whole.
+/// Why a log of a host is missing or incomplete.
 #[derive(Debug, Error)]
 pub(super) enum LogError {
-    /// A host chooses where it writes.
-    #[error("fathom: host {host} sends a log {name:?} that no job of it keeps; it is left out")]
+    /// A name that does not belong to any of the host's jobs.
+    #[error("fathom: host {host} sends a log {name:?} that none of its jobs keeps; it is ignored")]
     Unexpected { host: String, name: String },
-    /// The system does not take it.
+    /// The file cannot be written.
     #[error("fathom: cannot write the log {}: {error}", path.display())]
     NotWritten { path: PathBuf, error: io::Error },
 }
 
-/// Where logs of hosts go.
+/// Destination of the hosts' logs.
 pub(super) struct LogSink {
     hosts: Vec<String>,
-    /// What names may begin with, by host.
+    /// Allowed prefixes of names, by host.
     prefixes: Vec<Vec<PathBuf>>,
     files: BTreeMap<PathBuf, BufWriter<File>>,
     is_incomplete: bool,
@@ -83,13 +83,13 @@ impl LogSink {
         Ok(())
     }
 
-    /// Some log is missing or not whole.
+    /// True if a log is missing or incomplete.
     pub(super) fn is_incomplete(&self) -> bool {
         self.is_incomplete
     }
 }
 
-/// `JOB-0-verify.state` of a state that a trigger left behind.
+/// The `JOB-0-verify.state` part of the name of a saved state.
 fn state_of(name: &str) -> Option<&str> {
     let rest = name.strip_prefix("local-")?;
     (rest.ends_with("-verify.state") && !rest.contains('/') && !rest.contains('\0')).then_some(rest)

@@ -1,4 +1,4 @@
-//! One host as its controller sees it.
+//! The controller's view of one host.
 
 use super::Seat;
 use super::clocks::{Probe, set_times};
@@ -13,18 +13,18 @@ use fathom_stats::report::RunReport;
 use fathom_sys::clock::monotonic_ns;
 use std::time::Duration;
 
-/// Where the controller stands with a host.
+/// State of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It has not answered.
+    /// It has not answered yet.
     Connecting,
-    /// It reads the jobs and sets them up.
+    /// It plans and sets up the jobs.
     SettingUp,
-    /// Its jobs of this stage wait for their start.
+    /// Its jobs of this stage are ready to start.
     Ready(u32),
-    /// They run.
+    /// Its jobs run.
     Running,
-    /// Its result is here; its clock is looked at once more.
+    /// Its result has arrived; its clock is measured once more.
     Finished,
     /// It is over.
     Over,
@@ -39,35 +39,35 @@ pub(super) struct Member {
     next_stage: u32,
     pub(super) hello: Hello,
     pub(super) end: HostEnd,
-    /// What it is to read, if that is not what all read.
+    /// What it is to run, if that differs from the other hosts.
     pub(super) invocation: Option<Invocation>,
     pub(super) opening: Option<Vec<fathom_spec::Message>>,
     pub(super) done: Option<Done>,
     pub(super) tick: Option<(LiveTick, Option<LiveDetails>)>,
-    /// Monotonic ns when it was last heard, and when it was last asked anything.
+    /// Monotonic ns of the last message from it, and of the last question to it.
     pub(super) heard_ns: u64,
     pub(super) asked_ns: u64,
-    /// When it was first asked since it was last heard: who is not asked is not silent.
+    /// When it was first asked since its last message: a host that is not asked anything is not silent.
     waits_since_ns: Option<u64>,
-    /// It was said that it is silent.
-    pub(super) is_told_silent: bool,
-    /// It was said that it is over.
-    pub(super) is_told_over: bool,
+    /// Its silence was reported.
+    pub(super) is_silence_reported: bool,
+    /// Its end was reported.
+    pub(super) is_end_reported: bool,
     pub(super) was_told_to_stop: bool,
     probe: Probe,
-    /// Questions about its clock that are on the way.
+    /// Clock questions that are not answered yet.
     pings: u32,
     clock: ClockReport,
     wall_before_ns: Option<i64>,
     snapshot_is_asked: bool,
-    /// Its last report, still as it came, and when. Most of them are never read.
+    /// Its last report, undecoded, and when it arrived. Most reports are never decoded.
     snapshot: Option<(Vec<u8>, u64)>,
-    /// What its run came to.
+    /// The result of its run.
     result: Option<Box<RunReport>>,
     transport: &'static str,
 }
 
-/// What a host has said that concerns more than itself.
+/// Messages of a host that do not concern its own state alone.
 pub(super) enum Said {
     /// A line, or a notice.
     Message(fathom_run::message::Message),
@@ -78,7 +78,7 @@ pub(super) enum Said {
 }
 
 impl Member {
-    /// A host that there is a way to, or a reason why there is none.
+    /// A host with a connection, or with the reason why there is none.
     pub(super) fn new(seat: Seat) -> Member {
         let Seat { entry, connection, hello, invocation } = seat;
         let now = monotonic_ns();
@@ -95,8 +95,8 @@ impl Member {
             heard_ns: now,
             asked_ns: now,
             waits_since_ns: Some(now),
-            is_told_silent: false,
-            is_told_over: false,
+            is_silence_reported: false,
+            is_end_reported: false,
             invocation,
             was_told_to_stop: false,
             probe: Probe::default(),
@@ -118,12 +118,12 @@ impl Member {
         member
     }
 
-    /// Its result, or what takes its place, is here.
+    /// True once its result, or a replacement for it, has arrived.
     pub(super) fn is_over(&self) -> bool {
         self.standing == Standing::Over
     }
 
-    /// It may still run jobs.
+    /// True if it may still run jobs.
     pub(super) fn is_live(&self) -> bool {
         !matches!(self.standing, Standing::Finished | Standing::Over)
     }
@@ -146,7 +146,7 @@ impl Member {
         self.waits_since_ns.map_or(0, |since| now_ns.saturating_sub(since))
     }
 
-    /// How long it may be silent: a stranger not as long as a host that has answered.
+    /// How long it may be silent: shorter for a host that has not answered yet.
     pub(super) fn may_be_silent(&self, timeout: Duration) -> Duration {
         let answers_within = self.connection.as_ref().and_then(Connection::answers_within);
         match answers_within {
@@ -155,7 +155,7 @@ impl Member {
         }
     }
 
-    /// Tells it to stop; once more, and it waits for nothing.
+    /// Asks it to stop; a second call asks it not to wait for anything.
     pub(super) fn stop(&mut self) {
         self.was_told_to_stop = true;
         match self.standing {
@@ -164,12 +164,12 @@ impl Member {
         }
     }
 
-    /// Nothing more is expected of it.
+    /// Gives it up.
     pub(super) fn give_up(&mut self, reason: &str) {
         if self.is_over() {
             return;
         }
-        // It stands in a line, whatever a host or its shell has said.
+        // The reason is printed within a line, whatever a host or its shell has sent.
         let reason = harmless(reason);
         let reason = reason.lines().map(str::trim).filter(|line| !line.is_empty());
         let reason = reason.collect::<Vec<_>>().join("; ");
@@ -190,16 +190,16 @@ impl Member {
         }
     }
 
-    /// Reads what has come, and says what concerns others.
+    /// Reads its messages; `said` collects those that concern the whole run.
     pub(super) fn receive(&mut self, said: &mut Vec<Said>) {
         let Some(connection) = &mut self.connection else { return };
         if connection.advance() {
             self.heard_ns = monotonic_ns();
-            // What a stranger says is no answer.
+            // Output before the greeting is not an answer.
             if self.standing != Standing::Connecting {
                 self.waits_since_ns = None;
             }
-            self.is_told_silent = false;
+            self.is_silence_reported = false;
         }
         while let Some(frame) = self.connection.as_mut().and_then(Connection::next_frame) {
             if let Err(mistake) = self.take(frame, said) {
@@ -210,7 +210,7 @@ impl Member {
         let is_refused = self.connection.as_ref().is_some_and(Connection::is_refused);
         if let Some(reason) = ended {
             self.give_up(&reason);
-            // A stream that was changed after the result makes that doubtful, too.
+            // A stream that was corrupted after the result makes the result doubtful, too.
             if is_refused && self.end == HostEnd::Whole {
                 self.end = HostEnd::Lost { reason, snapshot_ms: None };
             }
@@ -235,24 +235,24 @@ impl Member {
                     return Err(Mistake::OutOfOrder("a second greeting"));
                 }
                 FromAgent::Hello(mut hello) => {
-                    // It stands in lines of others.
+                    // The name is printed within the controller's own lines.
                     hello.host_name.retain(|letter| !letter.is_control());
                     self.hello = hello;
                     self.waits_since_ns = None;
                 }
-                // What was not asked for says nothing about the clock.
+                // An answer to no question is not a measurement.
                 FromAgent::Pong(_) if self.pings == 0 => {}
                 FromAgent::Pong(pong) => {
                     self.pings -= 1;
                     self.probe.take(&pong, monotonic_ns());
                 }
                 FromAgent::Prepared { .. } | FromAgent::Refused { .. } if !self.is_asked_to_prepare() => {
-                    return Err(Mistake::OutOfOrder("what it makes of its jobs"));
+                    return Err(Mistake::OutOfOrder("a reply about its jobs"));
                 }
                 FromAgent::Prepared { opening } => self.opening = Some(opening),
                 FromAgent::Refused { lines } => {
                     self.send(&ToAgent::End);
-                    self.give_up("its jobs cannot be run there");
+                    self.give_up("a refusal of its jobs");
                     said.push(Said::Refused(lines));
                 }
                 FromAgent::Ready { stage } if self.may_be_ready(stage) => {
@@ -265,7 +265,7 @@ impl Member {
                 FromAgent::Tick(tick, details) => self.tick = Some((*tick, details.map(|details| *details))),
                 FromAgent::Log { name, bytes } => said.push(Said::Log(name, bytes.0)),
                 FromAgent::Done(_) if self.opening.is_none() || self.done.is_some() => {
-                    return Err(Mistake::OutOfOrder("that it is done"));
+                    return Err(Mistake::OutOfOrder("that its run is over"));
                 }
                 FromAgent::Done(done) => self.finish(done),
                 FromAgent::Leaving => return Err(Mistake::OutOfOrder("that it ends")),
@@ -274,12 +274,12 @@ impl Member {
         Ok(())
     }
 
-    /// Its jobs were given to it, and it has not said what it makes of them.
+    /// True if it has been given its jobs and has not replied yet.
     fn is_asked_to_prepare(&self) -> bool {
         self.standing == Standing::SettingUp && self.opening.is_none()
     }
 
-    /// Its jobs of this stage may be set up by now; those of a stage that it ran already are not.
+    /// True if it may report readiness for this stage: not before setup, and only once.
     fn may_be_ready(&self, stage: u32) -> bool {
         let is_on_its_way = matches!(self.standing, Standing::SettingUp | Standing::Running);
         is_on_its_way && self.opening.is_some() && self.result.is_none() && stage >= self.next_stage
@@ -291,14 +291,14 @@ impl Member {
             return self.give_up(&reason);
         }
         if self.result.is_none() {
-            return self.give_up("it says that it is done, and there is no result");
+            return self.give_up("it reports the end of its run, but sent no result");
         }
         self.done = Some(done);
         self.standing = Standing::Finished;
         self.probe = Probe::begin();
     }
 
-    /// Asks about its clock what is still to be asked. Those that are silent are asked, too, so that they are heard.
+    /// Sends clock questions that are due. Silent hosts are asked as well, so that they answer.
     pub(super) fn ask_about_clock(&mut self, is_due: bool) {
         let answers = !matches!(self.standing, Standing::Connecting | Standing::Over);
         let wants =
@@ -309,7 +309,7 @@ impl Member {
         }
     }
 
-    /// Asks for a report of the run so far, unless one is on the way.
+    /// Asks for a report of the run so far, unless one was requested already.
     pub(super) fn ask_for_snapshot(&mut self) {
         if self.standing == Standing::Running && !self.snapshot_is_asked {
             self.snapshot_is_asked = true;
@@ -317,12 +317,12 @@ impl Member {
         }
     }
 
-    /// Its clock beside the controller's before the start, once that is known.
+    /// Its clock offset before the start, once that is known.
     pub(super) fn clock_at_start(&self) -> Option<ClockOffset> {
         self.probe.best().filter(|_| !self.probe.wants_more())
     }
 
-    /// Its jobs begin at this time of its own clock.
+    /// Starts its jobs at this time of its own clock.
     pub(super) fn go(&mut self, stage: u32, at_ns: u64) {
         if self.clock.before.is_none() {
             self.clock.before = self.clock_at_start();
@@ -332,7 +332,7 @@ impl Member {
         self.send(&ToAgent::Go { stage, at_ns });
     }
 
-    /// Lets go of a host that is finished, once its clock was looked at again.
+    /// Ends a finished host after its clock has been measured again.
     pub(super) fn let_go(&mut self) {
         if self.standing != Standing::Finished || self.probe.wants_more() {
             return;
@@ -356,7 +356,7 @@ impl Member {
         Some(report)
     }
 
-    /// All of it, with times on the controller's clock since the agreed instant.
+    /// Its complete result, with times on the controller's clock since the agreed start.
     pub(super) fn host_result(&self, begun_ns: Option<u64>) -> HostRunReport {
         let mut end = self.end.clone();
         if let (HostEnd::Lost { snapshot_ms, .. }, Some((_, taken_ns)), Some(begun)) =

@@ -1,7 +1,6 @@
-//! The controller: starts all hosts together, follows them, and adds up what they counted.
-//!
-//! It has no part in any I/O and no process on this machine but the shells to its hosts. Whatever becomes of a host, there is a
-//! report, and it says which hosts it lacks.
+//! The controller: starts all hosts together, watches them, and adds up what they counted. It does no I/O, and its only
+//! processes on this machine are the shells to its hosts. Whatever happens to a host, there is a report, and it names the
+//! hosts that are missing.
 
 pub mod clocks;
 mod live;
@@ -29,89 +28,89 @@ use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What the controller takes.
+/// Signals that the controller handles.
 const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
-/// Time between two snapshots of a host.
+/// Interval between two snapshots of a host.
 const SNAPSHOT_EVERY_NS: u64 = 1_000_000_000;
-/// It is at least this long for each host, so that many of them do not fill the controller's link.
+/// Minimum interval, per host, so that many hosts do not saturate the controller's link.
 const SNAPSHOT_PER_HOST_NS: u64 = 1_000_000;
-/// A host that is silent for so long is spoken of.
+/// Warn once a host has been silent this long.
 const SILENCE_NS: u64 = 10_000_000_000;
-/// A second request to end that comes sooner is the first one once more.
+/// A second signal within this time counts as a repetition of the first one.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
-/// After the second request hosts may take so long to hand in what they have.
+/// How long hosts may take to deliver what they have after the second signal.
 const LAST_PATIENCE_NS: u64 = 3_000_000_000;
-/// The start is so far ahead that every host has heard of it; and so much further for each host.
+/// Time between the start signal and the start, so that every host has received it; more is added per host.
 const LEAD_NS: u64 = 150_000_000;
 const LEAD_PER_HOST_NS: u64 = 500_000;
-/// Time between two looks at the trigger.
+/// Poll interval of the trigger.
 const TRIGGER_LOOK: Duration = Duration::from_millis(100);
-/// Longest time between two looks.
+/// Longest poll interval.
 const LONGEST_WAIT: Duration = Duration::from_millis(250);
-/// What a host may be silent for, unless `--host-timeout` says otherwise.
+/// Default of `--host-timeout`.
 pub const USUAL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A host and the way to it.
+/// A host and the connection to it.
 pub struct Seat {
     /// The host.
     pub entry: HostEntry,
-    /// The way; or why there is none.
+    /// The connection, or why there is none.
     pub connection: Result<Connection, ConnectError>,
-    /// What it said of itself, where that was read already.
+    /// Its introduction, if it has already been read.
     pub hello: Option<Hello>,
-    /// What it is to read, where that is not what all read.
+    /// What it is to run, if that differs from the other hosts.
     pub invocation: Option<Invocation>,
 }
 
 /// How to run.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// What the hosts read.
+    /// What the hosts are to run.
     pub invocation: Invocation,
     /// What to do with the other hosts when one is lost.
     pub on_host_loss: OnHostLoss,
-    /// What a host may be silent for.
+    /// How long a host may be silent.
     pub timeout: Duration,
-    /// Time between two ticks; none without.
+    /// Time between two ticks; `None`: no ticks.
     pub tick: Option<Duration>,
-    /// Ticks have details.
+    /// Ticks include details.
     pub details: bool,
     /// Hosts are the servers of a client: names of files tell clients apart.
     pub are_servers: bool,
-    /// The lines before a run are wanted, not only what is to be said of the jobs.
+    /// Hosts send the lines that precede a run, not only messages about the jobs.
     pub opening: bool,
     /// Time between two reports of the run so far.
     pub status_interval: Option<Duration>,
     /// Time between two snapshots of all hosts.
     pub snapshot: Option<Duration>,
-    /// What ends the run early, and the command that comes then.
+    /// What ends the run early, and the command that then runs.
     pub trigger: Option<Trigger>,
-    /// Standard output is the report's alone: the command prints on standard error.
+    /// Standard output is reserved for the report: the command prints to standard error.
     pub report_alone: bool,
-    /// Whose the files of the jobs are.
+    /// Owners of the jobs' files.
     pub files: Vec<HostFiles>,
-    /// Names that logs of hosts may begin with, for the host of this number.
+    /// Allowed prefixes of log names, by host.
     pub log_prefixes: Vec<Vec<PathBuf>>,
 }
 
-/// What a caller wants to hear of the hosts, beside what an [`Observer`] hears of any run.
+/// Events of hosts, in addition to what an [`Observer`] receives of any run.
 pub trait Audience: Observer {
     /// A host has answered.
     fn answered(&mut self, _host: &HostEntry, _hello: &Hello) {}
 
-    /// The lines of a host before its run.
+    /// A host has sent the lines that precede its run.
     fn opening(&mut self, _host: &HostEntry, _hello: &Hello, _lines: &[fathom_spec::Message]) {}
 
-    /// A line of a host. What it gives in its place goes to [`Observer::message`].
+    /// A host has sent a line. The message returned, if any, is passed to [`Observer::message`].
     fn host_message(&mut self, host: &HostEntry, _hello: &Hello, message: Message) -> Option<Message> {
         of_host(&host.name, message)
     }
 
-    /// A host is over, as far as it concerns the run.
+    /// A host has ended.
     fn over(&mut self, _host: &HostRunReport) {}
 }
 
-/// Runs jobs on hosts. The lines that come before a run are messages, too.
+/// Runs jobs on hosts. The lines that precede a run are passed on as messages, too.
 pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) -> Result<Outcome, Refused> {
     let signals = SignalQueue::new(SIGNALS)?;
     let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
@@ -146,28 +145,28 @@ pub fn run(seats: Vec<Seat>, settings: Settings, observer: &mut dyn Audience) ->
 
 struct Controller<'a> {
     settings: Settings,
-    /// What it watches for, until it has fired.
+    /// The trigger, until it has fired.
     trigger: Option<TriggerSignal<'a>>,
     has_fired: bool,
     hosts: Vec<String>,
-    /// Groups of each, where there are any.
+    /// Groups of each host, if there are any.
     groups: Vec<Vec<String>>,
     members: Vec<Member>,
     observer: &'a mut dyn Audience,
     signals: SignalQueue,
     logs: LogSink,
-    /// The agreed instant, monotonic ns.
+    /// The agreed start, monotonic ns.
     begun_ns: Option<u64>,
-    /// What is asked for and shown now and then.
+    /// Periodic snapshots.
     snapshots: Regularly,
     ticks: Regularly,
     reports: Regularly,
     exports: Regularly,
     signal: Option<i32>,
-    /// When all hosts were told to stop, and to wait for nothing.
+    /// When all hosts were told to stop without waiting.
     stopped_ns: Option<u64>,
     ended_at_once_ns: Option<u64>,
-    /// The lines before the run have been said.
+    /// The lines that precede the run have been printed.
     is_opened: bool,
 }
 
@@ -175,14 +174,14 @@ impl Controller<'_> {
     fn run_all(&mut self) {
         loop {
             self.receive();
-            self.tell_ends();
+            self.report_ends();
             self.assign();
             self.open();
             self.start_stage();
             self.look();
             self.take_requests();
-            // Some of them may have been given up just now.
-            self.tell_ends();
+            // A host may have been given up just now.
+            self.report_ends();
             if self.members.iter().all(Member::is_over) {
                 return;
             }
@@ -203,7 +202,7 @@ impl Controller<'_> {
         wait_for_any_of_many(&awaited, wait);
     }
 
-    /// Reads what the hosts have said.
+    /// Handles the hosts' messages.
     fn receive(&mut self) {
         self.observer.advance();
         for index in 0..self.members.len() {
@@ -216,13 +215,13 @@ impl Controller<'_> {
         }
     }
 
-    /// Says of each host once that it is finished or lost, whatever the reason.
-    fn tell_ends(&mut self) {
+    /// Reports once for each host that it has finished or was lost.
+    fn report_ends(&mut self) {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
-            if !member.is_live() && !std::mem::replace(&mut member.is_told_over, true) {
+            if !member.is_live() && !std::mem::replace(&mut member.is_end_reported, true) {
                 let result = member.host_result(self.begun_ns);
-                self.tell_loss(index);
+                self.report_loss(index);
                 self.observer.over(&result);
             }
         }
@@ -235,7 +234,7 @@ impl Controller<'_> {
                 let is_echo = self.signal.is_some()
                     && matches!(&message, Message::Failure(text) if text.contains("terminating on signal"));
                 let member = &self.members[index];
-                // Whoever has heard it of the controller need not hear it of each host.
+                // The controller has already reported this; it is not repeated for each host.
                 let told =
                     (!is_echo).then(|| self.observer.host_message(&member.entry, &member.hello, message));
                 if let Some(message) = told.flatten() {
@@ -256,7 +255,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Gives those that have answered their jobs.
+    /// Sends their jobs to the hosts that have answered.
     fn assign(&mut self) {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
@@ -287,7 +286,8 @@ impl Controller<'_> {
         }
     }
 
-    /// Says the lines before a run once all hosts have read their jobs: those of the first host, and of others what is different.
+    /// Prints the lines that precede a run once all hosts have planned their jobs: those of the first host,
+    /// and those of other hosts that differ.
     fn open(&mut self) {
         let waits = |member: &Member| member.is_live() && member.opening.is_none();
         if self.is_opened || self.members.iter().any(waits) {
@@ -324,7 +324,7 @@ impl Controller<'_> {
         }
     }
 
-    /// Starts the jobs of the earliest stage that hosts are ready for, once no host is still on its way to it.
+    /// Starts the earliest stage that hosts are ready for, once no other host may still become ready for it.
     fn start_stage(&mut self) {
         let live = || self.members.iter().filter(|member| member.is_live());
         let is_ready = |member: &Member| {
@@ -350,7 +350,7 @@ impl Controller<'_> {
         }
     }
 
-    /// What has to be done now and then.
+    /// Periodic work.
     fn look(&mut self) {
         let now = monotonic_ns();
         if self.snapshots.is_due(now) {
@@ -396,8 +396,8 @@ impl Controller<'_> {
                 _ => format!("it has been silent for {seconds} s"),
             };
             member.give_up(&reason);
-        } else if silent > SILENCE_NS && !member.is_told_silent {
-            member.is_told_silent = true;
+        } else if silent > SILENCE_NS && !member.is_silence_reported {
+            member.is_silence_reported = true;
             let text = format!(
                 "fathom: host {host} has been silent for {} s; it is given up after {} s (--host-timeout)",
                 silent / 1_000_000_000,
@@ -421,7 +421,7 @@ impl Controller<'_> {
         }
     }
 
-    /// The command of a trigger that has fired: once, whatever the number of hosts, when all of them have ended.
+    /// Runs the command of a trigger that has fired, once, after all hosts have ended.
     fn run_trigger_command(&mut self) {
         let trigger = self.settings.trigger.as_ref().filter(|_| self.has_fired);
         let Some(command) = trigger.and_then(|trigger| trigger.command.clone()) else { return };
@@ -439,7 +439,7 @@ impl Controller<'_> {
     }
 
     fn tick_if_due(&mut self, now: u64) {
-        // A whole screen shows hosts that are being set up, too.
+        // The full-screen view also shows hosts that are being set up.
         if !self.ticks.is_due(now) || (self.begun_ns.is_none() && !self.settings.details) {
             return;
         }
@@ -490,8 +490,8 @@ impl Controller<'_> {
         }
     }
 
-    /// If a host is lost, that is said, and the others stop if that is wanted.
-    fn tell_loss(&mut self, index: usize) {
+    /// Reports the loss of a host, and stops the others if `--on-host-loss` says so.
+    fn report_loss(&mut self, index: usize) {
         let member = &self.members[index];
         let host = &member.entry.name;
         let text = match &member.end {
@@ -507,7 +507,7 @@ impl Controller<'_> {
         }
     }
 
-    /// All hosts so far.
+    /// The sum of all hosts so far.
     fn report(&self) -> RunReport {
         let hosts = self.members.iter().map(|member| member.host_result(self.begun_ns)).collect();
         let mut report = fathom_stats::hosts::merge(HostsReport {
@@ -541,7 +541,7 @@ impl Controller<'_> {
     }
 }
 
-/// A message of a host with its name; `None` for what is none.
+/// A message of a host with its name; `None` for a message that is not a line.
 pub fn of_host(host: &str, message: Message) -> Option<Message> {
     let named = |text: &str| named(host, text);
     match message {
@@ -555,7 +555,7 @@ pub fn of_host(host: &str, message: Message) -> Option<Message> {
     }
 }
 
-/// A text of a host, with its name before each line: none of them may look like a line of the controller.
+/// A text of a host, with its name before each line, so that no line can pass for one of the controller.
 pub fn named(host: &str, text: &str) -> String {
     let lines = text.trim_start_matches('\n').split('\n');
     lines.map(|line| format!("<{host}> {line}")).collect::<Vec<_>>().join("\n")

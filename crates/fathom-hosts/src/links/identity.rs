@@ -1,5 +1,5 @@
-//! Who is at the other end of a socket of this machine, as the kernel says. Without keys an agent serves its own user and root alone:
-//! a port of the loopback is open to every local user, and so is many a socket file.
+//! Identifies the local user at the other end of a socket. Without keys an agent serves only its own user and root: a
+//! loopback port is open to every local user, and so are many socket files.
 
 use super::tcp::Socket;
 use fathom_sys::socket::peer_user;
@@ -9,47 +9,47 @@ use std::os::fd::AsRawFd;
 use std::{fs, io};
 use thiserror::Error;
 
-/// Why the other end of a socket is not served.
+/// Why a peer is refused.
 #[derive(Debug, Error)]
 pub(crate) enum IdentityError {
-    /// The user of a socket file is not known.
-    #[error("the kernel does not say who it is: {0}")]
+    /// The user of a socket file cannot be determined.
+    #[error("the kernel does not identify its user: {0}")]
     Unknown(Errno),
-    /// The user of a port is not known.
-    #[error("the kernel does not say who it is ({0}); --keys lets both sides prove that")]
+    /// The user of a port cannot be determined.
+    #[error("the kernel does not identify its user ({0}); --keys lets both sides authenticate")]
     NotInTable(TableError),
-    /// The socket has no addresses any more.
+    /// The socket no longer has addresses.
     #[error(transparent)]
     NoAddress(#[from] io::Error),
-    /// Only this machine knows its users.
+    /// Users of other machines cannot be identified.
     #[error("it is not on this machine")]
     Elsewhere,
-    /// Its process may be anybody's.
+    /// Its process may belong to any user.
     #[error("its socket is closed already")]
     Closed,
     /// Another user.
     #[error("it belongs to user {user}; without --keys only user {own} and root are served")]
     OtherUser { user: u32, own: u32 },
-    /// A number that several users share.
-    #[error("its user cannot be told from others: {0} stands for all without a number here")]
+    /// A user ID that several users share.
+    #[error("its user cannot be identified: ID {0} stands for all users that are not mapped here")]
     SharedNumber(u32),
 }
 
-/// Why the kernel's tables of sockets do not name a user.
+/// Why the kernel's socket tables do not name a user.
 #[derive(Debug, Error)]
 pub(crate) enum TableError {
     /// A table that cannot be read.
     #[error("{table}: {error}")]
     NotRead { table: &'static str, error: io::Error },
-    /// No table has the socket.
+    /// The socket is in no table.
     #[error("its socket is gone")]
     Gone,
 }
 
-/// The state of a connection that both sides have open.
+/// State of a connection that is open on both sides.
 const ESTABLISHED: &str = "01";
 
-/// Refuses others than the user of this process and root.
+/// Refuses users other than root and the user of this process.
 pub(crate) fn check(socket: &Socket) -> Result<(), IdentityError> {
     let user = match socket {
         Socket::Unix(stream) => peer_user(stream.as_raw_fd()).map_err(IdentityError::Unknown)?,
@@ -58,13 +58,13 @@ pub(crate) fn check(socket: &Socket) -> Result<(), IdentityError> {
     let own = credentials::effective_user();
     match user {
         user if user != own && user != 0 => Err(IdentityError::OtherUser { user, own }),
-        // In a namespace of users all who have no number in it share one.
+        // In a user namespace all unmapped users share one ID.
         user if user != 0 && Some(user) == shared_number() => Err(IdentityError::SharedNumber(user)),
         _ => Ok(()),
     }
 }
 
-/// The number that all users without one share, where there may be such.
+/// The ID that unmapped users share, if there can be any.
 fn shared_number() -> Option<u32> {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let is_whole = map.split_whitespace().eq(["0", "0", "4294967295"]);
@@ -72,7 +72,7 @@ fn shared_number() -> Option<u32> {
     (!is_whole).then(|| overflow.and_then(|text| text.trim().parse().ok()).unwrap_or(65534))
 }
 
-/// The user of the socket at `peer` that is connected with ours at `own`.
+/// The user of the socket at `peer` that is connected to ours at `own`.
 fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, IdentityError> {
     if !peer.ip().to_canonical().is_loopback() {
         return Err(IdentityError::Elsewhere);
@@ -95,8 +95,8 @@ fn plain(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }
 
-/// The user of a socket in the kernel's table of sockets. Once its process has closed it, the table says
-/// root, so only a socket that is open counts.
+/// The user of a socket in the kernel's table. The table says root for a socket that its process has closed,
+/// so only an open one counts.
 fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<Result<u32, IdentityError>> {
     table.lines().skip(1).find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -112,7 +112,7 @@ fn user_in(table: &str, socket: (IpAddr, u16), other: (IpAddr, u16)) -> Option<R
     })
 }
 
-/// An address as the table writes it: words of 32 bits as they are in memory, and the port.
+/// Parses an address of the table: 32-bit words in memory order, and the port.
 fn address(text: &str) -> Option<(IpAddr, u16)> {
     let (host, port) = text.split_once(':')?;
     let word = |at: usize| u32::from_str_radix(host.get(at * 8..at * 8 + 8)?, 16).ok().map(u32::to_ne_bytes);
@@ -144,13 +144,13 @@ mod tests {
             };
             let mut place = listener.local_addr().expect("an address");
             if place.ip().is_unspecified() {
-                // Of IPv4, on a socket of IPv6.
+                // An IPv4 address on an IPv6 socket.
                 place.set_ip("127.0.0.1".parse().expect("an address"));
             }
             let mut client = TcpStream::connect(place).expect("it listens");
             let accepted = Socket::tcp(listener.accept().expect("it connected").0).expect("a socket");
             check(&accepted).unwrap_or_else(|error| panic!("{host}: {error}"));
-            // A closed socket has no user, which is not root.
+            // A closed socket has no user; it must not be taken for root's.
             client.write_all(b"x").expect("sent");
             drop(client);
             assert!(check(&accepted).is_err(), "{host}");

@@ -1,6 +1,5 @@
-//! Ways from a controller to its agents: bytes in both directions that never wait.
-//!
-//! A way is one file that implements [`Pipe`]. [`Connection`] makes frames of its bytes.
+//! Connections from a controller to its agents: non-blocking byte streams in both directions. Each transport is one file that
+//! implements [`Pipe`]; [`Connection`] adds framing.
 
 pub(crate) mod identity;
 pub mod shell;
@@ -17,26 +16,26 @@ use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
 
-/// Most bytes before the line of an agent: what a login shell prints.
+/// Most bytes before the agent's first line: the output of a login shell.
 const MOST_NOISE: usize = 64 << 10;
-/// Most characters of such a line that are shown.
+/// Most characters of such output that are shown.
 const MOST_SHOWN: usize = 200;
-/// Most bytes that are read before others have their turn.
+/// Most bytes that are read before other hosts have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
-/// Frames to and from an agent.
+/// Framed connection to an agent.
 pub struct Connection {
     way: Framed,
     is_greeted: bool,
     is_refused: bool,
-    /// The last line that came before the greeting.
+    /// The last line received before the greeting.
     noise: String,
-    /// Why nothing more comes.
+    /// Why nothing more will arrive.
     end: Option<String>,
 }
 
 impl Connection {
-    /// A connection over this way; it may still be on the way itself.
+    /// A connection over this transport, which may still be connecting.
     pub fn new(pipe: Box<dyn Pipe>) -> Connection {
         Connection {
             way: Framed::new(pipe, Vec::new()),
@@ -47,22 +46,22 @@ impl Connection {
         }
     }
 
-    /// The word for the way in reports.
+    /// Name of the transport in reports.
     pub fn transport(&self) -> &'static str {
         self.way.pipe.transport()
     }
 
-    /// How long the agent may take to answer at all.
+    /// Deadline for the agent's first answer, if there is one.
     pub fn answers_within(&self) -> Option<Duration> {
         self.way.pipe.answers_within()
     }
 
-    /// The address of this side, as the agent sees it.
+    /// Address of this side, as the agent sees it.
     pub fn own_address(&self) -> Option<String> {
         self.way.pipe.own_address()
     }
 
-    /// What to wait for; nothing once it is over.
+    /// Descriptors to poll; none once the connection is over.
     pub fn descriptors(&self) -> Vec<Awaited> {
         if self.end.is_some() {
             Vec::new()
@@ -71,32 +70,32 @@ impl Connection {
         }
     }
 
-    /// Why nothing more comes; `None` while it may. Frames that came before are still to be taken.
+    /// Why nothing more will arrive; `None` while it may. Frames received earlier are still returned.
     pub fn end(&self) -> Option<&str> {
         self.end.as_deref()
     }
 
-    /// Sends a word, now or when there is room.
+    /// Queues a message and sends what fits.
     pub fn send(&mut self, word: &ToAgent) {
         if self.end.is_some() {
             return;
         }
         let before = self.way.queue.bytes.len();
         if let Err(mistake) = self.way.queue.append(FrameKind::Word, word) {
-            self.fail(format!("what it is to be told cannot be sent: {mistake}"));
+            self.fail(format!("its instructions cannot be sent: {mistake}"));
         }
         let length = self.way.queue.bytes.len() - before;
         if length > MOST_BYTES_WITHOUT_KEYS && !self.way.pipe.shows_keys() {
             self.fail(format!(
                 "the jobs and the files they name have {length} bytes, and without keys an agent takes \
-                 {MOST_BYTES_WITHOUT_KEYS}; give --keys=FILE on both sides (fathom keys makes it)"
+                {MOST_BYTES_WITHOUT_KEYS}; give --keys=FILE on both sides (fathom keys makes it)"
             ));
             self.way.queue.bytes.clear();
         }
         self.write();
     }
 
-    /// Writes and reads what can be; true if anything came.
+    /// Writes and reads what is possible; true if anything arrived.
     pub fn advance(&mut self) -> bool {
         self.write();
         if self.end.is_some() {
@@ -104,7 +103,7 @@ impl Connection {
         }
         let Taken { bytes, end } = self.way.read(MOST_AT_A_TURN);
         if !self.is_greeted {
-            // What came before an end may say why.
+            // What arrived before the end may name the reason.
             self.take_greeting();
         }
         match end {
@@ -121,13 +120,13 @@ impl Connection {
         }
         match self.way.write() {
             Ok(()) => {}
-            // What it said before is still to be read, and tells more.
+            // Its last message is still to be read and says more.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.bytes.clear(),
             Err(error) => self.fail(error.to_string()),
         }
     }
 
-    /// Nothing more comes.
+    /// Ends the connection for this reason.
     fn fail(&mut self, reason: String) {
         let mut words = self.way.pipe.last_words();
         if words.is_empty() && !self.is_greeted && !self.noise.is_empty() {
@@ -137,13 +136,13 @@ impl Connection {
         self.end.get_or_insert(reason);
     }
 
-    /// Ends it.
+    /// Closes the connection.
     pub fn close(&mut self) {
         self.end.get_or_insert_with(|| "it was given up".to_owned());
         self.way.pipe.close();
     }
 
-    /// The next frame that has arrived.
+    /// The next received frame.
     pub fn next_frame(&mut self) -> Option<Frame> {
         if !self.is_greeted && !self.take_greeting() {
             return None;
@@ -158,12 +157,12 @@ impl Connection {
         }
     }
 
-    /// What this agent has sent was refused.
+    /// True if data from this agent was refused.
     pub fn is_refused(&self) -> bool {
         self.is_refused
     }
 
-    /// Nothing that this agent sends is believed any more.
+    /// Refuses all further data from this agent.
     pub fn refuse(&mut self, mistake: &Mistake) -> Option<Frame> {
         self.is_refused = true;
         self.end.get_or_insert_with(|| mistake.to_string());
@@ -172,7 +171,7 @@ impl Connection {
         None
     }
 
-    /// Finds the line of the agent; what a login shell prints before it is left out.
+    /// Finds the agent's first line; the output of a login shell before it is skipped.
     fn take_greeting(&mut self) -> bool {
         loop {
             let pending = self.way.splitter.pending();
@@ -197,8 +196,8 @@ impl Connection {
             let (protocol, version) = (words.next().unwrap_or(""), words.next().unwrap_or("of no version"));
             if protocol.parse() != Ok(PROTOCOL) {
                 self.end.get_or_insert(format!(
-                    "its fathom is {version} and this one {}, and they do not understand each other; install the same \
-                     there, or give --push",
+                    "it runs fathom {version} and this is fathom {}; they are incompatible: install the same \
+                    version on both, or give --push",
                     env!("CARGO_PKG_VERSION")
                 ));
                 self.way.pipe.close();
@@ -211,7 +210,7 @@ impl Connection {
 
     fn not_an_agent(&mut self) {
         let text: String = String::from_utf8_lossy(self.way.splitter.pending()).chars().take(60).collect();
-        self.end.get_or_insert(format!("what answers is no agent of fathom: {text:?}"));
+        self.end.get_or_insert(format!("not an agent of fathom, but: {text:?}"));
         self.way.pipe.close();
     }
 }

@@ -1,5 +1,5 @@
-//! A way through a remote shell: `ssh HOST fathom agent --stdio`, or any command that runs another one on a host (`kubectl exec -i`,
-//! `ip netns exec`, `docker exec -i`). No port is opened, and who may do what is the site's own affair.
+//! Transport through a remote shell: `ssh HOST fathom agent --stdio`, or any command that runs another one on a host
+//! (`kubectl exec -i`, `ip netns exec`, `docker exec -i`). It opens no port, and the site's own rules decide on access.
 
 use super::Pipe;
 use fathom_sys::file::set_nonblocking;
@@ -16,41 +16,41 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// The usual shell. It must not ask for a password: there may be a hundred of them.
+/// The default shell. It must not ask for a password, because there may be a hundred hosts.
 const SSH: &str = "ssh -T -o BatchMode=yes {host}";
-/// What is kept of what a shell says on its standard error.
+/// How much of a shell's standard error is kept.
 const MOST_WORDS: usize = 4096;
-/// How long a shell may take to end when its agent has.
+/// How long a shell may take to end after its agent.
 const END_PATIENCE: Duration = Duration::from_millis(500);
-/// How long it may take where it has a program to remove first, or was told to end.
+/// How long it may take if it has to remove a program first, or was told to end.
 const REMOVAL_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Why hosts cannot be reached by a shell.
+/// Why hosts cannot be reached through a shell.
 #[derive(Debug, Error)]
 pub enum ShellError {
-    /// No command.
+    /// The command is empty or malformed.
     #[error("--remote-shell={0}: expected a command such as ssh, quotes closed")]
     NoCommand(String),
-    /// Nothing to send.
+    /// The program to push cannot be read.
     #[error("--push: this program cannot be read: {0}")]
     NoProgram(io::Error),
 }
 
-/// How to reach hosts by a shell.
+/// Settings for reaching hosts through a shell.
 #[derive(Clone, Debug)]
 pub struct Shell {
-    /// Words of the command, `{host}` where the host stands.
+    /// Words of the command; `{host}` stands for the host.
     words: Vec<String>,
-    /// The shell gives the command to another one, so it has to be quoted once more.
+    /// The shell passes the command to another shell, so it is quoted twice.
     quotes: bool,
     /// The program on the hosts.
     program: String,
-    /// This program, where it is to be sent first.
+    /// This program, if it is pushed to the host.
     push: Option<Arc<Vec<u8>>>,
 }
 
 impl Shell {
-    /// By this command (`ssh` without one), for this program there (`fathom` without one).
+    /// Settings for this command (default `ssh`) and this program on the hosts (default `fathom`).
     pub fn new(command: Option<&str>, program: Option<&str>, push: bool) -> Result<Shell, ShellError> {
         let text = command.unwrap_or(SSH);
         let mut words = shlex::split(text)
@@ -79,7 +79,7 @@ impl Shell {
             }
             false => command.args(self.agent_words()),
         };
-        // Ctrl-C is the controller's to handle: it stops the agents in order.
+        // Ctrl-C is handled by the controller, which stops the agents in order.
         command.process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
         for descriptor in [
@@ -97,7 +97,7 @@ impl Shell {
         Ok(ShellPipe { child, program, was_pushed, said: VecDeque::new(), is_closed: false })
     }
 
-    /// What runs on the host.
+    /// The command that runs on the host.
     fn agent_words(&self) -> Vec<String> {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         match &self.push {
@@ -107,7 +107,8 @@ impl Shell {
     }
 }
 
-/// Takes the program from its standard input, checks it, runs it, removes it. What `head` leaves is the agent's.
+/// Reads the program from standard input, checks it, runs it and removes it. `head` leaves the rest of the
+/// input to the agent.
 fn push_script(program: &[u8]) -> String {
     let sum: String = Sha256::digest(program).iter().map(|byte| format!("{byte:02x}")).collect();
     let (length, machine) = (program.len(), std::env::consts::ARCH);
@@ -122,20 +123,20 @@ fn push_script(program: &[u8]) -> String {
     )
 }
 
-/// A word as one for another shell.
+/// Quotes a word for another shell.
 fn quoted(word: &str) -> String {
-    // Only a NUL cannot be quoted, and no word has one.
+    // Only a NUL cannot be quoted, and no argument contains one.
     shlex::try_quote(word).map_or_else(|_| String::new(), |word| word.into_owned())
 }
 
-/// A shell that runs.
+/// A running shell.
 pub struct ShellPipe {
     child: Child,
-    /// The program to send first, and how much of it has been.
+    /// The program to push, and how much of it has been sent.
     program: Option<(Arc<Vec<u8>>, usize)>,
-    /// There was a program to send, which is removed at the end.
+    /// A program was pushed; it is removed at the end.
     was_pushed: bool,
-    /// What it said on standard error.
+    /// The end of its standard error.
     said: VecDeque<u8>,
     is_closed: bool,
 }
@@ -161,7 +162,7 @@ impl ShellPipe {
         }
     }
 
-    /// Waits for the end of the shell, which tells why there is one. No longer than that.
+    /// Waits at most this long for the shell to end; its exit status may explain why.
     fn exit_status(&mut self, patience: Duration) -> Option<String> {
         let deadline = Instant::now() + patience;
         loop {
@@ -254,7 +255,7 @@ impl Drop for ShellPipe {
             let _ = self.exit_status(REMOVAL_PATIENCE);
             let _ = self.child.kill();
         }
-        // It has ended, or was told to at once.
+        // It has ended, or has just been killed.
         let _ = self.child.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! Sockets: of the network, and of this machine.
+//! Sockets: TCP, and Unix sockets of this machine.
 
 use crate::keys::KeysError;
 use crate::pipe::Pipe;
@@ -13,37 +13,37 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// The port of agents, unless another is named.
+/// Default port of agents.
 pub const PORT: u16 = 8766;
 
-/// Who listens there and is an agent answers at once.
+/// A listening agent answers immediately, so this is generous.
 pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(20);
 
-/// A connected socket that does not wait.
+/// A connected, non-blocking socket.
 #[derive(Debug)]
 pub enum Socket {
-    /// Of the network.
+    /// TCP.
     Tcp(TcpStream),
-    /// Of this machine.
+    /// A Unix socket.
     Unix(UnixStream),
 }
 
 impl Socket {
-    /// A socket that was connected elsewhere.
+    /// A socket from a connected stream.
     pub fn tcp(stream: TcpStream) -> io::Result<Socket> {
         stream.set_nonblocking(true)?;
-        // Frames are whole, and a question about a clock does not wait for the next.
+        // Clock questions are small and must not wait for more data.
         stream.set_nodelay(true)?;
         Ok(Socket::Tcp(stream))
     }
 
-    /// The same on this machine.
+    /// Like `tcp`, for a Unix socket.
     pub fn unix(stream: UnixStream) -> io::Result<Socket> {
         stream.set_nonblocking(true)?;
         Ok(Socket::Unix(stream))
     }
 
-    /// For waiting.
+    /// Descriptor to poll.
     pub fn descriptor(&self) -> RawFd {
         match self {
             Socket::Tcp(stream) => stream.as_raw_fd(),
@@ -51,7 +51,7 @@ impl Socket {
         }
     }
 
-    /// The number of the other side, without its port.
+    /// IP address of the peer.
     pub fn peer(&self) -> Option<IpAddr> {
         match self {
             Socket::Tcp(stream) => stream.peer_addr().ok().map(|address| address.ip()),
@@ -59,7 +59,7 @@ impl Socket {
         }
     }
 
-    /// The address of this side, without its port.
+    /// IP address of this side.
     pub fn own_address(&self) -> Option<String> {
         match self {
             Socket::Tcp(stream) => stream.local_addr().ok().map(|address| address.ip().to_string()),
@@ -69,16 +69,16 @@ impl Socket {
 
     /// Closes the sending side.
     pub fn end_output(&self) {
-        // Closed already is closed, too.
+        // A socket that is closed already is fine.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
         };
     }
 
-    /// Ends it.
+    /// Closes the socket.
     pub fn close(&self) {
-        // Closed already is closed, too.
+        // A socket that is closed already is fine.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Both),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Both),
@@ -108,22 +108,22 @@ impl Write for Socket {
     }
 }
 
-/// Bytes as they are, on this machine or a network that is trusted.
+/// Unencrypted transport, for this machine or a trusted network.
 pub struct PlainPipe {
     socket: Socket,
     /// Bytes received before the pipe was made.
     first: Vec<u8>,
-    /// The opening line, as far as it is unsent.
+    /// The unsent rest of the opening line.
     opening: Vec<u8>,
 }
 
 impl PlainPipe {
-    /// A pipe over this socket, from which `first` has been read.
+    /// A transport over this socket, from which `first` has already been read.
     pub fn new(socket: Socket, first: Vec<u8>) -> PlainPipe {
         PlainPipe { socket, first, opening: Vec::new() }
     }
 
-    /// A pipe of the side that connected.
+    /// The transport of the connecting side.
     pub fn connect(socket: Socket) -> PlainPipe {
         PlainPipe { socket, first: Vec::new(), opening: opening().into_bytes() }
     }
@@ -184,17 +184,17 @@ impl Pipe for PlainPipe {
     }
 }
 
-/// Where somebody listens.
+/// Address of a listener.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A name or number and a port.
+    /// A host and a port.
     Network {
-        /// Name or number; empty for all addresses of this machine.
+        /// Name or IP address; empty for all addresses of this machine.
         host: String,
         /// The port.
         port: u16,
     },
-    /// A file.
+    /// A socket file.
     Unix(PathBuf),
 }
 
@@ -208,38 +208,38 @@ impl fmt::Display for Address {
     }
 }
 
-/// A text that is no address.
+/// A text that is not an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{0:?} is no address; expected HOST, HOST:PORT or [ADDRESS]:PORT")]
+#[error("{0:?} is not an address; expected HOST, HOST:PORT or [ADDRESS]:PORT")]
 pub struct AddressError(String);
 
-/// Why there is no way to a host.
+/// Why a host cannot be reached.
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    /// The name of the host is no address.
+    /// The name of the host is not an address.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// An agent elsewhere, and nothing to prove who is who.
+    /// A remote agent, but no keys.
     #[error("an agent at {0} is reached with keys: give --keys=FILE (fathom keys makes it)")]
     NoKeys(Address),
-    /// Nobody listens, or the network says so.
+    /// Nothing listens there, or the network is down.
     #[error("{address}: {error}")]
     NotConnected {
-        /// Where.
+        /// The address.
         address: Address,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// The keys cannot be used.
     #[error(transparent)]
     Keys(#[from] KeysError),
-    /// The command that would reach it.
+    /// The shell cannot be started.
     #[error("its shell cannot be started: {0}")]
     Shell(io::Error),
 }
 
 impl Address {
-    /// `HOST`, `HOST:PORT`, `[ADDRESS]:PORT`, `:PORT`; the usual port without one.
+    /// Parses `HOST`, `HOST:PORT`, `[ADDRESS]:PORT` or `:PORT`; without a port, the default one.
     pub fn read(text: &str) -> Result<Address, AddressError> {
         let refused = || AddressError(text.to_owned());
         let (host, port) = match text.strip_prefix('[') {
@@ -247,7 +247,7 @@ impl Address {
                 let (host, rest) = rest.split_once(']').ok_or_else(refused)?;
                 (host, rest.strip_prefix(':').or_else(|| rest.is_empty().then_some("")).ok_or_else(refused)?)
             }
-            // More than one colon is an address of IPv6 without a port.
+            // More than one colon: an IPv6 address without a port.
             None => match text.split_once(':') {
                 Some((_, rest)) if rest.contains(':') => (text, ""),
                 Some((host, port)) => (host, port),
@@ -258,7 +258,7 @@ impl Address {
         Ok(Address::Network { host: host.to_owned(), port })
     }
 
-    /// Whether only this machine reaches it.
+    /// True if only this machine can reach it.
     pub fn is_of_this_machine(&self) -> bool {
         match self {
             Address::Unix(_) => true,
@@ -295,7 +295,7 @@ impl Address {
         Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
     }
 
-    /// Listens. A file that is there already is in the way.
+    /// Listens. An existing file is not replaced.
     pub fn listen(&self) -> io::Result<Listener> {
         if let Address::Unix(path) = self {
             return Ok(Listener::Unix(UnixListener::bind(path)?));
@@ -311,17 +311,17 @@ impl Address {
     }
 }
 
-/// A socket that others connect to.
+/// A listening socket.
 #[derive(Debug)]
 pub enum Listener {
-    /// Of the network.
+    /// TCP.
     Tcp(TcpListener),
-    /// Of this machine.
+    /// A Unix socket.
     Unix(UnixListener),
 }
 
 impl Listener {
-    /// The next who connects, and from where.
+    /// The next connection, and its address.
     pub fn accept(&self) -> io::Result<(Socket, String)> {
         match self {
             Listener::Tcp(listener) => {
@@ -332,7 +332,7 @@ impl Listener {
         }
     }
 
-    /// Accepts without waiting, or with.
+    /// Selects whether `accept` blocks.
     pub fn set_nonblocking(&self, wanted: bool) -> io::Result<()> {
         match self {
             Listener::Tcp(listener) => listener.set_nonblocking(wanted),
@@ -340,7 +340,7 @@ impl Listener {
         }
     }
 
-    /// For waiting.
+    /// Descriptor to poll.
     pub fn descriptor(&self) -> RawFd {
         match self {
             Listener::Tcp(listener) => listener.as_raw_fd(),
@@ -348,7 +348,7 @@ impl Listener {
         }
     }
 
-    /// The port, which the system chose if it was 0.
+    /// The port, chosen by the system if it was 0.
     pub fn port(&self) -> Option<u16> {
         match self {
             Listener::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),

@@ -1,4 +1,4 @@
-//! A way over TLS 1.3, in which both sides prove who they are (see [`crate::keys`]).
+//! Transport over TLS 1.3, in which both sides authenticate (see [`crate::keys`]).
 
 use super::Pipe;
 use super::tcp::{ANSWERS_WITHIN, Socket};
@@ -11,35 +11,35 @@ use rustls::{ClientConnection, Connection, ServerConnection};
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-/// TLS over a socket that does not wait.
+/// TLS over a non-blocking socket.
 pub struct TlsPipe {
     socket: Socket,
     tls: Connection,
-    /// The first bytes, until they are known to be TLS.
+    /// The first bytes, until they are recognised as TLS.
     first: Option<Vec<u8>>,
     /// Why the connection ends. The peer closes it after it has read the reason; closing it earlier could discard the reason.
     farewell: Option<&'static str>,
 }
 
-/// Bytes needed to tell TLS from fio's protocol.
+/// Bytes needed to distinguish TLS from fio's protocol.
 const TELLING: usize = 24;
 
 impl TlsPipe {
-    /// The side that has connected, with its keys; the handshake takes place as things are read and written.
+    /// The connecting side, with its keys; the handshake takes place during reads and writes.
     pub fn connect(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
-        // The name is not looked at: the key is.
+        // The name is not checked; the key is.
         let name = ServerName::try_from("peer").map_err(KeysError::Name)?;
         let tls = ClientConnection::new(keys.client()?, name).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
-    /// The side that was connected to.
+    /// The accepting side.
     pub fn accept(socket: Socket, keys: &Keys) -> Result<TlsPipe, KeysError> {
         let tls = ServerConnection::new(keys.server()?).map_err(KeysError::Tls)?;
         Ok(TlsPipe { socket, tls: tls.into(), first: Some(Vec::new()), farewell: None })
     }
 
-    /// Goes on with the handshake as far as that is possible without waiting; true once the other side has proved who it is.
+    /// Continues the handshake as far as possible without waiting; true once the peer has authenticated.
     pub(crate) fn advance(&mut self) -> io::Result<bool> {
         loop {
             match self.push() {
@@ -56,7 +56,7 @@ impl TlsPipe {
         }
     }
 
-    /// Sends what TLS has to say.
+    /// Sends TLS's pending output.
     fn push(&mut self) -> io::Result<()> {
         while self.tls.wants_write() {
             self.tls.write_tls(&mut self.socket)?;
@@ -64,7 +64,7 @@ impl TlsPipe {
         Ok(())
     }
 
-    /// Takes in what has come; false at the end.
+    /// Receives TLS's input; false at the end.
     fn pull(&mut self) -> io::Result<bool> {
         if let Some(reason) = self.farewell {
             let mut rest = [0; 4096];
@@ -121,7 +121,7 @@ impl TlsPipe {
 
     fn process(&mut self) -> io::Result<bool> {
         if let Err(error) = self.tls.process_new_packets() {
-            // The other side is told why.
+            // Tells the peer the reason.
             let _ = self.push();
             return Err(io::Error::new(io::ErrorKind::InvalidData, describe(&error)));
         }
@@ -129,7 +129,7 @@ impl TlsPipe {
     }
 }
 
-/// What is wrong, in words that say what to do where that is known.
+/// Describes a TLS error, with the remedy where it is known.
 fn describe(error: &rustls::Error) -> String {
     use rustls::{AlertDescription, Error};
     match error {
@@ -154,7 +154,7 @@ impl Pipe for TlsPipe {
     }
 
     fn descriptors(&self, to_send: bool) -> Vec<Awaited> {
-        // Until hands are shaken there is nothing that could be sent.
+        // Before the handshake is complete there is nothing to send.
         let to_send = self.tls.wants_write() || (to_send && !self.tls.is_handshaking());
         vec![Awaited { socket: self.socket.descriptor(), to_send }]
     }
@@ -167,7 +167,7 @@ impl Pipe for TlsPipe {
             }
             match self.tls.reader().read(bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // An end without a farewell is one, too: frames tell whether they are whole.
+                // A close without a TLS alert is an end, too: frames show whether they are complete.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 done => return done,
             }
@@ -184,7 +184,7 @@ impl Pipe for TlsPipe {
         let taken = self.tls.writer().write(bytes)?;
         match self.push() {
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
-            // What TLS holds back already goes out before more is taken.
+            // Pending TLS output goes out before more is accepted.
             _ if taken == 0 && !bytes.is_empty() => Err(io::ErrorKind::WouldBlock.into()),
             _ => Ok(taken),
         }
@@ -208,7 +208,7 @@ impl Pipe for TlsPipe {
 
     fn close(&mut self) {
         self.tls.send_close_notify();
-        // Whoever is gone needs no farewell.
+        // A peer that has gone does not need the alert.
         let _ = self.push();
         self.socket.close();
     }

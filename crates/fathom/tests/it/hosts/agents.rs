@@ -114,8 +114,11 @@ fn an_agent_allows_what_its_start_allowed() {
         (format!("--filename={open}/f --exec_prerun=true"), "--allow-commands"),
         (format!("--filename={open}/f --exec_postrun=true"), "--allow-commands"),
         ("--ioengine=exec --program=true".to_owned(), "--allow-commands"),
-        (format!("--filename={open}/f --ioengine=e4defrag --donorname=d"), "uses no files but the targets"),
-        (format!("--filename={open}/f --write_iolog={closed}/l"), "uses no files but the targets"),
+        (
+            format!("--filename={open}/f --ioengine=e4defrag --donorname=d"),
+            "only uses the targets of its jobs",
+        ),
+        (format!("--filename={open}/f --write_iolog={closed}/l"), "only uses the targets of its jobs"),
         (format!("--filename={open}/f --ioscheduler=none"), "does not change its machine"),
         (format!("--filename={open}/f --aux-path={closed}"), "--aux-path"),
         ("--ioengine=nbd --uri=nbd://127.0.0.1:1".to_owned(), "--allow-network"),
@@ -295,7 +298,7 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
         stranger.stderr
     );
     let first = join("own", "--name=n").variable("SLURM_PROCID", "1").start();
-    running.wait_for_message("was not let in");
+    running.wait_for_message("was refused");
     // That the first has joined is said nowhere before the run begins.
     std::thread::sleep(Duration::from_secs(3));
     let twin = join("own", "--name=n").variable("SLURM_PROCID", "1").run();

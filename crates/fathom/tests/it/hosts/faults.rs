@@ -104,9 +104,9 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
     for (name, reason) in [
         ("refuses", "Permission denied (publickey)"),
         ("chats", "has not answered in"),
-        ("other", "they do not understand each other"),
-        ("lies", "it announces 4294967295 bytes at once"),
-        ("garbles", "what it sends was changed on the way"),
+        ("other", "they are incompatible"),
+        ("lies", "it announces a frame of 4294967295 bytes"),
+        ("garbles", "its data was changed on the way"),
     ] {
         let line = format!("fathom: host {name} does not take part: ");
         let told = finished.stderr.lines().find(|told| told.starts_with(&line));

@@ -232,5 +232,5 @@ fn commands_run_on_hosts_too() {
         image.display()
     );
     let here = command(&words).run();
-    assert!(here.code() == 1 && here.stderr.contains("leave --hosts out"), "{}", here.stderr);
+    assert!(here.code() == 1 && here.stderr.contains("leave out --hosts"), "{}", here.stderr);
 }
