@@ -1,6 +1,6 @@
 //! What is typed, from the bytes that a terminal sends.
 
-/// A key that means something to the view.
+/// A key with a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
     /// Stop the run.
@@ -13,13 +13,13 @@ pub enum Key {
     Up,
     /// One job down.
     Down,
-    /// A screenful of jobs up.
+    /// One screen of jobs up.
     PageUp,
-    /// A screenful of jobs down.
+    /// One screen of jobs down.
     PageDown,
 }
 
-/// Puts bytes together to keys; a key may come in several pieces.
+/// Assembles bytes into keys; a key may arrive in several pieces.
 #[derive(Debug, Default)]
 pub struct KeyReader {
     /// The beginning of an escape sequence.
@@ -30,7 +30,7 @@ pub struct KeyReader {
 const LONGEST_SEQUENCE: usize = 16;
 
 impl KeyReader {
-    /// The keys that these bytes complete. Other keys are left out.
+    /// The keys that these bytes complete. Keys without a function are skipped.
     pub fn read(&mut self, bytes: &[u8]) -> Vec<Key> {
         bytes.iter().filter_map(|&byte| self.read_byte(byte)).collect()
     }
@@ -66,7 +66,7 @@ impl KeyReader {
 
 fn plain(byte: u8) -> Option<Key> {
     match byte {
-        // Ctrl-C is a signal, but where somebody else has turned that off it arrives as a byte.
+        // Ctrl-C is a signal, but arrives as a byte on a terminal where that is turned off.
         b'q' | b'Q' | 0x03 => Some(Key::Stop),
         b'p' | b'P' => Some(Key::Pause),
         b'?' => Some(Key::Help),

@@ -1,4 +1,4 @@
-//! How the rows of a screen are shared out: sections are served in the order of their worth, the rest is left out.
+//! Distributes the rows of a screen: sections are served in order of priority; those that do not fit are left out.
 
 use crate::state::State;
 
@@ -54,14 +54,14 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Shares out the rows of a screen.
+    /// Distributes the rows of a screen.
     pub(crate) fn of(state: &State, height: u16) -> Layout {
         let wanted = Wanted::of(state);
         let mut sharing = Sharing { layout: Layout { rows: [0; 8], has_headings: false }, left: height };
         sharing.give(Section::Header, 1);
         sharing.give(Section::Rates, wanted.rates);
         sharing.give(Section::Jobs, 2);
-        // The titles of the columns and a host.
+        // The column titles and one host.
         sharing.give(Section::Hosts, 2 * wanted.hosts.min(1));
         sharing.give(Section::Latency, 1);
         sharing.give(Section::Queue, 1);
@@ -77,7 +77,7 @@ impl Layout {
         sharing.give_some(Section::Messages, wanted.messages.clamp(1, FIRST_MESSAGES) - 1);
         sharing.give_some(Section::Jobs, wanted.jobs.saturating_sub(FIRST_JOBS));
         sharing.give_some(Section::Hosts, wanted.hosts.saturating_sub(FIRST_HOSTS));
-        // Headings come when everything else is there, charts of one row among it.
+        // Headings come after everything else, including one-row charts.
         for _ in 1..if sharing.layout.has_headings { TALLEST_CHART } else { 1 } {
             sharing.give(Section::Rates, wanted.rates);
             sharing.give(Section::Latency, 3);
@@ -87,18 +87,18 @@ impl Layout {
         sharing.layout
     }
 
-    /// Sections with rows, from top to bottom; a heading of its own is the first of a section's rows.
+    /// Sections with rows, from top to bottom; a heading is the first of a section's rows.
     pub(crate) fn sections(&self) -> impl Iterator<Item = (Section, u16)> + '_ {
         SECTIONS.into_iter().zip(self.rows).filter(|(_, rows)| *rows > 0)
     }
 
-    /// Jobs that find room.
+    /// Number of jobs that fit.
     pub(crate) fn job_rows(&self) -> usize {
         usize::from(self.rows[Section::Jobs as usize].saturating_sub(1))
     }
 }
 
-/// Rows that the sections would like to have.
+/// Rows that each section asks for.
 struct Wanted {
     rates: u16,
     jobs: u16,
@@ -120,7 +120,7 @@ impl Wanted {
     }
 }
 
-/// Rows given away, and those that are left.
+/// Rows given, and those left.
 struct Sharing {
     layout: Layout,
     left: u16,
@@ -142,8 +142,8 @@ impl Sharing {
         }
     }
 
-    /// Gives every section its heading, if all find room. The header needs none, and the titles of the columns are those of
-    /// the jobs and the hosts.
+    /// Gives every section a heading, if all of them fit. The header needs none, and jobs and hosts have
+    /// column titles.
     fn give_headings(&mut self) {
         let with_heading: Vec<usize> =
             [Section::Rates, Section::Latency, Section::Queue, Section::Devices, Section::Messages]

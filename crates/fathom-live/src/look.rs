@@ -44,22 +44,22 @@ impl Look {
         if self.colours { Style::new().fg(colour) } else { Style::new() }
     }
 
-    /// Charts and figures of read, write, trim.
+    /// Style of charts and figures of read, write, trim.
     pub(crate) fn direction(self, direction: Direction) -> Style {
         self.colour([Color::Cyan, Color::Yellow, Color::Magenta][direction.index()])
     }
 
-    /// Charts of latencies.
+    /// Style of latency charts.
     pub(crate) fn latency(self) -> Style {
         self.colour(Color::Green)
     }
 
-    /// Charts of the queue, bars.
+    /// Style of queue charts and bars.
     pub(crate) fn bar(self) -> Style {
         self.colour(Color::Blue)
     }
 
-    /// What has gone wrong.
+    /// Style of errors.
     pub(crate) fn alarm(self) -> Style {
         self.colour(Color::Red).add_modifier(Modifier::BOLD)
     }
@@ -69,7 +69,7 @@ impl Look {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
-    /// What must not be overlooked.
+    /// Style of notices that must not be missed.
     pub(crate) fn notice(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

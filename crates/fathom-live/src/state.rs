@@ -1,4 +1,4 @@
-//! What is known of the run: the last moment, the past of a few figures, the last messages.
+//! The state of the run: the last tick, the history of a few figures, the last messages.
 
 use crate::history::History;
 use fathom_report::scale::{Base, Scale, duration, scaled};
@@ -11,7 +11,7 @@ const MESSAGES: usize = 32;
 /// Digits of a figure.
 const FIGURES: u32 = 4;
 
-/// What is known of the run.
+/// The state of the run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     pub(crate) tick: LiveTick,
@@ -27,7 +27,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Takes the figures of a new moment.
+    /// Takes the figures of a new tick.
     pub(crate) fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.tick.clone_from(tick);
         self.details.clone_from(details);
@@ -65,7 +65,7 @@ impl State {
 
     /// A number of bytes per second in the units that the run asks for.
     pub(crate) fn rate(&self, bytes_per_second: u64) -> String {
-        // Before the first tick nothing is known of the units.
+        // The units are unknown before the first tick.
         let kb_base = if self.tick.kb_base == 0 { 1024 } else { self.tick.kb_base };
         Scale::new(kb_base, self.tick.unit_base, FIGURES).rate(bytes_per_second)
     }
@@ -81,7 +81,7 @@ pub(crate) fn latency(ns: Option<u64>) -> String {
     ns.map_or_else(|| "-".to_owned(), duration)
 }
 
-/// Text without control characters, which would do things to a terminal.
+/// Text without control characters, which a terminal would obey.
 pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

@@ -1,7 +1,6 @@
-//! The terminal that a view is shown on: taken over, drawn on, and given back whatever happens.
-//!
-//! Keys that send signals go on doing so, so Ctrl-C and Ctrl-Z reach the program as ever. What is printed meanwhile goes to the
-//! screen that was there before, line by line, so nothing is lost however the program ends.
+//! The terminal of a view: taken over, drawn on, and restored in any case. Keys that send signals still do, so Ctrl-C and
+//! Ctrl-Z work as usual. Output that is printed during the view goes to the normal screen, line by line, so nothing is lost
+//! however the program ends.
 
 use crate::keys::{Key, KeyReader};
 use crate::look::Look;
@@ -20,24 +19,24 @@ use std::io::{self, BufWriter, IsTerminal, Stdout};
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::Mutex;
 
-/// What a terminal has that does not know its size, such as a serial line.
+/// Assumed size of a terminal that does not know its own, such as a serial line.
 const SIZE_UNTOLD: (u16, u16) = (80, 24);
-/// Bytes of the largest usual screen, so that it is written at once.
+/// Bytes of the largest usual screen, so that one write suffices.
 const SCREEN_BYTES: usize = 1 << 16;
 
-/// The terminal that is taken over, and its mode before.
+/// The terminal that is taken over, and its earlier mode.
 static TAKEN: Mutex<Option<(RawFd, Mode)>> = Mutex::new(None);
 
-/// Gives the terminal back if it is taken over: the screen that was there before, its cursor, its keys.
+/// Restores the terminal if it is taken over: normal screen, cursor, keys.
 pub fn restore() {
     let taken = match TAKEN.try_lock() {
         Ok(mut taken) => taken.take(),
         Err(std::sync::TryLockError::Poisoned(poisoned)) => poisoned.into_inner().take(),
-        // Somebody is about to do it.
+        // Another caller is restoring it.
         Err(std::sync::TryLockError::WouldBlock) => None,
     };
     if let Some((terminal, mode)) = taken {
-        // A terminal that is gone needs nothing.
+        // A terminal that has gone needs no restoring.
         let _ = execute!(io::stdout(), ResetColor, Show, LeaveAlternateScreen);
         let _ = mode.apply(terminal);
     }
@@ -47,7 +46,8 @@ pub fn restore() {
 pub struct LiveTerminal {
     view: View,
     screen: Screen,
-    /// Where keys come from: standard input, or the terminal of standard output when that is something else.
+    /// Source of keys: standard input, or the terminal of standard output if standard input is not a
+    /// terminal.
     input: Option<RawFd>,
     keys: KeyReader,
 }
@@ -55,12 +55,12 @@ pub struct LiveTerminal {
 type Screen = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
 impl LiveTerminal {
-    /// Takes the terminal over. Fails when standard output is none.
+    /// Takes the terminal over. Fails if standard output is not a terminal.
     pub fn take_over(look: Look) -> Result<LiveTerminal, Errno> {
         let stdout = io::stdout();
         let stdin = io::stdin();
         let input = if stdin.is_terminal() { stdin.as_raw_fd() } else { stdout.as_raw_fd() };
-        // Otherwise it depends on the environment, and only on part of what `Look` knows.
+        // By default it depends on the environment, and only on a part of what `Look` knows.
         force_color_output(look.colours);
         take(input)?;
         let screen = screen(area())?;
@@ -70,12 +70,12 @@ impl LiveTerminal {
         Ok(live)
     }
 
-    /// Source of keys; `None` once nobody can type any more.
+    /// Source of keys; `None` once no more can arrive.
     pub fn input(&self) -> Option<RawFd> {
         self.input
     }
 
-    /// Reads what has been typed and does what it asks of the view; true when it asks to stop the run.
+    /// Reads keys and applies them to the view; true if one of them stops the run.
     pub fn take_keys(&mut self) -> bool {
         let mut bytes = [0; 64];
         let Some(Ok(count)) = self.input.map(|input| read_typed(input, &mut bytes)) else {
@@ -92,19 +92,19 @@ impl LiveTerminal {
         keys.contains(&Key::Stop)
     }
 
-    /// Shows the figures of a new moment.
+    /// Shows the figures of a new tick.
     pub fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.view.advance(tick, details);
         self.draw();
     }
 
-    /// Shows a message, and runs `print`, which writes it, on the screen that was there before.
+    /// Shows a message, and runs `print`, which writes it, on the normal screen.
     pub fn message(&mut self, text: &str, print: impl FnOnce()) {
         self.view.add_message(text);
         self.aside(print);
     }
 
-    /// Runs `print` on the screen that was there before.
+    /// Runs `print` on the normal screen.
     pub fn aside(&mut self, print: impl FnOnce()) {
         let _ = execute!(io::stdout(), ResetColor, LeaveAlternateScreen);
         print();
@@ -112,7 +112,7 @@ impl LiveTerminal {
         self.redraw();
     }
 
-    /// The terminal has another size, or somebody has written on it: begins anew.
+    /// Redraws everything after a change of size, or after other output on the terminal.
     pub fn redraw(&mut self) {
         if let Ok(screen) = screen(area()) {
             self.screen = screen;
@@ -123,7 +123,7 @@ impl LiveTerminal {
     /// Takes the terminal over again after [`restore`], or after the program was stopped.
     pub fn resume(&mut self) {
         if let Some(input) = self.input {
-            // Without single keys the view still shows.
+            // The view works without single keys.
             let _ = take(input);
         }
         self.redraw();
@@ -132,7 +132,7 @@ impl LiveTerminal {
     /// Draws what has changed.
     fn draw(&mut self) {
         let view = &self.view;
-        // What cannot be written, the next moment may.
+        // If drawing fails, the next tick tries again.
         let _ = self.screen.draw(|frame| view.draw(frame.buffer_mut()));
     }
 }
@@ -143,7 +143,7 @@ impl Drop for LiveTerminal {
     }
 }
 
-/// Changes to a screen of its own, without cursor, and to single keys.
+/// Switches to the alternate screen, hides the cursor, and reads single keys.
 fn take(input: RawFd) -> Result<(), Errno> {
     let mut taken = TAKEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let before = match &*taken {
@@ -156,13 +156,14 @@ fn take(input: RawFd) -> Result<(), Errno> {
     execute!(io::stdout(), EnterAlternateScreen, Hide).map_err(Errno::from)
 }
 
-/// All of the terminal.
+/// The whole terminal.
 fn area() -> Rect {
     let (width, height) = size(io::stdout().as_raw_fd()).unwrap_or(SIZE_UNTOLD);
     Rect::new(0, 0, width, height)
 }
 
-/// An empty screen of this size. The size is fixed, because a screen that asks for it itself may start processes to do so.
+/// An empty screen of this size. The size is fixed, because a screen that determines it itself may start
+/// processes to do so.
 fn screen(area: Rect) -> Result<Screen, Errno> {
     execute!(io::stdout(), SetAttribute(ratatui::crossterm::style::Attribute::Reset), Clear(ClearType::All))
         .map_err(Errno::from)?;

@@ -1,4 +1,4 @@
-//! What is shown, and what keys do to it.
+//! What the view shows, and what keys do.
 
 use crate::keys::Key;
 use crate::layout::{Layout, Section};
@@ -18,18 +18,18 @@ pub struct View {
     state: State,
     /// The state when the view was frozen.
     held: Option<State>,
-    /// Jobs above the first on the screen.
+    /// Jobs scrolled off the top of the screen.
     scroll: usize,
     shows_help: bool,
 }
 
 impl View {
-    /// A view of a run of which nothing is known yet.
+    /// A view of a run that has not reported yet.
     pub fn new(look: Look) -> View {
         View { look, state: State::default(), held: None, scroll: 0, shows_help: false }
     }
 
-    /// Takes the figures of a new moment.
+    /// Takes the figures of a new tick.
     pub fn advance(&mut self, tick: &LiveTick, details: &LiveDetails) {
         self.state.advance(tick, details);
     }

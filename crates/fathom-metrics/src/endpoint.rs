@@ -1,4 +1,4 @@
-//! The page that Prometheus reads.
+//! The endpoint that Prometheus scrapes.
 
 use crate::figures::{families, families_of_nothing};
 use crate::prometheus::{self, CONTENT_TYPE};
@@ -20,39 +20,39 @@ use thiserror::Error;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// How long a client may take to ask, and between two questions.
+/// How long a client may take to send a request, and between two requests.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a connection may live: one that takes its answer a byte at a time is not kept for ever.
+/// Longest lifetime of a connection, so that a client that reads a byte at a time cannot keep it for ever.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Connections at a time. More of them wait.
+/// Most connections; further ones wait.
 const MOST_CONNECTIONS: usize = 32;
-/// How long to wait when the system gives no more connections.
+/// Pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Why Prometheus is not answered.
+/// Why Prometheus cannot be served.
 #[derive(Debug, Error)]
 pub enum EndpointError {
-    /// The address cannot be had.
+    /// The address is not available.
     #[error("cannot listen on {address}: {error}")]
     NotListening {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// The thread that answers cannot work.
+    /// The serving thread cannot start.
     #[error("the endpoint for Prometheus: {0}")]
     NotServing(#[from] io::Error),
 }
 
-/// Takes the address.
+/// Binds the address.
 pub fn listen(address: SocketAddr) -> Result<TcpListener, EndpointError> {
     let listener =
         TcpListener::bind(address).and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
     listener.map_err(|error| EndpointError::NotListening { address, error })
 }
 
-/// Answers for ever.
+/// Serves for ever.
 pub(crate) fn serve(listener: TcpListener, shared: Arc<Shared>) -> Result<(), EndpointError> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -81,7 +81,7 @@ async fn accept(listener: tokio::net::TcpListener, places: Arc<Semaphore>, share
                 .timer(TokioTimer::new())
                 .header_read_timeout(PATIENCE)
                 .serve_connection(TokioIo::new(stream), service);
-            // A client that has gone away misses nothing.
+            // A client that has gone needs no answer.
             let _ = timeout(LONGEST, connection).await;
             drop(place);
         });
@@ -98,9 +98,7 @@ fn answer(request: &Request<Incoming>, shared: &Shared) -> Response<Full<Bytes>>
                 snapshot.map_or_else(|| families_of_nothing(version), |snapshot| families(&snapshot));
             (StatusCode::OK, CONTENT_TYPE, prometheus::text(&families))
         }
-        "/" => {
-            (StatusCode::OK, "text/plain", "The metrics of this run of fathom are at /metrics.\n".to_owned())
-        }
+        "/" => (StatusCode::OK, "text/plain", "The metrics of this fathom run are at /metrics.\n".to_owned()),
         _ => (StatusCode::NOT_FOUND, "text/plain", "the metrics are at /metrics\n".to_owned()),
     };
     let mut answer = Response::new(Full::new(Bytes::from(text)));

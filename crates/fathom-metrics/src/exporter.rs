@@ -1,7 +1,6 @@
-//! Takes snapshots of a run and brings them everywhere that [`Settings`] name.
-//!
-//! Each place has a thread of its own, so that one that hangs keeps no other waiting. All of this is to run in a process of its own:
-//! the supervisor of a run has one thread, because it forks.
+//! Takes snapshots of a run and delivers them to all destinations in [`Settings`]. Each destination has its own thread, so
+//! that one that hangs does not delay the others. All of this runs in a separate process: the supervisor of a run has one
+//! thread, because it forks.
 
 use crate::endpoint::EndpointError;
 use crate::figures::families;
@@ -21,37 +20,37 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Time between two versions of a text file: often enough for a collector that reads it every 15 s, and little beside what is
-/// measured.
+/// Interval between two versions of a text file: short enough for a collector that reads it every 15 s, and
+/// cheap compared with the run.
 const FILE_EVERY: Duration = Duration::from_secs(5);
 
-/// Time between two points of each series in InfluxDB.
+/// Interval between two points of each series in InfluxDB.
 const INFLUX_EVERY: Duration = Duration::from_secs(5);
 
-/// Hears of what goes wrong: one sentence.
+/// Receives one sentence per failure.
 pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Why metrics do not get to where they are wanted.
+/// Why metrics cannot be delivered.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// An address that Prometheus reads from.
+    /// A Prometheus endpoint.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     /// A file for node_exporter.
     #[error(transparent)]
     TextFile(#[from] TextFileError),
-    /// A collector of OpenTelemetry.
+    /// An OpenTelemetry collector.
     #[error(transparent)]
     Otlp(#[from] OtlpError),
     /// An InfluxDB.
     #[error(transparent)]
     Influx(#[from] PostError),
-    /// The system gives no thread.
-    #[error("no thread for metrics: {0}")]
+    /// No thread can be started.
+    #[error("cannot start a thread for metrics: {0}")]
     NoThread(io::Error),
 }
 
-/// Threads that bring snapshots to where they are wanted.
+/// Threads that deliver snapshots.
 pub struct Exporter {
     shared: Arc<Shared>,
     regular: Vec<JoinHandle<()>>,
@@ -61,12 +60,12 @@ pub struct Exporter {
 }
 
 impl Exporter {
-    /// The addresses whose ports the system has chosen, where the settings name port 0.
+    /// Addresses with the ports that the system chose for port 0.
     pub fn chosen(&self) -> &[SocketAddr] {
         &self.chosen
     }
 
-    /// Takes the addresses and looks at the files before anything is measured.
+    /// Binds the addresses and checks the files before anything is measured.
     pub fn start(settings: Settings, tell: Tell) -> Result<Exporter, ExportError> {
         let listeners: Result<Vec<TcpListener>, EndpointError> =
             settings.endpoints.iter().map(|address| endpoint::listen(*address)).collect();
@@ -109,7 +108,7 @@ impl Exporter {
         Ok(Exporter { shared, regular, has_endpoint, linger: settings.linger, chosen })
     }
 
-    /// Replaces the snapshot before.
+    /// Replaces the previous snapshot.
     pub fn offer(&self, snapshot: Snapshot) {
         let mut state = self.shared.state();
         state.snapshot = Some(Arc::new(snapshot));
@@ -118,14 +117,14 @@ impl Exporter {
         self.shared.changed.notify_all();
     }
 
-    /// Ends an exporter of a run that is repeated, once the newest figures are where they belong.
+    /// Ends the exporter of a repeated run once the newest figures have been delivered.
     pub fn close(self) {
         self.shared.state().closed = true;
         self.shared.changed.notify_all();
         join(self.regular);
     }
 
-    /// Waits until the last figures, which have been offered, are where they belong; at the endpoints, until somebody has read them,
+    /// Waits until the last figures offered have been delivered; at endpoints, until a client has read them,
     /// for as long as the settings say.
     pub fn finish(self) {
         join(self.regular);
@@ -143,17 +142,17 @@ impl Exporter {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         drop(state);
-        // Its answer is on the way.
+        // The answer is still being sent.
         thread::sleep(ANSWER);
     }
 }
 
-/// Waits for the end of threads. One that panicked has said so.
+/// Joins the threads. One that panicked has reported it.
 fn join(threads: Vec<JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
 
-/// What an answer that is being written may take.
+/// Time to finish an answer that is being written.
 const ANSWER: Duration = Duration::from_millis(200);
 
 fn to_file(path: PathBuf) -> impl FnMut(&Snapshot) -> Result<(), TextFileError> + Send + 'static {
@@ -164,7 +163,7 @@ fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     thread::Builder::new().name(name.to_owned()).spawn(work).map_err(ExportError::NoThread)
 }
 
-/// A thread that brings the newest snapshot somewhere at regular times, and the last one at the end.
+/// Starts a thread that delivers the newest snapshot at intervals, and the last one at the end.
 fn regularly<E: Display>(
     name: &str,
     shared: &Arc<Shared>,
@@ -180,7 +179,7 @@ fn regularly<E: Display>(
             let Some(snapshot) = next(&shared, &mut brought, due) else { return };
             due = Instant::now() + every;
             match bring(&snapshot) {
-                // It is said once, and again when it has worked in between.
+                // A failure is reported once, and again after a success.
                 Err(problem) if !has_failed || snapshot.is_last => {
                     has_failed = true;
                     tell(&problem.to_string());
@@ -195,8 +194,8 @@ fn regularly<E: Display>(
     })
 }
 
-/// Waits for a snapshot that has not been brought, and until it is due; not so for the last one of a run, or before the end. `None` when
-/// no other follows.
+/// Waits for a snapshot that has not been delivered, and until one is due; the last one of a run, or the end,
+/// does not wait. `None` if none follows.
 fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot>> {
     let mut state = shared.state();
     loop {
@@ -211,7 +210,7 @@ fn next(shared: &Shared, brought: &mut u64, due: Instant) -> Option<Arc<Snapshot
             return None;
         }
         let left = due.saturating_duration_since(now);
-        // Once it is due, only a new snapshot is news.
+        // Once delivery is due, only a new snapshot matters.
         state = match left.is_zero() {
             true => shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
             false => shared.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0,

@@ -1,7 +1,6 @@
-//! InfluxDB: points in its line protocol, written over HTTP.
-//!
-//! Source: InfluxData's "Line protocol reference" and "InfluxDB API" (`/api/v2/write`, `/write`), and the variables of its `influx`
-//! command. Everything else that takes the protocol (VictoriaMetrics, Telegraf, QuestDB) is reached the same way.
+//! InfluxDB: points in its line protocol, written over HTTP. Source: InfluxData's "Line protocol reference" and "InfluxDB
+//! API" (`/api/v2/write`, `/write`), and the variables of its `influx` command. Other receivers of the protocol
+//! (VictoriaMetrics, Telegraf, QuestDB) work the same way.
 
 use crate::Snapshot;
 use crate::figures::{Family, Labels, Values, families};
@@ -14,14 +13,14 @@ use std::fmt::Write;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Where InfluxDB listens unless the address or `INFLUX_HOST` says otherwise.
+/// Default address of InfluxDB, without `INFLUX_HOST`.
 const USUAL_HOST: &str = "http://localhost:8086";
-/// How long an answer may take.
+/// Timeout of an answer.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Percentiles of a distribution, as its fields are called.
+/// Percentiles of a distribution, with the names of their fields.
 const PERCENTILES: [(f64, &str); 4] = [(50.0, "p50"), (90.0, "p90"), (99.0, "p99"), (99.9, "p99_9")];
 
-/// Why points cannot go to an address.
+/// Why points cannot be written to an address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InfluxPlaceError {
     /// Not an HTTP address.
@@ -35,27 +34,27 @@ pub enum InfluxPlaceError {
          {USUAL_HOST}/write?db=fathom"
     )]
     NoBucket,
-    /// Command lines are seen by everybody on the machine.
+    /// Command lines are visible to every user of the machine.
     #[error(
         "a password or token does not belong in the address; set INFLUX_TOKEN (for InfluxDB 1, INFLUX_TOKEN=user:password)"
     )]
     Secret,
     /// Points have times in nanoseconds.
-    #[error("points are written with precision=ns, and the address asks for another one")]
+    #[error("points are written with precision=ns, but the address asks for another precision")]
     Precision,
 }
 
-/// Where points go.
+/// Destination of points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InfluxSettings {
     /// The whole address.
     pub url: String,
-    /// What goes with every request; secret.
+    /// Headers of every request; secret.
     pub headers: Vec<(String, String)>,
 }
 
 impl InfluxSettings {
-    /// What an address (empty for that of the environment) and the environment say.
+    /// Reads the settings from an address (empty for the environment's) and the environment.
     pub fn read(
         url: &str,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -93,14 +92,14 @@ impl InfluxSettings {
     }
 }
 
-/// The way to an InfluxDB.
+/// A client of InfluxDB.
 pub struct Influx {
     settings: InfluxSettings,
     poster: Poster,
 }
 
 impl Influx {
-    /// Nothing is sent yet.
+    /// Does not send anything yet.
     pub fn new(settings: InfluxSettings) -> Result<Influx, PostError> {
         let poster = Poster::new(std::iter::once(settings.url.as_str()), Trust::default())?;
         Ok(Influx { settings, poster })
@@ -161,7 +160,7 @@ fn tags(labels: &Labels, host: &str) -> String {
     let has_host = labels.iter().any(|(name, _)| *name == "host");
     let own = Some(("host", host.to_owned())).filter(|_| !has_host);
     let mut all: Vec<_> = labels.iter().cloned().chain(own).filter(|(_, value)| !value.is_empty()).collect();
-    // The order in which InfluxDB is fastest.
+    // InfluxDB is fastest with sorted tags.
     all.sort();
     all.iter().fold(String::new(), |mut text, (name, value)| {
         let _ = write!(text, ",{name}={}", escaped(value));
@@ -169,7 +168,7 @@ fn tags(labels: &Labels, host: &str) -> String {
     })
 }
 
-/// A value of a tag. The protocol has no line ends in it, and no way to write a backslash before a separator.
+/// Escapes a value of a tag. The protocol allows neither line ends nor a backslash before a separator.
 fn escaped(value: &str) -> String {
     let mut text = String::with_capacity(value.len());
     for letter in value.chars() {

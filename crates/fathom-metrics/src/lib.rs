@@ -26,10 +26,10 @@ pub mod textfile;
 use fathom_stats::report::RunReport;
 use serde::{Deserialize, Serialize};
 
-/// A run as it is told to the exporter.
+/// A snapshot of the run for the exporter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot<Report = RunReport> {
-    /// What was counted so far, and where the jobs stand. Whoever only writes it down may borrow it.
+    /// Counters so far and state of the jobs. Borrowed by a caller that only serialises it.
     pub report: Report,
     /// The version of fathom.
     pub version: String,

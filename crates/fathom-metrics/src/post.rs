@@ -1,4 +1,4 @@
-//! One HTTP request with figures, and what the receiver answers.
+//! One HTTP request with figures, and the receiver's answer.
 
 use rustls::crypto::ring;
 use std::io::{self, Write};
@@ -9,18 +9,18 @@ use thiserror::Error;
 use ureq::Agent;
 use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, TlsProvider, parse_pem};
 
-/// Bytes of an answer that are read: enough for a sentence on what is wrong.
+/// Bytes of an answer that are read: enough for an error message.
 const MOST_OF_ANSWER: u64 = 2000;
 
-/// Why a receiver does not get what is sent.
+/// Why a receiver did not get the figures.
 #[derive(Debug, Error)]
 pub enum PostError {
-    /// A file of certificates or of a key that the system does not give.
+    /// A file of certificates or of a key that cannot be read.
     #[error("{}: {error}", path.display())]
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// A key that cannot be used.
@@ -28,57 +28,57 @@ pub enum PostError {
     Key {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The TLS library's error.
         error: ureq::Error,
     },
-    /// A file of certificates without any.
-    #[error("{}: there is no certificate in it; PEM form is needed", .0.display())]
+    /// A file that holds no certificates.
+    #[error("{}: no certificate found; PEM form is needed", .0.display())]
     NoCertificate(PathBuf),
-    /// What is sent cannot be compressed.
+    /// The body cannot be compressed.
     #[error("{receiver}: {error}")]
     NotCompressed {
-        /// What it is, and its address.
+        /// Kind of receiver, and its address.
         receiver: String,
-        /// What is wrong.
+        /// The error.
         error: io::Error,
     },
     /// No answer, or one that is not HTTP.
     #[error("{receiver}: {error}")]
     NoAnswer {
-        /// What it is, and its address.
+        /// Kind of receiver, and its address.
         receiver: String,
-        /// What is wrong.
+        /// The error.
         error: Box<ureq::Error>,
     },
-    /// The receiver refuses what is sent; status and first words of its answer.
+    /// The receiver refuses the request; status and beginning of its answer.
     #[error("{receiver}: {said}")]
     Refused {
-        /// What it is, and its address.
+        /// Kind of receiver, and its address.
         receiver: String,
-        /// Its own words.
+        /// Its answer.
         said: String,
     },
 }
 
-/// Whom to trust, and with what identity: PEM files.
+/// Trusted authorities and own identity, as PEM files.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Trust<'a> {
-    /// The certificates of those who may vouch for the receiver; without, those that this machine trusts.
+    /// Certificates of the trusted authorities; by default those of this machine.
     pub(crate) authorities: Option<&'a Path>,
-    /// The certificate of this side and its key.
+    /// Client certificate and its key.
     pub(crate) identity: Option<(&'a Path, &'a Path)>,
 }
 
-/// Where a request goes.
+/// Destination of a request.
 pub(crate) struct Letter<'a> {
-    /// What the receiver is, in messages: `the collector`.
+    /// Kind of receiver, for messages: `the collector`.
     pub(crate) receiver: &'static str,
     pub(crate) url: &'a str,
     pub(crate) content_type: &'static str,
     pub(crate) headers: &'a [(String, String)],
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub(crate) timeout: Duration,
-    /// With gzip.
+    /// Compress with gzip.
     pub(crate) compressed: bool,
 }
 
@@ -131,7 +131,7 @@ impl Poster {
     }
 }
 
-/// The address for a message: names and passwords in it are not for everybody.
+/// The address without user names and passwords, for messages.
 fn without_password(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) => {

@@ -8,19 +8,19 @@ use prometheus::proto::{
 };
 use prometheus::{Encoder, TEXT_FORMAT, TextEncoder};
 
-/// The type of the text, for who serves it.
+/// Content type of the text.
 pub const CONTENT_TYPE: &str = TEXT_FORMAT;
 
-/// Powers of two of ns between which buckets lie: from 256 ns to 17 s. Two buckets make one power, so that every bound is also one of
-/// the bins that fathom counts in, and the counts are exact.
+/// Exponents of the bounds of buckets, in ns: from 256 ns to 17 s. Each power of two is split into two
+/// buckets, so that every bound is also a bound of fathom's bins and the counts are exact.
 const POWERS: std::ops::RangeInclusive<u32> = 8..=34;
 
-/// The upper bounds of buckets of latency in ns: a value that is exactly one belongs to the next bucket.
+/// Upper bounds of latency buckets in ns; a value equal to a bound belongs to the next bucket.
 pub fn bounds_ns() -> Vec<u64> {
     POWERS.flat_map(|power| [1 << power, (1 << power) + (1 << (power - 1))]).collect()
 }
 
-/// How many latencies lie below each of [`bounds_ns`].
+/// Number of latencies below each of [`bounds_ns`].
 pub fn counts_below(stats: &LatencyStats) -> Vec<u64> {
     let bounds = bounds_ns();
     let mut counts = Vec::with_capacity(bounds.len());
@@ -41,12 +41,12 @@ pub fn text(families: &[Family]) -> String {
     let mut text = Vec::new();
     match TextEncoder::new().encode(&families, &mut text) {
         Ok(()) => String::from_utf8_lossy(&text).into_owned(),
-        // Families without series and names that Prometheus does not know are the only reasons.
+        // Only a family without series or with an invalid name can fail.
         Err(error) => format!("# {error}\n"),
     }
 }
 
-/// What Prometheus calls a metric.
+/// Prometheus' name of a metric.
 pub fn name(metric: &Metric, is_counter: bool) -> String {
     let total = if is_counter { "_total" } else { "" };
     format!("{}{}{total}", metric.name.replace('.', "_"), metric.unit.ending())
@@ -167,7 +167,7 @@ mod tests {
                         fathom_job_latency_seconds_bucket{le=\"0.000000384\"} 2\n\
                         fathom_job_latency_seconds_bucket{le=\"0.000000512\"} 3\n";
         assert!(text.starts_with(expected), "{text}");
-        // What is beyond the bins is counted, too.
+        // Latencies beyond the last bound are counted, too.
         assert!(text.contains("_bucket{le=\"+Inf\"} 4\n") && text.ends_with("_count 4\n"), "{text}");
     }
 }

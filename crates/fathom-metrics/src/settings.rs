@@ -1,4 +1,4 @@
-//! Where metrics go, as the command line and the environment say.
+//! Destinations of metrics, from the command line and the environment.
 
 use crate::influx::InfluxSettings;
 use crate::otlp::environment::OtlpSettings;
@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why metrics cannot go to a place.
+/// Why a destination is refused.
 #[derive(Debug, Error)]
 pub enum PlaceError {
     /// A host that is not found.
     #[error("{place}: {error}")]
     NotFound {
-        /// The place.
+        /// The destination.
         place: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
     /// A host without an address.
@@ -31,35 +31,35 @@ pub enum PlaceError {
     NoPlace,
 }
 
-/// Everywhere that metrics go.
+/// All destinations of metrics.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Addresses that Prometheus reads from.
+    /// Addresses that Prometheus scrapes.
     pub endpoints: Vec<SocketAddr>,
     /// Files for node_exporter's textfile collector.
     pub files: Vec<PathBuf>,
-    /// The collector that OpenTelemetry goes to.
+    /// The OpenTelemetry collector.
     pub otlp: Option<OtlpSettings>,
-    /// The InfluxDB that points go to.
+    /// The InfluxDB.
     pub influx: Option<InfluxSettings>,
     /// The version of fathom.
     pub version: String,
-    /// The run is repeated: after its last figures come those of the next.
+    /// The run is repeated: figures of the next one follow its last figures.
     pub repeats: bool,
-    /// How long the endpoints wait, when the run is over, until its last figures have been read.
+    /// How long endpoints wait after the run until its last figures have been read.
     pub linger: Duration,
 }
 
 impl Settings {
-    /// True if metrics go nowhere.
+    /// True if there are no destinations.
     pub fn is_empty(&self) -> bool {
         self.endpoints.is_empty() && self.files.is_empty() && self.otlp.is_none() && self.influx.is_none()
     }
 
-    /// Adds a place: a port, an address or a file.
+    /// Adds a destination: a port, an address or a file.
     pub fn add(&mut self, place: &str) -> Result<(), PlaceError> {
         if let Ok(port) = place.parse::<u16>() {
-            // Who says no more wants nothing that others on the network can reach.
+            // A bare port is bound to the loopback, out of reach of the network.
             self.endpoints.push(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port));
             return Ok(());
         }

@@ -1,36 +1,36 @@
-//! What the thread that takes snapshots and those that bring them to their places share.
+//! State that the thread that takes snapshots shares with those that deliver them.
 
 use crate::Snapshot;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What the threads share.
+/// State shared by the threads.
 pub(crate) struct Shared {
     pub(crate) state: Mutex<State>,
     pub(crate) changed: Condvar,
     pub(crate) version: String,
-    /// The run is repeated, so that last figures are not the end.
+    /// The run is repeated, so its last figures are not the end.
     pub(crate) repeats: bool,
 }
 
-/// The newest snapshot, and who has had it.
+/// The newest snapshot, and which readers have had it.
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
-    /// How many snapshots there were.
+    /// Number of snapshots so far.
     pub(crate) number: u64,
-    /// How often the last figures of the run have been read at an endpoint.
+    /// An endpoint has served the last figures of the run.
     pub(crate) read_at_end: bool,
-    /// No snapshot follows.
+    /// No more snapshots follow.
     pub(crate) closed: bool,
 }
 
 impl Shared {
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked left nothing half done: the state is replaced whole.
+        // A thread that panicked left a consistent state: it is replaced as a whole.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The newest snapshot for a reader from outside.
+    /// The newest snapshot, for an external reader.
     pub(crate) fn for_reader(&self) -> (Option<Arc<Snapshot>>, &str) {
         let mut state = self.state();
         let snapshot = state.snapshot.clone();

@@ -1,33 +1,33 @@
-//! A file for node_exporter's textfile collector: always whole, because each version takes the place of the one before at once.
+//! A file for node_exporter's textfile collector. Each version replaces the previous one atomically.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why a file is not written.
+/// Why a file cannot be written.
 #[derive(Debug, Error)]
 pub enum TextFileError {
     /// A device, a pipe or a directory.
-    #[error("{} is no plain file; name one that is new", .0.display())]
+    #[error("{} is not a plain file; name a new one", .0.display())]
     NoFile(PathBuf),
-    /// Somebody else's file.
+    /// A file with other content.
     #[error("{} exists and holds something other than fathom's metrics; name another file, or remove it", .0.display())]
     InTheWay(PathBuf),
-    /// The system says no.
+    /// The system refuses.
     #[error("{} cannot be written: {error}", path.display())]
     NotWritten {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
 
-/// What every file of ours begins with.
+/// How every file of ours begins.
 const BEGINNING: &[u8] = b"# HELP fathom_";
 
-/// Says why the file must not or cannot be written, before a run relies on it.
+/// Checks that the file may and can be written, before a run relies on it.
 pub fn check(path: &Path) -> Result<(), TextFileError> {
     match fs::symlink_metadata(path) {
         Ok(there) if !there.is_file() => {
@@ -42,11 +42,11 @@ pub fn check(path: &Path) -> Result<(), TextFileError> {
         .map_err(|error| TextFileError::NotWritten { path: path.to_owned(), error })
 }
 
-/// A new file, never one that somebody has laid there.
+/// Creates a new file; never opens an existing one.
 fn create(path: &Path) -> io::Result<File> {
     let new = || File::options().write(true).create_new(true).open(path);
     match new() {
-        // That of a process of the same number that was killed.
+        // Left by a killed process with the same number.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             fs::remove_file(path).and_then(|()| new())
         }
@@ -60,20 +60,20 @@ fn is_ours(path: &Path) -> bool {
     read.is_ok() && beginning == BEGINNING
 }
 
-/// Puts the text into the file.
+/// Writes the text to the file.
 pub fn write(path: &Path, text: &str) -> Result<(), TextFileError> {
     let beside = beside(path);
     let written = create(&beside)
         .and_then(|mut file| file.write_all(text.as_bytes()))
         .and_then(|()| rename(&beside, path));
     written.map_err(|error| {
-        // A half of it is no use to anybody.
+        // A partial file is of no use.
         let _ = fs::remove_file(&beside);
         TextFileError::NotWritten { path: path.to_owned(), error }
     })
 }
 
-/// Takes the place of the file unless somebody has put something else there meanwhile.
+/// Replaces the file, unless it now holds something else.
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() && !is_ours(to) {
         return Err(io::Error::other("it now holds something other than fathom's metrics"));
@@ -81,7 +81,7 @@ fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// The name under which a version is written. Collectors read no hidden files, and none that end so.
+/// The temporary name of a version. Collectors ignore hidden files and files with this suffix.
 fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     path.with_file_name(format!(".{name}.{}", std::process::id()))

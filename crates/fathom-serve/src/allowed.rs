@@ -1,4 +1,4 @@
-//! What jobs may touch: the targets that the server was started for, and nothing beside them.
+//! What jobs may touch: the targets that the server was started for, and nothing else.
 
 use crate::changes::{self, Uses, is_device_node};
 use fathom_engines::client_files;
@@ -16,19 +16,19 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Why runs may not touch a path.
+/// Why runs may not use a path.
 #[derive(Debug, Error)]
 enum RefusedPath {
     #[error("{} is refused: its directory cannot be found", .0.display())]
     NoDirectory(PathBuf),
     #[error("{} is refused: runs are kept there", .0.display())]
     Results(PathBuf),
-    /// Neither below an allowed path nor an allowed device: the line that says so.
+    /// Neither below an allowed path nor an allowed device; the line that says so.
     #[error("{0}")]
     Elsewhere(String),
 }
 
-/// Files of a run.
+/// Most files of a run.
 const MOST_FILES: u64 = 100_000;
 
 /// What jobs may do.
@@ -42,15 +42,16 @@ pub(crate) struct Allowed {
     pub(crate) commands: bool,
     /// Talk to servers and other hosts.
     pub(crate) network: bool,
-    /// Where runs are kept: of it only the folder `targets` may be used, whatever else is allowed.
+    /// The results directory: only its folder `targets` may be used, whatever else is allowed.
     pub(crate) results: PathBuf,
-    /// Files without a name that the process made itself in one of `paths`, as `quick` does.
+    /// Unnamed files that the process made itself in one of `paths`, as `quick` does, are allowed.
     #[serde(skip)]
     pub(crate) unnamed: bool,
 }
 
 impl Allowed {
-    /// Plans jobs that are allowed; otherwise lines for the user. Options come first: planning reads files that some of them name.
+    /// Plans jobs that are allowed; otherwise returns lines for the user. Options are checked first, because
+    /// planning reads files that some of them name.
     pub(crate) fn plan(&self, spec: &RunSpec, folder: Option<&Path>) -> Result<Plan, Vec<String>> {
         let lines: Vec<String> = spec.jobs.iter().flat_map(|job| self.refusals_of_options(job)).collect();
         if !lines.is_empty() {
@@ -61,7 +62,7 @@ impl Allowed {
         let files = files.fold(0, u64::saturating_add);
         if files > MOST_FILES {
             return Err(vec![format!(
-                "{files} files are too many for a page, which looks at each; {MOST_FILES} are the limit, fathom itself has none"
+                "{files} files are too many for this page, which checks each of them; the limit is {MOST_FILES}, and fathom run from a shell has none"
             )]);
         }
         let mut lines: Vec<String> = plan
@@ -80,7 +81,7 @@ impl Allowed {
         let mut lines = Vec::new();
         if !self.commands {
             lines.extend(refusals(job, Names::Program, "the server was started without --allow-commands"));
-            // Programs may be loaded by what is in them, and secrets leave this machine.
+            // Such files may be loaded as programs, or hold secrets that would leave this machine.
             lines.extend(refusals(
                 job,
                 Names::ClientFile,
@@ -96,11 +97,15 @@ impl Allowed {
                 )
             }));
         }
-        lines.extend(refusals(job, Names::File, "the server uses no files but the targets of its jobs"));
-        lines.extend(refusals(job, Names::Setting, "the server does not change its machine"));
+        lines.extend(refusals(
+            job,
+            Names::File,
+            "the server only uses the targets of its jobs, no other files",
+        ));
+        lines.extend(refusals(job, Names::Setting, "the server does not change its machine's settings"));
         if job.file.allow_mounted_write {
             lines.push(format!(
-                "job {}: allow_mounted_write= is refused: what is in use is not overwritten",
+                "job {}: allow_mounted_write= is refused: targets in use are not overwritten",
                 job.name
             ));
         }
@@ -115,7 +120,8 @@ impl Allowed {
                 refusals_of_peers((worker, job), self.network, refusal_of_place, "the server")
             }
             StorageKind::None => Vec::new(),
-            // A job named after a device works on it, so files are looked at, not only names.
+            // A job named after a device works on it, so the files themselves are checked, not only their
+            // names.
             StorageKind::Files => names::leading_paths(&worker.files.names)
                 .iter()
                 .filter_map(|path| self.refusal_of_path(path))
@@ -136,14 +142,14 @@ impl Allowed {
         lines
     }
 
-    /// Logs and states lie in the folder of their run, where they replace nothing of others.
+    /// Logs and states are kept in the folder of their run, where they cannot replace other files.
     fn refusal_of_log(&self, path: &Path, folder: Option<&Path>) -> Option<String> {
         let real = leads_to(path);
         let is_in_folder =
             real.as_ref().zip(folder).is_some_and(|(real, folder)| real.parent() == Some(folder));
         (!is_in_folder).then(|| {
             format!(
-                "{} is refused: logs and states lie in the folder of their run; give a name without a directory",
+                "{} is refused: logs and states are kept in the folder of their run; give a name without a directory",
                 path.display()
             )
         })
@@ -159,16 +165,16 @@ impl Allowed {
             let kind = found.file_type();
             kind.is_fifo() || kind.is_socket()
         });
-        is_pipe.then(|| format!("{} is refused: pipes and sockets lead elsewhere", path.display()))
+        is_pipe.then(|| format!("{} is refused: pipes and sockets are not targets", path.display()))
     }
 
-    /// Where a path leads, whatever is there; or why that place is refused.
+    /// The real path of a file that may not exist yet, or why that place is refused.
     fn place_of(&self, path: &Path) -> Result<PathBuf, RefusedPath> {
         let unnamed = if self.unnamed { unnamed(path) } else { None };
         let Some(real) = unnamed.or_else(|| leads_to(path)) else {
             return Err(RefusedPath::NoDirectory(path.to_owned()));
         };
-        // A device node may lie anywhere.
+        // A device node may be in any directory.
         let is_device = is_device(&real) || is_device_node(&real);
         if !is_device && real.starts_with(&self.results) && !real.starts_with(self.results.join("targets")) {
             return Err(RefusedPath::Results(path.to_owned()));
@@ -180,8 +186,8 @@ impl Allowed {
         }
     }
 
-    /// Devices, volumes and files on servers that a plan would overwrite and whose names are not among `confirmed`, and everything in
-    /// use that it would change: lines for the user.
+    /// Devices, volumes and files on servers that a plan would overwrite and whose names are not among
+    /// `confirmed`, and everything in use that it would change: lines for the user.
     pub(crate) fn check_uses(plan: &Plan, confirmed: &[String]) -> Vec<String> {
         let changes = changes::of(plan);
         let mut uses = Uses::default();
@@ -191,7 +197,7 @@ impl Allowed {
             let unconfirmed = destroyed(plan, worker).into_iter().filter(|name| !confirmed.contains(name));
             lines.extend(unconfirmed.map(|name| {
                 format!(
-                    "job {}: all data on {name} could be lost, and its name was not typed to confirm that",
+                    "job {}: all data on {name} could be lost; type its name to confirm that",
                     worker.name
                 )
             }));
@@ -206,7 +212,7 @@ impl Allowed {
     }
 }
 
-/// Files of a clone, which need not be made for that.
+/// Number of files of a clone; none is created for counting.
 fn number_of(names: &FileNames) -> u64 {
     match names {
         FileNames::Listed(names) => names.len() as u64,
@@ -214,14 +220,15 @@ fn number_of(names: &FileNames) -> u64 {
     }
 }
 
-/// Where a file of this process without a name lies.
+/// The directory of an unnamed file of this process.
 fn unnamed(path: &Path) -> Option<PathBuf> {
     path.strip_prefix("/proc/self/fd").ok()?;
     let link = std::fs::read_link(path).ok()?;
     link.to_str()?.strip_suffix(" (deleted)").map(PathBuf::from)
 }
 
-/// Devices, volumes and files on servers that a worker overwrites or removes, by the names that confirm it.
+/// Devices, volumes and files on servers that a worker overwrites or removes, under the names that confirm
+/// it.
 pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
     let told = |path: &PathBuf| path.display().to_string();
     let planned = || -> Vec<String> { names::planned_paths(&worker.files.names).iter().map(told).collect() };
@@ -232,7 +239,7 @@ pub(crate) fn destroyed(plan: &Plan, worker: &WorkerPlan) -> Vec<String> {
             .filter(|path| is_device_node(path))
             .map(|path| name_of_device(path))
             .collect(),
-        // An export is known by its address, whatever the files of the job are called.
+        // An export is identified by its address, whatever the files of the job are called.
         StorageKind::Volume if writes => match plan.jobs.get(worker.job).and_then(address_of) {
             Some(address) => vec![address],
             None => match planned().into_iter().filter(|name| !name.is_empty()).collect::<Vec<String>>() {
@@ -250,7 +257,7 @@ fn address_of(job: &JobSpec) -> Option<String> {
     if job.engine.ioengine.name == "nbd" { job.private.nbd.uri.clone() } else { None }
 }
 
-/// A device by its own name: links to it come and go.
+/// The kernel's name of a device: links to it come and go.
 pub(crate) fn name_of_device(path: &Path) -> String {
     path.canonicalize().unwrap_or_else(|_| path.to_owned()).display().to_string()
 }

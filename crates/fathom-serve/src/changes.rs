@@ -10,25 +10,25 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What a worker does to one of its files or devices.
+/// How a worker changes one of its files or devices.
 pub(crate) struct Change {
     pub(crate) path: PathBuf,
     /// It writes or trims.
     pub(crate) writes: bool,
-    /// A regular file is removed, at the end or after each loop.
+    /// It removes a regular file, at the end or after each loop.
     pub(crate) is_removed: bool,
-    /// A regular file that is there becomes longer before the run, even one that is only read.
+    /// It extends an existing regular file before the run, even if the job only reads.
     pub(crate) is_longer: bool,
 }
 
 impl Change {
-    /// True if it is not the same afterwards.
+    /// True if its content changes.
     pub(crate) fn is_any(&self) -> bool {
         self.writes || self.is_removed || self.is_longer
     }
 }
 
-/// Of all workers of a plan, in their order; of those that have no files, none.
+/// The changes of all workers of a plan, in their order; empty for workers without files.
 pub(crate) fn of(plan: &Plan) -> Vec<Vec<Change>> {
     plan.workers.iter().map(of_worker).collect()
 }
@@ -50,7 +50,7 @@ fn of_worker(worker: &WorkerPlan) -> Vec<Change> {
     paths.into_iter().map(change).collect()
 }
 
-/// Files that are there and have fewer bytes than the worker wants; `None` if that cannot be known, and may be any.
+/// Existing files that are shorter than the worker needs; `None` if that cannot be known, and any may be.
 fn short(worker: &WorkerPlan, paths: &[PathBuf]) -> Option<HashSet<PathBuf>> {
     if !worker.files.layout.creates
         || !paths.iter().any(|path| size_of_file(path).is_some_and(|size| size > 0))
@@ -66,12 +66,12 @@ fn size_of_file(path: &Path) -> Option<u64> {
     std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file).map(|found| found.len())
 }
 
-/// Who uses what is changed, each path looked at once.
+/// Who uses the targets that would be changed; each path is looked up once.
 #[derive(Default)]
 pub(crate) struct Uses(HashMap<PathBuf, Option<String>>);
 
 impl Uses {
-    /// Looks at what these changes are about and is there.
+    /// Looks up the existing targets of these changes.
     pub(crate) fn look(&mut self, changes: &[Vec<Change>]) {
         let changed = changes.iter().flatten().filter(|change| change.is_any()).map(|change| &*change.path);
         let new: HashSet<&Path> = changed.filter(|path| !self.0.contains_key(*path)).collect();
@@ -82,13 +82,13 @@ impl Uses {
         }
     }
 
-    /// How a path is used, in words that follow "is in use: ".
+    /// How a path is used, as a phrase that follows "is in use: ".
     pub(crate) fn of(&self, path: &Path) -> Option<String> {
         self.0.get(path).cloned().flatten()
     }
 }
 
-/// True for block and character devices that hold data, wherever their node lies.
+/// True for block and character devices that hold data, in whichever directory their node is.
 pub(crate) fn is_device_node(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| {
         let kind = metadata.file_type();

@@ -1,4 +1,4 @@
-//! What is wrong with a request, and what it would do. Nothing is opened, made or run.
+//! Checks a request, and forecasts what it would do. Nothing is opened, made or run.
 
 use crate::allowed::Allowed;
 use crate::folder::{Accepted, Request, Results, RunKind, now_ms};
@@ -20,17 +20,17 @@ use std::time::Instant;
 /// The longest plan of a sweep that is shown.
 const MOST_TEXT: usize = 64 << 10;
 
-/// What was found.
+/// Result of a check.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct CheckedRequest {
     /// Why it cannot run.
     pub(crate) mistakes: Vec<Mistake>,
-    /// What the parser has to say beside that.
+    /// Further messages of the parser.
     pub(crate) notes: Vec<Mistake>,
     pub(crate) forecast: Option<Forecast>,
-    /// The plan of a command, in its own words.
+    /// The plan that a command prints.
     pub(crate) text: String,
-    /// Files that the run would make.
+    /// Files that the run would create.
     #[serde(skip)]
     pub(crate) makes: Vec<PathBuf>,
     /// Files of earlier runs that it would change.
@@ -58,7 +58,7 @@ impl Checker<'_, '_> {
     fn job(&self, request: &Request) -> CheckedRequest {
         let source =
             TextSource { machine: self.machine, job: &request.job, loads: self.allowed.commands, file: None };
-        // The folder of the run is still to be made: logs would lie beside the others.
+        // The run has no folder yet, so its logs are checked against the results directory.
         let folder = self.results.path();
         let spec = match reading::parse(&work::words_of(Some(folder)), &source) {
             Ok(spec) => spec,
@@ -83,7 +83,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// A forecast, with what is in use as mistakes.
+    /// A forecast; targets in use become mistakes.
     fn forecast(&self, forecast: Forecast) -> CheckedRequest {
         let used = forecast.targets.iter().filter_map(|target| {
             let used = target.in_use.as_ref()?;
@@ -109,7 +109,7 @@ impl Checker<'_, '_> {
             let line = "a sweep varies an option: name one, such as iodepth, and its values";
             return CheckedRequest { mistakes: placed(vec![line.to_owned()]), ..CheckedRequest::default() };
         }
-        // Mistakes in the job itself have lines.
+        // Mistakes in the job itself have line numbers.
         let found = self.job(request);
         if !found.mistakes.is_empty() {
             return found;
@@ -117,7 +117,7 @@ impl Checker<'_, '_> {
         self.command(request, &["--dry-run"])
     }
 
-    /// A command that only says what it would do.
+    /// Runs a command in a mode that only prints its plan.
     fn command(&self, request: &Request, options: &[&str]) -> CheckedRequest {
         let Some(command) = fathom_answers::by_name(work::name_of(request.kind)) else {
             return CheckedRequest::default();
@@ -157,7 +157,7 @@ impl Checker<'_, '_> {
                 let lines = failure.to_string().lines().map(str::to_owned).collect();
                 return CheckedRequest { mistakes: placed(lines), ..CheckedRequest::default() };
             }
-            // The jobs of quick work on a file without a name: they make none that stays.
+            // The jobs of quick use an unnamed file, so nothing stays.
             Ok(_) if request.kind == RunKind::Quick => CheckedRequest::default(),
             Ok(_) => {
                 let made = self.results.made();
@@ -169,7 +169,7 @@ impl Checker<'_, '_> {
             }
         };
         if let Some(forecast) = found.forecast.as_mut().filter(|_| request.kind == RunKind::Sweep) {
-            // Time and amounts are those of one of its runs, of which the text says how many there are.
+            // Time and amounts are those of a single run; the text says how many runs there are.
             forecast.jobs.truncate(1);
         }
         let text = String::from_utf8_lossy(&out);
@@ -178,13 +178,13 @@ impl Checker<'_, '_> {
     }
 }
 
-/// Lines about no line of the job.
+/// Messages without a line number.
 fn placed(lines: Vec<String>) -> Vec<Mistake> {
     let text = |line: String| line.trim_start_matches("fathom: ").to_owned();
     lines.into_iter().map(|line| Mistake { line: None, text: text(line) }).collect()
 }
 
-/// A folder with a job that is not run.
+/// A folder with a job that is not run, removed when dropped.
 struct Draft(PathBuf);
 
 impl Draft {
@@ -198,7 +198,7 @@ impl Draft {
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        // The next one replaces what is left.
+        // The next check replaces what is left.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -1,4 +1,4 @@
-//! What happens in a run, a line of JSON each, as the process of the run writes it and browsers read it.
+//! Events of a run, one line of JSON each: the run's process writes them, browsers read them.
 
 use fathom_stats::live::{LiveDetails, LiveJob, LivePercentiles, LiveTick, RunState};
 use serde::Serialize;
@@ -7,19 +7,20 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Moments that are written one by one. Of later ones only every tenth is: who watches for hours needs no second.
+/// Ticks that are all written. After that only every tenth is: a viewer of a run of hours does not need each
+/// second.
 const EACH: u64 = 3600;
 const LATER: u64 = 10;
-/// Jobs and devices of a moment, each.
+/// Most jobs, and most devices, in a tick.
 const MOST_LISTED: usize = 200;
-/// Lines that jobs say, of which there may be no end.
+/// Most messages of jobs; a job may print any number.
 const MOST_MESSAGES: u64 = 1000;
 
 /// One event.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub(crate) enum Event<'a> {
-    /// A moment of the run. Rates are of the interval before it: read, write, trim.
+    /// A tick. Rates are those of the interval before it: read, write, trim.
     Tick {
         at_ms: u64,
         percent: Option<f64>,
@@ -27,15 +28,15 @@ pub(crate) enum Event<'a> {
         bytes_per_second: [u64; 3],
         iops: [u64; 3],
         latency: Option<LivePercentiles>,
-        /// I/Os in flight, and the queue depth asked for.
+        /// I/Os in flight, and the requested queue depth.
         depth: Option<(u64, u64)>,
         jobs: Vec<JobTick<'a>>,
         disks: Vec<DiskTick<'a>>,
-        /// Jobs and devices beyond those.
+        /// Number of jobs and devices that were left out.
         further_jobs: usize,
         further_disks: usize,
     },
-    /// A line of a worker or of the supervisor.
+    /// A message of a worker or of the supervisor.
     Message { text: &'a str },
 }
 
@@ -73,7 +74,7 @@ impl<'a> Event<'a> {
         };
         Event::Tick {
             at_ms,
-            // Of a command, this would be one of its runs.
+            // For a command, this would be the progress of one of its runs.
             percent: details.and(tick.percent_done),
             to_go_s: details.and(tick.eta_seconds),
             bytes_per_second: tick.bytes_per_second.into_array(),
@@ -92,7 +93,7 @@ impl<'a> Event<'a> {
 
 fn job(job: &LiveJob) -> JobTick<'_> {
     let running = job.states.iter().filter(|state| state.is_under_way()).count();
-    // The clones that are at it say most.
+    // A running clone says most about the job.
     let shown = job.states.iter().find(|state| state.is_under_way()).or(job.states.first());
     JobTick {
         name: &job.name,
@@ -125,7 +126,7 @@ fn word(state: RunState) -> &'static str {
     }
 }
 
-/// Where events are written.
+/// Writes events to the run's file.
 pub(crate) struct Events {
     file: File,
     ticks: u64,
@@ -138,7 +139,7 @@ impl Events {
         Ok(Events { file, ticks: 0, messages: 0 })
     }
 
-    /// Writes a moment, unless there were so many already that this one can be left out.
+    /// Writes a tick, unless enough were written that it can be left out.
     pub(crate) fn tick(&mut self, event: &Event<'_>) {
         self.ticks += 1;
         if self.ticks <= EACH || self.ticks.is_multiple_of(LATER) {
@@ -157,7 +158,8 @@ impl Events {
         }
     }
 
-    /// A line goes out in one piece. A full disk under the results costs what viewers see, not the run.
+    /// Writes a line with one call. A full disk below the results costs viewers their events, but does not
+    /// affect the run.
     fn write(&mut self, event: &Event<'_>) {
         if let Ok(mut line) = serde_json::to_vec(event) {
             line.push(b'\n');

@@ -5,11 +5,11 @@
 //! | `request.json` | what was asked for, what it may touch, what was confirmed |
 //! | `job.fio` | the job, as written |
 //! | `process.json` | the process of the run, from its first moment on |
-//! | `events.jsonl` | what happened: a line per moment of the run, message, end |
+//! | `events.jsonl` | ticks, messages and the end of the run, a line each |
 //! | `result.json`, `sweep.jsonl` | the result |
 //! | `made.json` | the files that it made, as they were at its end |
 //! | `output.txt`, `stderr.txt` | what the process printed |
-//! | `ended.json` | how it ended; only if it did end by itself |
+//! | `ended.json` | how it ended; missing if the process was killed |
 
 use crate::allowed::Allowed;
 use crate::made::{AllMade, Made};
@@ -23,17 +23,17 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// How long a process may take to say that it is there.
+/// How long a process may take to report that it has started.
 const START: Duration = Duration::from_secs(20);
 
-/// The files that a run made. Of one that is killed there is none: its files are asked for.
+/// The files that a run made. A killed run has none, so overwriting its files has to be confirmed.
 const MADE: &str = "made.json";
 
-/// What is run.
+/// Kind of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum RunKind {
-    /// The jobs of a job file.
+    /// Jobs of a job file.
     Job,
     /// `fathom quick`.
     Quick,
@@ -41,30 +41,30 @@ pub(crate) enum RunKind {
     Sweep,
 }
 
-/// What a browser asks for.
+/// Request of a browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
     pub(crate) kind: RunKind,
-    /// What it is called in lists.
+    /// Name of the run in lists.
     #[serde(default)]
     pub(crate) title: String,
-    /// The job file; of a job or a sweep.
+    /// The job file of a job or a sweep.
     #[serde(default)]
     pub(crate) job: String,
-    /// Of `quick`: the directory, the size of its file, the time of each test.
+    /// For `quick`: the directory, the size of its file, the time of each test.
     #[serde(default)]
     pub(crate) directory: String,
     #[serde(default)]
     pub(crate) size: String,
     #[serde(default)]
     pub(crate) time: String,
-    /// Of a sweep: `NAME=A,B` each, and how often each combination runs.
+    /// For a sweep: `NAME=A,B` each, and how often each combination runs.
     #[serde(default)]
     pub(crate) vary: Vec<String>,
     #[serde(default)]
     pub(crate) repeats: Option<u32>,
-    /// Names that were typed to confirm that what is on them may be lost.
+    /// Names that were typed to confirm that their data may be lost.
     #[serde(default)]
     pub(crate) confirm: Vec<String>,
 }
@@ -76,9 +76,10 @@ pub(crate) struct Accepted {
     /// Milliseconds of the wall clock.
     pub(crate) accepted_ms: u64,
     pub(crate) allowed: Allowed,
-    /// Files that were not there before: if this run makes them, a later one may overwrite them unasked.
+    /// Files that did not exist before: if this run creates them, a later one may overwrite them without
+    /// confirmation.
     pub(crate) makes: Vec<PathBuf>,
-    /// Files that earlier runs have made, as they are before this one changes them.
+    /// Files made by earlier runs, as they are before this one changes them.
     #[serde(default)]
     pub(crate) remakes: Vec<Made>,
 }
@@ -92,25 +93,25 @@ pub(crate) struct End {
     pub(crate) problem: Option<String>,
 }
 
-/// Where a run stands.
+/// State of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
-    /// Its process has not said yet that it is there.
+    /// Its process has not reported its start yet.
     Starting,
     Running,
-    /// With a result.
+    /// Ended with a result.
     Done,
     /// A signal ended it early; the result is up to then.
     Stopped,
     /// Jobs failed, or it could not start.
     Failed,
-    /// Its process is gone without a word.
+    /// Its process vanished without reporting its end.
     Lost,
 }
 
 impl State {
-    /// True while there is something to wait for.
+    /// True while the run may still make progress.
     pub(crate) fn is_under_way(self) -> bool {
         matches!(self, State::Starting | State::Running)
     }
@@ -129,31 +130,32 @@ pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }
 
-/// What is in a results directory decides what is run, and as whom: nobody else may be able to put something there.
+/// The content of a results directory decides what is run, and as which user, so no other user may be able to
+/// write there.
 fn refuse_of_others(path: &Path) -> Result<(), Failure> {
     let failed = |error: io::Error| crate::failed(path, &error);
     let found = fs::symlink_metadata(path).map_err(failed)?;
-    // The kernel gives this to the user that the process works for.
+    // The kernel makes the user of a process the owner of this directory.
     let own = fs::metadata("/proc/self").map_err(failed)?.uid();
     let why = if !found.is_dir() {
-        "is no directory"
+        "is not a directory"
     } else if found.uid() != own {
-        "belongs to somebody else"
+        "belongs to another user"
     } else if found.mode() & 0o022 != 0 {
         "can be written by others (chmod go-w)"
     } else {
         return Ok(());
     };
     let text = format!(
-        "{} {why}; what is there decides what is run: name another directory (--results=)",
+        "{} {why}; its content decides what is run: name another directory (--results=)",
         path.display()
     );
     Err(Failure::new(text))
 }
 
 impl Results {
-    /// The directory, which is made if need be, for its owner alone. A server has it for itself as long as it lives: the file is
-    /// its lock.
+    /// Opens the directory, or creates it with access for its owner only. A server locks it for its lifetime:
+    /// the returned file is the lock.
     pub(crate) fn open(directory: &Path) -> Result<(Results, File), Failure> {
         let failed = |error: io::Error| crate::failed(directory, &error);
         for part in ["", "runs", "targets"] {
@@ -177,7 +179,7 @@ impl Results {
         }
     }
 
-    /// Where targets may lie without being asked for.
+    /// The directory whose files may be targets without confirmation.
     pub(crate) fn targets(&self) -> PathBuf {
         self.directory.join("targets")
     }
@@ -186,7 +188,7 @@ impl Results {
         &self.directory
     }
 
-    /// The run of this name. Names are checked, so none leads elsewhere.
+    /// The run of this name. Names are checked, so a path cannot lead elsewhere.
     pub(crate) fn run(&self, id: &str) -> Option<Folder> {
         let is_name = (1..=64).contains(&id.len())
             && id.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_lowercase() || byte == b'-');
@@ -205,7 +207,7 @@ impl Results {
         names.iter().filter_map(|name| self.run(name)).collect()
     }
 
-    /// A new folder with what was asked for in it.
+    /// Creates a folder that holds the request.
     pub(crate) fn create(&self, accepted: &Accepted) -> io::Result<Folder> {
         let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
         for number in 0..1000 {
@@ -222,17 +224,17 @@ impl Results {
                 Err(error) => return Err(error),
             }
         }
-        Err(io::Error::other("a thousand runs began in this second"))
+        Err(io::Error::other("a thousand runs were started in this second"))
     }
 
-    /// The files that earlier runs have made, as those left them.
+    /// The files made by earlier runs, as they were at the end of those.
     pub(crate) fn made(&self) -> AllMade {
         self.runs().into_iter().filter_map(|folder| folder.get::<Vec<Made>>(MADE)).flatten().collect()
     }
 }
 
 impl Folder {
-    /// The folder of a run whose process this is.
+    /// The folder of the run that this process performs.
     pub(crate) fn of(path: &Path) -> Folder {
         let id = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         Folder { id, path: path.to_owned() }
@@ -242,7 +244,7 @@ impl Folder {
         self.path.join(name)
     }
 
-    /// Writes a document, whole or not at all.
+    /// Writes a document atomically.
     pub(crate) fn put(&self, name: &str, document: &impl Serialize) -> io::Result<()> {
         let new = self.file(&format!("{name}.new"));
         let mut file = File::create(&new)?;
@@ -268,7 +270,7 @@ impl Folder {
         self.get("ended.json")
     }
 
-    /// Writes down the files that a run has made, as they are at its end.
+    /// Records the files that a run has made, as they are at its end.
     pub(crate) fn put_made(&self, accepted: &Accepted) -> io::Result<()> {
         let remade = accepted.remakes.iter().map(|made| &made.path);
         let made: Vec<Made> = accepted.makes.iter().chain(remade).filter_map(|path| Made::of(path)).collect();
@@ -276,7 +278,7 @@ impl Folder {
     }
 
     pub(crate) fn state(&self) -> State {
-        // In this order: a process may end between two looks.
+        // The process is read first: it may end between the two reads.
         let process = self.process();
         let is_alive = process.as_ref().is_some_and(Process::is_alive);
         match (self.end(), process) {
@@ -289,8 +291,8 @@ impl Folder {
         }
     }
 
-    /// Time since its request was accepted. The wall clock may be set back meanwhile: what lies far ahead is no start that could
-    /// still be waited for either.
+    /// Time since its request was accepted. The wall clock may have been set back since; a time far in the
+    /// future does not count as a recent start.
     fn age(&self) -> Duration {
         let accepted = self.accepted().map_or(0, |accepted| accepted.accepted_ms);
         Duration::from_millis(now_ms().abs_diff(accepted))

@@ -1,4 +1,4 @@
-//! What jobs are going to do, before they do it: their targets, how much is read and written, how long it takes.
+//! Forecast of what jobs will do: their targets, how much is read and written, how long it takes.
 
 use crate::allowed::{destroyed, name_of_device};
 use crate::changes::{self, Change, Uses, is_device_node};
@@ -13,43 +13,43 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Targets that are listed one by one.
+/// Most targets in the list.
 const MOST_TARGETS: usize = 200;
 
-/// All of it.
+/// The forecast of a request.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Forecast {
     pub(crate) targets: Vec<TargetForecast>,
-    /// Targets beyond those.
+    /// Number of targets that were left out.
     pub(crate) further_targets: usize,
     pub(crate) jobs: Vec<ForecastJob>,
-    /// Bytes at most; none where only time or the targets end it.
+    /// Upper limit in bytes; `None` if only time or the targets end the run.
     pub(crate) reads_at_most: Option<u64>,
     pub(crate) writes_at_most: Option<u64>,
-    /// Bytes of files that are made first.
+    /// Bytes of files that are laid out first.
     pub(crate) makes: u64,
-    /// Seconds at most; none where only an amount ends it.
+    /// Upper limit in seconds; `None` if only an amount ends the run.
     pub(crate) seconds_at_most: Option<f64>,
     /// Names that have to be typed.
     pub(crate) to_confirm: Vec<String>,
 }
 
-/// What is worked on.
+/// A target of the run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct TargetForecast {
     pub(crate) path: String,
     pub(crate) kind: &'static str,
-    /// Bytes that there are.
+    /// Its size in bytes.
     pub(crate) size: Option<u64>,
     pub(crate) model: Option<String>,
-    /// Who uses it, in words that follow "is in use: ".
+    /// Who uses it, as a phrase that follows "is in use: ".
     pub(crate) in_use: Option<String>,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
     pub(crate) is_removed: bool,
-    /// It is there, and becomes longer before the run.
+    /// It exists and is extended before the run.
     pub(crate) is_longer: bool,
-    /// It would not be what it is any more, and nobody here has made it.
+    /// Its content would be lost, and no run here made it.
     pub(crate) is_destroyed: bool,
     pub(crate) jobs: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub(crate) struct ForecastJob {
     pub(crate) stage: u32,
 }
 
-/// What a plan is going to do. Earlier runs have made these files.
+/// The forecast of a plan. `made`: the files made by earlier runs.
 pub(crate) fn of(plan: &Plan, made: &AllMade) -> Forecast {
     with_uses(plan, made, &mut Uses::default())
 }
@@ -110,7 +110,7 @@ fn with_uses(plan: &Plan, made: &AllMade, uses: &mut Uses) -> Forecast {
     forecast
 }
 
-/// Several plans, one after the other: targets of all, times and amounts of each.
+/// The forecast of several plans that run one after the other: all their targets, times and amounts of each.
 pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     let mut uses = Uses::default();
     let mut all = plans.first().map_or_else(Forecast::default, |plan| with_uses(plan, made, &mut uses));
@@ -126,7 +126,7 @@ pub(crate) fn of_all(plans: &[Plan], made: &AllMade) -> Forecast {
     all
 }
 
-/// Files that are not there yet, and that the run may make.
+/// Files that do not exist and that the run may create.
 pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     let workers = plans.iter().flat_map(|plan| &plan.workers);
     let of_files =
@@ -139,7 +139,7 @@ pub(crate) fn to_make(plans: &[Plan]) -> Vec<PathBuf> {
     paths
 }
 
-/// Files that earlier runs have made and that this one changes.
+/// Files made by earlier runs that this one changes.
 pub(crate) fn to_remake(plans: &[Plan], made: &AllMade) -> Vec<Made> {
     let changes = plans.iter().flat_map(changes::of).flatten().filter(Change::is_any);
     let mut paths: Vec<PathBuf> = changes.map(|change| change.path).collect();
@@ -247,7 +247,7 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
         return target;
     }
     if found.is_dir() {
-        // It is removed as long as it is empty.
+        // Metadata jobs remove it if it is empty.
         target.kind = "directory";
         return target;
     }
@@ -257,7 +257,7 @@ fn of_path(change: &Change, reads: bool, jobs: &[String], made: &AllMade, uses: 
     target
 }
 
-/// Size in bytes and model of a block device, as the kernel has them.
+/// Size in bytes and model of a block device, from sysfs.
 fn of_device(number: u64) -> (Option<u64>, Option<String>) {
     let (major, minor) = (libc::major(number), libc::minor(number));
     let directory = PathBuf::from(format!("/sys/dev/block/{major}:{minor}"));
@@ -269,7 +269,7 @@ fn of_device(number: u64) -> (Option<u64>, Option<String>) {
     (sectors.map(|sectors| sectors.saturating_mul(512)), model)
 }
 
-/// Bytes that a worker moves at most, if an amount ends it, and those that are made for it first.
+/// Bytes that a worker moves at most, if an amount ends it, and bytes that are laid out for it first.
 fn amounts(worker: &WorkerPlan) -> (Option<u64>, u64) {
     if !worker.has_storage() || worker.storage != StorageKind::Files {
         let bytes = match (worker.amounts.io_size, worker.amounts.size) {

@@ -1,8 +1,7 @@
-//! `fathom serve`: a window in the browser. One page, served by the program: write a job, see what it would do, run it, watch it,
-//! look at its result.
-//!
-//! The server keeps nothing that matters: each run is a folder ([`folder`]) and a process of its own ([`work`]), which goes on if
-//! the server ends and is found again by the next one. What jobs may touch is in [`allowed`], who may ask in [`http`].
+//! `fathom serve`: a window in the browser. One page, served by the program: write a job, see what it would do, run it, watch
+//! it, look at its result. The server keeps no state that matters: each run is a folder ([`folder`]) and a separate process
+//! ([`work`]), which continues if the server ends and is found again by the next one. What jobs may touch is in [`allowed`],
+//! access to the server in [`http`].
 
 #![forbid(unsafe_code)]
 
@@ -27,7 +26,7 @@ use fathom_command::{Failure, Streams};
 use fathom_spec::Source;
 use std::ffi::OsString;
 
-/// The word for it.
+/// Name of the command.
 pub const NAME: &str = "serve";
 
 /// Its line in lists of commands.
@@ -55,7 +54,8 @@ Jobs may use files in the folder targets of the results, and what these add:
   --allow-network        Engines that talk to servers or other hosts
 ";
 
-/// Does the work; the exit code. `machine` is what the parser asks of this machine, `runner` runs the jobs of commands.
+/// Runs the command and returns its exit code. `machine` answers the parser's questions about this machine,
+/// `runner` runs the jobs of commands.
 pub fn run(
     words: &[OsString],
     streams: &mut Streams<'_>,
@@ -70,7 +70,7 @@ pub fn run(
     })
 }
 
-/// A failure with the path that it is about.
+/// A failure that names its path.
 fn failed(path: &std::path::Path, error: &std::io::Error) -> Failure {
     Failure::file(path, error)
 }

@@ -1,5 +1,5 @@
-//! Files that runs have made, as they were when the run had ended. A file that differs from that is somebody else's by now, whatever
-//! it is called.
+//! Files made by runs, as they were at the end of the run. A file that differs from its record has been replaced or changed
+//! by others, even under the same name.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -13,18 +13,17 @@ pub(crate) struct Made {
     device: u64,
     inode: u64,
     size: u64,
-    /// Seconds and nanoseconds: of the last change of its content, which whoever copies a file may set, and of the last change of
-    /// anything about it, which nobody may.
+    /// Seconds and nanoseconds: mtime, which a copying program may set, and ctime, which none can.
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
 impl Made {
-    /// The file as it is now; nothing if there is none, or what is there is no regular file.
+    /// The file as it is now; `None` if it does not exist or is not a regular file.
     pub(crate) fn of(path: &Path) -> Option<Made> {
         let found = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
         let path = std::path::absolute(path).ok()?;
-        // Others could not be written down.
+        // JSON cannot hold other names.
         path.to_str()?;
         Some(Made {
             path,
@@ -36,7 +35,7 @@ impl Made {
         })
     }
 
-    /// Why a run that was to make these files, or to make these anew, may not: someone was faster.
+    /// Why a run may not create or overwrite these files: they have changed since it was accepted.
     pub(crate) fn obstacle(makes: &[PathBuf], remakes: &[Made]) -> Option<String> {
         let is_new = |path: &&PathBuf| std::fs::metadata(path).is_ok_and(|found| found.len() > 0);
         let is_other = |made: &&Made| Made::of(&made.path).is_some_and(|now| now != **made);
@@ -48,7 +47,7 @@ impl Made {
     }
 }
 
-/// What all runs have made.
+/// The files made by all runs.
 pub(crate) type AllMade = HashSet<Made>;
 
 #[cfg(test)]
@@ -66,7 +65,7 @@ mod tests {
         let (new, old) = ([path.clone()], [made.clone()]);
         assert!(Made::obstacle(&[], &old).is_none());
         assert!(Made::obstacle(&new, &[]).is_some_and(|text| text.contains("has changed")));
-        // Another of the same name, length and time.
+        // Another file of the same name, length and time.
         let other = directory.path().join("y");
         std::fs::write(&other, "mine").expect("it can be written");
         let times = std::fs::FileTimes::new()

@@ -1,10 +1,10 @@
-//! What the editor knows of options: their names, values and help, from the declarations.
+//! What the editor knows about options: names, values and help, from their declarations.
 
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::{engines, registry};
 use serde_json::{Value, json};
 
-/// All options that people may use, as one document.
+/// All options as one document.
 pub(crate) fn document() -> String {
     let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);
     let options = registry::job_options()

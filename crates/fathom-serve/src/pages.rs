@@ -1,4 +1,4 @@
-//! The page and what belongs to it: everything is in the program.
+//! The page and its parts, all of them within the program.
 
 /// A file of the page.
 pub(crate) struct Asset {
@@ -17,7 +17,7 @@ macro_rules! asset {
     };
 }
 
-/// All of them. The first one is the page itself.
+/// All of them, the page itself first.
 pub(crate) const ASSETS: &[Asset] = &[
     asset!("index.html", HTML),
     asset!("style.css", STYLE),

@@ -1,31 +1,31 @@
-//! Processes that outlive whoever started them, known by their number and the moment they began: numbers are used again.
+//! Processes that outlive their parent, identified by number and start time, because numbers are reused.
 
 use serde::{Deserialize, Serialize};
 
-/// A process of this machine, in this run of its kernel.
+/// A process of this machine since its last boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Process {
     pid: u32,
-    /// Clock ticks since the kernel started.
+    /// Start in clock ticks since boot.
     start: u64,
-    /// Distinguishes this run of the kernel from others.
+    /// Boot ID of the kernel.
     boot: String,
 }
 
 impl Process {
-    /// The caller.
+    /// The calling process.
     pub(crate) fn this() -> Option<Process> {
         let pid = std::process::id();
         Some(Process { pid, start: look(pid)?.start, boot: boot()? })
     }
 
-    /// True while it is there and has not ended.
+    /// True while it exists and has not ended.
     pub(crate) fn is_alive(&self) -> bool {
         let same = |found: &ProcessStat| found.start == self.start && !found.has_ended;
         look(self.pid).as_ref().is_some_and(same) && boot().as_ref() == Some(&self.boot)
     }
 
-    /// Sends a signal, unless it has ended; whether it could.
+    /// Sends a signal if the process is alive; true if that worked.
     pub(crate) fn signal(&self, signal: i32) -> bool {
         let is_alive = self.is_alive();
         if is_alive {
@@ -37,7 +37,7 @@ impl Process {
 
 struct ProcessStat {
     start: u64,
-    /// Only its parent has not asked for it yet.
+    /// A zombie: its parent has not waited for it yet.
     has_ended: bool,
 }
 
@@ -45,11 +45,11 @@ fn look(pid: u32) -> Option<ProcessStat> {
     read_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The name of a program may hold anything, so fields are counted from its end.
+/// The program's name may contain anything, so fields are counted from its end.
 fn read_stat(text: &str) -> Option<ProcessStat> {
     let mut fields = text.rsplit_once(')')?.1.split_whitespace();
     let state = fields.next()?;
-    // The state is the third field of the line, the start the 22nd.
+    // Fields 3 and 22 of the line.
     let start = fields.nth(18)?.parse().ok()?;
     Some(ProcessStat { start, has_ended: matches!(state, "Z" | "X" | "x") })
 }

@@ -1,5 +1,5 @@
-//! Reading jobs that came from a browser: the parser reaches no file and no variable of this process, and every plan is held
-//! against what is allowed.
+//! Parses and plans jobs from a browser: the parser has no access to files or variables of this process, and every plan is
+//! checked against what is allowed.
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
@@ -14,17 +14,17 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time between two moments that viewers see.
+/// Interval of the ticks that viewers see.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
-/// Workers of all cells of a sweep that is looked at.
+/// Most workers of all cells of a sweep together.
 const MOST_WORKERS: usize = 100_000;
 
-/// This machine, with the text of a job for standard input, and no files.
+/// This machine, with the text of a job as standard input, and no files.
 pub(crate) struct TextSource<'a> {
     pub(crate) machine: &'a dyn Source,
     pub(crate) job: &'a str,
-    /// Engines may be loaded.
+    /// External engines may be loaded.
     pub(crate) loads: bool,
     /// The one file that may be read: the text of the job in the folder of its run.
     pub(crate) file: Option<&'a Path>,
@@ -42,12 +42,12 @@ impl Machine for TextSource<'_> {
         Ok(self.job.to_owned())
     }
 
-    /// The environment of the server is not the author's, and may hold what is secret.
+    /// The environment of the server is not the author's, and may hold secrets.
     fn variable(&self, _: &str) -> Option<String> {
         None
     }
 
-    /// To load an engine is to run what is in it.
+    /// Loading an engine runs its code.
     fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
         match self.loads {
             true => self.machine.load_engine(path),
@@ -62,33 +62,33 @@ impl Source for TextSource<'_> {
     fathom_spec::ask_source!(machine);
 }
 
-/// Jobs from words and a text; otherwise what the parser says.
+/// Parses jobs from arguments and a text; the error holds the parser's messages.
 pub(crate) fn parse(words: &[String], source: &TextSource<'_>) -> Result<RunSpec, Vec<Message>> {
     match fathom_spec::parse("fathom", words, source) {
         Outcome::Run(spec) => Ok(*spec),
         Outcome::Exit(reply) => Err(reply.messages),
-        _ => Err(vec![Message::stderr("fathom: these words ask for something else than running jobs")]),
+        _ => Err(vec![Message::stderr("fathom: these arguments ask for something other than running jobs")]),
     }
 }
 
-/// Runs the jobs of commands (`quick`, `sweep`), each of which is held against what is allowed before it runs.
+/// Runs the jobs of commands (`quick`, `sweep`), after checking each against what is allowed.
 pub(crate) struct GuardedRunner<'a> {
     pub(crate) inner: &'a mut dyn Runner,
-    /// Where the moments of runs go; without it nothing is run.
+    /// Receives the ticks of runs; without it nothing is run.
     pub(crate) events: Option<&'a RefCell<Events>>,
     pub(crate) machine: &'a dyn Source,
     pub(crate) allowed: &'a Allowed,
     pub(crate) file: &'a Path,
     pub(crate) confirmed: &'a [String],
     pub(crate) began: Instant,
-    /// The plans of all jobs that were read, where nothing is run.
+    /// The plans of all jobs, where nothing is run.
     pub(crate) plans: RefCell<Vec<Plan>>,
-    /// How many workers those have together.
+    /// Total number of their workers.
     pub(crate) workers: Cell<usize>,
 }
 
 impl GuardedRunner<'_> {
-    /// The jobs with their logs and states in the folder of the run, and what they would do.
+    /// Plans the jobs, with their logs and states in the folder of the run, and checks them.
     fn plan(&self, spec: &RunSpec) -> Result<(RunSpec, Plan), Failure> {
         let folder = self.file.parent();
         let mut spec = spec.clone();
@@ -107,7 +107,7 @@ impl Runner for GuardedRunner<'_> {
             file: Some(self.file),
         };
         let spec = parse(words, &source).map_err(|messages| Failure::new(in_own_words(&messages)))?;
-        // Whoever asks for one job too many hears of it before anything runs.
+        // A refusal of any job comes before anything runs.
         let (_, plan) = self.plan(&spec)?;
         if self.events.is_none() {
             let mut plans = self.plans.borrow_mut();
@@ -116,8 +116,9 @@ impl Runner for GuardedRunner<'_> {
             self.workers.set(workers);
             if workers > MOST_WORKERS {
                 return Err(Failure::new(format!(
-                    "the cells of this sweep have more than {MOST_WORKERS} clones of jobs together, too many for a page, which \
-                     looks at each; vary less, or use fathom sweep, which has no such limit"
+                    "the cells of this sweep have more than {MOST_WORKERS} clones of jobs together, too many \
+                    for this page, which checks each of them; vary less, or use fathom sweep, which has no \
+                    such limit"
                 )));
             }
         }
@@ -134,7 +135,7 @@ impl Runner for GuardedRunner<'_> {
             Some(events) => {
                 self.inner.run(&spec, &mut TellingWatch { inner: watch, events, began: self.began })
             }
-            None => Err(Failure::new("nothing is run to find out what would be")),
+            None => Err(Failure::new("a check does not run jobs")),
         }
     }
 
@@ -147,7 +148,7 @@ impl Runner for GuardedRunner<'_> {
     }
 }
 
-/// Passes on what a command hears of its runs, and writes it down.
+/// Passes on to a command what happens in its runs, and records it.
 struct TellingWatch<'a> {
     inner: &'a mut dyn Watch,
     events: &'a RefCell<Events>,
@@ -167,13 +168,13 @@ impl Watch for TellingWatch<'_> {
         }
     }
 
-    /// The command tells it in its own words.
+    /// The command reports messages itself.
     fn message(&mut self, text: &str) {
         self.inner.message(text);
     }
 }
 
-/// A runner for commands that only look at results.
+/// A runner for commands that only read results.
 pub(crate) struct NoRunner;
 
 impl Runner for NoRunner {

@@ -13,9 +13,9 @@ use std::process::{Child, Command, Stdio};
 
 /// Why a run was not started.
 pub(crate) enum Refusal {
-    /// The request is wrong, in words.
+    /// The request is wrong, with the reason.
     Wrong(String),
-    /// Another run is under way.
+    /// Another run is in progress.
     Busy(String),
     /// These names have to be typed first.
     Unconfirmed(Vec<String>),
@@ -31,28 +31,28 @@ pub(crate) struct Described {
     state: State,
     accepted_ms: u64,
     end: Option<End>,
-    /// What a run that was lost said last.
+    /// The last line that a lost run printed.
     last_words: Option<String>,
-    /// Someone has asked for its end.
+    /// A stop has been requested.
     is_stopping: bool,
     has_result: bool,
-    /// Files of it that can be downloaded.
+    /// Files that can be downloaded.
     files: Vec<&'static str>,
 }
 
-/// Files of a run that browsers may have.
+/// Files of a run that can be downloaded.
 pub(crate) const FILES: [&str; 6] =
     ["job.fio", "result.json", "sweep.jsonl", "output.txt", "stderr.txt", "events.jsonl"];
-/// Bytes of the last words of a run.
+/// How much of a run's output is searched for its last line.
 const MOST_WORDS: u64 = 4096;
-/// It is there once someone has asked for the end of a run.
+/// Exists once a stop of the run has been requested.
 const STOPPING: &str = "stopping";
 
-/// All of them.
+/// All runs.
 pub(crate) struct Runs {
     pub(crate) results: Results,
     pub(crate) allowed: Allowed,
-    /// Started by this server; the others are found by their folders alone.
+    /// Processes started by this server; other runs are known by their folders only.
     children: RefCell<Vec<Child>>,
 }
 
@@ -61,17 +61,17 @@ impl Runs {
         Runs { results, allowed, children: RefCell::default() }
     }
 
-    /// Takes note of runs that have ended, so that nothing is left of their processes.
+    /// Waits for processes that have ended, so that no zombies remain.
     pub(crate) fn reap(&self) {
         self.children.borrow_mut().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
     }
 
-    /// The run that is under way.
+    /// The run in progress.
     pub(crate) fn current(&self) -> Option<Folder> {
         self.results.runs().into_iter().find(|folder| folder.state().is_under_way())
     }
 
-    /// Starts what was found to be right.
+    /// Starts a run that passed the check.
     pub(crate) fn start(&self, mut request: Request, found: CheckedRequest) -> Result<Folder, Refusal> {
         if let Some(mistake) = found.mistakes.first() {
             let place = mistake.line.map_or(String::new(), |line| format!("line {line}: "));
@@ -79,7 +79,7 @@ impl Runs {
         }
         if let Some(current) = self.current() {
             return Err(Refusal::Busy(format!(
-                "run {} is under way, and two at a time would disturb each other's figures; wait for its end, or stop it",
+                "run {} is in progress, and two at a time would disturb each other's figures; wait for its end, or stop it",
                 current.id
             )));
         }
@@ -119,7 +119,8 @@ impl Runs {
         Ok(())
     }
 
-    /// Asks for the end of a run: gently, and when that was done already, not so. What was sent; otherwise why nothing was.
+    /// Stops a run: with SIGINT, and on a second call with SIGTERM. Returns the signal that was sent, or why
+    /// none was.
     pub(crate) fn stop(&self, folder: &Folder) -> Result<&'static str, &'static str> {
         let Some(process) = folder.process() else {
             return Err(match folder.state() {
@@ -134,7 +135,7 @@ impl Runs {
         };
         let is_sent = process.signal(signal);
         if is_sent {
-            // Without the mark the next request is gentle as well.
+            // Without the mark the next request sends SIGINT again.
             let _ = File::create(mark);
         }
         if is_sent { Ok(name) } else { Err("this run is over") }
@@ -159,7 +160,7 @@ impl Runs {
     }
 }
 
-/// The last line of a text that says anything.
+/// The last line of a text that is not blank.
 fn last_line(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
@@ -170,7 +171,7 @@ fn last_line(path: &Path) -> Option<String> {
     text.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// What a run is called that nobody has named.
+/// The default title of a run.
 fn title_of(request: &Request) -> String {
     let section = request
         .job

@@ -1,4 +1,4 @@
-//! The words after `fathom serve`.
+//! The arguments of `fathom serve`.
 
 use crate::allowed::Allowed;
 use fathom_command::arguments::text;
@@ -9,22 +9,22 @@ use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
-/// The port, unless another is named.
+/// Default port.
 const PORT: u16 = 8767;
-/// Where runs are kept, unless another directory is named.
+/// Default results directory.
 const RESULTS: &str = "fathom-results";
 
-/// What was asked for.
+/// What the arguments ask for.
 pub(crate) enum Asked {
-    /// To serve.
+    /// Serve the page.
     Serve(Wishes),
-    /// The process of one run: its folder.
+    /// Perform one run: its folder.
     Work(PathBuf),
 }
 
-/// How to serve.
+/// Settings of the server.
 pub(crate) struct Wishes {
-    /// Of this machine.
+    /// A loopback address.
     pub(crate) address: SocketAddr,
     pub(crate) results: PathBuf,
     pub(crate) allowed: Allowed,
@@ -41,8 +41,9 @@ pub(crate) fn read(words: &[OsString]) -> Result<Asked, Failure> {
         match word {
             Long("port") => {
                 let port = arguments::number(&mut parser, "--port", 0)?;
-                let port = u16::try_from(port)
-                    .map_err(|_| Failure::new(format!("--port: {port} is not a port; they end at 65535")))?;
+                let port = u16::try_from(port).map_err(|_| {
+                    Failure::new(format!("--port: {port} is not a port; the highest is 65535"))
+                })?;
                 wishes.address.set_port(port);
             }
             Long("listen") => {
@@ -60,15 +61,15 @@ pub(crate) fn read(words: &[OsString]) -> Result<Asked, Failure> {
     Ok(Asked::Serve(wishes))
 }
 
-/// An address of this machine alone.
+/// Parses a loopback address.
 fn address(written: &str, port: u16) -> Result<SocketAddr, Failure> {
     let (host, port) = match written.parse::<SocketAddr>() {
         Ok(address) => (address.ip().to_string(), address.port()),
         Err(_) => match written.rsplit_once(':') {
-            // More colons are those of an address.
+            // More colons belong to an IPv6 address.
             Some((host, digits)) if !host.contains(':') || host.ends_with(']') => {
                 let port = digits.parse().map_err(|_| {
-                    Failure::new(format!("--listen={written}: {digits} is not a port; they end at 65535"))
+                    Failure::new(format!("--listen={written}: {digits} is not a port; the highest is 65535"))
                 })?;
                 (host.to_owned(), port)
             }

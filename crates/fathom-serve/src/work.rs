@@ -1,5 +1,4 @@
-//! The process of one run: does what the request in its folder asks for, and leaves everything that is known of it there. Nobody
-//! has to be there to see it.
+//! The process of one run: performs the request in its folder and leaves all results there, whether or not anyone watches.
 
 use crate::allowed::Allowed;
 use crate::events::{Event, Events};
@@ -29,26 +28,26 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long the processes of an earlier run may take to end; a start may take longer.
+/// How long the processes of an earlier run may take to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Does the work; the exit code.
+/// Performs the run in this folder and returns the exit code.
 pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner) -> Result<u8, Failure> {
-    // Neither a terminal that is closed nor its Ctrl-C reaches a run.
+    // Neither the end of a terminal nor its Ctrl-C reaches a run.
     fathom_sys::process::new_session();
     let folder = Folder::of(path);
     let Some(accepted) = folder.accepted() else {
         return Err(Failure::new(format!("{}: there is no request in it", path.display())));
     };
     let failed = |error: io::Error| crate::failed(path, &error);
-    let this = Process::this().ok_or_else(|| Failure::new("/proc says nothing of this process"))?;
-    // Before anybody knows whom to send a signal. What comes when the work is over ends nothing any more.
+    let this = Process::this().ok_or_else(|| Failure::new("/proc has no entry for this process"))?;
+    // Before others know which process to signal. Signals that arrive after the work is done end nothing.
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
     let lock = lock_of_runs(path).map_err(failed)?;
     if folder.state() != State::Starting {
         return Err(Failure::new(format!(
-            "{}: this run began already, or was accepted too long ago; it is not done again",
+            "{}: this run began already, or was accepted too long ago; it is not run again",
             path.display()
         )));
     }
@@ -64,7 +63,7 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
         (None, RunKind::Quick | RunKind::Sweep) => command(&folder, &accepted, machine, runner, &events),
     };
     if done.is_ok() {
-        // What is not written down is asked for.
+        // Files without a record only need confirmation later.
         let _ = folder.put_made(&accepted);
     }
     let (code, problem) = match done {
@@ -75,13 +74,13 @@ pub(crate) fn perform(path: &Path, machine: &dyn Source, runner: &mut dyn Runner
     if let Some(problem) = &problem {
         tell(&events, problem);
     }
-    // Codes above it name the signal.
+    // Higher codes name the signal.
     let code = code.min(exit::ENDED_BY_SIGNAL);
     folder.put("ended.json", &End { exit: code, ended_ms: now_ms(), problem }).map_err(failed)?;
     Ok(code)
 }
 
-/// What only one run has at a time, with all of its processes; nothing if those of another one have it all the while.
+/// The lock that only one run and its processes hold at a time; `None` if another run keeps it.
 fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     let file = OpenOptions::new()
         .write(true)
@@ -93,7 +92,7 @@ fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(Some(file)),
-            // Those of a run that was killed need a moment to see that.
+            // Processes of a killed run need a moment to notice.
             Err(TryLockError::WouldBlock) if began.elapsed() < PATIENCE => std::thread::sleep(PATIENCE / 100),
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
@@ -101,16 +100,16 @@ fn lock_of_runs(folder: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// A line for viewers, and for who looks into the folder.
+/// Writes a line for viewers and into the folder.
 fn tell(events: &RefCell<Events>, text: &str) {
     for line in text.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
         events.borrow_mut().message(line);
-        // The events have it as well.
+        // The event has the line as well.
         let _ = writeln!(io::stderr(), "{line}");
     }
 }
 
-/// The words that a job file is read with: logs and states go into the folder of the run.
+/// Arguments for parsing a job file: logs and states go to the folder of the run.
 pub(crate) fn words_of(folder: Option<&Path>) -> Vec<String> {
     let beside = folder.map(|folder| format!("--aux-path={}", folder.display()));
     beside.into_iter().chain(["-".to_owned()]).collect()
@@ -156,10 +155,10 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
     let mut outcome = supervisor::run(plan, engines, calibration.finish(), options, &mut viewers)
         .map_err(|error| Failure::new(here::why_not_started(&error)))?;
     fathom_answers::judge(&mut outcome.report)
-        .map_err(|reason| Failure::new(format!("there is no verdict on the result: {reason}")))?;
+        .map_err(|reason| Failure::new(format!("no verdict on the result: {reason}")))?;
     let path = folder.file("result.json");
     let failed = |error: io::Error| crate::failed(&path, &error);
-    // Whole or not at all: it may be read at any moment, and the space may run out.
+    // Renamed into place, because it may be read at any moment and the disk may fill up.
     let beside = folder.file("result.json.new");
     let mut file = BufWriter::new(File::create(&beside).map_err(failed)?);
     for bytes in Chosen::new(&["json+".to_owned()], 3).write(&outcome.report) {
@@ -170,7 +169,7 @@ fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -
     Ok(exit::number(&outcome, false))
 }
 
-/// Writes down what happens in a run.
+/// Records the events of a run.
 struct Viewers<'a> {
     events: &'a RefCell<Events>,
 }
@@ -191,11 +190,11 @@ impl Observer for Viewers<'_> {
         self.events.borrow_mut().tick(&Event::tick(at_ms, tick, details));
     }
 
-    /// SIGUSR1 asks for the report so far, which viewers have no place for.
+    /// Viewers have no place for the interim report of SIGUSR1.
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// The words of a command. Everything that a browser sent is a value in one of them.
+/// The arguments of a command. Everything that a browser sent becomes a value of an option.
 pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsString> {
     let request = &accepted.request;
     let in_folder = |option: &str, name: &str| {
@@ -225,7 +224,7 @@ pub(crate) fn words_of_command(accepted: &Accepted, folder: &Path) -> Vec<OsStri
     words
 }
 
-/// The word for a kind of command.
+/// Name of a kind of command.
 pub(crate) fn name_of(kind: RunKind) -> &'static str {
     match kind {
         RunKind::Job => "",
@@ -273,7 +272,7 @@ fn command(
     Ok(code)
 }
 
-/// What a command says on the way, line by line.
+/// Splits the output of a command into lines.
 struct Lines<'a> {
     events: &'a RefCell<Events>,
     begun: Vec<u8>,

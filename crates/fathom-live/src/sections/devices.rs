@@ -9,9 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// From this width on, reads and writes have separate columns.
+/// Minimum width for separate columns of reads and writes.
 const WIDTH_OF_BOTH: u16 = 78;
-/// From this width on there is a bar.
+/// Minimum width for a bar.
 const WIDTH_WITH_BAR: u16 = 110;
 /// Columns of the bar.
 const BAR: u16 = 20;

@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The bar is not narrower and not wider.
+/// Range of the bar's width.
 const BAR: std::ops::RangeInclusive<u16> = 10..=40;
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, is_paused: bool, look: Look) {

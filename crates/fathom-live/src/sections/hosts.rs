@@ -9,9 +9,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// A host that was lost, in the controller's word.
+/// State word of a lost host.
 const LOST: &str = "lost";
-/// Seconds after which silence is worth a look.
+/// Silence that is shown, in milliseconds.
 const LONG_SILENCE_MS: u64 = 3000;
 
 /// From left to right, after the name.
@@ -44,7 +44,7 @@ static COLUMNS: [Column<LiveHost>; 9] = [
 
 pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
     let mut hosts: Vec<&LiveHost> = state.details.hosts.iter().collect();
-    // Hosts of the same tail, or without one, keep their order.
+    // Hosts with equal tail latency, or without one, keep their order.
     hosts.sort_by_key(|host| std::cmp::Reverse(host.latency.map(|all| all.p99_ns)));
     let (titles, area) = first_row(area);
     let shown = usize::from(area.height).min(hosts.len());

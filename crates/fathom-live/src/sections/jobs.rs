@@ -1,4 +1,4 @@
-//! A row per job; what the clones of a job do is added up.
+//! A row per job; clones of a job are added up.
 
 use super::table::{Column, Columns};
 use super::{first_row, rows};
@@ -64,7 +64,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, scroll: usize
     }
 }
 
-/// The first job on the screen, so that the last is not above its lower end.
+/// The first job on the screen, so that the last page is full.
 pub(crate) fn first_shown(scroll: usize, shown: usize, count: usize) -> usize {
     scroll.min(count.saturating_sub(shown))
 }
@@ -78,7 +78,7 @@ fn leading(job: &LiveJob) -> RunState {
     let under_way: Vec<RunState> = job.states.iter().copied().filter(|state| state.is_under_way()).collect();
     let candidates = if under_way.is_empty() { &job.states } else { &under_way };
     let votes = |state: &RunState| candidates.iter().filter(|other| *other == state).count();
-    // Of several the first in the order of clones, so that the word does not jump.
+    // The first of equally frequent ones in the order of clones, so that the word does not flicker.
     let most = candidates.iter().map(votes).max().unwrap_or(0);
     candidates.iter().copied().find(|state| votes(state) == most).unwrap_or_default()
 }
@@ -89,7 +89,7 @@ fn clones(job: &LiveJob) -> String {
     format!("{under_way}/{}", job.states.len())
 }
 
-/// Those that are due and find no slot, in an open loop.
+/// I/Os of an open loop that are due but have no slot.
 fn waiting(job: &LiveJob) -> String {
     job.waiting
         .filter(|&waiting| waiting > 0)

@@ -1,4 +1,4 @@
-//! Percentiles of the completion latency in the last interval, and how they went before.
+//! Percentiles of the completion latency in the last interval, and their history.
 
 use super::{Charted, put_pieces};
 use crate::look::Look;
@@ -29,7 +29,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, state: &State, look: Look) {
             .zip(values)
             .map(|(label, value)| format!("{label} {} ", latency(value)))
             .enumerate()
-            // The last blank must not cost the last figure its place.
+            // The trailing blank must not push out the last figure.
             .map(|(place, text)| if place == 2 { text.trim_end().to_owned() } else { text })
             .map(|text| (text, Style::new()))
             .collect();

@@ -1,4 +1,4 @@
-//! The parts of the screen, one file each: what is known of the run in, rows of a buffer out.
+//! The parts of the screen, one file each: from the state of the run to rows of a buffer.
 
 pub(crate) mod devices;
 pub(crate) mod header;
@@ -25,7 +25,7 @@ const FIGURE: u16 = 10;
 const SECOND: u16 = 11;
 /// A narrower chart shows nothing useful.
 const NARROWEST_CHART: u16 = 8;
-/// From this width on a chart has its highest value beside it.
+/// Minimum width for the highest value next to a chart.
 const CHART_WITH_PEAK: u16 = 40;
 /// Columns of that value.
 const PEAK: u16 = 16;
@@ -60,13 +60,13 @@ pub(crate) fn put(buffer: &mut Buffer, area: Rect, text: &str, style: Style, loo
     }
 }
 
-/// Writes a text at the right end of the first row of an area; one that is too long as [`put`] does.
+/// Writes a text at the right end of the first row of an area; one that is too long ends in an ellipsis.
 pub(crate) fn put_right(buffer: &mut Buffer, area: Rect, text: &str, style: Style, look: Look) {
     let blank = area.width.saturating_sub(width_of(text));
     put(buffer, Rect { x: area.x + blank, width: area.width - blank, ..area }, text, style, look);
 }
 
-/// Writes as many of the pieces as find room in a row, from the first on.
+/// Writes as many of the pieces as fit into a row, from the first on.
 pub(crate) fn put_pieces(buffer: &mut Buffer, area: Rect, pieces: &[(String, Style)], look: Look) {
     let mut left = area;
     for (index, (text, style)) in pieces.iter().enumerate() {
@@ -88,14 +88,14 @@ pub(crate) fn put_heading(buffer: &mut Buffer, area: Rect, text: &str, look: Loo
     put(buffer, area, &format!("{start}{}", rule.repeat(rest.into())), look.heading(), look);
 }
 
-/// One figure: its name, its present value, and its past as a chart where there is room.
+/// One figure: its name, its present value, and its history as a chart where there is room.
 pub(crate) struct Charted<'a> {
     pub(crate) label: &'a str,
     pub(crate) figure: String,
     pub(crate) second: String,
     pub(crate) history: &'a History,
     pub(crate) style: Style,
-    /// How a value of the history is written.
+    /// Formats a value of the history.
     pub(crate) value: &'a dyn Fn(u64) -> String,
 }
 
@@ -127,7 +127,7 @@ impl Charted<'_> {
     }
 }
 
-/// Columns as high as their values; no value that is not 0 is invisible.
+/// Columns as high as their values; every value other than 0 is visible.
 fn draw_chart(
     buffer: &mut Buffer,
     area: Rect,
@@ -150,7 +150,7 @@ fn draw_chart(
         .render(area, buffer);
 }
 
-/// A bar of some columns, full to a share in percent.
+/// A bar, filled to a percentage.
 pub(crate) fn bar(percent: f64, width: u16, look: Look) -> String {
     let full = (percent.clamp(0.0, 100.0) / 100.0 * f64::from(width)).round() as usize;
     let (done, open) = if look.unicode { ("█", "░") } else { ("#", ".") };

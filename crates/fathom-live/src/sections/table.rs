@@ -1,4 +1,4 @@
-//! Tables whose less important columns give way on a narrow terminal.
+//! Tables whose less important columns are dropped on a narrow terminal.
 
 use super::{put, put_right, width_of};
 use crate::look::Look;
@@ -7,19 +7,19 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The name has at least this many columns, and at most so many before other columns are left out for it.
+/// The name has at least this many columns; up to `LONGEST_NAME`, other columns are dropped for it.
 const SHORTEST_NAME: u16 = 8;
 const LONGEST_NAME: u16 = 24;
 /// Columns of short names where there is room for everything.
 const NAME_ON_WIDE: u16 = 20;
-/// Rank up to which columns are dearer than a whole name.
+/// Columns up to this rank are kept rather than a whole name.
 const DEAR: u8 = 4;
 
 /// A column of figures of rows of some kind.
 pub(crate) struct Column<T> {
     pub(crate) title: &'static str,
     pub(crate) width: u16,
-    /// The smaller, the longer it stays on a narrow terminal. The first holds words.
+    /// The smaller, the longer the column is kept on a narrow terminal. The first column holds words.
     pub(crate) rank: u8,
     pub(crate) text: fn(&T, &State) -> String,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Columns<T: 'static> {
 }
 
 impl<T> Columns<T> {
-    /// Those that find room beside the longest of the names.
+    /// The columns that fit next to the longest of the names.
     pub(crate) fn of<'a>(
         all: &'static [Column<T>],
         width: u16,
@@ -40,7 +40,7 @@ impl<T> Columns<T> {
         let longest = names.map(width_of).max().unwrap_or(0).saturating_add(2);
         let shown = fitting(all, width, longest);
         let taken: u16 = shown.iter().map(|column| column.width).sum();
-        // What nobody needs stays free at the right.
+        // Unused columns stay free at the right.
         let name_width = width.saturating_sub(taken).min(longest.max(NAME_ON_WIDE));
         Columns { name_width, shown }
     }
@@ -77,7 +77,7 @@ impl<T> Columns<T> {
         for column in &self.shown {
             let (text, style) = cell(column);
             let area = Rect { x, width: column.width.saturating_sub(1), ..row };
-            // Words begin where the word above begins, figures end where those above end.
+            // Words are aligned left, figures right, as in the titles.
             if column.rank == 0 {
                 put(buffer, area, &text, style, look);
             } else {
@@ -88,7 +88,7 @@ impl<T> Columns<T> {
     }
 }
 
-/// The columns that find room, from left to right.
+/// The columns that fit, from left to right.
 pub(crate) fn fitting<T>(
     all: &'static [Column<T>],
     width: u16,

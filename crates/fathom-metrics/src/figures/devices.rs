@@ -1,9 +1,9 @@
-//! What the kernel has counted for the devices under the files of the run, since it began.
+//! The kernel's counters of the devices below the files of the run, since its begin.
 
 use super::{Family, Labels, Numbers, Unit, parts, with};
 use fathom_stats::report::{DiskReport, RunReport};
 
-/// Bytes of a sector, whatever the device calls one.
+/// Bytes of a sector in the kernel's counters, whatever the device's sector size.
 const SECTOR: f64 = 512.0;
 const DIRECTIONS: [&str; 2] = ["read", "write"];
 
@@ -24,7 +24,7 @@ pub(super) fn families(report: &RunReport) -> Vec<Family> {
     let mut busy = Numbers::gauge(
         "fathom.device.utilization",
         Unit::Ratio,
-        "Share of the run in which the device had work",
+        "Share of the run in which the device was busy",
     );
     for (labels, device) in devices {
         for (index, direction) in DIRECTIONS.into_iter().enumerate() {
@@ -40,7 +40,7 @@ pub(super) fn families(report: &RunReport) -> Vec<Family> {
     vec![ios.into(), bytes.into(), merges.into(), time.into(), queued.into(), busy.into()]
 }
 
-/// A device and those that it is made of, each once.
+/// A device and its components, each once.
 fn add<'a>(host: &Labels, device: &'a DiskReport, devices: &mut Vec<(Labels, &'a DiskReport)>) {
     let labels = with(host, "device", &*device.name);
     if !devices.iter().any(|(own, _)| *own == labels) {

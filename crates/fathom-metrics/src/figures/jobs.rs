@@ -1,4 +1,4 @@
-//! Figures of jobs. Clones and entries of one name are one series.
+//! Figures of jobs. Clones and jobs of the same name form one series.
 
 use super::{Family, Labels, Metric, MetricKind, Numbers, Unit, Values, parts, with};
 use fathom_stats::LatencyStats;
@@ -22,7 +22,7 @@ pub(super) fn families(report: &RunReport) -> Vec<Family> {
     families
 }
 
-/// The jobs of a report, those of one name added up, with the labels of their series.
+/// The jobs of a report, added up by name, with the labels of their series.
 fn jobs_of(labels: &Labels, report: &RunReport) -> Vec<(Labels, JobReport)> {
     let mut jobs: Vec<(Labels, JobReport)> = Vec::new();
     for job in &report.jobs {
@@ -34,7 +34,7 @@ fn jobs_of(labels: &Labels, report: &RunReport) -> Vec<(Labels, JobReport)> {
     jobs
 }
 
-/// What every job did in every direction that it uses.
+/// The figures of every job in every direction that it uses.
 fn directions<'a>(
     jobs: &'a [(Labels, JobReport)],
 ) -> impl Iterator<Item = (Labels, &'a DirectionReport)> + 'a {
@@ -47,20 +47,24 @@ fn directions<'a>(
 fn transfers(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
     type Figure = fn(&DirectionReport) -> f64;
     let figures: [(Numbers, Figure); 6] = [
-        (Numbers::counter("fathom.job.io", Unit::Bytes, "Bytes of I/Os that have ended"), |direction| {
+        (Numbers::counter("fathom.job.io", Unit::Bytes, "Bytes of completed I/Os"), |direction| {
             direction.io_bytes as f64
         }),
-        (Numbers::counter("fathom.job.ios", Unit::Things, "I/Os that have ended"), |direction| {
+        (Numbers::counter("fathom.job.ios", Unit::Things, "Completed I/Os"), |direction| {
             direction.total_ios as f64
         }),
-        (Numbers::counter("fathom.job.issued_ios", Unit::Things, "I/Os that were issued"), |direction| {
+        (Numbers::counter("fathom.job.issued_ios", Unit::Things, "Issued I/Os"), |direction| {
             direction.issued as f64
         }),
         (
-            Numbers::counter("fathom.job.short_ios", Unit::Things, "I/Os that moved less than was asked"),
+            Numbers::counter(
+                "fathom.job.short_ios",
+                Unit::Things,
+                "I/Os that moved fewer bytes than requested",
+            ),
             |direction| direction.short_ios as f64,
         ),
-        (Numbers::counter("fathom.job.dropped_ios", Unit::Things, "I/Os that were dropped"), |direction| {
+        (Numbers::counter("fathom.job.dropped_ios", Unit::Things, "Dropped I/Os"), |direction| {
             direction.drop_ios as f64
         }),
         (
@@ -85,7 +89,7 @@ fn latencies(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
             ("total", Some(&direction.lat)),
             ("response", response),
         ];
-        // Without bins there is only a mean, which says little; most jobs keep the bins of one kind only.
+        // Without bins there is only a mean, which says little; most jobs keep bins of one kind only.
         let kept = kinds.into_iter().filter_map(|(kind, stats)| Some((kind, stats?)));
         let kept = kept.filter(|(_, stats)| stats.histogram.count() > 0);
         of_ios.extend(kept.map(|(kind, stats)| (with(&labels, "latency", kind), stats.clone())));
@@ -105,15 +109,18 @@ fn latencies(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
     ]
 }
 
-/// Where the jobs stand: there is nothing to say of it once the run is over.
+/// Live state of the jobs; none once the run is over.
 fn moments(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
     let mut in_flight = Numbers::gauge("fathom.job.queue_depth", Unit::Things, "I/Os in flight");
-    let mut asked =
-        Numbers::gauge("fathom.job.queue_depth_limit", Unit::Things, "I/Os that the job may have in flight");
+    let mut asked = Numbers::gauge(
+        "fathom.job.queue_depth_limit",
+        Unit::Things,
+        "Most I/Os that the job may have in flight",
+    );
     let mut stuck = Numbers::gauge(
         "fathom.job.stuck_ios",
         Unit::Things,
-        "I/Os in flight for longer than fathom waits without any progress",
+        "I/Os in flight for too long without any progress",
     );
     let mut oldest = Numbers::gauge("fathom.job.oldest_io", Unit::Seconds, "Age of the oldest I/O in flight");
     let mut waiting = Numbers::gauge(
@@ -121,7 +128,7 @@ fn moments(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
         Unit::Things,
         "I/Os of an open loop that are due and not started",
     );
-    let mut clones = Numbers::gauge("fathom.job.clones", Unit::Things, "Clones of the job by what they do");
+    let mut clones = Numbers::gauge("fathom.job.clones", Unit::Things, "Clones of the job by state");
     let mut errors = Numbers {
         kind: MetricKind::Counter,
         ..Numbers::gauge("fathom.job.errors", Unit::Things, "Errors of I/Os and of clones")
@@ -155,7 +162,7 @@ fn moments(jobs: &[(Labels, JobReport)]) -> Vec<Family> {
     ]
 }
 
-/// What a clone can be doing.
+/// States of a clone.
 const STATES: [&str; 6] = ["waiting", "setting_up", "ramping", "running", "done", "failed"];
 
 fn word_of(state: RunState) -> &'static str {
@@ -175,10 +182,10 @@ fn word_of(state: RunState) -> &'static str {
     }
 }
 
-/// The errors of a job that is over.
+/// The errors of a finished job.
 fn final_errors(job: &JobReport) -> f64 {
     let tolerated = job.tolerated_errors.as_ref().map_or(0, |errors| errors.total);
-    // The first error of those that it went on after is its error, too.
+    // An error that ended the job counts as well; the first tolerated one is counted already.
     let own = u64::from(job.error.is_some() && tolerated == 0);
     (tolerated + own) as f64
 }

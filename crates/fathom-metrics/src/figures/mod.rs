@@ -1,7 +1,6 @@
-//! From a report to families of series: every metric has its one declaration here, with its name, unit and meaning.
-//!
-//! Names are those of OpenTelemetry (`fathom.job.io`, unit `By`); Prometheus' name for the same (`fathom_job_io_bytes_total`) follows
-//! from them by the rules of OpenTelemetry, so both ways lead to the same series.
+//! From a report to families of series: every metric is declared once, here, with its name, unit and meaning. Names are
+//! OpenTelemetry's (`fathom.job.io`, unit `By`); Prometheus' names (`fathom_job_io_bytes_total`) follow from them by
+//! OpenTelemetry's rules, so both exporters produce the same series.
 
 mod devices;
 mod jobs;
@@ -10,10 +9,10 @@ mod run;
 use crate::Snapshot;
 use fathom_stats::LatencyStats;
 
-/// Names and values that tell the series of a family apart.
+/// Names and values that distinguish the series of a family.
 pub type Labels = Vec<(&'static str, String)>;
 
-/// What a figure is counted in.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes.
@@ -22,12 +21,12 @@ pub enum Unit {
     Seconds,
     /// A share, 0 to 1.
     Ratio,
-    /// Things, which the name of the metric says.
+    /// A number of things, which the name of the metric specifies.
     Things,
 }
 
 impl Unit {
-    /// What names of metrics end with where words are joined by underscores.
+    /// Suffix of the metric's name in Prometheus' style.
     pub(crate) fn ending(self) -> &'static str {
         match self {
             Unit::Bytes => "_bytes",
@@ -41,18 +40,18 @@ impl Unit {
 /// How the values of a family behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MetricKind {
-    /// They only grow, but for a job that begins its figures anew, as at the end of its ramp.
+    /// Only grows, except when a job restarts its figures, as at the end of its ramp.
     Counter,
-    /// They go up and down.
+    /// Goes up and down.
     Gauge,
 }
 
-/// What a family is called and means.
+/// Name and meaning of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Words with dots between them.
+    /// Words joined by dots.
     pub name: &'static str,
-    /// What it is counted in.
+    /// Its unit.
     pub unit: Unit,
     /// One sentence without a full stop.
     pub meaning: &'static str,
@@ -70,7 +69,7 @@ pub enum Values {
 /// A metric with its series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// Which metric.
+    /// The metric.
     pub metric: Metric,
     /// Its series.
     pub values: Values,
@@ -94,12 +93,12 @@ pub fn families(snapshot: &Snapshot) -> Vec<Family> {
     families
 }
 
-/// What can be said before the first snapshot.
+/// The families that are known before the first snapshot.
 pub fn families_of_nothing(version: &str) -> Vec<Family> {
     vec![run::about(version)]
 }
 
-/// The reports that series are made of, with the label of the host: those of the hosts, where there are several.
+/// The reports that become series, with the label of the host: those of the hosts, if there are several.
 fn parts(report: &fathom_stats::report::RunReport) -> Vec<(Labels, &fathom_stats::report::RunReport)> {
     match &report.hosts {
         None => vec![(Labels::new(), report)],
@@ -111,14 +110,14 @@ fn parts(report: &fathom_stats::report::RunReport) -> Vec<(Labels, &fathom_stats
     }
 }
 
-/// These labels and one more.
+/// These labels plus one.
 fn with(labels: &Labels, name: &'static str, value: impl Into<String>) -> Labels {
     let mut labels = labels.clone();
     labels.push((name, value.into()));
     labels
 }
 
-/// A family of numbers that fills itself, part by part.
+/// Builder of a family of numbers.
 struct Numbers {
     metric: Metric,
     kind: MetricKind,

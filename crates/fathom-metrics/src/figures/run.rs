@@ -1,13 +1,13 @@
-//! Figures of the run as a whole: what runs, how far it is, the hosts, and at the end the verdict.
+//! Figures of the run as a whole: version, progress, hosts, and at the end the verdict.
 
 use super::{Family, Labels, Numbers, Unit};
 use crate::Snapshot;
 use fathom_stats::hosts::HostEnd;
 use fathom_stats::verdict::{Severity, VerdictReport};
 
-/// Which program it is.
+/// The program's version.
 pub(super) fn about(version: &str) -> Family {
-    let mut info = Numbers::gauge("fathom.info", Unit::Things, "Always 1; the version of fathom that runs");
+    let mut info = Numbers::gauge("fathom.info", Unit::Things, "Always 1; the version of fathom as a label");
     info.add(vec![("version", version.to_owned())], 1.0);
     info.into()
 }
@@ -25,15 +25,16 @@ pub(super) fn families(snapshot: &Snapshot) -> Vec<Family> {
         "When the figures were taken, seconds since the epoch",
     );
     taken.add(Labels::new(), snapshot.taken_ns as f64 / 1e9);
-    let mut finished =
-        Numbers::gauge("fathom.run.finished", Unit::Things, "1 once the run is over, and its figures final");
+    let mut finished = Numbers::gauge(
+        "fathom.run.finished",
+        Unit::Things,
+        "1 once the run is over and its figures are final",
+    );
     finished.add(Labels::new(), f64::from(u8::from(snapshot.is_last)));
-    let mut to_go =
-        Numbers::gauge("fathom.run.time_left", Unit::Seconds, "How long the run will take, by an estimate");
+    let mut to_go = Numbers::gauge("fathom.run.time_left", Unit::Seconds, "Estimated duration of the run");
     let seconds = snapshot.report.jobs.iter().map(|job| job.eta_seconds).max().unwrap_or(0);
     to_go.add(Labels::new(), if snapshot.is_last { 0.0 } else { seconds as f64 });
-    let mut notes =
-        Numbers::gauge("fathom.run.notes", Unit::Things, "Notes in the report on what its reader must know");
+    let mut notes = Numbers::gauge("fathom.run.notes", Unit::Things, "Notes in the report for its reader");
     notes.add(Labels::new(), snapshot.report.notes.len() as f64);
     let mut families = vec![
         about(&snapshot.version),
@@ -65,7 +66,7 @@ fn verdict(verdict: &VerdictReport) -> [Family; 3] {
     let mut word = Numbers::gauge(
         "fathom.verdict",
         Unit::Things,
-        "What speaks against the figures: 0 nothing, 1 they are doubtful, 2 they are wrong",
+        "Verdict on the figures: 0 sound, 1 doubtful, 2 wrong",
     );
     word.add(
         Labels::new(),
@@ -75,12 +76,12 @@ fn verdict(verdict: &VerdictReport) -> [Family; 3] {
             _ => 0.0,
         },
     );
-    let mut findings = Numbers::gauge("fathom.verdict.findings", Unit::Things, "Findings of a severity");
+    let mut findings = Numbers::gauge("fathom.verdict.findings", Unit::Things, "Findings by severity");
     for severity in Severity::ALL {
         findings.add(vec![("severity", severity.word().to_owned())], verdict.count(severity) as f64);
     }
     let mut finding =
-        Numbers::gauge("fathom.verdict.finding", Unit::Things, "Always 1; a check that has found something");
+        Numbers::gauge("fathom.verdict.finding", Unit::Things, "Always 1; a check with a finding");
     for found in &verdict.findings {
         let labels = vec![
             ("check", found.code.clone()),
@@ -88,7 +89,7 @@ fn verdict(verdict: &VerdictReport) -> [Family; 3] {
             ("job_name", found.job.clone().unwrap_or_default()),
             ("direction", found.direction.clone().unwrap_or_default()),
         ];
-        // One check may find several things of one job; they are one series.
+        // Several findings of one check about one job form one series.
         if !finding.series.iter().any(|(own, _)| *own == labels) {
             finding.add(labels, 1.0);
         }

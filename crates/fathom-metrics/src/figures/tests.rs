@@ -76,7 +76,7 @@ fn no_series_is_told_twice() {
     };
     let finding =
         |code: &str| Finding { code: code.into(), severity: Severity::Doubtful, ..Finding::default() };
-    // Two stacked devices share a member; a check has found the same twice.
+    // Two stacked devices share a member; a check reports the same finding twice.
     let shared = || disk("sda", Vec::new());
     let report = RunReport {
         jobs: vec![job("a", 1), job("a", 1)],
@@ -106,7 +106,7 @@ fn hosts_are_told_apart() {
         overlap: None,
         ..HostsReport::default()
     };
-    // What they did together is in the report as well, and would be counted twice.
+    // The report also has the sum over all hosts, which would be counted twice.
     let report = RunReport { jobs: vec![job("a", 4)], hosts: Some(hosts), ..RunReport::default() };
     let expected = [
         "fathom_host_up{host=\"one\"} 1",

@@ -8,60 +8,60 @@ use std::path::PathBuf;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Where a collector listens unless somebody says otherwise.
+/// Default address of a collector.
 const USUAL_URL: &str = "http://localhost:4318";
-/// How long an answer may take.
+/// Default timeout of an answer.
 const USUAL_TIMEOUT_MS: u64 = 10_000;
-/// Time between two times that metrics are sent. The specification's minute is longer than many runs.
+/// Default export interval. The specification's minute is longer than many runs.
 const USUAL_INTERVAL_MS: u64 = 10_000;
 
-/// Why the environment does not say how OpenTelemetry is sent.
+/// Why the environment's settings of OpenTelemetry cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum EnvironmentError {
-    /// It says that nothing is sent.
+    /// It disables the export.
     #[error("OTEL_SDK_DISABLED=true forbids it")]
     Disabled,
-    /// Half of an identity.
-    #[error("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY belong together")]
+    /// A certificate without its key, or the reverse.
+    #[error("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and …_CLIENT_KEY must be set together")]
     HalfIdentity,
-    /// Figures since the last time.
+    /// Delta temporality.
     #[error(
-        "{variable}={value} is not built; the figures are cumulative, and collectors can turn them into differences"
+        "{variable}={value} is not supported; the figures are cumulative, and collectors can turn them into differences"
     )]
     Delta {
         /// Its name.
         variable: &'static str,
-        /// What it says.
+        /// Its value.
         value: String,
     },
     /// Another protocol.
-    #[error("{variable}={value} is not built; collectors take http/protobuf at port 4318")]
+    #[error("{variable}={value} is not supported; collectors accept http/protobuf at port 4318")]
     Protocol {
         /// Its name.
         variable: String,
-        /// What it says.
+        /// Its value.
         value: String,
     },
     /// Another compression.
-    #[error("{variable}={value} is not built; gzip and none are")]
+    #[error("{variable}={value} is not supported; only gzip and none are")]
     Compression {
         /// Its name.
         variable: String,
-        /// What it says.
+        /// Its value.
         value: String,
     },
-    /// No URL.
-    #[error("{0} is no address of a collector; expected one such as {USUAL_URL}")]
+    /// Not a URL.
+    #[error("{0} is not an address of a collector; expected one such as {USUAL_URL}")]
     NoUrl(String),
-    /// No time.
+    /// Not a number of milliseconds.
     #[error("{variable}={value}: expected a number of milliseconds")]
     NoNumber {
         /// Its name.
         variable: String,
-        /// What it says.
+        /// Its value.
         value: String,
     },
-    /// No pairs. The value may be a secret, and is not repeated.
+    /// Not pairs. The value may be secret, so it is not shown.
     #[error("{variable}: expected name=value,name=value")]
     NoPairs {
         /// Its name.
@@ -69,17 +69,17 @@ pub enum EnvironmentError {
     },
 }
 
-/// What is sent.
+/// A signal of OpenTelemetry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Signal {
     /// Figures over time.
     Metrics,
-    /// What happened when.
+    /// Events and their times.
     Traces,
 }
 
 impl Signal {
-    /// The last part of its address.
+    /// Last component of the signal's default URL.
     fn path(self) -> &'static str {
         match self {
             Signal::Metrics => "v1/metrics",
@@ -87,7 +87,7 @@ impl Signal {
         }
     }
 
-    /// How its own variables are called.
+    /// The signal's part of the names of its variables.
     fn word(self) -> &'static str {
         match self {
             Signal::Metrics => "METRICS",
@@ -96,48 +96,49 @@ impl Signal {
     }
 }
 
-/// How one signal is sent.
+/// Export settings of one signal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Route {
-    /// Which.
+    /// The signal.
     pub signal: Signal,
-    /// Where.
+    /// Its URL.
     pub url: String,
-    /// What goes with it.
+    /// Headers of each request.
     pub headers: Vec<(String, String)>,
-    /// How long an answer may take.
+    /// Timeout of an answer.
     pub timeout: Duration,
-    /// With gzip.
+    /// Compress with gzip.
     pub compressed: bool,
 }
 
-/// How OpenTelemetry is sent.
+/// Export settings of OpenTelemetry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OtlpSettings {
-    /// The signals that are wanted.
+    /// The enabled signals.
     pub routes: Vec<Route>,
-    /// Time between two times that metrics are sent.
+    /// Export interval of metrics.
     pub interval: Duration,
-    /// Latencies as exponential histograms.
+    /// Export latencies as exponential histograms.
     pub exponential: bool,
-    /// What sends: names and values.
+    /// Resource attributes: names and values.
     pub resource: Vec<(String, String)>,
-    /// The span that the run belongs to (`traceparent`).
+    /// The parent span of the run (`traceparent`).
     pub parent: Option<String>,
-    /// The certificates of those who may vouch for the collector; without, those that this machine trusts.
+    /// Certificates of the trusted authorities; by default those of this machine.
     pub authorities: Option<PathBuf>,
-    /// The certificate of this side and its key.
+    /// Client certificate and its key.
     pub identity: Option<(PathBuf, PathBuf)>,
 }
 
 impl OtlpSettings {
-    /// What an address (empty for that of the environment) and the environment say, for this version of fathom.
+    /// Reads the settings from an address (empty for the environment's) and the environment, for this version
+    /// of fathom.
     pub fn read(
         url: &str,
         version: &str,
         variable: &dyn Fn(&str) -> Option<String>,
     ) -> Result<OtlpSettings, EnvironmentError> {
-        // An empty variable counts as one that is not set.
+        // An empty variable counts as unset.
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         if variable("OTEL_SDK_DISABLED").is_some_and(|value| value.eq_ignore_ascii_case("true")) {
             return Err(EnvironmentError::Disabled);
@@ -168,7 +169,7 @@ impl OtlpSettings {
         })
     }
 
-    /// Whether the signal is sent.
+    /// True if the signal is exported.
     pub fn is_wanted(&self, signal: Signal) -> bool {
         self.routes.iter().any(|route| route.signal == signal)
     }
@@ -189,7 +190,7 @@ fn route(
     url: &str,
     variable: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Route, EnvironmentError> {
-    // What is said of one signal comes before what is said of all.
+    // The variable of a signal has priority over the general one.
     let own_name = |name: &str| format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.word());
     let own_or_all = |name: &str| {
         let all = format!("OTEL_EXPORTER_OTLP_{name}");
@@ -219,7 +220,7 @@ fn route(
         headers.extend(given);
     }
     let url = match variable(&own_name("ENDPOINT")).filter(|_| url.is_empty()) {
-        // The address of one signal is taken as it is.
+        // A signal's URL is used as it is.
         Some(own) => own,
         None => {
             let of_all = variable("OTEL_EXPORTER_OTLP_ENDPOINT");
@@ -241,7 +242,7 @@ fn number(name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<Optio
     }
 }
 
-/// `a=b,c=d`, with `%20` and the like for what would be misunderstood.
+/// `a=b,c=d`, percent-encoded.
 fn pairs(name: &str, text: Option<String>) -> Result<Vec<(String, String)>, EnvironmentError> {
     let text = text.unwrap_or_default();
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());

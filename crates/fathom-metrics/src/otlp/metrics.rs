@@ -1,4 +1,4 @@
-//! Families as OpenTelemetry's metrics.
+//! Converts families to OpenTelemetry's metrics.
 
 use super::{scope, text};
 use crate::Snapshot;
@@ -19,21 +19,22 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-/// Buckets of an exponential histogram at most, as the specification has it.
+/// Most buckets of an exponential histogram, as in the specification.
 const MOST_BUCKETS: i32 = 160;
-/// The finest scale: fathom's own bins are 64 for each power of two.
+/// The finest scale: fathom has 64 bins per power of two.
 const FINEST_SCALE: i32 = 6;
 
-/// Since when each series counts. A job that begins its figures anew, as at the end of its ramp, begins its series anew.
+/// Start time of each series. A job that restarts its figures, as at the end of its ramp, restarts its
+/// series.
 #[derive(Default)]
 pub(super) struct Starts(HashMap<(&'static str, Labels), (u64, f64)>);
 
 impl Starts {
-    /// Since when the series counts, whose value is this now.
+    /// Start time of the series, given its present value.
     fn of(&mut self, metric: &Metric, labels: &Labels, value: f64, moment: &Moment) -> u64 {
         let place = self.0.entry((metric.name, labels.clone())).or_insert((moment.started_ns, 0.0));
         if value < place.1 {
-            // It began somewhere between the last time and this one.
+            // It restarted between the previous export and this one.
             place.0 = moment.before_ns;
         }
         place.1 = value;
@@ -41,11 +42,11 @@ impl Starts {
     }
 }
 
-/// When a snapshot is from.
+/// Times of a snapshot.
 struct Moment {
     started_ns: u64,
     taken_ns: u64,
-    /// When the one before was taken.
+    /// Time of the previous one.
     before_ns: u64,
 }
 
@@ -119,7 +120,7 @@ fn sent(family: &Family, moment: &Moment, starts: &mut Starts, exponential: bool
         unit: match metric.unit {
             Unit::Bytes => "By",
             Unit::Seconds => "s",
-            // `1` stands for a share in the one case, and for a number of things in the other; braces are for what is counted.
+            // `1` is the unit of a ratio; numbers of things have theirs in braces.
             Unit::Ratio => "1",
             Unit::Things => "{count}",
         }
@@ -187,8 +188,8 @@ fn exponential_point(
     }
 }
 
-/// The bins in buckets of the finest scale that has room for all of them. A bin that lies on both sides of a bound goes where its
-/// middle is, which is off by half a bin (0.8 %) at most.
+/// The bins in buckets of the finest scale at which all of them fit. A bin that spans a bound is assigned by
+/// its middle, which is off by half a bin (0.8 %) at most.
 fn exponential_buckets(stats: &LatencyStats) -> (i32, Buckets) {
     let mut values: Vec<(f64, u64)> = stats
         .histogram
@@ -204,7 +205,7 @@ fn exponential_buckets(stats: &LatencyStats) -> (i32, Buckets) {
     loop {
         let mut counts = BTreeMap::<i32, u64>::new();
         for (value, count) in &values {
-            // Bucket i holds what is above base^i and not above base^(i+1), where base is 2^(2^-scale).
+            // Bucket i holds values in (base^i, base^(i+1)], where base is 2^(2^-scale).
             let index = (value.log2() * f64::from(scale).exp2()).ceil() as i32 - 1;
             *counts.entry(index).or_default() += count;
         }
@@ -236,7 +237,7 @@ mod tests {
             let (scale, buckets) = exponential_buckets(&stats);
             prop_assert!(buckets.bucket_counts.len() <= MOST_BUCKETS as usize);
             prop_assert_eq!(buckets.bucket_counts.iter().sum::<u64>(), values.len() as u64);
-            // The bounds of the first and the last bucket are no further from the extremes than a bucket and a bin.
+            // The bounds of the first and the last bucket are within a bucket and a bin of the extremes.
             let bound = |index: i32| (f64::from(index) / f64::from(scale).exp2()).exp2();
             let smallest = seconds(stats.min_ns);
             prop_assert!(bound(buckets.offset) <= smallest * 1.01, "{} {smallest}", bound(buckets.offset));

@@ -1,4 +1,4 @@
-//! OpenTelemetry over HTTP: metrics now and then, and one trace when the run is over.
+//! OpenTelemetry over HTTP: metrics at intervals, and one trace at the end of the run.
 
 pub mod environment;
 mod metrics;
@@ -13,18 +13,18 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use prost::Message;
 use thiserror::Error;
 
-/// Why a collector does not get what is sent.
+/// Why a collector does not get the figures.
 #[derive(Debug, Error)]
 pub enum OtlpError {
-    /// The collector does not get it.
+    /// The request failed.
     #[error(transparent)]
     Post(#[from] PostError),
-    /// Numbers of spans are random.
-    #[error("the system gives no random numbers for the trace")]
+    /// Span IDs need random numbers.
+    #[error("the system provides no random numbers for the trace")]
     NoRandom,
 }
 
-/// The way to a collector.
+/// A client of a collector.
 pub struct Otlp {
     settings: OtlpSettings,
     poster: Poster,
@@ -32,7 +32,7 @@ pub struct Otlp {
 }
 
 impl Otlp {
-    /// Nothing is sent yet.
+    /// Does not send anything yet.
     pub fn new(settings: OtlpSettings) -> Result<Otlp, OtlpError> {
         let urls = settings.routes.iter().map(|route| route.url.as_str());
         let trust = Trust {
@@ -46,7 +46,7 @@ impl Otlp {
         Ok(Otlp { settings, poster, starts: Starts::default() })
     }
 
-    /// Sends the metrics, and the trace of a run that is over.
+    /// Sends the metrics, and the trace of a finished run.
     pub fn send(&mut self, snapshot: &Snapshot) -> Result<(), OtlpError> {
         let resource = resource(&self.settings);
         if self.settings.is_wanted(Signal::Metrics) {
@@ -63,7 +63,7 @@ impl Otlp {
 }
 
 impl Otlp {
-    /// Sends a request, where the signal is wanted.
+    /// Sends a request if the signal is enabled.
     fn post(&self, signal: Signal, request: &impl Message) -> Result<(), OtlpError> {
         let Some(route) = self.settings.routes.iter().find(|route| route.signal == signal) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! One trace per run: the run, in it its stages, in them its jobs.
+//! One trace per run: a span for the run, in it spans of its stages, in those spans of its jobs.
 
 use super::{OtlpError, attribute, scope, text};
 use crate::Snapshot;
@@ -15,16 +15,16 @@ use opentelemetry_proto::tonic::trace::v1::{ResourceSpans, ScopeSpans, Span, Sta
 use ring::rand::{SecureRandom, SystemRandom};
 use std::collections::BTreeMap;
 
-/// Numbers of a trace and of the run's own span.
+/// IDs of the trace and of the run's span.
 pub(super) struct Ids {
     trace: Vec<u8>,
     parent: Vec<u8>,
-    /// From which the numbers of spans are counted.
+    /// First of the span IDs, which are consecutive.
     first: u64,
 }
 
 impl Ids {
-    /// Those of a new trace, or of the one that the environment says the run belongs to (`TRACEPARENT`, as W3C's trace context).
+    /// The IDs of a new trace, or of the one in the environment (`TRACEPARENT`, W3C trace context).
     pub(super) fn new(parent: Option<&str>) -> Result<Ids, OtlpError> {
         let mut random = [0; 24];
         SystemRandom::new().fill(&mut random).map_err(|_| OtlpError::NoRandom)?;
@@ -37,12 +37,12 @@ impl Ids {
     }
 
     fn span(&self, number: u64) -> Vec<u8> {
-        // All zeros are no number.
+        // All zeros is not a valid ID.
         self.first.wrapping_add(number).max(1).to_be_bytes().to_vec()
     }
 }
 
-/// `00-TRACE-SPAN-FLAGS` in hexadecimal digits.
+/// Parses `00-TRACE-SPAN-FLAGS` in hexadecimal digits.
 fn read_parent(text: &str) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut parts = text.trim().split('-');
     let (version, trace, span) = (parts.next()?, parts.next()?, parts.next()?);
@@ -94,7 +94,7 @@ fn of_verdict(verdict: &VerdictReport) -> Vec<KeyValue> {
     vec![text("fathom.verdict", verdict.word()), text("fathom.findings", &codes.join(" "))]
 }
 
-/// The jobs of a machine; below its stages, where it has several.
+/// Adds the jobs of a machine; below its stages, if it has several.
 fn add_jobs(report: &RunReport, host: Option<&str>, ids: &Ids, spans: &mut Vec<Span>) {
     let run = ids.span(0);
     let mut ran_in = BTreeMap::<u32, WallSpan>::new();

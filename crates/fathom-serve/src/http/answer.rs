@@ -1,4 +1,4 @@
-//! Answers: bodies that are whole or come bit by bit, and the headers that all of them have.
+//! Answers: bodies, complete or streamed, and the headers that all answers have.
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// What an answer holds.
+/// Body of an answer.
 pub(crate) enum Content {
     Whole(Option<Bytes>),
     Stream(Receiver<Bytes>),
@@ -44,10 +44,11 @@ impl Body for Content {
 /// An answer.
 pub(crate) type Answer = Response<Content>;
 
-/// What the page may do: nothing but ask this server.
+/// Content security policy of the page: it may only talk to this server.
 const OF_PAGE: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; \
                        form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
-/// Pages of results hold their own style and script, and belong to no origin: whatever a result says, it reaches no run.
+/// Pages of results hold their own style and script. They are sandboxed without an origin, so that nothing in
+/// a result can reach a run.
 const OF_RESULT: &str = "sandbox allow-scripts allow-modals; default-src 'none'; style-src 'unsafe-inline'; script-src \
                          'unsafe-inline'; img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
 
@@ -70,12 +71,12 @@ pub(crate) fn of(status: StatusCode, media_type: &'static str, content: Content)
     answer
 }
 
-/// Bytes, as a whole.
+/// A complete body.
 pub(crate) fn whole(status: StatusCode, media_type: &'static str, bytes: impl Into<Bytes>) -> Answer {
     of(status, media_type, Content::Whole(Some(bytes.into())))
 }
 
-/// A document.
+/// A JSON document.
 pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Answer {
     match serde_json::to_vec(document) {
         Ok(bytes) => whole(status, "application/json", bytes),
@@ -83,7 +84,7 @@ pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Answer {
     }
 }
 
-/// What is wrong, in words.
+/// An error as text.
 pub(crate) fn problem(status: StatusCode, text: &str) -> Answer {
     json(status, &serde_json::json!({ "problem": text }))
 }

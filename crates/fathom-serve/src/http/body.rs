@@ -1,4 +1,4 @@
-//! The body of a request, of which only so much is taken, and only for so long.
+//! Reads the body of a request, with limits on size and time.
 
 use super::answer::{self, Answer};
 use hyper::StatusCode;
@@ -12,12 +12,12 @@ use tokio::time::timeout;
 const MOST_BYTES: usize = 1 << 20;
 const TIME: Duration = Duration::from_secs(10);
 
-/// All of it, or the answer that refuses it.
+/// The body, or the answer that refuses it.
 pub(super) async fn read(body: Incoming) -> Result<Vec<u8>, Answer> {
     match timeout(TIME, collect(body)).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(status)) => Err(answer::problem(status, "a request is 1 MiB at most, and whole")),
-        Err(_) => Err(answer::problem(StatusCode::REQUEST_TIMEOUT, "the request did not come in 10 s")),
+        Ok(Err(status)) => Err(answer::problem(status, "a request must be complete and at most 1 MiB long")),
+        Err(_) => Err(answer::problem(StatusCode::REQUEST_TIMEOUT, "the request did not arrive within 10 s")),
     }
 }
 

@@ -1,10 +1,8 @@
-//! Who may come in.
-//!
-//! The address that the program prints holds a token. A browser that shows it gets a cookie, which no script reads and no other
-//! site sends. A cookie belongs to a host and not to a port: browsers would show it to any program of this machine whose page they
-//! open, and that program could come with it. So everything lies in a folder with a secret name, and the cookie is for that folder.
-//! Requests have to come from a page of this server as well, which browsers say in `Origin` and `Sec-Fetch-Site`. And a name that
-//! somebody else's name server points at this machine is none of ours.
+//! Access control. The address that the program prints holds a token. A browser that presents it receives a cookie that
+//! scripts cannot read and other sites cannot send. A cookie belongs to a host and not to a port, so browsers would send it
+//! to any program of this machine whose page they open, and that program could replay it. Therefore all paths begin with a
+//! secret name, and the cookie is limited to it. Requests must also come from a page of this server, according to `Origin`
+//! and `Sec-Fetch-Site`. A foreign host name that resolves to this machine (DNS rebinding) is refused.
 
 use super::answer::{self, Answer};
 use base64::Engine;
@@ -16,20 +14,20 @@ use ring::rand::{SecureRandom, SystemRandom};
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// Nothing to make secrets of.
+/// No randomness for secrets.
 #[derive(Clone, Copy, Debug, Error)]
-#[error("the system gives no random numbers")]
+#[error("the system provides no random numbers")]
 pub(crate) struct NoRandom;
 
-/// The secrets of a server, made anew at each start.
+/// The secrets of a server, new at each start.
 pub(crate) struct Door {
-    /// In the address.
+    /// Part of the printed address.
     token: String,
-    /// In cookies.
+    /// Value of the cookie.
     session: String,
-    /// The folder that everything lies in.
+    /// First component of all paths.
     place: String,
-    /// Cookies of several servers on one machine have names of their own.
+    /// Name of the cookie: several servers on one machine need different ones.
     cookie: String,
 }
 
@@ -47,18 +45,18 @@ impl Door {
         &self.token
     }
 
-    /// Where a request leads within the server's folder; nothing if it leads elsewhere.
+    /// The path within the server's prefix; `None` for other paths.
     pub(crate) fn inside<'p>(&self, path: &'p str) -> Option<&'p str> {
         let (place, rest) = path.strip_prefix('/')?.split_at_checked(self.place.len())?;
         (is_same(place, &self.place) && rest.starts_with('/')).then_some(rest)
     }
 
-    /// Why a request is not let in, or the answer that gives a browser its cookie; nothing if it may pass.
+    /// Refuses a request, or gives a browser its cookie; `None` if the request may pass.
     pub(crate) fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
         let refused = |text: &str| Some(answer::problem(StatusCode::FORBIDDEN, text));
         let host = text(headers, header::HOST);
         if !host.is_some_and(is_of_this_machine) || uri.authority().is_some() {
-            return refused("this server answers to localhost, 127.0.0.1 and [::1] alone");
+            return refused("this server only answers to localhost, 127.0.0.1 and [::1]");
         }
         if method == Method::GET && uri.path() == "/" && uri.query().is_some() {
             let token = uri.query().and_then(|query| query.strip_prefix("token="));
@@ -71,7 +69,7 @@ impl Door {
         let site = text(headers, header::HeaderName::from_static("sec-fetch-site"));
         let sites = headers.get_all("sec-fetch-site").iter().count();
         if sites > 1 || site.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
-            return refused("requests of other pages are refused");
+            return refused("requests from other pages are refused");
         }
         if self.inside(uri.path()).is_none() || !self.has_cookie(headers) {
             return match uri.path() {
@@ -82,12 +80,12 @@ impl Door {
         if method != Method::GET {
             let own = host.map(|host| format!("http://{host}"));
             if own.is_none() || text(headers, header::ORIGIN) != own.as_deref() {
-                return refused("requests of other pages are refused");
+                return refused("requests from other pages are refused");
             }
             if text(headers, header::CONTENT_TYPE) != Some("application/json") {
                 return Some(answer::problem(
                     StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                    "requests are application/json",
+                    "requests must be application/json",
                 ));
             }
         }
@@ -100,12 +98,12 @@ impl Door {
         pairs.any(|(name, value)| name == self.cookie && is_same(value, &self.session))
     }
 
-    /// Gives the cookie, and takes the token out of the address.
+    /// Sets the cookie, and redirects to the address without the token.
     fn let_in(&self) -> Answer {
         let mut answer = answer::whole(StatusCode::SEE_OTHER, "text/plain; charset=utf-8", "");
         let folder = format!("/{}/", self.place);
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict; Path={folder}", self.cookie, self.session);
-        // All of them are letters and digits.
+        // All of them consist of letters and digits.
         if let (Ok(cookie), Ok(folder)) = (HeaderValue::from_str(&cookie), HeaderValue::from_str(&folder)) {
             answer.headers_mut().insert(header::SET_COOKIE, cookie);
             answer.headers_mut().insert(header::LOCATION, folder);
@@ -117,11 +115,11 @@ impl Door {
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     let mut all = headers.get_all(name).iter();
     let first = all.next()?;
-    // Of two that differ nobody knows which one counts.
+    // With two different ones it is undefined which counts.
     if all.next().is_some() { None } else { first.to_str().ok() }
 }
 
-/// The page for who has no token.
+/// The page for a browser without the token.
 fn refusal_page() -> Answer {
     let page = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>fathom</title></head><body><h1>fathom</h1>\
                 <p>Open the address that <code>fathom serve</code> printed: it holds a token, and each start of the server makes a \
@@ -129,7 +127,7 @@ fn refusal_page() -> Answer {
     answer::whole(StatusCode::FORBIDDEN, "text/html; charset=utf-8", page)
 }
 
-/// A name that means this machine wherever it is looked up, with any port: a tunnel may have another.
+/// A name of the loopback, with any port, because a tunnel may use another.
 fn is_of_this_machine(host: &str) -> bool {
     let name = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((address, port)) => {
@@ -150,7 +148,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Takes the same time wherever they differ.
+/// Compares in constant time.
 fn is_same(given: &str, own: &str) -> bool {
     let differs = given.bytes().zip(own.bytes()).fold(0, |sum, (one, other)| sum | (one ^ other));
     given.len() == own.len() && std::hint::black_box(differs) == 0

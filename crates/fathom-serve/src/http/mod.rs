@@ -1,7 +1,5 @@
-//! The server: connections, who may come in ([`door`]), what is where ([`routes`]).
-//!
-//! One thread answers all; it opens no target of a job. A client that is slow, or says nothing, costs one of a limited number of
-//! connections until its time is over.
+//! The server: connections, access control ([`door`]), paths ([`routes`]). One thread answers all requests; it opens no
+//! target of a job. A slow or silent client occupies one of a limited number of connections until its time is up.
 
 mod answer;
 mod body;
@@ -41,16 +39,16 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::{sleep, timeout};
 
-/// Connections at a time; browsers have six each.
+/// Most connections; a browser opens six.
 const MOST_CONNECTIONS: usize = 128;
-/// A request says all of its headers within this time.
+/// How long a client may take to send its headers.
 const HEADER_TIME: Duration = Duration::from_secs(10);
-/// Bytes of headers.
+/// Most bytes of headers.
 const MOST_HEADERS: usize = 32 << 10;
-/// How often signals are looked for.
+/// Interval of polling for signals.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves until a signal asks for the end; the exit code.
+/// Serves until a signal ends it; returns the exit code.
 pub(crate) fn serve(
     wishes: &Wishes,
     streams: &mut Streams<'_>,
@@ -61,7 +59,7 @@ pub(crate) fn serve(
     let allowed = allowed(&wishes.allowed, &results)?;
     let directory =
         allowed.paths.iter().find(|path| path.is_dir()).cloned().unwrap_or_else(|| results.targets());
-    // Relative names of jobs, and what jobs leave behind beside their files, belong where files are allowed.
+    // Relative names in jobs, and files that jobs leave there, belong in the allowed directory.
     std::env::set_current_dir(&directory).map_err(|error| crate::failed(&directory, &error))?;
     let failed = |error: std::io::Error| {
         Failure::new(format!("cannot listen on {}: {error}; name another port (--port=)", wishes.address))
@@ -85,15 +83,15 @@ pub(crate) fn serve(
         Failure::new(format!("the server cannot start: {refused}"))
     })?;
     LocalSet::new().block_on(&runtime, answer_all(&site, listener, door, &signals)).map_err(failed)?;
-    // A page that is being made is waited for by nobody.
+    // Pages that are still being made are abandoned.
     runtime.shutdown_background();
     if let Some(Folder { id, .. }) = site.runs.current() {
-        writeln!(streams.err, "fathom serve: run {id} goes on; fathom serve, started again, finds it")?;
+        writeln!(streams.err, "fathom serve: run {id} continues; the next fathom serve finds it")?;
     }
     Ok(0)
 }
 
-/// What jobs may touch, by where it really is.
+/// What jobs may touch, as real paths.
 fn allowed(asked: &Allowed, results: &Results) -> Result<Allowed, Failure> {
     let real = |option: &str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, Failure> {
         let real = |path: &PathBuf| {
@@ -125,23 +123,24 @@ fn tell(
 
 /// A connection.
 struct Open {
-    /// It has asked for something with the cookie.
+    /// It has presented the cookie.
     is_known: Rc<Cell<bool>>,
     task: JoinHandle<()>,
 }
 
-/// Takes connections for as long as the server lives.
+/// Accepts connections for the lifetime of the server.
 async fn accept(listener: tokio::net::TcpListener, door: Rc<Door>, questions: Sender<Question>) {
     let mut open: Vec<Open> = Vec::new();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // No descriptors are left: some will be.
+            // Out of descriptors; try again later.
             sleep(LOOK).await;
             continue;
         };
         open.retain(|connection| !connection.task.is_finished());
         if open.len() >= MOST_CONNECTIONS {
-            // The oldest of those makes room that have not shown that they may come in. If all have, one too many is closed at once.
+            // The oldest connection without access makes room. If all have access, the new one is closed
+            // immediately.
             let Some(place) = open.iter().position(|connection| !connection.is_known.get()) else { continue };
             open.remove(place).task.abort();
         }
@@ -166,7 +165,7 @@ async fn connection(
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(MOST_HEADERS)
         .serve_connection(TokioIo::new(stream), service);
-    // Whoever says nonsense, or nothing, is let go.
+    // A client with malformed requests, or a silent one, is disconnected.
     let _ = served.await;
 }
 
@@ -178,7 +177,7 @@ async fn answer_to(
 ) -> Answer {
     let (parts, body) = request.into_parts();
     if let Some(mut answer) = door.check(&parts.method, &parts.uri, &parts.headers) {
-        // Whoever is not known keeps no connection.
+        // Clients without access do not keep their connection.
         answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         return answer;
     }
@@ -201,11 +200,11 @@ async fn answer_to(
     match replied.await {
         Ok(Reply::Now(answer)) if is_asked => answer,
         Ok(Reply::Page(command, words)) => page(command, words).await,
-        _ => answer::problem(StatusCode::SERVICE_UNAVAILABLE, "the server is about to end"),
+        _ => answer::problem(StatusCode::SERVICE_UNAVAILABLE, "the server is shutting down"),
     }
 }
 
-/// A page that a command makes, on a thread of its own: others are answered meanwhile.
+/// A page that a command makes, on a separate thread, so that other requests are answered meanwhile.
 async fn page(command: &'static str, words: Vec<OsString>) -> Answer {
     let made = tokio::task::spawn_blocking(move || {
         let command =
@@ -222,7 +221,7 @@ async fn page(command: &'static str, words: Vec<OsString>) -> Answer {
     }
 }
 
-/// Answers questions, one after the other, until a signal asks for the end.
+/// Answers requests one by one until a signal ends the server.
 async fn answer_all(
     site: &Site<'_>,
     listener: TcpListener,
@@ -238,7 +237,7 @@ async fn answer_all(
             continue;
         };
         let reply = site.answer(&question);
-        // Whoever asked may be gone.
+        // The client may have gone.
         let _ = question.reply.send(reply);
     }
     Ok(())

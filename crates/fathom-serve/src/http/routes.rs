@@ -1,4 +1,4 @@
-//! What is where.
+//! Routing: the answer for each path.
 
 use super::answer::{self, Answer};
 use super::stream;
@@ -22,30 +22,30 @@ use tokio::sync::oneshot;
 /// The longest file that is sent.
 const MOST_FILE: u64 = 1 << 30;
 
-/// What answers need.
+/// The state that answers need.
 pub(crate) struct Site<'a> {
     pub(crate) runs: Rc<Runs>,
     pub(crate) machine: &'a dyn Source,
     pub(crate) runner: RefCell<&'a mut dyn Runner>,
-    /// Where relative names in jobs count from.
+    /// Directory for relative names in jobs.
     pub(crate) directory: String,
 }
 
-/// A request that was let in.
+/// An authorised request.
 pub(crate) struct Question {
     pub(crate) method: Method,
     pub(crate) path: String,
     pub(crate) query: Option<String>,
-    /// The last event that the browser has.
+    /// Number of the last event that the browser has received.
     pub(crate) last_event: Option<u64>,
     pub(crate) body: Vec<u8>,
     pub(crate) reply: oneshot::Sender<Reply>,
 }
 
-/// What to do about it.
+/// How to answer.
 pub(crate) enum Reply {
     Now(Answer),
-    /// What this command prints with these words is the page.
+    /// The page is what this command prints with these arguments.
     Page(&'static str, Vec<OsString>),
 }
 
@@ -77,7 +77,7 @@ impl<'a> Site<'a> {
                 Some(folder) => return self.of_run(question, folder, rest),
                 None => answer::problem(StatusCode::NOT_FOUND, "there is no such run"),
             },
-            _ => answer::problem(StatusCode::NOT_FOUND, "there is nothing here"),
+            _ => answer::problem(StatusCode::NOT_FOUND, "there is no such page"),
         })
     }
 
@@ -114,7 +114,7 @@ impl<'a> Site<'a> {
             Err(Refusal::Busy(text)) => answer::problem(StatusCode::CONFLICT, &text),
             Err(Refusal::Unconfirmed(names)) => {
                 let text = format!(
-                    "what is on {} would be lost or changed, and was not made here; type its name to confirm that",
+                    "the data on {} would be lost or changed, and no run here made it; type its name to confirm that",
                     names.join(" and ")
                 );
                 answer::json(
@@ -137,7 +137,7 @@ impl<'a> Site<'a> {
                 Some((run, accepted)) => {
                     answer::json(ok, &json!({ "run": run, "request": accepted.request }))
                 }
-                None => missing("there is no request in this run"),
+                None => missing("this run has no request"),
             },
             ("GET", ["events"]) => {
                 stream::of(Rc::clone(&self.runs), folder, question.last_event.unwrap_or(0))
@@ -153,7 +153,7 @@ impl<'a> Site<'a> {
                 None => missing("this run has no result"),
             },
             ("GET", ["files", name]) => file(&folder, name),
-            _ => missing("there is nothing here"),
+            _ => missing("there is no such page"),
         })
     }
 
@@ -176,7 +176,7 @@ impl<'a> Site<'a> {
 fn asset(name: &str) -> Answer {
     match ASSETS.iter().find(|asset| asset.name == name) {
         Some(asset) => answer::whole(StatusCode::OK, asset.media_type, asset.text),
-        None => answer::problem(StatusCode::NOT_FOUND, "there is nothing here"),
+        None => answer::problem(StatusCode::NOT_FOUND, "there is no such page"),
     }
 }
 
@@ -186,7 +186,8 @@ fn file(folder: &Folder, name: &str) -> Answer {
     };
     let path = folder.file(name);
     if std::fs::metadata(&path).is_ok_and(|found| found.len() > MOST_FILE) {
-        let text = format!("{} is too large for a browser; copy it", path.display());
+        let text =
+            format!("{} is too large for a browser; copy it from the results directory", path.display());
         return answer::problem(StatusCode::PAYLOAD_TOO_LARGE, &text);
     }
     match std::fs::read(&path) {
@@ -202,12 +203,12 @@ fn file(folder: &Folder, name: &str) -> Answer {
     }
 }
 
-/// A request that is no document, or not the one that is wanted.
+/// A request body that is not the expected JSON document.
 #[derive(Debug, Error)]
 #[error("the request cannot be read: {0}")]
 struct Unreadable(#[from] serde_json::Error);
 
-/// The document that a request holds.
+/// Parses the document in a request.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Unreadable> {
     Ok(serde_json::from_slice(body)?)
 }

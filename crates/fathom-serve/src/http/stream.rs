@@ -1,7 +1,5 @@
-//! What happens in a run, as server-sent events.
-//!
-//! The number of an event is the place in `events.jsonl` where its line ends. A browser that has lost the connection sends the last
-//! number that it has, so it gets each event once, whoever serves it then.
+//! Server-sent events of a run. The number of an event is the offset in `events.jsonl` at which its line ends. A browser that
+//! lost the connection sends the last number it has received, so it gets each event once, also from a restarted server.
 
 use super::answer::{self, Answer, Content};
 use crate::folder::Folder;
@@ -15,26 +13,26 @@ use std::time::{Duration, Instant};
 use tokio::sync::mpsc::{self, Sender};
 use tokio::time::{sleep, timeout};
 
-/// How often the events are looked at.
+/// Poll interval of the events.
 const LOOK: Duration = Duration::from_millis(200);
-/// Something is sent at least this often, so that a viewer who is gone is noticed.
+/// Keep-alive interval, so that a viewer who has gone is noticed.
 const SIGN: Duration = Duration::from_secs(15);
-/// A viewer who takes nothing for so long is let go; it may come again.
+/// A viewer who reads nothing for this long is disconnected; it may reconnect.
 const SLOW: Duration = Duration::from_secs(60);
-/// Bytes that are read at once, unless a line is longer.
+/// Most bytes of one read, unless a line is longer.
 const AT_ONCE: u64 = 256 << 10;
 
-/// The events of a run from a place on.
+/// The events of a run from an offset on.
 pub(crate) fn of(runs: Rc<Runs>, folder: Folder, from: u64) -> Answer {
     let (sender, receiver) = mpsc::channel(4);
     tokio::task::spawn_local(async move {
-        // Whoever is gone hears nothing of it.
+        // A viewer that has gone needs no answer.
         let _ = follow(&runs, &folder, from, &sender).await;
     });
     answer::of(StatusCode::OK, "text/event-stream", Content::Stream(receiver))
 }
 
-/// The viewer is gone.
+/// The viewer has disconnected.
 struct Gone;
 
 async fn send(sender: &Sender<Bytes>, text: String) -> Result<(), Gone> {
@@ -48,20 +46,20 @@ async fn follow(runs: &Runs, folder: &Folder, from: u64, sender: &Sender<Bytes>)
     let path = folder.file("events.jsonl");
     let mut at = from;
     if from > 0 && !is_end_of_line(&path, from) {
-        // It saw another run of this name: what it has is to be thrown away.
+        // The viewer saw another run of this name and has to start over.
         at = 0;
         send(sender, "id: 0\nevent: restart\ndata: {}\n\n".to_owned()).await?;
     }
     let mut said = Instant::now();
     loop {
         runs.reap();
-        // In this order: what is written before the end is read after it.
+        // The state is read first: events written before the end are then read after it.
         let state = folder.state();
         let lines = lines_from(&path, at).unwrap_or_default();
         if !lines.is_empty() {
             let mut told = String::with_capacity(lines.len() * 2);
             for line in lines.split_inclusive(|&byte| byte == b'\n') {
-                // Places are counted in bytes, whatever those are.
+                // Offsets count bytes, whether or not those are UTF-8.
                 at += line.len() as u64;
                 told.push_str(&format!("id: {at}\ndata: {}\n\n", String::from_utf8_lossy(line).trim_end()));
             }
@@ -95,7 +93,7 @@ fn is_end_of_line(path: &std::path::Path, at: u64) -> bool {
     read().is_ok_and(|byte| byte == b'\n')
 }
 
-/// Whole lines from a place on; of those that are there, at least one.
+/// Complete lines from an offset on; at least one, if there is one.
 fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(at))?;
@@ -109,7 +107,7 @@ fn lines_from(path: &std::path::Path, at: u64) -> io::Result<Vec<u8>> {
                 bytes.truncate(begun + last + 1);
                 return Ok(bytes);
             }
-            // The rest of the line is still to be written.
+            // The rest of the line has not been written yet.
             None if read == 0 => return Ok(Vec::new()),
             None => {}
         }
@@ -129,7 +127,7 @@ mod tests {
         let length = long.len() as u64;
         assert!(lines_from(&path, 0).is_ok_and(|lines| lines.starts_with(&long) && lines.ends_with(b"\n")));
         assert_eq!(lines_from(&path, length + 1).ok().as_deref(), Some(&b"\xc3\n\xc3\xa4\n"[..]));
-        // From the middle of a character, as a browser may say.
+        // From the middle of a character: the offset comes from a browser.
         assert_eq!(lines_from(&path, length + 4).ok().as_deref(), Some(&b"\xa4\n"[..]));
         assert_eq!(lines_from(&path, length + 6).ok().as_deref(), Some(&b""[..]));
     }

@@ -293,5 +293,5 @@ fn a_results_directory_that_others_can_write_to_is_refused() {
     std::fs::create_dir(directory.path().join("elsewhere")).expect("a directory");
     std::fs::remove_dir_all(path("targets")).expect("it was made");
     std::os::unix::fs::symlink(directory.path().join("elsewhere"), path("targets")).expect("a link");
-    assert!(told().contains("targets is no directory"), "{}", told());
+    assert!(told().contains("targets is not a directory"), "{}", told());
 }

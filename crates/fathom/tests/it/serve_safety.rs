@@ -138,7 +138,7 @@ fn logs_replace_nothing() {
     let prefix = data.path().join("prec").display().to_string();
     for option in ["write_bw_log", "write_lat_log", "write_iops_log"] {
         let job = format!("[a]\nfilename=x\nsize=64k\nrw=write\n{option}={prefix}\n");
-        is_refused(&served, &job, "logs and states lie in the folder of their run");
+        is_refused(&served, &job, "logs and states are kept in the folder of their run");
     }
     assert_eq!(std::fs::read_to_string(&log).ok().as_deref(), Some("precious"));
     // Those of a sweep lie in its folder, too.
@@ -270,7 +270,7 @@ fn runs_are_done_once_and_starts_are_not_waited_for_for_ever() {
         let again =
             Launch::fathom(directory.path()).words(&format!("serve --work={}", folder.display())).run();
         assert_eq!(again.code(), 1);
-        assert!(again.stderr.contains("it is not done again"), "{}", again.stderr);
+        assert!(again.stderr.contains("it is not run again"), "{}", again.stderr);
     }
     assert!(std::fs::read(done.join("ended.json")).is_ok_and(|after| after == before));
     let starting = folder_without_process(&served, &done, "b-now", u64::MAX);
@@ -331,5 +331,5 @@ fn sweeps_of_too_many_jobs_are_refused() {
     let vary = format!("iodepth={}", values.join(","));
     let answer = served.post("/api/check", &json!({ "kind": "sweep", "job": job, "vary": [vary] }));
     let text = answer.json()["mistakes"][0]["text"].as_str().unwrap_or_default().to_owned();
-    assert!(text.contains("too many for a page"), "{answer:?}");
+    assert!(text.contains("too many for this page"), "{answer:?}");
 }

@@ -20,7 +20,7 @@ fn a_port_that_is_taken_and_a_file_of_others_end_the_run_before_it_begins() {
         ("--metrics=no/where.prom", "cannot be written"),
         ("--metrics=figures.txt", "expected a port"),
         ("--metrics-linger=5s --metrics=new.prom", "--metrics-linger"),
-        ("--otlp=localhost:4318", "no address of a collector"),
+        ("--otlp=localhost:4318", "not an address of a collector"),
     ] {
         let finished = Launch::fathom(directory.path())
             .words("--name=a --size=1m --rw=write --filename=data")
