@@ -1,13 +1,13 @@
-//! Charts of bars for the terminal, in blocks or in plain letters.
+//! Bar charts for the terminal, in block characters or plain letters.
 
 use fathom_command::printer::Letters;
 
-/// What bars are drawn with.
+/// Characters that bars are drawn with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
-    /// Blocks of Unicode.
+    /// Unicode blocks.
     Blocks,
-    /// ASCII, for terminals that can do no more.
+    /// ASCII, for terminals without Unicode.
     Letters,
 }
 
@@ -25,7 +25,7 @@ impl Ink {
         }
     }
 
-    /// What both sides have, what only the first has, and what only the second has.
+    /// Characters for what both sides have, what only the first has, and what only the second has.
     pub(crate) fn overlay(self) -> [char; 3] {
         match self {
             Ink::Blocks => ['█', '▒', '░'],
@@ -33,7 +33,7 @@ impl Ink {
         }
     }
 
-    /// A bar of `share` (0 to 1) of `width` places. Blocks go by eighths of a place.
+    /// A bar of `share` (0 to 1) of `width` columns. Blocks have a resolution of an eighth of a column.
     pub(crate) fn bar(self, share: f64, width: usize) -> String {
         const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

@@ -1,4 +1,4 @@
-//! The job that a command makes variations of: read from a job file or a command line, and kept as the text of one job file.
+//! The job that a command varies: read from a job file or a command line, and kept as the text of one job file.
 
 use crate::Runner;
 use crate::job_text::{self, Section};
@@ -7,17 +7,17 @@ use fathom_spec::{Eta, JobSpec, ProgramOptions, RunSpec};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Where the job of a command is.
+/// Source of a command's job.
 #[derive(Debug, PartialEq)]
 pub(crate) enum JobSource {
     /// A job file, or a results file.
     File(PathBuf),
-    /// Words of a command line.
+    /// Arguments of a command line.
     Words(Vec<String>),
 }
 
 impl JobSource {
-    /// From the files that a command was given, and the words after `--`.
+    /// The source, from a command's file arguments and the arguments after `--`.
     pub(crate) fn of(
         files: Vec<PathBuf>,
         words: Option<&[OsString]>,
@@ -37,7 +37,7 @@ impl JobSource {
         }
     }
 
-    /// The results file in the current directory unless another one is named.
+    /// Default results file in the current directory.
     pub(crate) fn default_output(&self, first_job: &str, command: &str) -> PathBuf {
         let name = match self {
             JobSource::File(path) => path.file_stem().map(|stem| stem.to_string_lossy().into_owned()),
@@ -60,14 +60,14 @@ fn texts_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
 
 /// The job without variations.
 pub(crate) struct BaseJob {
-    /// Of its job file.
+    /// Sections of its job file.
     pub(crate) sections: Vec<Section>,
-    /// `--readonly` of its command line.
+    /// `--readonly` was given.
     pub(crate) readonly: bool,
 }
 
 impl BaseJob {
-    /// Reads it from where it is. `command` is what varies it, for messages: `sweep`.
+    /// Reads the job. `command` is the verb for messages: `sweep`.
     pub(crate) fn from(source: &JobSource, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
         match source {
             JobSource::File(path) => BaseJob::of_file(path, command, runner),
@@ -124,7 +124,7 @@ fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
     for key in ["origin", "written", "given"] {
         value.as_object_mut()?.remove(key);
     }
-    // A section of a job file is its name; a command line has an option for it.
+    // The name is the section's in a job file, and an option on a command line.
     value.get_mut("job_description")?.as_object_mut()?.remove("name");
     Some(value)
 }

@@ -1,17 +1,16 @@
-//! Text in the columns of a terminal: how many it takes, filled up to a width, and cut where names are too long.
-//!
-//! Names are shortened only for people on a terminal (or with a width): in a table or chart, so that the figures beside
-//! them stay on the screen. What goes into a pipe or a file is whole, and so is every sentence.
+//! Text in the columns of a terminal: its width, padding, and cutting of long names. Names are cut only on a terminal (or
+//! with a given width), in tables and charts, so that the figures next to them stay on the screen. Output to a pipe or a file
+//! is never cut, and neither are sentences.
 
 use std::io::IsTerminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns where nothing says how many there are.
+/// Columns if the terminal does not report its size.
 pub(crate) const USUAL: usize = 80;
-/// Sentences are not broken into longer lines, however wide a terminal is, nor into shorter ones.
+/// Most columns of a line of text, however wide the terminal is.
 const LONGEST_LINE: usize = 100;
 const SHORTEST_LINE: usize = 20;
-/// Stands for what was cut out.
+/// Marks the cut.
 const MARK: char = '…';
 const STANDARD_OUTPUT: i32 = 1;
 const STANDARD_ERROR: i32 = 2;
@@ -41,7 +40,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     let tail: String = end_of(text.chars().rev(), room / 2).chars().rev().collect();
     // A combining accent would attach to the mark.
     let tail = tail.trim_start_matches(|letter: char| letter.width().unwrap_or(0) == 0);
-    // Some letters take more room together than one by one.
+    // Some letters are wider together than one by one.
     while width(&head) + 1 + width(tail) > columns && head.pop().is_some() {}
     format!("{head}{MARK}{tail}")
 }
@@ -56,7 +55,7 @@ fn end_of(letters: impl Iterator<Item = char>, columns: usize) -> String {
     letters.take_while(fits).collect()
 }
 
-/// The text as it is, or cut to what the reader's terminal has.
+/// The text, cut to the width of the reader's terminal if there is one.
 pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
 }
@@ -71,7 +70,7 @@ pub(crate) fn of_terminal() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
 }
 
-/// Columns that sentences are broken at: those of the terminal, but no longer than is read with ease.
+/// Line width for sentences: that of the terminal, up to a comfortable limit.
 pub(crate) fn of_text() -> usize {
     of_terminal().or_else(told).unwrap_or(LONGEST_LINE).clamp(SHORTEST_LINE, LONGEST_LINE)
 }

@@ -1,4 +1,5 @@
-//! A device or a file whose content a command destroys: what the kernel says of it, that it was named twice, and a lock on it.
+//! A device or file whose content a command destroys: the kernel's facts about it, the confirmation by naming it twice, and a
+//! lock on it.
 
 use crate::figures::size;
 use fathom_command::Failure;
@@ -9,9 +10,9 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the end of a command that was killed is waited for.
+/// How long to wait for the end of a killed command.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The unit in which the kernel tells sizes of devices.
+/// The kernel's unit for sizes of devices.
 pub(crate) const SECTOR: u64 = 512;
 
 /// A failure that begins with the name.
@@ -19,7 +20,8 @@ pub(crate) fn refused(path: &Path, why: &str) -> Failure {
     Failure::new(format!("{}: {why}", path.display()))
 }
 
-/// Every block of a file is going to be written: it must not fill the disk of others on the way to an error.
+/// Checks that the file system has room for the whole file, which would otherwise fill up other users' disk
+/// before it fails.
 pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let free = file_system::free_bytes(directory)
@@ -33,7 +35,7 @@ pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     }
 }
 
-/// `--destroy` names the same thing once more, if by another name.
+/// Checks that `--destroy` names the same target, possibly by another name.
 pub(crate) fn check_named_twice(
     named: &Path,
     metadata: &Metadata,
@@ -58,11 +60,11 @@ pub(crate) fn check_named_twice(
     }
 }
 
-/// The path of a file that is not there yet, without links. Under /dev there are no regular files.
+/// The real path of a file that does not exist yet. Refuses regular files below /dev.
 pub(crate) fn path_of_new_file(named: &Path) -> Result<PathBuf, Failure> {
     let directory = named.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let directory = std::fs::canonicalize(directory).map_err(|error| Failure::file(directory, &error))?;
-    let name = named.file_name().ok_or_else(|| refused(named, "this is no name of a file"))?;
+    let name = named.file_name().ok_or_else(|| refused(named, "this is not a file name"))?;
     let path = directory.join(name);
     match path.starts_with("/dev") && !path.starts_with("/dev/shm") {
         true => {
@@ -72,7 +74,7 @@ pub(crate) fn path_of_new_file(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What a path leads to, whatever its name.
+/// Identity of what a path leads to, whatever its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// A device by its number.
@@ -88,7 +90,7 @@ pub(crate) fn identity(metadata: &Metadata) -> Identity {
     }
 }
 
-/// What the kernel says of a block device.
+/// The kernel's facts about a block device.
 pub(crate) struct Facts {
     sysfs: PathBuf,
 }
@@ -98,12 +100,12 @@ impl Facts {
         Facts { sysfs: sysfs_of(metadata) }
     }
 
-    /// The content of a file of its directory in sysfs; empty if there is none.
+    /// Content of a file in its sysfs directory; empty if there is none.
     pub(crate) fn value(&self, name: &str) -> String {
         std::fs::read_to_string(self.sysfs.join(name)).unwrap_or_default().trim().to_owned()
     }
 
-    /// The same of its disk, for what partitions do not have themselves.
+    /// The same for its disk, for attributes that partitions do not have.
     pub(crate) fn value_of_disk(&self, name: &str) -> String {
         let above = Path::new("..").join(name);
         match self.sysfs.join("partition").exists() {
@@ -131,14 +133,14 @@ impl Facts {
         partitions(&self.sysfs)
     }
 
-    /// The serial number of a disk, or of the disk around a partition: names such as /dev/sdb move to other disks when a machine
-    /// is started again.
+    /// The serial number of a disk, or of a partition's disk: names such as /dev/sdb may move to other disks
+    /// at a reboot.
     pub(crate) fn serial(&self) -> String {
         serial(&self.sysfs)
     }
 }
 
-/// Where the kernel describes a device.
+/// The sysfs directory of a device.
 fn sysfs_of(metadata: &Metadata) -> PathBuf {
     let link = number_path(metadata.st_rdev());
     std::fs::canonicalize(&link).unwrap_or(link)
@@ -173,7 +175,7 @@ fn partitions(sysfs: &Path) -> Vec<String> {
     names
 }
 
-/// Locks that are held as long as a command works on a device or file. The kernel gives them back, however the command ends.
+/// Locks held while a command works on a device or file. The kernel releases them however the command ends.
 #[derive(Debug)]
 pub(crate) struct Claim {
     /// The device or file itself.
@@ -183,7 +185,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Locks out other commands on the same bytes. Programs that watch devices (udev) leave a locked one alone as well.
+    /// Locks out other commands on the same bytes. Programs that watch devices (udev) also leave a locked one
+    /// alone.
     pub(crate) fn of(path: &Path, own: File) -> Result<Claim, Failure> {
         lock(path, || own.try_lock())?;
         let disk = own.metadata().ok().and_then(|metadata| disk_of(&metadata));
@@ -193,7 +196,7 @@ impl Claim {
         Ok(Claim { own, _disk: disk.map(|(_, file)| file) })
     }
 
-    /// An error if the path leads to something else by now, or to nothing.
+    /// Fails if the path now leads elsewhere or nowhere.
     pub(crate) fn check(&self, path: &Path) -> Result<(), Failure> {
         let held = self.own.metadata().map_err(|error| Failure::file(path, &error))?;
         let found = std::fs::metadata(path).map_err(|error| Failure::file(path, &error))?;

@@ -1,4 +1,4 @@
-//! The hosts of a run over several, as commands speak of them.
+//! Formats the hosts of a run over several.
 
 use crate::figures;
 use crate::table::{Align, Table};
@@ -30,7 +30,7 @@ pub(crate) fn counted(hosts: &HostsResult) -> String {
     }
 }
 
-/// What became of it, in a word or two.
+/// Its final state, in a word or two.
 pub(crate) fn state(host: &HostResult) -> String {
     match (host.is_whole(), host.errors) {
         (false, _) => host.state.clone(),
@@ -40,7 +40,7 @@ pub(crate) fn state(host: &HostResult) -> String {
     }
 }
 
-/// The directions of a host with I/O, with their names; one without any has a row all the same.
+/// The directions of a host with I/O, with their names; a host without I/O still has a row.
 pub(crate) fn directions(host: &HostResult) -> Vec<(&'static str, Option<&HostFigures>)> {
     let named = Direction::ALL.map(Direction::word).into_iter().zip(host.directions());
     let active: Vec<(&'static str, Option<&HostFigures>)> =
@@ -63,7 +63,7 @@ pub(crate) fn cells(figures: Option<&HostFigures>) -> [String; 6] {
     ]
 }
 
-/// When its jobs started, beside the agreed instant.
+/// Start of its jobs relative to the agreed instant.
 pub(crate) fn skew(host: &HostResult) -> String {
     host.start_skew_ns.map_or_else(
         || "-".to_owned(),
@@ -77,8 +77,8 @@ pub(crate) fn skew(host: &HostResult) -> String {
 /// Columns of [`table`].
 pub(crate) const COLUMNS: usize = 10;
 
-/// A row for each host and direction, with so many of the columns; of more than `most` hosts those of which there is something to
-/// say, and the first. The second value is the number of hosts that are left out.
+/// A row for each host and direction, with the first `columns` columns. Of more than `most` hosts, only the
+/// first ones and those with remarks. The second value is the number of hosts left out.
 pub(crate) fn table(hosts: &HostsResult, most: usize, columns: usize) -> (Table, usize) {
     let right = Align::Right;
     let headings = [
@@ -111,7 +111,7 @@ pub(crate) fn table(hosts: &HostsResult, most: usize, columns: usize) -> (Table,
     (table, left_out)
 }
 
-/// What there is to say of single hosts, a sentence each.
+/// A sentence for each noteworthy host.
 pub(crate) fn remarks(hosts: &HostsResult) -> Vec<String> {
     let worth = hosts.hosts.iter().filter(|host| !host.remark().is_empty());
     worth
@@ -123,7 +123,7 @@ pub(crate) fn remarks(hosts: &HostsResult) -> Vec<String> {
         .collect()
 }
 
-/// How well the hosts ran together, in sentences.
+/// Sentences on how well the hosts ran together.
 pub(crate) fn together(hosts: &HostsResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(skew) = &hosts.skew {

@@ -1,4 +1,4 @@
-//! The verdict on the result of a run of this program, for whoever prints it.
+//! The verdict on the result of a run of this program, for the code that prints it.
 
 use crate::checks;
 use fathom_results::ReadError;
@@ -8,7 +8,7 @@ use fathom_stats::report::RunReport;
 pub struct Judged {
     /// The verdict, then a line for each finding.
     pub paragraphs: Vec<String>,
-    /// The verdict and what it rests on, on one line.
+    /// The verdict and its reason on one line.
     pub summary: String,
     /// Nothing is wrong.
     pub is_sound: bool,
@@ -16,7 +16,8 @@ pub struct Judged {
     pub has_no_doubts: bool,
 }
 
-/// Judges a report: its verdict is in it afterwards, and in the reports of its hosts. The error says what is amiss with the report.
+/// Judges a report and stores the verdict in it and in the reports of its hosts. Fails if the report is
+/// inconsistent.
 pub fn judge(report: &mut RunReport) -> Result<Judged, ReadError> {
     checks::judge_report(report)?;
     let verdict = report.verdict.clone().unwrap_or_default();

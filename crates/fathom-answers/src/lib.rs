@@ -1,8 +1,7 @@
 //! The commands that answer a question each: how fast is this disk, which setting is best, is it slower than yesterday, what
-//! does this result say. All use the same job files, run loop and results as plain jobs.
-//!
-//! One folder per command and one list, [`COMMANDS`]. Commands that run jobs do so through a [`Runner`], which the program
-//! implements; commands that look at results read them with `fathom-results`.
+//! does this result say. All use the same job files, run loop and results as plain jobs. One folder per command and one list,
+//! [`COMMANDS`]. Commands that run jobs do so through a [`Runner`], which the program implements; commands that read results
+//! do so with `fathom-results`.
 
 #![forbid(unsafe_code)]
 mod bars;
@@ -39,7 +38,7 @@ pub use runner::{Ended, Runner, Target, Watch};
 use fathom_command::{Failure, Streams};
 use std::ffi::OsString;
 
-/// The work of a command: its arguments, where to write, and what runs jobs; returns the exit code.
+/// Entry point of a command: its arguments, output streams, and the runner of jobs; returns the exit code.
 pub type CommandMain = fn(&[OsString], &mut Streams<'_>, &mut dyn Runner) -> Result<u8, Failure>;
 
 /// One of the commands.
@@ -52,11 +51,11 @@ pub struct Command {
     pub summary: &'static str,
     /// What `fathom NAME --help` prints.
     pub help: &'static str,
-    /// The work.
+    /// Entry point.
     pub run: CommandMain,
 }
 
-/// Every command, in the order in which people need them.
+/// Every command, in the order of the list that users see.
 pub const COMMANDS: &[Command] = &[
     quick::COMMAND,
     fsync_check::COMMAND,
@@ -75,7 +74,7 @@ pub fn by_name(word: &str) -> Option<&'static Command> {
 }
 
 impl Command {
-    /// Does the work; the exit code. A reader of the output that has gone away is no failure.
+    /// Runs the command and returns the exit code. A closed output pipe is not a failure.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> u8 {
         let name = format!("fathom {}", self.name);
         fathom_command::call(&name, Some(self.help), words, streams, |words, streams| {

@@ -1,4 +1,4 @@
-//! What commands print for people: in the letters that their terminal has, and page by page where it is longer than that.
+//! Output for people: in the characters that their terminal has, and through a pager if it is longer than the screen.
 
 use crate::columns;
 use fathom_command::printer::{Letters, in_letters};
@@ -6,15 +6,15 @@ use fathom_command::{Failure, Streams};
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// How `less` is to behave unless the reader has said it: nothing is asked for what fits, and the text stays when it ends.
+/// Default options of `less`: text that fits is printed without paging, and stays on the screen afterwards.
 const LESS: &str = "FRX";
 
-/// Prints a text for people. What programs read goes to `streams.out` as it is.
+/// Prints a text for people. Output for programs goes to `streams.out` unchanged.
 pub(crate) fn print(streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     Ok(streams.out.write_all(in_letters(text, Letters::of_environment()).as_bytes())?)
 }
 
-/// The same, through a pager where a terminal is too short for it.
+/// Like `print`, through a pager if the text does not fit the terminal.
 pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     let is_long = || columns::rows_of_terminal().is_some_and(|rows| text.lines().count() >= rows);
     if streams.out.is_read() && is_long() && through_pager(&in_letters(text, Letters::of_environment())) {
@@ -23,13 +23,13 @@ pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Fa
     print(streams, text)
 }
 
-/// False when there is no pager, or none is wanted.
+/// False if there is no pager, or none is wanted.
 fn through_pager(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if matches!(pager.trim(), "" | "cat") {
         return false;
     }
-    // The pager has the keyboard: Ctrl-C is its own affair while it runs.
+    // The pager has the keyboard and handles Ctrl-C while it runs.
     let Ok(_signals) = crate::runner::signals() else { return false };
     let mut command = Command::new("sh");
     command
@@ -39,10 +39,10 @@ fn through_pager(text: &str) -> bool {
         command.env("LESS", LESS);
     }
     let Ok(mut child) = command.spawn() else { return false };
-    // A pager that is left early takes no more.
+    // A pager that is quit early stops reading.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(text.as_bytes()));
     let ended = child.wait().map(|status| status.code());
-    // What could not be run has shown nothing.
+    // A pager that could not run has not shown anything.
     !matches!(ended, Ok(Some(1 | 126 | 127)) | Err(_))
 }
 

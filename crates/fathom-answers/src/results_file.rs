@@ -1,5 +1,5 @@
-//! A file of lines of JSON that survives anything: each line is written and synced before the next begins, lines already written
-//! never change, and a line truncated by a crash is dropped by the next reader.
+//! A crash-safe file of JSON lines: each line is written and synced before the next begins, lines already written never
+//! change, and a line truncated by a crash is dropped by the next reader.
 
 use fathom_command::Failure;
 use fathom_stats::report::RunReport;
@@ -9,48 +9,48 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long the end of a command that was killed is waited for.
+/// How long to wait for the end of a killed command.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What is in a results file: its first line is a plan, each further one a finished step.
+/// Content of a results file: its first line is a plan, each further one a finished step.
 pub(crate) trait Journal: Sized {
-    /// What is said of the files.
+    /// Wording for this kind of file.
     const FILES: Files;
 
-    /// Reads the plan.
+    /// Parses the plan.
     fn begin(line: &[u8], path: &Path) -> Result<Self, Mistake>;
 
-    /// Takes another line.
+    /// Parses another line.
     fn take(&mut self, line: &[u8], path: &Path) -> Result<(), Mistake>;
 }
 
-/// What is said of files of one kind.
+/// Wording for one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files {
-    /// What every file begins with.
+    /// Beginning of every file.
     pub(crate) mark: &'static str,
-    /// Word on the command line of the command that writes them.
+    /// Name of the command that writes them.
     pub(crate) command: &'static str,
-    /// What the command does, in a sentence: `another {name} is writing`.
+    /// Noun for what the command does: `another {name} is writing`.
     pub(crate) name: &'static str,
-    /// The same where it is known which one: `the {subject} ended`.
+    /// Noun for the command's run in this file: `the {subject} ended`.
     pub(crate) subject: &'static str,
     /// `not a line of {line_of}`.
     pub(crate) line_of: &'static str,
-    /// What to do about such a line.
+    /// Remedy for such a line.
     pub(crate) repair: &'static str,
 }
 
-/// Why a line cannot be taken.
+/// Why a line is refused.
 pub(crate) enum Mistake {
-    /// What is wrong with the line.
+    /// The line is malformed.
     Line(String),
     /// The whole file cannot be used.
     File(Failure),
 }
 
 impl From<serde_json::Error> for Mistake {
-    /// A line of JSON is always line 1 of itself.
+    /// An error position within a single line is always on line 1.
     fn from(error: serde_json::Error) -> Mistake {
         Mistake::Line(error.to_string().replace(" at line 1 column ", " in column "))
     }
@@ -65,7 +65,7 @@ impl From<Failure> for Mistake {
 /// True for a file of this kind.
 pub(crate) fn is_results<T: Journal>(path: &Path) -> bool {
     let mut start = vec![0; T::FILES.mark.len()];
-    // A pipe would lose what is looked at.
+    // Looking into a pipe would consume its data.
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == T::FILES.mark.as_bytes()
@@ -86,7 +86,7 @@ pub(crate) fn read<T: Journal>(path: &Path) -> Result<T, Failure> {
     })
 }
 
-/// What the whole lines say, and how many bytes they have.
+/// Parses the complete lines; also returns their length in bytes.
 pub(crate) fn parse<T: Journal>(bytes: &[u8], path: &Path) -> Result<(Option<T>, usize), Failure> {
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let mut recorded: Option<T> = None;
@@ -109,7 +109,7 @@ pub(crate) fn parse<T: Journal>(bytes: &[u8], path: &Path) -> Result<(Option<T>,
     Ok((recorded, whole))
 }
 
-/// A file of another form than this program writes is refused.
+/// Refuses a file of another format version than this program's.
 pub(crate) fn check_form(path: &Path, found: u32, own: u32) -> Result<(), Failure> {
     match found == own {
         true => Ok(()),
@@ -133,7 +133,7 @@ pub(crate) fn line_of_report(report: &RunReport) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned())
 }
 
-/// A results file that grows, and what is in it.
+/// A growing results file, and its content.
 pub(crate) struct ResultsFile<T> {
     file: LineFile,
     recorded: T,
@@ -143,19 +143,19 @@ pub(crate) struct ResultsFile<T> {
 pub(crate) struct Opened<T> {
     file: LineFile,
     whole: u64,
-    /// What is in it already.
+    /// Its previous content.
     pub(crate) found: Option<T>,
 }
 
 impl<T: Journal> Opened<T> {
-    /// Opens the file or makes it, locks it, and reads it. Refuses files that other programs wrote.
+    /// Opens or creates the file, locks it, and reads it. Refuses files that other programs wrote.
     pub(crate) fn new(path: &Path) -> Result<Opened<T>, Failure> {
         let (file, bytes) = LineFile::open(path, &T::FILES)?;
         let (found, whole) = parse(&bytes, path)?;
         Ok(Opened { file, whole: whole as u64, found })
     }
 
-    /// Begins with this plan.
+    /// Starts the file with this plan.
     pub(crate) fn begin(mut self, plan: String) -> Result<ResultsFile<T>, Failure> {
         let path = self.file.path.clone();
         let recorded = T::begin(plan.as_bytes(), &path).map_err(unusable)?;
@@ -163,7 +163,7 @@ impl<T: Journal> Opened<T> {
         Ok(ResultsFile { file: self.file, recorded })
     }
 
-    /// Goes on after the last whole line.
+    /// Continues after the last complete line.
     pub(crate) fn resume(mut self, recorded: T) -> Result<ResultsFile<T>, Failure> {
         self.file.keep(self.whole)?;
         Ok(ResultsFile { file: self.file, recorded })
@@ -183,14 +183,14 @@ impl<T: Journal> ResultsFile<T> {
         &self.file.path
     }
 
-    /// Adds a line; when this returns, it is on the disk, and what is recorded is what was written.
+    /// Adds a line; on return it is on the disk, and is part of the content.
     pub(crate) fn add(&mut self, line: String) -> Result<(), Failure> {
         self.file.append(&line)?;
         self.recorded.take(line.as_bytes(), &self.file.path).map_err(unusable)
     }
 }
 
-/// This program does not understand what it has written itself.
+/// A line of ours that this program cannot parse: a defect.
 fn unusable(mistake: Mistake) -> Failure {
     match mistake {
         Mistake::Line(what) => Failure::new(what),
@@ -235,13 +235,13 @@ impl LineFile {
         Ok((LineFile { file, path: path.to_owned(), length: 0 }, bytes))
     }
 
-    /// Keeps so many bytes of whole lines; what comes after them goes.
+    /// Truncates the file to `length` bytes of complete lines.
     fn keep(&mut self, length: u64) -> Result<(), Failure> {
         self.length = length;
         self.cut()
     }
 
-    /// Writes the first line. A new file is only safe once its name is.
+    /// Writes the first line. A new file is only durable once its directory entry is.
     fn begin(&mut self, line: String) -> Result<(), Failure> {
         self.keep(0)?;
         self.append(&line)?;
@@ -252,7 +252,7 @@ impl LineFile {
             .map_err(|error| Failure::file(directory, &error))
     }
 
-    /// Adds a line; when this returns, it is on the disk.
+    /// Adds a line; on return it is on the disk.
     fn append(&mut self, line: &str) -> Result<(), Failure> {
         let bytes = format!("{line}\n").into_bytes();
         let written = self
@@ -261,7 +261,7 @@ impl LineFile {
             .and_then(|_| self.file.write_all(&bytes))
             .and_then(|()| self.file.sync_data());
         if let Err(error) = written {
-            // What was written of the line would be dropped by the next reader as well.
+            // The next reader would drop the partial line as well.
             let _ = self.cut();
             return Err(Failure::new(format!(
                 "{}: {error}; its content stays valid, and the same command resumes from there",

@@ -1,4 +1,4 @@
-//! What commands that make many runs need around each: messages, signals, errors and the time left.
+//! What commands need around each of their runs: messages, signals, errors and the time left.
 
 use crate::{Runner, Watch};
 use fathom_command::Failure;
@@ -23,7 +23,7 @@ impl Watch for Messages {
     }
 }
 
-/// Signals that ask to end, as work that takes its time asks for them.
+/// Signals that ask to end, polled by long-running work.
 pub(crate) struct Stop<'a> {
     queue: &'a SignalQueue,
     signal: Cell<Option<i32>>,
@@ -34,7 +34,7 @@ impl<'a> Stop<'a> {
         Stop { queue, signal: Cell::new(None) }
     }
 
-    /// The signal, if one has come.
+    /// The signal, if one has arrived.
     pub(crate) fn asked(&self) -> Option<i32> {
         if self.signal.get().is_none() {
             self.signal.set(self.queue.asked_to_end());
@@ -43,7 +43,7 @@ impl<'a> Stop<'a> {
     }
 }
 
-/// Waits; a signal that came before or comes meanwhile ends it.
+/// Waits; a signal that arrived before or arrives meanwhile ends the wait.
 pub(crate) fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
     let end = Instant::now() + time;
     loop {
@@ -72,12 +72,12 @@ pub(crate) fn rest_in_words(rest: Duration) -> String {
     }
 }
 
-/// A path as the value of `filename`, where a colon separates several.
+/// A path as the value of `filename`, with escaped colons, which would separate several.
 pub(crate) fn as_option(path: &Path) -> String {
     path.display().to_string().replace(':', "\\:")
 }
 
-/// The report as programs get it, with histograms.
+/// The report as JSON, with histograms.
 pub(crate) fn whole_document(report: &RunReport) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     if let Some(format) = fathom_report::by_name("json+") {
@@ -86,16 +86,16 @@ pub(crate) fn whole_document(report: &RunReport) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The result as commands read it.
+/// The result, as commands read it.
 pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
     let made = fathom_report::result(report);
     fathom_results::at_hand(made, "the result").map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Engines, best first; the last one can be used everywhere.
+/// Engines, best first; the last one works everywhere.
 pub(crate) const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
 
-/// The best engine whose job, a short one, works; `None` if none does.
+/// The best engine with which a short job succeeds; `None` if none does.
 pub(crate) fn usable_engine(
     runner: &mut dyn Runner,
     job_of: impl Fn(&'static str) -> String,
@@ -113,6 +113,6 @@ pub(crate) fn usable_engine(
 
 /// A random number.
 pub(crate) fn chance() -> u64 {
-    // Readers of JSON keep whole numbers up to 2^53.
+    // JSON readers keep whole numbers up to 2^53.
     RandomState::new().build_hasher().finish() >> 11
 }

@@ -5,10 +5,10 @@ use fathom_command::{Failure, Streams};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
-/// Columns of a terminal that every name keeps.
+/// Least columns of a name on a terminal.
 const LEAST_NAME: usize = 12;
 
-/// How a result is printed.
+/// Output format of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     /// For people.
@@ -25,7 +25,7 @@ pub(crate) enum Format {
 pub(crate) const FORMATS: [(&str, Format); 4] =
     [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
-/// Prints what was made in a format: for people in the letters that they have, for others as it is.
+/// Prints formatted output: for people in the characters of their terminal, otherwise unchanged.
 pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     match format {
         Format::Text => output::print(streams, text),
@@ -38,7 +38,7 @@ pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) ->
 pub(crate) enum Align {
     Left,
     Right,
-    /// On the left, and cut where a terminal is too narrow for the whole table.
+    /// Left-aligned, and cut if a terminal is too narrow for the whole table.
     Name,
 }
 
@@ -77,7 +77,7 @@ impl Table {
         (0..self.columns.len()).map(width).collect()
     }
 
-    /// The same where `limit` columns have room for the table: the widest names give way, as far as they may.
+    /// Widths of the columns within `limit`: the widest names are cut, down to the minimum.
     fn widths_within(&self, limit: usize) -> Vec<usize> {
         const GAP: usize = 2;
         let mut widths = self.widths();
@@ -95,8 +95,8 @@ impl Table {
         widths
     }
 
-    /// Columns under each other, two blanks apart; `indent` blanks before each line. Names are cut if lines would be longer
-    /// than `limit` otherwise.
+    /// Columns separated by two blanks; `indent` blanks before each line. Names are cut if lines would be
+    /// longer than `limit` otherwise.
     pub(crate) fn text(&self, indent: usize, limit: Option<usize>) -> String {
         let widths = match limit {
             Some(limit) => self.widths_within(limit.saturating_sub(indent)),
@@ -122,7 +122,7 @@ impl Table {
         text
     }
 
-    /// A table as GitHub and most other readers of Markdown know it.
+    /// A table in GitHub's Markdown, which most other readers accept.
     pub(crate) fn markdown(&self) -> String {
         // A bar would end the cell.
         let escape = |cell: &String| cell.replace('|', "\\|");
@@ -156,7 +156,7 @@ impl Table {
         text
     }
 
-    /// A table of a page, with its headings marked as such for screen readers.
+    /// An HTML table whose headings are marked for screen readers.
     pub(crate) fn html(&self) -> Markup {
         let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
         html! {

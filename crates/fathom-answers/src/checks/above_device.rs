@@ -1,22 +1,23 @@
-//! `above-device`: something between the job and the device held the I/Os back.
+//! `above-device`: something between the job and the device delayed the I/Os.
 
 use super::{Found, Severity};
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// A device below this, percent, was idle for most of the time.
+/// Utilization, in percent, below which a device was mostly idle.
 const HARDLY_BUSY: f64 = 40.0;
-/// Below this share of an I/O's time, the device is not where it went; shorter waits, ns, are those of every I/O.
+/// If the device accounts for less than this share of an I/O's time, the time went elsewhere. Shorter waits
+/// (ns) are normal overhead.
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// A job that has at least this share of its depth in flight waits for I/O.
+/// A job with at least this share of its depth in flight waits for I/O.
 const WAITED_FOR_IO: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    // What is known to hold the job back is told by its own check.
+    // A known cause is reported by its own check.
     let is_told = evidence.io_limited().is_some() || evidence.throttled().is_some();
-    // Whom a cache answers, the device has nothing to do for.
+    // I/Os that a cache answers do not reach the device.
     if is_told || !evidence.is_on_this_machine() || !evidence.is_direct() {
         return Vec::new();
     }
@@ -26,14 +27,14 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
 }
 
-/// The job waited for I/O, and the device for something to do: whoever passes I/O on, or takes it back, found no processor.
+/// The job waited for I/O, and the device was idle: the kernel threads between them did not get a processor.
 fn starved_kernel(evidence: &Evidence<'_>) -> Option<Found> {
     // A job that pauses, or waits for its syncs, leaves the device idle by itself.
     evidence.depth_reached().filter(|reached| *reached >= WAITED_FOR_IO * evidence.depth_asked())?;
     let device = evidence.busiest_device().filter(|device| device.util < HARDLY_BUSY)?;
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let text = format!(
-        "{} was busy for only {} of the time, though the job waited for it, while {}: what passes I/O on, and takes it back, waited for a CPU",
+        "{} was busy for only {} of the time, though the job waited for it, while {}: the kernel threads that submit and complete I/O waited for a CPU",
         device.name,
         figures::percent(device.util),
         wait.told_of_others()
@@ -52,8 +53,8 @@ fn held_back(evidence: &Evidence<'_>, direction: usize) -> Option<Found> {
     let found = Found::new(
         Severity::Doubtful,
         format!(
-            "each I/O took {}, of which at most {} in the device: something above the device held it back (a limit that is not \
-             visible here, the file system, or the machine)",
+            "each I/O took {}, of which at most {} in the device: something above the device delayed it (a \
+            limit that is not visible here, the file system, or the machine)",
             figures::duration(latency),
             figures::duration(device)
         ),
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// Reads of 2 ms each, of which the device says so much.
+    /// Reads of 2 ms each, of which the device accounts for `device_ticks`.
     fn after(device_ticks: u32, busy_ms: u32) -> Vec<(Severity, String)> {
         with(r#""direct":"1","rw":"randread""#, device_ticks, busy_ms)
     }
@@ -93,7 +94,7 @@ mod tests {
     #[test]
     fn what_holds_back_above_the_device_is_told() {
         is_told(&after(16, 40), Severity::Doubtful, "2.00 ms, of which at most 16.0 µs in the device");
-        is_told(&after(16, 3900), Severity::Doubtful, "1.95 of 2 CPUs busy: what passes I/O on");
+        is_told(&after(16, 3900), Severity::Doubtful, "1.95 of 2 CPUs busy: the kernel threads that submit");
         assert_eq!(after(1900, 40), []);
         let paused = at(100, r#""direct":"1","rw":"randread","thinktime":"8000""#, 1900, 3900);
         assert_eq!(paused, [], "the job had nothing for the device to do");

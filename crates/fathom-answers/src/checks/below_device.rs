@@ -1,13 +1,14 @@
-//! `below-device`: a device that stands on others read more than they did. It made up what was never written, or remembered it.
+//! `below-device`: a stacked device reported more reads than the devices below it. It answered the rest itself: never-written
+//! blocks, or a cache.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 use fathom_results::model::DiskResult;
 
-/// Below this share of the reads, most of them never came to what is below.
+/// Below this share, most reads did not reach the devices below.
 const MOST: f64 = 0.5;
-/// Fewer sectors are not worth a word.
+/// Fewer sectors are not reported.
 const LEAST_SECTORS: u64 = 2048;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -16,11 +17,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     tops().filter_map(|disk| of_disk(disk, &disks).or_else(|| of_loop(evidence, disk))).collect()
 }
 
-/// A loop device read more than the whole disk that holds its file did for everybody.
+/// A loop device reported more reads than the whole disk that holds its file.
 fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     let facts = evidence.run.facts.as_ref()?.devices.iter().find(|device| device.name == top.name)?;
     let below = facts.read_below_bytes?;
-    // What is said of holes is not said again.
+    // Reads of holes have their own finding.
     if evidence.run.facts.iter().flat_map(|facts| &facts.holes).any(|holes| holes.device == top.name) {
         return None;
     }
@@ -30,13 +31,13 @@ fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     }
     let host = evidence.run.host.as_ref();
     let files = host.iter().flat_map(|host| &host.devices).flat_map(|device| &device.loop_files);
-    // What is in memory is told as such.
+    // Files in memory have their own finding.
     let file = files.into_iter().find(|file| file.device == top.name);
     let name = file.map_or_else(|| "its file".to_owned(), |file| file.file.clone());
     let found = Found::new(
         Severity::Doubtful,
         format!(
-            "{} read {}, but the disk that holds {name} only {} for everybody: holes of that file, or its page cache, answered the rest",
+            "{} read {}, but the disk that holds {name} read only {} in total: holes of that file, or its page cache, answered the rest",
             top.name,
             figures::size(own),
             figures::size(below)

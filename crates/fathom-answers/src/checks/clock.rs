@@ -1,29 +1,30 @@
-//! `clock`: the clock that timed the I/Os cannot be trusted, or somebody moved the time of day.
+//! `clock`: the clock that timed the I/Os cannot be trusted, or the time of day was set during the run.
 
 use super::{Found, Severity};
 use crate::figures;
 use fathom_results::model::RunFacts;
 use fathom_results::{JobResult, RunResult};
 
-/// The kernel steers its clock by up to 500 parts per million, and the calibration is off by 25 at most. Beyond this, one of the
-/// two clocks is not what it should be; beyond the other, latencies and rates are off by as much.
+/// The kernel steers its clock by up to 500 parts per million, and the calibration is off by 25 at most.
+/// Beyond the first limit, one of the two clocks is suspect; beyond the second, latencies and rates are off
+/// by as much.
 const STRANGE_PPM: f64 = 1_000.0;
 const OFF_PPM: f64 = 10_000.0;
-/// A shorter run cannot tell clocks apart.
+/// A shorter run cannot distinguish the clocks.
 const LEAST_SPAN_MS: u64 = 1000;
 /// Smaller steps of the wall clock are corrections.
 const LEAST_JUMP_MS: u64 = 100;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
-    // Jobs that name a clock are not timed by the one that fathom would choose.
+    // Jobs that name a clock do not use the one that fathom would choose.
     let names_clock =
         |job: &JobResult| run.option(job, "clocksource").is_some_and(|name| name.trim() != "cpu");
     let is_used = run.jobs.is_empty() || !run.jobs.iter().all(names_clock);
     [source(facts), drift(facts).filter(|_| is_used), jump(facts)].into_iter().flatten().collect()
 }
 
-/// The kernel changed what it takes its time from.
+/// The kernel changed its clock source.
 fn source(facts: &RunFacts) -> Option<Found> {
     let clock = &facts.clock;
     let change = format!("from {} to {}", clock.source, clock.source_after);
@@ -58,7 +59,7 @@ fn drift(facts: &RunFacts) -> Option<Found> {
     Some(found.with(&[("drift_ppm", ppm)]).weighing(ppm.abs()))
 }
 
-/// Figures do not depend on the time of day, but logs and other machines do.
+/// Figures do not depend on the time of day, but logs and comparisons with other machines do.
 fn jump(facts: &RunFacts) -> Option<Found> {
     let jump_ms = facts.clock.wall_jump_ms;
     (jump_ms.unsigned_abs() >= LEAST_JUMP_MS).then(|| {

@@ -1,4 +1,4 @@
-//! `cpu-limit`: the control group held the job back from processors.
+//! `cpu-limit`: the control group throttled the job's CPU time.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -7,7 +7,8 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let Some(throttled) = evidence.throttled_at_all().filter(|_| evidence.has_storage()) else {
         return Vec::new();
     };
-    // How often a limit holds back that is just above what the job uses is a matter of chance; that it does is not.
+    // How often a limit just above the job's need throttles it is a matter of chance, so a few periods are
+    // only a note.
     let severity = if evidence.throttled().is_some() { Severity::Doubtful } else { Severity::Note };
     let share = throttled.share();
     let found = Found::new(severity, throttled.told(), "run it in a group without this limit");

@@ -1,12 +1,12 @@
-//! `depth`: fewer I/Os were in flight than asked for, so that the figures are those of a smaller depth.
+//! `depth`: fewer I/Os were in flight than requested, so the figures are those of a smaller depth.
 
 use super::{Found, Severity};
 use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 
-/// Below this share of the requested depth, a job is not what it claims.
+/// Below this share of the requested depth, the job did not run as requested.
 const REACHED: f64 = 0.75;
-/// Fewer I/Os per place in the queue are mostly the filling and emptying of it.
+/// With fewer I/Os per slot, filling and draining the queue dominates.
 const LEAST_ROUNDS: f64 = 20.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -19,7 +19,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
     let figures = [("asked", asked), ("reached", reached)];
     let found = match own_reason(evidence) {
-        // It is as deep as the job wants it to be.
+        // The job's own options limit the depth.
         Some(reason) => Found::new(
             Severity::Note,
             format!(
@@ -43,7 +43,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![found.with(&figures).weighing(asked / reached.max(0.01))]
 }
 
-/// What of the job's own options keeps the queue short.
+/// The option of the job that keeps the queue short.
 fn own_reason(evidence: &Evidence<'_>) -> Option<&'static str> {
     let is_asked = |option: &str| {
         evidence.run.option(evidence.job, option).is_some_and(|value| !matches!(value.trim(), "0" | ""))
@@ -55,7 +55,7 @@ fn own_reason(evidence: &Evidence<'_>) -> Option<&'static str> {
         ("thinktime", "thinktime empties the queue"),
         ("latency_target", "latency_target keeps it down"),
         ("iodepth_low", "iodepth_low lets it run empty"),
-        ("read_iolog", "the log that is replayed says when I/Os come"),
+        ("read_iolog", "the log that is replayed determines when I/Os are issued"),
         ("fsync", "each fsync waits for the queue"),
         ("fdatasync", "each fdatasync waits for the queue"),
     ];
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// A job at depth 32 whose I/Os took so many ns at 10,000 a second.
+    /// A job at depth 32 at 10,000 I/Os per second, with this latency in ns.
     fn after(options: &str, latency_ns: u32) -> Vec<(Severity, String)> {
         let job = format!(
             r#""read":{{"total_ios":100000,"io_bytes":9,"runtime":10000,"iops":10000,"lat_ns":{{"mean":{latency_ns}}}}}"#
@@ -82,7 +82,7 @@ mod tests {
         is_told(&after(&format!(r#"{aio},"rate_iops":"10000""#), 400_000), Severity::Note, "its rate limit");
         is_told(&after(&format!(r#"{aio},"thinktime":"5ms""#), 400_000), Severity::Note, "thinktime");
         assert_eq!(after(aio, 3_200_000), []);
-        // Engines that do one after the other are another matter.
+        // Synchronous engines are another case.
         assert_eq!(
             (after(r#","ioengine":"psync""#, 100_000), after(r#","ioengine":"null""#, 9)),
             Default::default()

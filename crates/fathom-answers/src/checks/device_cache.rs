@@ -1,4 +1,4 @@
-//! `device-cache`: what was written may still be in the volatile cache of the device, because nothing flushed it.
+//! `device-cache`: written data may still be in the volatile cache of the device, because nothing flushed it.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -16,7 +16,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         .devices
         .iter()
         .filter(|device| device.write_cache.contains("back") && disks.contains(&device.name.as_str()));
-    // The kernel's own count tells best; results without it tell by their options.
+    // The kernel's count of flushes is best; without it, the options decide.
     let flushes = |name: &str| {
         let devices = evidence.run.facts.iter().flat_map(|facts| &facts.devices);
         devices.into_iter().find(|device| device.name == name)?.flushes

@@ -1,5 +1,5 @@
-//! `drift` and `step`: the rate did not stay what it was. A step down after so many bytes is what a credit that was used up looks
-//! like: burst credits of a cloud volume, or the fast cache of a disk.
+//! `drift` and `step`: the rate changed during the run. A step down after some amount of I/O is typical of an exhausted
+//! credit: burst credits of a cloud volume, or the fast cache of a disk.
 
 use super::{DIRECTIONS, Found, MANY, Severity};
 use crate::evidence::outages::Outage;
@@ -8,43 +8,44 @@ use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 use fathom_results::model::TimelineJobResult;
 
-/// Points that are needed to find a step and a slope, a large step, and either side of it.
+/// Points needed to detect a step and a slope, a large step, and on either side of a step.
 const LEAST_POINTS: usize = 12;
 const LEAST_POINTS_OF_LARGE: usize = 8;
 const LEAST_ON_A_SIDE: usize = 3;
-/// A step is a fall by at least this factor, which explains this share of how far the points are from their mean, between two
-/// stretches that vary by no more than that of their means. After a fall that explains nearly everything, what is left may vary more: a
-/// limit that lets I/O through in slices leaves few of them in a point, now one more and now one less.
+/// A step is a fall by at least this factor, between two stretches whose variation is at most `VARIATION` of
+/// their means, and it explains most of the variance. After a fall that explains nearly all of it, the rest
+/// may vary more: a limit that admits I/O in slices puts few of them into a point, sometimes one more and
+/// sometimes one less.
 const STEP: f64 = 1.4;
 const EXPLAINED: f64 = 0.8;
 const STEADY: f64 = 0.2;
 const NEARLY_ALL: f64 = 0.95;
-/// A fall or rise by so much may leave more noise, as long as neither stretch goes anywhere itself: a line through it changes by no more
-/// than this share of the step.
+/// After a change by this factor more noise is tolerated, as long as neither stretch has a trend: a line
+/// through it changes by no more than this share of the step.
 const LARGE_STEP: f64 = 2.0;
 const LARGE_EXPLAINED: f64 = 0.7;
 const LEVEL: f64 = 0.35;
-/// A slope of fewer of its standard errors is a chance.
+/// A slope below this multiple of its standard error counts as chance.
 const ERRORS_OF_LEVEL: f64 = 2.5;
-/// A line through the timeline that climbs or falls by more than this share of the mean still drifts, if its slope is so many of its
-/// standard errors away from zero.
+/// A line through the timeline that changes by more than this share of the mean still is a drift, if its
+/// slope is significantly different from zero.
 const DRIFT: f64 = 0.1;
 const ERRORS: f64 = 4.0;
 
-/// The best place to cut a timeline in two.
+/// The best place to split a timeline in two.
 #[derive(Debug, PartialEq)]
 struct Cut {
-    /// Points in all, and before it.
+    /// Points in total, and before the split.
     points: usize,
     at: usize,
     before: f64,
     after: f64,
-    /// Share of the squares that the cut explains.
+    /// Share of the sum of squares that the split explains.
     explained: f64,
-    /// Variation on the two sides, over their means.
+    /// Coefficients of variation of the two sides.
     variation_before: f64,
     variation_after: f64,
-    /// How far lines through the two sides climb or fall, over the height of the step.
+    /// Change of lines through the two sides, relative to the height of the step.
     slope: f64,
 }
 
@@ -58,7 +59,7 @@ impl Cut {
         let is_large =
             self.factor() >= LARGE_STEP && self.explained >= LARGE_EXPLAINED && self.slope <= LEVEL;
         let is_fall = self.before > self.after;
-        // A rise is told only where nothing else looks like it: warming up goes by small steps as well.
+        // A rise is only reported if it is unambiguous: warming up can look like small steps, too.
         self.factor() >= STEP && (is_large || is_fall && is_clear)
     }
 
@@ -74,7 +75,7 @@ pub(super) fn step(evidence: &Evidence<'_>) -> Vec<Found> {
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     each_direction(evidence, |timeline, direction| match of_step(timeline, direction) {
-        // One finding on one event.
+        // Only one finding per event.
         Some(_) => None,
         None => of_trend(timeline, direction).or_else(|| of_line(timeline, direction)),
     })
@@ -84,7 +85,7 @@ fn each_direction(
     evidence: &Evidence<'_>,
     find: impl Fn(&Timeline<'_>, usize) -> Option<Found>,
 ) -> Vec<Found> {
-    // A rate that the job itself sets says nothing of the storage.
+    // A rate that the job itself limits says nothing about the storage.
     let is_own = own_limits::rates(evidence).iter().any(own_limits::OwnLimit::was_met);
     let Some(timeline) = evidence.timeline().filter(|_| evidence.has_storage() && !is_own) else {
         return Vec::new();
@@ -97,16 +98,16 @@ fn each_direction(
         .collect()
 }
 
-/// The timeline of a job, and what of it is told as an outage.
+/// The timeline of a job, without the part that is reported as an outage.
 struct Timeline<'a> {
     timeline: &'a TimelineJobResult,
-    /// Other programs wanted the processors meanwhile.
+    /// Other programs used the processors during the run.
     is_disturbed: bool,
     outages: &'a [Outage],
 }
 
 impl Timeline<'_> {
-    /// The rates of the points for which the job was there all of the time and the storage answered, each with its place.
+    /// The rates of complete points in which the storage responded, with their positions.
     fn whole_points(&self, direction: usize) -> Vec<(usize, f64)> {
         let all = rates(self.timeline, direction);
         let inner = all.len().saturating_sub(1).max(1);
@@ -130,7 +131,7 @@ fn of_step(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let points = timeline.whole_points(direction);
     let cut = best_cut(&timeline.rates(direction)).filter(Cut::is_step)?;
     let first = timeline.first(direction)?;
-    // The point before the best cut is the one in which it happened.
+    // The step happened in the point before the split.
     let place = points.get(cut.at)?.0 - 1;
     let timeline = timeline.timeline;
     let bytes: u64 =
@@ -141,12 +142,14 @@ fn of_step(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let of = MANY[direction];
     let text = match cut.before > cut.after {
         true => format!(
-            "the rate of {of} fell from {before} to {after} in one step, after {moved} and {when}, and stayed there: a credit or a cache \
-             was used up (burst credits of a volume, the fast part of a disk, or a limit that set in)"
+            "the rate of {of} fell from {before} to {after} in one step, after {moved} and {when}, and stayed \
+            there: a credit or a cache was used up (burst credits of a volume, the fast part of a disk, or a \
+            limit that took effect)"
         ),
         false => format!(
-            "the rate of {of} rose from {before} to {after} in one step, after {moved} and {when}, and stayed there: what had held it \
-             back was over (other work on the device, a limit that was lifted), or a cache was filled"
+            "the rate of {of} rose from {before} to {after} in one step, after {moved} and {when}, and stayed \
+            there: what slowed it down before had ended (other work on the device, a limit that was lifted), \
+            or a cache was filled"
         ),
     };
     let found = Found::new(
@@ -163,7 +166,7 @@ fn of_step(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     Some(found.with(&figures).weighing(cut.factor()))
 }
 
-/// Where two means explain most of how far the points are from one.
+/// The split at which two means explain most of the variance.
 fn best_cut(points: &[f64]) -> Option<Cut> {
     if points.len() < LEAST_POINTS_OF_LARGE {
         return None;
@@ -201,7 +204,7 @@ fn mean(points: &[f64]) -> f64 {
     points.iter().sum::<f64>() / points.len().max(1) as f64
 }
 
-/// Of the line through points that is nearest to them.
+/// Slope of the least-squares line through points.
 fn slope(points: &[f64]) -> f64 {
     let (centre, middle) = ((points.len() as f64 - 1.0) / 2.0, mean(points));
     let parts = points.iter().enumerate().map(|(index, rate)| {
@@ -212,7 +215,7 @@ fn slope(points: &[f64]) -> f64 {
     if spread > 0.0 { product / spread } else { 0.0 }
 }
 
-/// Standard error of a slope, as if the points knew nothing of each other.
+/// Standard error of a slope, assuming independent points.
 fn error_of_slope(points: &[f64], slope: f64) -> f64 {
     let (centre, middle) = ((points.len() as f64 - 1.0) / 2.0, mean(points));
     let from_centre = |index: usize| index as f64 - centre;
@@ -223,12 +226,12 @@ fn error_of_slope(points: &[f64], slope: f64) -> f64 {
     if freedom > 0.0 { (squares / freedom / spread).sqrt() } else { f64::INFINITY }
 }
 
-/// Between the first and the last third.
+/// Compares the first and the last third.
 fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let trend = Trend::of_rates(&timeline.rates(direction))?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
     let figures = [("first_bytes_per_second", trend.first), ("last_bytes_per_second", trend.last)];
-    // What else the machine did may have changed, too.
+    // Other work on the machine may have changed, too.
     let disturbed = if timeline.is_disturbed { "other work on the machine, " } else { "" };
     if trend.fell() {
         let text = format!(
@@ -249,7 +252,7 @@ fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     })
 }
 
-/// A line through all points, where its slope is small and no chance.
+/// A line through all points whose slope is small but significant.
 fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let points = timeline.rates(direction);
     let line = FittedLine::through(&points)?;
@@ -269,13 +272,13 @@ fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     })
 }
 
-/// The line through a timeline by least squares.
+/// A least-squares line through a timeline.
 struct FittedLine {
     /// Its value in the middle, which is the mean.
     middle: f64,
-    /// Per point.
+    /// Change per point.
     slope: f64,
-    /// The standard error of the slope. What neighbouring points have in common widens it.
+    /// Standard error of the slope, widened for the correlation of neighbouring points.
     error: f64,
 }
 
@@ -305,7 +308,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// A job that read so many MB in each quarter of a second.
+    /// A job that read `points` MB, one per quarter of a second.
     fn after(find: fn(&Evidence<'_>) -> Vec<Found>, points: &[u64]) -> Vec<(Severity, String)> {
         let point = |(index, mb): (usize, &u64)| {
             format!(
@@ -337,12 +340,12 @@ mod tests {
         deep.push(25);
         deep.extend([4; 11]);
         is_told(&after(step, &deep), Severity::Doubtful, "to 16.0 MB/s in one step");
-        // What a limit lets through in slices: one or two of them in a point, or none at first.
+        // A limit that admits I/O in slices: one or two per point, or none at first.
         for slices in [[26, 38, 26, 38, 26, 25, 39, 38, 26, 38], [13, 26, 0, 26, 13, 26, 13, 0, 26, 13]] {
             let limited: Vec<u64> = [500; 10].into_iter().chain(slices).collect();
             is_told(&after(step, &limited), Severity::Doubtful, "fell from 2000 MB/s to ");
         }
-        // A slow decline, one that begins late, a spike and noise are no steps.
+        // A slow decline, one that begins late, a spike and noise are not steps.
         let decline: Vec<u64> = (0..22).map(|index| 100 - 3 * index).collect();
         assert_eq!(after(step, &decline), []);
         let late: Vec<u64> =
@@ -375,7 +378,7 @@ mod tests {
             assert_eq!(after(find, &timeline(500, 100, at, count)), [], "one event is told once");
             assert_eq!(after(find, &timeline(100, 500, at, count)), [], "one event is told once");
         }
-        // However much it is in all, what falls or rises all the time is not a step.
+        // A steady fall or rise is not a step, however large it is in total.
         let fall: Vec<u64> = (0..22).map(|index| 1000 - 44 * index).collect();
         let rise: Vec<u64> = fall.iter().rev().copied().collect();
         let decay: Vec<u64> = (0..22).map(|index| (1000.0 * 0.88f64.powi(index)) as u64).collect();

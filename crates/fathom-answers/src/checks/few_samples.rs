@@ -1,12 +1,12 @@
-//! `few-samples`: percentiles that rest on fewer I/Os than can carry them.
+//! `few-samples`: percentiles that rest on too few I/Os.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// I/Os that must be slower than a percentile for it not to rest on chance.
+/// A percentile is reliable if at least this many I/Os were slower.
 const BEYOND: f64 = 10.0;
-/// The percentile that every report is read for.
+/// The percentile that every reader looks at.
 const EXPECTED: f64 = 99.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

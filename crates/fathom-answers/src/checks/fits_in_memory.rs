@@ -11,9 +11,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     if evidence.is_direct() || !evidence.is_on_this_machine() || memory == 0 || !moves_data {
         return Vec::new();
     }
-    // A share of a file or device is not told by the result.
+    // The result does not tell a share of a file or device.
     let Some(size) = evidence.asked.size else { return Vec::new() };
-    // Clones have files of their own, unless the files have names.
+    // Each clone has its own files, unless the files are named.
     let files = match evidence.run.option(evidence.job, "filename") {
         Some(_) => 1.0,
         None => evidence.clones(),

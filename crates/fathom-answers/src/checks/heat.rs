@@ -1,4 +1,4 @@
-//! `heat`: processors slowed down during the run because they were hot.
+//! `heat`: processors were throttled during the run because they were too hot.
 
 use super::{Found, Severity};
 use fathom_results::RunResult;
@@ -11,7 +11,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let found = Found::new(
         Severity::Doubtful,
         format!("processors slowed down {times} times because they were hot (thermal_throttle)"),
-        "cool the machine, or look at how the rate went over time",
+        "cool the machine, or look at how the rate changed over time",
     );
     vec![found.with(&[("slowed_by_heat", times as f64)]).weighing(times as f64)]
 }

@@ -3,7 +3,7 @@
 use super::{Found, Severity};
 use fathom_results::RunResult;
 
-/// The code of the check, which is made once for all hosts.
+/// Code of the check, which is made once for all hosts.
 pub(super) const CODE: &str = "lost-hosts";
 
 pub(super) fn lost(run: &RunResult) -> Vec<Found> {
@@ -16,7 +16,7 @@ pub(super) fn lost(run: &RunResult) -> Vec<Found> {
     let found = Found::new(
         Severity::Doubtful,
         format!(
-            "{} of {} hosts were lost or never began ({}): the sums lack what they would have done",
+            "{} of {} hosts were lost or never began ({}): the sums are incomplete without them",
             names.len(),
             hosts.hosts.len(),
             crate::hosts::listed(&names)

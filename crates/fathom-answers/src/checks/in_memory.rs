@@ -1,4 +1,4 @@
-//! `in-memory`: the files were in memory, or on a device that is none, so that no disk was measured.
+//! `in-memory`: the files were in memory, or on a device that is not a disk, so no disk was measured.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -32,26 +32,23 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     found
 }
 
-/// Some job moved data of files on the machine.
+/// True if a job moved data of files on the machine.
 fn has_files(run: &RunResult) -> bool {
     let host_has = run.host.as_ref().is_some_and(|host| !host.file_systems.is_empty());
     host_has && Evidence::all(run).iter().any(|job| job.is_on_this_machine() && !job.job.active().is_empty())
 }
 
-/// File systems that have no disk below them.
+/// True for file systems without a disk.
 fn is_in_memory(kind: &str) -> bool {
     matches!(kind, "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs")
 }
 
-/// Devices that are not disks.
+/// Findings about devices that are not disks.
 fn of_device(device: &DeviceReport) -> Option<Found> {
     let name = &device.name;
     if let Some(file) = device.loop_files.iter().find(|file| is_in_memory(&file.kind)) {
-        let on = if file.device == *name {
-            String::new()
-        } else {
-            format!("{name} lies on {}, and ", file.device)
-        };
+        let on =
+            if file.device == *name { String::new() } else { format!("{name} is on {}, and ", file.device) };
         return Some(Found::new(
             Severity::Doubtful,
             format!(
@@ -64,7 +61,7 @@ fn of_device(device: &DeviceReport) -> Option<Found> {
     if let Some(below) = device.below.iter().find(|below| is_memory_device(below)) {
         return Some(Found::new(
             Severity::Doubtful,
-            format!("{name} lies on {below}, which is in memory: no disk was measured"),
+            format!("{name} is on {below}, which is in memory: no disk was measured"),
             "",
         ));
     }
@@ -111,13 +108,13 @@ mod tests {
         is_told(
             &of(&with("dm-0", &file("tmpfs"))),
             Severity::Doubtful,
-            "dm-0 lies on loop3, and loop3 is a file in memory",
+            "dm-0 is on loop3, and loop3 is a file in memory",
         );
         is_told(&of(&with("loop3", &file("ext4"))), Severity::Note, "another file system");
         is_told(
             &of(&with("md0", r#""below":["sda","ram1"]"#)),
             Severity::Doubtful,
-            "md0 lies on ram1, which is in memory",
+            "md0 is on ram1, which is in memory",
         );
         assert_eq!((of(&device("nvme0n1")), of(&device("loopy"))), (Vec::new(), Vec::new()));
         let system = |kind: &str| format!(r#""file_systems":[{{"directory":"/d","kind":"{kind}"}}]"#);

@@ -1,4 +1,4 @@
-//! `io-limit`: a limit of the control group was reached, so that the figures are those of the limit.
+//! `io-limit`: an I/O limit of the control group was reached, so the figures are those of the limit.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;

@@ -6,8 +6,8 @@ use fathom_results::{ReadError, RunResult};
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
-/// The verdict on a result, made anew from its figures and facts. Where the result has only a part of them, its own verdict stands,
-/// which was made when there was more to see.
+/// The verdict on a result, derived again from its figures and facts. A result that has only a part of them
+/// keeps its own verdict, which was made from all of them.
 pub(crate) fn judge(run: &RunResult) -> VerdictReport {
     if let (Some(timeline), Some(verdict)) = (&run.timeline, &run.verdict)
         && timeline.condensed
@@ -15,7 +15,7 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
         return VerdictReport::from(verdict);
     }
     match &run.hosts {
-        // What hosts counted is judged host by host; sums of them would hide which one it was.
+        // Hosts are judged separately; a sum would hide which one was affected.
         Some(of_hosts) if of_hosts.hosts.iter().any(|host| !host.result.jobs.is_empty()) => {
             let mut verdict = VerdictReport::default();
             for check in CHECKS.iter().filter(|check| check.code == hosts::CODE) {
@@ -34,7 +34,8 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
     }
 }
 
-/// Judges a report that a run of this program has made, and the reports of its hosts. The error says what is amiss with it.
+/// Judges a report that a run of this program has made, and the reports of its hosts. Fails if the report is
+/// inconsistent.
 pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), ReadError> {
     let result = fathom_results::at_hand(fathom_report::result(report), "the result")?;
     let of_hosts = result.hosts.iter().flat_map(|hosts| &hosts.hosts);
@@ -84,7 +85,7 @@ fn look_at_run(check: &Check, run: &RunResult) -> Vec<Found> {
     }
 }
 
-/// A job of each stage that has counters of its own; of all stages together one that uses storage.
+/// One job of each stage that has separate counters; of several stages together, one that uses storage.
 fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>> {
     let mut firsts: Vec<&Evidence<'_>> = Vec::new();
     for own in evidence.iter().filter(|evidence| evidence.is_on_this_machine()) {

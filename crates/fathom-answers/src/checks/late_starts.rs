@@ -1,12 +1,12 @@
-//! `late-starts`: in an open loop the tester itself started I/Os late, so response times hold its own delay.
+//! `late-starts`: in an open loop fathom itself started I/Os late, so response times include its own delay.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// Up to this share of the median response time, the p99 of the own delay does not show.
+/// Up to this share of the median response time, the p99 of the own delay is negligible.
 const MOST: f64 = 0.1;
-/// A shorter delay is what every machine has, ns.
+/// Delays below this, in ns, occur on every machine.
 const LEAST_NS: f64 = 20_000.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -21,8 +21,8 @@ fn in_direction(evidence: &Evidence<'_>, direction: usize) -> Option<Found> {
         return None;
     }
     let text = format!(
-        "the tester itself started one I/O in a hundred {} late or more (own delay), where half of them took no more than {} from when \
-         they were due",
+        "fathom itself started one I/O in a hundred {} late or more (own delay), where half of them took no \
+        more than {} from when they were due",
         figures::duration(own),
         figures::duration(median)
     );

@@ -1,5 +1,5 @@
-//! `reads-missing` and `writes-missing`: the devices moved fewer bytes than the jobs, as the kernel counts them. A cache answered, or
-//! blocks were read that nobody ever wrote.
+//! `reads-missing` and `writes-missing`: the devices moved fewer bytes than the jobs, by the kernel's counters. A cache
+//! answered, or blocks were read that were never written.
 
 use super::{Found, MANY, Severity};
 use crate::evidence::{DeviceShare, Evidence};
@@ -7,11 +7,12 @@ use crate::figures;
 
 /// Below this share, a part of the I/O went elsewhere.
 const PARTLY: f64 = 0.9;
-/// Below this share of direct I/O, hardly any of it was done by the devices.
+/// Below this share of direct I/O, the devices did hardly any of it.
 const HARDLY: f64 = 0.1;
-/// Fewer bytes than these may hide behind what the kernel has merged or not counted yet.
+/// Differences below this many bytes may be due to merged or not yet counted requests.
 const LEAST_BYTES: u64 = 1 << 20;
-/// File systems on one device that pass all direct I/O on to it, so that what the device did not do was not done.
+/// File systems that pass all direct I/O on to one device, so that I/O that the device did not do was not
+/// done.
 const PASSING_ON: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "f2fs"];
 
 pub(super) fn reads(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -23,7 +24,7 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Vec<Found> {
 }
 
 fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
-    // Without counters of their own, or behind a client of a file system, something else is compared.
+    // Without separate counters, or on a client of a file system, other figures are compared.
     if evidence.shares_counters() || evidence.mount().is_some() || !counts(evidence) {
         return Vec::new();
     }
@@ -48,21 +49,21 @@ fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
     vec![found.with(&figures).weighing(1.0 - share.ratio())]
 }
 
-/// The kernel counts the I/O of the devices; results without facts are believed.
+/// True if the kernel counts the devices' I/O; results without facts are trusted.
 fn counts(evidence: &Evidence<'_>) -> bool {
     let devices = evidence.run.facts.iter().flat_map(|facts| &facts.devices);
     devices.into_iter().all(|device| device.counts_io)
 }
 
-/// Every byte of direct I/O of the jobs goes to a device that is listed, as far as the result shows. Only then is what the devices
-/// did not do sure not to have been done.
+/// True if every byte of the jobs' direct I/O goes to a listed device, as far as the result shows. Only then
+/// is I/O that the devices did not do proven missing.
 fn is_passed_on(evidence: &Evidence<'_>) -> bool {
     let (Some(host), Some(_)) = (&evidence.run.host, &evidence.run.facts) else { return false };
     let passes = |kind: &str, options: &str| {
         PASSING_ON.contains(&kind) && !options.split(',').any(|option| option.starts_with("dax"))
     };
     let is_listed = |name: &str| host.devices.iter().any(|device| device.name == name);
-    // Whatever else is called a device may be none: /dev/zero, or a link to somewhere.
+    // Other names in /dev may not be devices: /dev/zero, or a symbolic link.
     let is_told = |target: &str| match target.strip_prefix("/dev/") {
         Some(name) => is_listed(name),
         None => !host.file_systems.is_empty(),
@@ -79,7 +80,7 @@ fn reason(evidence: &Evidence<'_>, direction: usize, is_direct: bool, share: Dev
     match (direction, is_direct) {
         (0, false) => "the page cache in memory answered the rest".to_owned(),
         (0, true) => {
-            "with direct I/O that is what blocks that were never written, or a cache above the device, do"
+            "with direct I/O, the usual causes are blocks that were never written, or a cache above the device"
                 .to_owned()
         }
         (_, true) => "something above the device kept or shrank the rest".to_owned(),
@@ -116,7 +117,7 @@ mod tests {
 
     const FACTS: &str = r#""fathom facts":{"devices":[{"name":"sda","counts_io":true}]}"#;
 
-    /// A job that read 8 MiB of a file, of which the device read so many sectors.
+    /// A job that read 8 MiB of a file, of which the device read this many sectors.
     fn after(options: &str, kind: &str, sectors: u64, facts: &str) -> Vec<(Severity, String)> {
         let more = format!(
             r#""disk_util":[{{"name":"sda","read_ios":9,"read_sectors":{sectors}}}],
@@ -138,7 +139,7 @@ mod tests {
             Severity::Wrong,
             "8 MiB, the devices only 10 KiB: with direct",
         );
-        // Half of it is no proof, and a file system that compresses may read less.
+        // Half of it is not a proof, and a file system that compresses may read less.
         is_told(&after(direct, "ext4", 8192, FACTS), Severity::Doubtful, "never written");
         is_told(&after(direct, "btrfs", 20, FACTS), Severity::Doubtful, "never written");
         assert_eq!(after(direct, "ext4", 16384, FACTS), []);

@@ -1,8 +1,7 @@
-//! The checks of a result: what speaks against using its figures. `--verdict`, the JSON, `quick`, `explain`, `compare`, `show` and
-//! the page all tell what is found here.
-//!
-//! One file per check and one list, [`CHECKS`]. A check is a pure function of a result. It says *wrong* only on evidence that has
-//! no other explanation; whatever rests on a rule of thumb is *doubtful*, or a note.
+//! The checks of a result: reasons not to trust its figures. `--verdict`, the JSON, `quick`, `explain`, `compare`, `show` and
+//! the page all report these findings. One file per check and one list, [`CHECKS`]. A check is a pure function of a result.
+//! It says *wrong* only on evidence that has no other explanation; everything that rests on a rule of thumb is *doubtful*, or
+//! a note.
 
 mod above_device;
 mod below_device;
@@ -52,38 +51,38 @@ pub(crate) use fathom_stats::verdict::Severity;
 
 /// A check.
 pub(crate) struct Check {
-    /// Its published name, which stays.
+    /// Its published name, which is stable.
     pub(crate) code: &'static str,
-    /// What a result must have for it.
+    /// Parts of a result that it needs.
     needs: Needs,
     look: Look,
 }
 
-/// What a result must have for a check.
+/// Parts of a result that a check may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     /// The figures of the jobs, which all results have.
     Figures,
-    /// What the kernel counted for the devices.
+    /// The kernel's counters of the devices.
     Devices,
     /// The timeline of the run.
     Timeline,
-    /// What surrounded the run.
+    /// Facts about the machine during the run.
     Facts,
 }
 
-/// What it looks at.
+/// Subject of a check.
 #[derive(Clone, Copy)]
 enum Look {
-    /// Each job.
+    /// Every job.
     Job(fn(&Evidence<'_>) -> Vec<Found>),
-    /// Each stage, which has counters of its own, by one of its jobs.
+    /// Every stage with separate counters, represented by one of its jobs.
     Stage(fn(&Evidence<'_>) -> Vec<Found>),
     /// The whole run.
     Run(fn(&RunResult) -> Vec<Found>),
 }
 
-/// What a check has found, before it is known where.
+/// Result of a check, without its place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     severity: Severity,
@@ -96,7 +95,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// A sentence without its stop, to stand after a colon, and what to do about it.
+    /// A finding: a sentence without its full stop, which follows a colon, and the advice.
     fn new(severity: Severity, text: impl Into<String>, advice: impl Into<String>) -> Found {
         Found {
             severity,
@@ -108,28 +107,28 @@ impl Found {
         }
     }
 
-    /// In this direction alone.
+    /// Limits the finding to a direction.
     fn in_direction(self, direction: usize) -> Found {
         Found { direction: Some(DIRECTIONS[direction]), ..self }
     }
 
-    /// The figures that it rests on.
+    /// Adds the figures that it rests on.
     fn with(self, evidence: &[(&'static str, f64)]) -> Found {
         Found { evidence: evidence.to_vec(), ..self }
     }
 
-    /// How bad it is beside others of its check.
+    /// Sets its weight among findings of the same check.
     fn weighing(self, weight: f64) -> Found {
         Found { weight: if weight.is_finite() { weight } else { f64::MAX }, ..self }
     }
 }
 
-/// The directions by their place.
+/// Names of the directions by index.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// The same, for sentences.
+/// The plural, for sentences.
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
-/// Every check. Of findings that weigh the same, those of the first are told first.
+/// Every check. Findings of equal weight are reported in this order.
 pub(crate) const CHECKS: [Check; 37] = [
     check("failed", Needs::Figures, Look::Job(failed::find)),
     check("unverified", Needs::Figures, Look::Run(verified::unchecked)),

@@ -1,4 +1,4 @@
-//! `mount`: a file system of a server or in user space. What the figures are of, and which cache may have answered.
+//! `mount`: a network file system, or one in user space. Says what the figures describe, and which cache may have answered.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -6,7 +6,7 @@ use crate::evidence::mounts::{Mount, Passage};
 use fathom_results::RunResult;
 use fathom_stats::Direction;
 
-/// Below this share of what the jobs moved, a part of it stayed on this machine.
+/// Below this share of the jobs' bytes, a part of them stayed on this machine.
 const PASSED_ON: f64 = 0.9;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -53,7 +53,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
         found.push(Found::new(
             Severity::Note,
             format!(
-                "direct I/O passes by the page cache, but it is up to {client} what it means below: a cache of its own may have answered"
+                "direct I/O bypasses the page cache, but {client} decides what it means below: its own cache may have answered"
             ),
             "",
         ));
@@ -78,7 +78,7 @@ mod tests {
         let note = |found: &[(Severity, String)]| {
             found[0].0 == Severity::Note && found[0].1.contains("a file system of a server")
         };
-        // sshfs keeps no data that was read, so that too little traffic is not a cache of its.
+        // sshfs does not cache data, so little traffic is not due to its cache.
         let all = of(1000);
         assert!(note(&all) && all.len() == 1, "{all:?}");
         assert_eq!(told(find(&run("", r#""read":{"total_ios":1,"io_bytes":1000}"#, ""))), []);

@@ -1,13 +1,13 @@
-//! `other-io`: the devices did more than the jobs asked for, so that others used them, too.
+//! `other-io`: the devices did more I/O than the jobs, so others used them, too.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 
-/// From this share of the time that I/Os took in the device on, percent, others disturbed the jobs; below the other one they
-/// hardly did.
+/// Other I/O disturbed the jobs from this share of the I/O time in the device on, in percent; below the
+/// second one hardly.
 const DISTURBING: f64 = 30.0;
 const WORTH_TELLING: f64 = 5.0;
-/// A device that was busy for less than this, percent, had time for everybody.
+/// Below this utilization, in percent, a device had spare time.
 const BUSY: f64 = 10.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -22,7 +22,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let found = Found::new(
         severity,
         format!("the device did {}", others.told()),
-        "run it when nobody else uses the device; iotop or pidstat -d shows who does",
+        "run it when the device is otherwise unused; iotop or pidstat -d shows who uses it",
     );
     let figures = [
         ("other_read_bytes", others.bytes[0]),

@@ -1,11 +1,12 @@
-//! `outage`: for a while nothing ended, though the job went on before and after it. Means, and percentiles below the last ones, hide that.
+//! `outage`: for a while no I/O completed, though the job issued some before and after. Means, and all but the last
+//! percentiles, hide that.
 
 use super::{Found, Severity, stalled};
 use crate::evidence::Evidence;
 use crate::evidence::outages::{Awaited, Outage};
 use crate::figures;
 
-/// An outage is another finding's if that explains this share of it.
+/// Another finding covers an outage if it explains this share of it.
 const EXPLAINED: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -23,12 +24,12 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         count => format!("; there were {count} such outages, {} in all", duration(all_ms)),
     };
     let why = match longest.awaited {
-        Awaited::Ios => "the I/Os that were in flight ended only then",
+        Awaited::Ios => "the I/Os that were in flight completed only then",
         Awaited::Sync => "a sync took that long",
         Awaited::Nothing => "none of its I/Os took that long, so the job itself stood still",
     };
     let text = format!(
-        "nothing ended for {}, from {} after the start of the run to {}: {why}{times}",
+        "no I/O completed for {}, from {} after the start of the run to {}: {why}{times}",
         duration(longest.length_ms),
         duration(longest.begin_ms),
         duration(longest.begin_ms + longest.length_ms),
@@ -48,12 +49,12 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![Found::new(Severity::Doubtful, text, advice).with(&figures).weighing(longest.length_ms)]
 }
 
-/// The machine, or the process of the job, stood still at that time.
+/// True if the machine, or the process of the job, was stopped at that time, which has its own finding.
 fn is_told_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);
-    // Shorter ones are not told.
+    // Shorter ones are not reported.
     let is_told = machine_ms >= stalled::LEAST_MS as f64;
     is_told && machine_ms >= EXPLAINED * outage.length_ms
         || stops
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// What a point of 250 ms has: I/Os of a millisecond, and those of another latency in ms.
+    /// A point of 250 ms: number of I/Os of 1 ms, number of other I/Os, and their latency in ms.
     #[derive(Clone, Copy)]
     struct Point(u64, u64, u64);
 
@@ -112,7 +113,7 @@ mod tests {
         )
     }
 
-    /// Points of which those from `from` on, so many, are empty, and what waited ended in the next one.
+    /// Points of which `empty`, from `from` on, are empty; the waiting I/Os completed in the next one.
     fn silent(from: usize, empty: usize, waited: Point) -> Vec<Point> {
         let mut points = vec![USUAL; 20];
         points[from..from + empty].fill(EMPTY);
@@ -126,12 +127,12 @@ mod tests {
         is_told(
             &told,
             Severity::Doubtful,
-            "nothing ended for 1.50 s, from 2.38 s after the start of the run to 3.88 s",
+            "no I/O completed for 1.50 s, from 2.38 s after the start of the run to 3.88 s",
         );
-        is_told(&told, Severity::Doubtful, "the I/Os that were in flight ended only then");
-        // Right at the start, and twice.
+        is_told(&told, Severity::Doubtful, "the I/Os that were in flight completed only then");
+        // At the very start, and twice.
         let mut points = silent(0, 5, Point(120, 1, 1300));
-        is_told(&after(&points), Severity::Doubtful, "nothing ended for 1.30 s");
+        is_told(&after(&points), Severity::Doubtful, "no I/O completed for 1.30 s");
         points[12..17].fill(EMPTY);
         points[17] = Point(100, 1, 1300);
         is_told(&after(&points), Severity::Doubtful, "2 such outages, 2.60 s in all");
@@ -139,11 +140,11 @@ mod tests {
 
     #[test]
     fn outages_shorter_than_a_point_show_in_the_latencies() {
-        // A timeline of an hour has points of 16 s; here everything but one read is usual.
+        // A timeline of an hour has points of 16 s; here all but one read is normal.
         let mut points = vec![USUAL; 20];
         points[7] = Point(200, 1, 1500);
-        is_told(&after(&points), Severity::Doubtful, "nothing ended for 1.50 s");
-        // At depth 8, one slow read is not an outage, and eight are.
+        is_told(&after(&points), Severity::Doubtful, "no I/O completed for 1.50 s");
+        // At depth 8, one slow read is not an outage; eight are.
         let deep = |long: u64| {
             let mut points = vec![USUAL; 20];
             points[7] = Point(200, long, 1500);
@@ -151,25 +152,25 @@ mod tests {
             after_job(r#""ioengine":"libaio","iodepth":"8""#, job, &points, "")
         };
         assert_eq!(deep(1), []);
-        is_told(&deep(8), Severity::Doubtful, "nothing ended for 1.50 s");
+        is_told(&deep(8), Severity::Doubtful, "no I/O completed for 1.50 s");
     }
 
     #[test]
     fn what_is_no_outage_is_not_called_one() {
         assert_eq!(after(&[USUAL; 20]), []);
         assert_eq!(after(&silent(10, 1, Point(200, 1, 300))), [], "300 ms");
-        // A device that does a few I/Os a second leaves gaps.
+        // A device that does a few I/Os per second leaves gaps.
         let slow: Vec<Point> = (0..40).map(|at| if at % 5 == 0 { Point(1, 0, 0) } else { EMPTY }).collect();
         assert_eq!(after(&slow), []);
-        // In a long queue everything takes long.
+        // In a long queue every I/O takes long.
         let queue = vec![Point(0, 60, 1200); 20];
         let job = r#""read":{"total_ios":9,"io_bytes":9,"clat_ns":{"max":1200000000}}"#;
         assert_eq!(after_job(r#""ioengine":"libaio","iodepth":"32""#, job, &queue, ""), []);
-        // What ended early has ended.
+        // A job that ended early is not an outage.
         let mut points = vec![USUAL; 20];
         points[12..].fill(EMPTY);
         assert_eq!(after(&points), []);
-        // Pauses of its own.
+        // The job itself pauses.
         let job = r#""read":{"total_ios":9,"io_bytes":9}"#;
         let pauses = silent(10, 6, USUAL);
         assert_eq!(after_job(r#""thinktime":"2s","thinktime_blocks":"9999""#, job, &pauses, ""), []);

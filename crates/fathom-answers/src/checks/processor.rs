@@ -1,12 +1,12 @@
-//! `processor`: the tester itself used all of a processor, so that the storage may be faster.
+//! `processor`: fathom itself used a whole processor, so the storage may be faster.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// From this share of a processor on, percent, the tester may have been the limit.
+/// From this share of a processor on, in percent, fathom may have been the limit.
 const FULL: f64 = 90.0;
-/// Options with which a job is meant to use all of a processor.
+/// Options that make a job use a whole processor on purpose.
 const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "thinkcycles"];
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -18,7 +18,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let found = Found::new(
         Severity::Doubtful,
         format!(
-            "the tester used {} of a CPU, so the storage may be faster than this",
+            "fathom used {} of a CPU, so the storage may be faster than this",
             figures::percent(user + system)
         ),
         match system > user {
@@ -39,7 +39,7 @@ mod tests {
         let of = |options: &str, user: u32| {
             of_job(find, &run(options, &format!(r#""usr_cpu":{user},"sys_cpu":50"#), ""))
         };
-        is_told(&of("", 45), Severity::Doubtful, "the tester used 95.0 % of a CPU");
+        is_told(&of("", 45), Severity::Doubtful, "fathom used 95.0 % of a CPU");
         assert_eq!(
             (of("", 10), of(r#""ioengine":"null""#, 45), of(r#""hipri":"1""#, 45)),
             Default::default()

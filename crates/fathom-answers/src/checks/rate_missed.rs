@@ -1,14 +1,15 @@
-//! `rate-missed`: the job was to keep a rate, and did not.
+//! `rate-missed`: the job did not reach its requested rate.
 
 use super::{Found, Severity};
 use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 
-/// From this share of the rate on, it was kept.
+/// Share of the requested rate that counts as reached.
 const KEPT: f64 = 0.95;
-/// A shorter run is mostly its beginning and its end.
+/// A shorter run mostly consists of its beginning and end.
 const LEAST_MS: u64 = 500;
-/// I/Os that come at random times are off by their square root; so many times of that is no chance.
+/// The number of random arrivals varies by its square root; beyond this many standard deviations it is not
+/// chance.
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -61,7 +62,7 @@ mod tests {
             "rate_iops asks for 1.00k IOPS, and 700 IOPS were reached",
         );
         assert_eq!((of(1000, 990), of(0, 700)), (Vec::new(), Vec::new()));
-        // One I/O a second more or less is chance.
+        // One I/O per second more or less is chance.
         assert_eq!(of(5, 4), []);
     }
 }

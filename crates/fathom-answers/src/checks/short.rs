@@ -1,11 +1,11 @@
-//! `short`: the job did not run for long enough to say much.
+//! `short`: the job was too short to be meaningful.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// Shorter runs say little: caches warm up, devices wake up, and one slow I/O decides. A second that was cut by what the job does
-/// first still counts.
+/// In shorter runs, caches warm up, devices wake up, and one slow I/O decides. Slightly less than a second,
+/// because setup may take a part of it.
 const LEAST_MS: u64 = 900;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

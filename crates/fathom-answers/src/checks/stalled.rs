@@ -1,10 +1,10 @@
-//! `stalled`: the machine, or the whole program, stood still for a while in the middle of the run.
+//! `stalled`: the machine, or the whole program, was stopped for a while during the run.
 
 use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Shorter delays are those of a busy machine, which other checks tell.
+/// Shorter delays occur on a busy machine and have other findings.
 pub(super) const LEAST_MS: u64 = 1000;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -23,7 +23,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let late_ms = facts.latest_look_ms;
     if late_ms >= LEAST_MS {
         let text = format!(
-            "the process that watches the run, which sleeps most of the time, woke up {} late: the machine or the program stood still",
+            "the supervisor of the run, which sleeps most of the time, woke up {} late: the machine or the program was stopped",
             duration(late_ms)
         );
         let late =

@@ -1,4 +1,4 @@
-//! `starved`: reads or writes of a job came to a standstill, or far from their share, while the others went on.
+//! `starved`: reads or writes of a job stopped, or fell far below their share, while the others continued.
 
 use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
@@ -7,11 +7,11 @@ use crate::figures;
 use fathom_results::model::TimelineJobResult;
 use fathom_stats::Direction;
 
-/// A mix may be off by so many points of percent.
+/// Tolerated deviation of a mix, in percentage points.
 const OFF: f64 = 10.0;
-/// Fewer I/Os are off by chance.
+/// Deviations of fewer I/Os may be chance.
 const LEAST_IOS: u64 = 1000;
-/// A standstill is this share of the points, and so many of them, in which I/Os were to be expected.
+/// A standstill is at least this share of the points, and this many of them, in which I/Os were expected.
 const STILL: f64 = 0.2;
 const LEAST_POINTS: usize = 4;
 const EXPECTED_IOS: f64 = 20.0;
@@ -24,11 +24,11 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     of_mix(evidence).into_iter().chain(still).collect()
 }
 
-/// A mix of reads and writes that is not the one that was asked for.
+/// A mix of reads and writes that differs from the requested one.
 fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     let is_mix = evidence.asked.workload == AskedWorkload::Mixed;
     let names = ["rate", "rate_iops", "rate_min", "bssplit", "read_iolog", "flow"];
-    // Rates of their own, blocks that do not fit, and logs decide for themselves.
+    // Separate rates, block sizes that do not fit, and logs determine the mix themselves.
     let has_own = names.iter().any(|name| evidence.run.option(evidence.job, name).is_some());
     let (reads, writes) = (evidence.job.total_ios(Direction::Read), evidence.job.total_ios(Direction::Write));
     if !is_mix || has_own || reads + writes < LEAST_IOS {
@@ -55,7 +55,7 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     })
 }
 
-/// A direction that does nothing for a while, in the middle of its time, while the other goes on.
+/// A direction without I/O for a while, in the middle of its time, while the other continues.
 fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     let ios = |direction: usize| -> Vec<u64> {
         timeline.points.iter().map(|point| point.directions()[direction].total_ios).collect()
@@ -67,7 +67,7 @@ fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     }
     let of_direction = |direction: usize| {
         let (own, other) = (&both[direction], &both[1 - direction]);
-        // One after the other is what the job is, not what the storage does to it.
+        // Directions that take turns are a property of the job, not of the storage.
         let first = own.iter().position(|&ios| ios > 0)?;
         let last = own.iter().rposition(|&ios| ios > 0)?;
         let inner = first..=last;
@@ -79,7 +79,7 @@ fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
             let found = Found::new(
                 Severity::Doubtful,
                 format!(
-                    "{} stood still in {} of the time while {} went on",
+                    "{} stopped for {} of the time while {} continued",
                     MANY[direction],
                     figures::percent(100.0 * still as f64 / points as f64),
                     MANY[1 - direction]
@@ -137,10 +137,10 @@ mod tests {
             );
             of_job(find, &run("", "", &timeline))
         };
-        is_told(&of(&|at| if at % 2 == 0 { 100 } else { 0 }), Severity::Doubtful, "reads stood still in ");
+        is_told(&of(&|at| if at % 2 == 0 { 100 } else { 0 }), Severity::Doubtful, "reads stopped for ");
         assert_eq!(of(&|_| 100), []);
         assert_eq!(of(&|at| if at == 5 { 0 } else { 100 }), []);
-        // Reads that end early have ended.
+        // Reads that ended early.
         assert_eq!(of(&|at| if at < 8 { 100 } else { 0 }), []);
         assert_eq!(of(&|at| u32::from(at % 5 == 0)), [], "a few I/Os may leave gaps");
     }

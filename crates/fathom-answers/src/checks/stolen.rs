@@ -1,4 +1,4 @@
-//! `stolen`: the hypervisor gave processor time of this machine to others.
+//! `stolen`: the hypervisor gave processor time of this machine to other guests.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -13,7 +13,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let found = Found::new(
         Severity::Doubtful,
         format!("the {}", wait.told_of_stolen()),
-        "run it when the host is idle, or on hardware of its own",
+        "run it when the host is idle, or on dedicated hardware",
     );
     vec![found.with(&[("stolen_percent", wait.stolen)]).weighing(wait.stolen)]
 }

@@ -4,10 +4,10 @@ use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Shorter stops than these, and than this share of the run, are not worth a word.
+/// Stops shorter than this, or than a small share of the run, are not reported.
 const LEAST_MS: u64 = 100;
 const SHARE: f64 = 0.01;
-/// So long is worth one in a run of any length.
+/// Stops of this length are always reported.
 const LONG_MS: u64 = 500;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -38,8 +38,8 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
             count => format!("; it was stopped {count} times, for {} in all", duration(all_ms)),
         };
         let text = format!(
-            "a process of job {job} was stopped for {}, from {} after the start of the run on: it did nothing meanwhile, and its \
-             figures count that time{times}",
+            "a process of job {job} was stopped for {}, from {} after the start of the run on: it did no I/O \
+            in that time, which its figures include{times}",
             duration(length_ms),
             duration(begin_ms),
         );
@@ -58,10 +58,10 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     jobs.into_iter().filter_map(of_job).collect()
 }
 
-/// From when to when, ms.
+/// Begin and end, ms.
 type Stretch = (u64, u64);
 
-/// Stretches that overlap, as those of clones that were stopped together do, as one.
+/// Merges overlapping stretches, such as those of clones that were stopped together.
 fn joined(stretches: &mut [Stretch]) -> Vec<Stretch> {
     stretches.sort_unstable();
     let mut found: Vec<Stretch> = Vec::new();
@@ -93,7 +93,7 @@ mod tests {
         );
         let twice = format!("{},{}", stop(100, 300), stop(1500, 1200));
         is_told(&of(&twice), Severity::Doubtful, "stopped 2 times, for 1.50 s in all");
-        // Clones that were stopped together were stopped once.
+        // Clones that were stopped together count once.
         let clones = format!("{},{},{}", stop(1502, 1201), stop(1500, 1200), stop(1501, 1190));
         is_told(&of(&clones), Severity::Doubtful, "job a was stopped for 1.20 s, from 1.50 s after");
         assert!(!of(&clones)[0].1.contains("times"), "{:?}", of(&clones));

@@ -1,14 +1,14 @@
-//! `submission`: the call that should only submit an I/O waits for it, so that completion latencies leave the wait out.
+//! `submission`: the submitting call blocks until the I/O is done, so completion latencies miss that wait.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// A submission below this, ns, only hands an I/O over.
+/// A submission faster than this, in ns, only hands the I/O over.
 const LEAST_NS: f64 = 10_000.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    // Those that wait for each I/O have no submission of its own.
+    // Synchronous engines have no separate submission.
     if evidence.is_synchronous() || !evidence.has_storage() {
         return Vec::new();
     }

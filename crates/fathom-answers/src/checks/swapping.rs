@@ -1,12 +1,12 @@
-//! `swapping`: the machine moved memory to and from its swap while the jobs ran.
+//! `swapping`: the machine swapped memory while the jobs ran.
 
 use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Fewer pages a second are those of a machine that tidies up.
+/// Fewer pages per second are normal housekeeping.
 const PAGES_PER_SECOND: f64 = 256.0;
-/// The kernel's pages, as most machines have them.
+/// Page size of most machines.
 const PAGE: u64 = 4096;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -22,7 +22,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
             "the machine swapped about {}, which takes time from disks and programs",
             figures::size(pages.saturating_mul(PAGE))
         ),
-        "use less memory for buffers and files in memory, or stop what needs it",
+        "use less memory for buffers and files in memory, or stop other programs that need it",
     );
     vec![found.with(&[("swapped_pages", pages as f64)]).weighing(rate)]
 }

@@ -1,8 +1,8 @@
-//! A verdict in words.
+//! Formats a verdict.
 
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 
-/// Names that are listed before they are counted.
+/// Most names that are listed rather than counted.
 const MOST_NAMED: usize = 3;
 
 /// `no doubts`, `doubtful (2 doubts)`, `wrong (1 finding, 2 doubts)`.
@@ -34,14 +34,14 @@ pub(crate) fn paragraphs(verdict: &VerdictReport) -> Vec<String> {
     );
     if !verdict.not_checked.is_empty() {
         lines.push(format!(
-            "  not checked, because the result does not tell: {}",
+            "  not checked, because the result lacks the data: {}",
             verdict.not_checked.join(", ")
         ));
     }
     lines
 }
 
-/// A line per check and severity; what was found in several jobs is told of the worst of them.
+/// A line per check and severity; a finding in several jobs is reported for the worst one.
 pub(crate) fn lines(verdict: &VerdictReport) -> Vec<(Severity, String)> {
     let mut told: Vec<(&str, Severity)> = Vec::new();
     let mut lines = Vec::new();
@@ -113,7 +113,7 @@ mod tests {
                 "Verdict: wrong, do not use these figures; 2 doubts besides",
                 "  wrong: failed: b: it was 1; try less",
                 "  doubtful: depth: 2 jobs, worst in b: it was 3; try less",
-                "  not checked, because the result does not tell: clock",
+                "  not checked, because the result lacks the data: clock",
             ]
         );
     }

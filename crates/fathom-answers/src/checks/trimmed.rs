@@ -1,4 +1,4 @@
-//! `trimmed`: blocks were read that the same run had trimmed. A device answers those without looking for them.
+//! `trimmed`: a job read blocks that the same run had trimmed. A device answers such reads without accessing its medium.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -10,7 +10,8 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let trims: Vec<&JobResult> = run.jobs.iter().filter(|job| job.io_bytes(Direction::Trim) > 0).collect();
     let mut found = Vec::new();
     for reader in run.jobs.iter().filter(|job| job.io_bytes(Direction::Read) > 0) {
-        // Jobs are listed in the order in which they may have begun; what was written again is not empty any more.
+        // Jobs are listed in the order in which they may have begun; blocks that were written again are not
+        // empty any more.
         let before = trims.iter().find(|trim| {
             !writes_again(trim, run)
                 && targets(trim, run).is_some()
@@ -21,7 +22,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
             Found::new(
                 Severity::Doubtful,
                 format!(
-                    "job {} read from what job {} trimmed ({}): a device answers that without reading",
+                    "job {} read from what job {} trimmed ({}): a device answers such reads without accessing its medium",
                     reader.name,
                     before.name,
                     figures::size(before.io_bytes(Direction::Trim))
@@ -39,14 +40,14 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     found
 }
 
-/// The job writes what it trims, or does no I/O that a device sees.
+/// The job writes the blocks it trims, or does no I/O that reaches a device.
 fn writes_again(job: &JobResult, run: &RunResult) -> bool {
     let index = run.jobs.iter().position(|own| std::ptr::eq(own, job)).unwrap_or(0);
     let evidence = Evidence::of(run, index);
     job.io_bytes(Direction::Write) > 0 || !evidence.has_storage()
 }
 
-/// The files of a job as it names them.
+/// The files of a job as named in its options.
 fn targets<'a>(job: &'a JobResult, run: &'a RunResult) -> Option<&'a str> {
     run.option(job, "filename").filter(|names| !names.is_empty())
 }

@@ -1,4 +1,4 @@
-//! `unwritten`: the job ended, and a part of its writes was still in the page cache.
+//! `unwritten`: a part of a job's writes was still in the page cache when it ended.
 
 use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
@@ -13,12 +13,12 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let found = Found::new(
         Severity::Note,
         format!(
-            "when it ended, {} of its {} were in the page cache and not yet on the storage, so the figures do not include them and an \
-             error in them would come too late",
+            "when it ended, {} of its {} were in the page cache and not yet on the storage, so the figures do \
+            not include them, and an error in them would have gone unnoticed",
             bytes(left),
             MANY[WRITES]
         ),
-        "end_fsync=1 waits for them, and direct I/O has none",
+        "end_fsync=1 waits for them, and direct I/O avoids them",
     );
     vec![found.in_direction(WRITES).with(&[("unwritten_bytes", left as f64)]).weighing(left as f64)]
 }

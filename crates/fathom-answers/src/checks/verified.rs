@@ -1,5 +1,5 @@
-//! `unverified` and `verify-from-memory`: a clean result of a job that verifies means clean data only as far as blocks were checked, and
-//! were read from the medium.
+//! `unverified` and `verify-from-memory`: a clean result of a verifying job only proves clean data as far as blocks were
+//! checked, and were read from the medium.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -7,12 +7,12 @@ use crate::figures::size as bytes;
 use fathom_results::RunResult;
 use fathom_results::model::Verification;
 
-/// Jobs that verify, of results that say how much of it was done.
+/// Verifying jobs whose results say how many blocks were checked.
 fn jobs(run: &RunResult) -> impl Iterator<Item = &Verification> {
     run.verification.iter().filter(|own| own.from_memory_bytes.is_some())
 }
 
-/// Blocks that were to be checked and were not.
+/// Findings about blocks that were not checked.
 pub(super) fn unchecked(run: &RunResult) -> Vec<Found> {
     jobs(run).filter_map(of_checks).collect()
 }
@@ -37,12 +37,12 @@ fn of_checks(own: &Verification) -> Option<Found> {
         (_, 0) => {
             let mut text = format!("job {name} verified all {checked} blocks ({})", bytes(own.checked_bytes));
             if own.takes_any_run {
-                text += "; whether this run wrote them or an earlier one with the same seed, it cannot tell: verify_state_load or a \
-                         ledger can";
+                text += "; it cannot tell whether this run wrote them or an earlier one with the same seed: \
+                         verify_state_load or a ledger can";
             }
             if own.shares_blocks {
-                text += "; other jobs or clones may write the same blocks, so that each only had to be whole, and a lost write \
-                         may go unseen";
+                text += "; other jobs or clones may write the same blocks, so each block only had to be \
+                         intact, and a lost write may go unnoticed";
             }
             Found::new(Severity::Note, text, "")
         }
@@ -60,7 +60,7 @@ fn of_checks(own: &Verification) -> Option<Found> {
     Some(found.with(&figures).weighing(unchecked as f64))
 }
 
-/// Data that was checked in memory and not on the storage.
+/// Findings about data that came from memory and not from the storage.
 pub(super) fn from_memory(run: &RunResult) -> Vec<Found> {
     jobs(run).filter_map(|own| of_memory(run, own)).collect()
 }
@@ -86,13 +86,13 @@ fn of_memory(run: &RunResult, own: &Verification) -> Option<Found> {
             format!(
                 "job {name} verified {all}, and the devices below its files read nothing at all: a cache above them answered"
             ),
-            "look at what lies between the files and the devices",
+            "look at the layers between the files and the devices",
         ),
         0 => return None,
         part if part >= own.checked_bytes => Found::new(
             Severity::Wrong,
             format!(
-                "all {all} that job {name} verified were in memory when they were read: nothing is known of the data on the storage"
+                "all {all} that job {name} verified were in memory when they were read: the data on the storage was not checked"
             ),
             advice,
         ),
@@ -108,7 +108,7 @@ fn of_memory(run: &RunResult, own: &Verification) -> Option<Found> {
     Some(found.with(&figures).weighing(in_memory as f64))
 }
 
-/// The kernel counted no read at all for devices that count, though a job that uses them checked data.
+/// The kernel counted no reads on the devices at all, though a job that uses them checked data.
 fn devices_read_nothing(run: &RunResult, own: &Verification) -> bool {
     let counts = |name: &str| {
         let facts = run.facts.iter().flat_map(|facts| &facts.devices);

@@ -1,4 +1,4 @@
-//! A change in words.
+//! Formats a change.
 
 use crate::figures;
 use crate::measures::Comparison;
@@ -11,7 +11,7 @@ pub(super) fn in_percent(comparison: &Comparison) -> String {
             return format!("+{}", figures::count(change));
         }
         let decimals = if change.abs() < 99.95 { 1 } else { 0 };
-        // No minus before a zero.
+        // Avoids "-0".
         let text = format!("{change:+.decimals$}");
         if text == "-0.0" { "+0.0".to_owned() } else { text }
     };

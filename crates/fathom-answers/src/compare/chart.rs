@@ -1,17 +1,17 @@
-//! Two distributions of latencies laid over each other.
+//! Draws two latency distributions over each other.
 
 use crate::bars::Ink;
 use crate::figures;
 use fathom_stats::Histogram;
 
-/// Rows at most.
+/// Most rows.
 const MOST_ROWS: i64 = 18;
-/// Places of the longest bar, so that a line has at most 80.
+/// Columns of the longest bar, so that a line has at most 80.
 const WIDTH: usize = 46;
 /// Share of I/Os on either end without their own rows.
 const TAIL: f64 = 0.0005;
 
-/// A line per range of latencies, as long as its share of the I/Os; empty without I/Os.
+/// A line per range of latencies, whose length is its share of the I/Os; empty without I/Os.
 pub(super) fn overlay(histograms: &[Histogram; 2], ink: Ink) -> String {
     let [both, only_a, only_b] = ink.overlay();
     let Some((first, last, rows_per_octave)) = range(histograms) else { return String::new() };
@@ -36,7 +36,7 @@ pub(super) fn overlay(histograms: &[Histogram; 2], ink: Ink) -> String {
     text + &format!("  {:>12}  {both} both  {only_a} more in A  {only_b} more in B\n", "")
 }
 
-/// First and last row, and rows per power of two: as fine as there are rows for.
+/// First and last row, and rows per power of two: as fine as the rows allow.
 fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     let end = |percent: f64| {
         histograms.iter().filter_map(move |histogram| histogram.percentiles(&[percent]).first().copied())

@@ -1,7 +1,6 @@
-//! The figures of B as github-action-benchmark reads them, which keeps them on a page and warns of changes.
-//!
-//! Source: the action's README, tools `customBiggerIsBetter` and `customSmallerIsBetter`: a list of objects with `name`, `unit`, `value`,
-//! and as they like `range` and `extra`.
+//! The figures of B in the format of github-action-benchmark, which keeps them on a page and warns of changes. Source: the
+//! action's README, tools `customBiggerIsBetter` and `customSmallerIsBetter`: a list of objects with `name`, `unit`, `value`,
+//! and optionally `range` and `extra`.
 
 use super::change;
 use super::output::ComparisonReport;
@@ -19,7 +18,8 @@ struct Entry {
     extra: String,
 }
 
-/// The list of the figures of which more, or less, is better. Figures that the verdict calls wrong are left out: the page would keep them.
+/// The figures of which more, or less, is better. Figures that the verdict calls wrong are left out, because
+/// the page would keep them.
 pub(super) fn entries(report: &ComparisonReport, more_is_better: bool) -> String {
     let of_kind = |comparison: &&Comparison| {
         comparison.figure.more_is_better() == more_is_better && !comparison.is_refused

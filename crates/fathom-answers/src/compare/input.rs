@@ -1,4 +1,4 @@
-//! The results of a side.
+//! Reads the results of a side.
 
 use crate::results_file;
 use crate::sweep::record::RecordedSweep;
@@ -18,9 +18,9 @@ pub(super) struct Side {
 /// One result.
 #[derive(Debug)]
 pub(super) struct ComparedRun {
-    /// The values that were varied, for results of a sweep; otherwise empty.
+    /// The varied values, for results of a sweep; otherwise empty.
     pub(super) cell: String,
-    /// What was read.
+    /// The result.
     pub(super) result: RunResult,
 }
 
@@ -106,8 +106,8 @@ fn wanted_values(text: &str) -> Result<Vec<(String, String)>, Failure> {
     values(text).into_iter().map(pair).collect()
 }
 
-/// The runs of a sweep, all or those of the cells with these values. The selection no longer distinguishes cells, so
-/// it is not part of their names.
+/// The runs of a sweep: all, or the cells with these values. The selected options are the same in all cells,
+/// so they are not part of the cells' names.
 fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>, Failure> {
     let recorded: RecordedSweep = results_file::read(path)?;
     let plan = &recorded.plan;
@@ -125,7 +125,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>
         let own = recorded.runs_of(cell).into_iter();
         runs.extend(own.map(|run| ComparedRun { cell: name.clone(), result: run.report.clone() }));
     }
-    // The selection distinguishes two selections from one file.
+    // The name tells two selections from one file apart.
     if !wanted.is_empty() {
         let pairs: Vec<String> = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let source = format!("{}:{}", path.display(), pairs.join(","));

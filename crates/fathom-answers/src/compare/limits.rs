@@ -1,4 +1,4 @@
-//! `--fail-if`: what must not happen, for scripts.
+//! `--fail-if`: conditions for scripts.
 
 use super::change;
 use super::matching::{Matched, Pair};
@@ -17,11 +17,11 @@ pub(super) struct FailIf {
     pub(super) figure: FigureOf,
     is_above: bool,
     bound: Bound,
-    /// Of a bandwidth, the unit that the bound is written in and its bytes per second.
+    /// For a bandwidth, the unit of the bound and its bytes per second.
     unit: Option<(&'static str, f64)>,
 }
 
-/// What a figure is compared with.
+/// The bound of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     /// Change from A to B in percent.
@@ -30,7 +30,7 @@ enum Bound {
     Value(f64),
 }
 
-/// What became of a limit for a job and direction.
+/// Outcome of a condition for a job and direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LimitOutcome {
     /// The limit as written.
@@ -39,16 +39,16 @@ pub(super) struct LimitOutcome {
     pub(super) title: String,
     /// Its state.
     pub(super) state: State,
-    /// What was found.
+    /// The values.
     pub(super) found: String,
 }
 
-/// Whether a limit is met.
+/// Outcome of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is so.
+    /// The condition holds.
     Met,
-    /// It is not so.
+    /// It does not hold.
     NotMet,
     /// The figure is beyond the bound, but that may be chance.
     MayBeChance,
@@ -63,7 +63,7 @@ impl LimitOutcome {
         self.state == State::Met
     }
 
-    /// Nothing can be said, because a side is wrong.
+    /// True if it cannot be decided because a side is wrong.
     pub(super) fn is_refused(&self) -> bool {
         self.state == State::Refused
     }
@@ -175,7 +175,7 @@ impl FailIf {
             true => State::MayBeChance,
         };
         let found = match self.unit {
-            // Beside the bound, which may be in MiB/s.
+            // In the unit of the bound, which may be MiB/s.
             Some((unit, factor)) => format!("{} {unit}", figures::three_figures(b.median / factor)),
             None => comparison.figure.text(b.median),
         };
@@ -183,7 +183,7 @@ impl FailIf {
     }
 }
 
-/// Checks all limits; one that concerns nothing is a mistake.
+/// Checks all conditions; one that matches no figure is an error.
 pub(super) fn check(
     limits: &[FailIf],
     matched: &Matched,
@@ -242,14 +242,14 @@ const BANDWIDTHS: [(&str, f64); 7] = [
     ("B/s", 1.0),
 ];
 
-/// The digits of a value and its unit.
+/// Splits a value into digits and unit.
 fn unit_of(text: &str) -> (&str, &str) {
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     (digits, unit.trim())
 }
 
-/// A value with its unit in what the figure is kept in.
+/// A value with its unit, in the unit of the figure.
 fn absolute(figure: Figure, text: &str) -> Option<f64> {
     let (digits, unit) = unit_of(text);
     let factor = match (figure, unit) {

@@ -1,4 +1,4 @@
-//! Which job of one side is which of the other: those of the same name, direction by direction.
+//! Matches the jobs of both sides by name and direction.
 
 use super::input::Side;
 use crate::measures::comparison::{Comparison, Sample, compare as compare_samples};
@@ -10,7 +10,7 @@ use fathom_stats::Histogram;
 /// The matched sides.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
-    /// What both have.
+    /// Jobs and directions that both have.
     pub(super) pairs: Vec<Pair>,
     /// Jobs and directions that only A has.
     pub(super) only_a: Vec<String>,
@@ -21,15 +21,15 @@ pub(super) struct Matched {
 /// A job and direction that both sides have.
 #[derive(Debug)]
 pub(super) struct Pair {
-    /// The job, with its cell if it is of a sweep.
+    /// The job; for a sweep, with its cell.
     pub(super) job: String,
-    /// The name of the job alone.
+    /// The bare name of the job.
     pub(super) name: String,
     /// `read`, `write`, `trim`, `mixed`; `None` for what concerns the job as a whole.
     pub(super) direction: Option<&'static str>,
     /// Its figures.
     pub(super) comparisons: Vec<Comparison>,
-    /// Latencies of all runs of A and of all runs of B, where they have histograms.
+    /// Latencies of all runs of A and of all runs of B, if they have histograms.
     pub(super) histograms: Option<[Histogram; 2]>,
     /// Intervals of percentiles treat every I/O as an independent measurement.
     pub(super) supposes_independence: bool,
@@ -52,7 +52,7 @@ struct Repeated {
     runs: Vec<Workload>,
 }
 
-/// Compares all that both sides have.
+/// Compares everything that both sides have.
 pub(super) fn compare(a: &Side, b: &Side, figures: &[Figure]) -> Matched {
     let (jobs_a, jobs_b) = (repeated(a), repeated(b));
     let mut matched = Matched::default();

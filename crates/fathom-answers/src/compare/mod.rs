@@ -60,7 +60,7 @@ Exit: 0, 2 if a --fail-if is met, 1 if the results cannot be compared, or a side
 /// How a comparison is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ComparisonFormat {
-    /// All of it.
+    /// The complete comparison.
     Whole(Format),
     /// The figures of B of which more, or less, is better, for github-action-benchmark.
     GithubBenchmark { more_is_better: bool },
@@ -85,7 +85,7 @@ struct CompareOptions {
     is_strict: bool,
     format: ComparisonFormat,
     has_chart: bool,
-    /// Names of A, and of B for the same.
+    /// Renamed jobs: names of A, and of B.
     map: Vec<(String, String)>,
     page: Option<PathBuf>,
     force: bool,
@@ -139,7 +139,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _runner: &mut dyn Runner) 
         }
     };
     print_as(format, streams, &text)?;
-    // Programs that read the other formats would take these lines for data.
+    // Readers of the other formats would take these lines for data.
     if format != Format::Text {
         streams.err.write_all(report.outcome_lines().as_bytes())?;
     }
@@ -151,7 +151,7 @@ fn nothing_in_common(matched: &matching::Matched, a: &input::Side, b: &input::Si
         [] => "no job with I/O".to_owned(),
         names => names.join("; "),
     };
-    // Only the user knows which of several belong together, but one example shows the syntax.
+    // Only the user knows which jobs correspond; an example shows the syntax.
     let (names_a, names_b) = (a.names(), b.names());
     let hint = match (names_a.first(), names_b.first()) {
         (Some(one), Some(other)) if one != other => {
@@ -218,7 +218,7 @@ fn map_of(text: &str) -> Result<(String, String), Failure> {
     }
 }
 
-/// A job of B takes the name of the one of A that it is compared with.
+/// Renames a job of B to the one of A that it is compared with.
 fn rename(a: &input::Side, b: &mut input::Side, map: &[(String, String)]) -> Result<(), Failure> {
     for (of_a, of_b) in map {
         for (side, letter, name) in [(a, 'A', of_a), (&*b, 'B', of_b)] {

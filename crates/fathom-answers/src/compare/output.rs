@@ -1,4 +1,4 @@
-//! A comparison as text, tables, CSV and JSON.
+//! Prints a comparison as text, tables, CSV and JSON.
 
 use super::change;
 use super::chart;
@@ -12,16 +12,16 @@ use crate::measures::{Comparison, Figure};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
-/// All that is known.
+/// A comparison and everything about it.
 pub(super) struct ComparisonReport {
     pub(super) a: Side,
     pub(super) b: Side,
     pub(super) matched: Matched,
-    /// What makes the results hard to compare.
+    /// Reasons why the results are hard to compare.
     pub(super) warnings: Vec<String>,
-    /// What became of the limits.
+    /// Outcomes of the conditions.
     pub(super) outcomes: Vec<LimitOutcome>,
-    /// What distributions are drawn with; `None` to leave them out.
+    /// Characters for drawing distributions; `None` to leave them out.
     pub(super) ink: Option<Ink>,
     /// Columns of the reader's terminal, if there is one.
     pub(super) limit: Option<usize>,
@@ -32,23 +32,24 @@ fn effect(comparison: &Comparison) -> String {
 }
 
 impl ComparisonReport {
-    /// What the program ends with.
+    /// Exit code of the program.
     pub(super) fn exit(&self) -> u8 {
         match () {
             () if self.outcomes.iter().any(LimitOutcome::is_met) => 2,
-            // What is wrong must not pass.
+            // A wrong result must not pass.
             () if self.outcomes.iter().any(LimitOutcome::is_refused) => 1,
             () => 0,
         }
     }
 
-    /// A sentence, broken to the terminal's width or 80 places. On a terminal no name in it is wider than a line.
+    /// A sentence, wrapped at the terminal's width or 80 columns. On a terminal, no name in it is wider than
+    /// a line.
     fn sentence(&self, text: &str, indent: usize) -> String {
         let room = self.limit.map(|columns| columns.saturating_sub(indent));
         columns::hanging(&columns::words_cut_to(text, room), indent, self.limit.unwrap_or(columns::USUAL))
     }
 
-    /// For people, as wide as their terminal, or 80 places.
+    /// Text for people, as wide as their terminal, or 80 columns.
     pub(super) fn text(&self) -> String {
         let mut text = self.heading();
         for warning in &self.warnings {
@@ -82,19 +83,19 @@ impl ComparisonReport {
         text
     }
 
-    /// The lines that say what became of the limits.
+    /// Lines about the outcomes of the conditions.
     pub(super) fn outcome_lines(&self) -> String {
         self.outcomes.iter().map(|outcome| outcome.line() + "\n").collect()
     }
 
-    /// Says which pairs have figures that are wrong on a side.
+    /// Messages about pairs with figures that are wrong on a side.
     pub(super) fn refusals(&self) -> Vec<String> {
         let is_refused = |pair: &&Pair| pair.comparisons.iter().any(|comparison| comparison.is_refused);
         let left_out = self.matched.pairs.iter().filter(is_refused);
         left_out
             .map(|pair| {
                 format!(
-                    "fathom compare: {} is left out: the verdict is that a side is wrong; see fathom explain",
+                    "fathom compare: {} is left out: the verdict on one side is wrong; see fathom explain",
                     pair.title()
                 )
             })
@@ -132,7 +133,7 @@ impl ComparisonReport {
         text
     }
 
-    /// A line per job, direction and figure; empty fields where there is no such value.
+    /// A line per job, direction and figure; missing values are empty.
     pub(super) fn csv(&self) -> String {
         const HEADINGS: [&str; 19] = [
             "job",
@@ -170,7 +171,7 @@ impl ComparisonReport {
         table.csv()
     }
 
-    /// Everything.
+    /// The complete comparison.
     pub(super) fn json(&self) -> String {
         let comparisons =
             self.matched.pairs.iter().flat_map(|pair| {
@@ -210,7 +211,7 @@ impl ComparisonReport {
             + &only('B', &self.matched.only_b)
     }
 
-    /// What the figures mean.
+    /// Explanations of the figures.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         let is_percentile_told = |comparison: &Comparison| {
@@ -224,8 +225,8 @@ impl ComparisonReport {
         let is_told = |comparison: &Comparison| is_single(comparison) && comparison.ratio.is_some();
         if all().any(is_single) && !all().any(is_told) {
             notes.push(
-                "One run of each, with too little data about the variation within them to distinguish a difference from chance; repeat \
-                 the runs, or make them longer."
+                "One run of each, with too little data about the variation within them to distinguish a \
+                difference from chance; repeat the runs, or make them longer."
                     .to_owned(),
             );
         } else if all().any(is_single) {
@@ -236,9 +237,7 @@ impl ComparisonReport {
             );
         }
         if all().any(is_mixed) {
-            notes.push(
-                "One run against several: the intervals assume that it scatters as they do.".to_owned(),
-            );
+            notes.push("One run against several: the intervals assume that it varies as they do.".to_owned());
         }
         if all().any(|comparison| comparison.a.runs > 1 || comparison.b.runs > 1) {
             notes.push("Medians of the runs; differences with 95 % confidence intervals.".to_owned());

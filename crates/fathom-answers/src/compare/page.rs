@@ -1,5 +1,5 @@
-//! A comparison as a page: what is compared, each job with its figures side by side, the differences with error bars and their
-//! intervals, and the percentile curves of both sides.
+//! A comparison as a page: both sides, each job with its figures side by side, the differences with error bars and intervals,
+//! and the percentile curves of both sides.
 
 use super::change;
 use super::matching::Pair;

@@ -1,25 +1,25 @@
-//! What the checks find in the results of both sides. No difference is called real where a side is wrong, and a doubt that only one
-//! side has may be the difference.
+//! Findings about the results of both sides. A difference is not called real if a side is wrong, and a doubt about only one
+//! side may be the cause of the difference.
 
 use super::input::Side;
 use super::matching::Matched;
 use crate::checks::{self, Severity};
 use std::collections::BTreeSet;
 
-/// Checks whose findings the other warnings tell.
+/// Checks whose findings other warnings cover.
 const TOLD: [&str; 6] =
     ["reads-missing", "processor-wait", "stolen", "failed", "lost-hosts", "fits-in-memory"];
 
-/// What there is to say of the runs of a side.
+/// Findings about the runs of a side.
 #[derive(Debug, Default)]
 pub(super) struct Trust {
-    /// What is wrong, with the result that it is wrong in.
+    /// Wrong findings, with their results.
     wrong: Vec<String>,
-    /// Jobs that are.
+    /// Jobs that are wrong.
     wrong_jobs: BTreeSet<String>,
-    /// All jobs are.
+    /// All jobs are wrong.
     is_all_wrong: bool,
-    /// Codes of doubts, and the sentence of one.
+    /// Codes of doubts, and an example of each.
     doubts: Vec<(String, String)>,
 }
 
@@ -51,7 +51,7 @@ impl Trust {
     }
 }
 
-/// No difference of jobs that are wrong on a side is called real.
+/// Marks the differences of jobs that are wrong on a side.
 pub(super) fn refuse(matched: &mut Matched, sides: &[Trust; 2]) {
     for pair in &mut matched.pairs {
         let is_wrong = sides.iter().any(|side| side.is_wrong(&pair.name));
@@ -59,17 +59,17 @@ pub(super) fn refuse(matched: &mut Matched, sides: &[Trust; 2]) {
     }
 }
 
-/// What is wrong, and doubts that only one side has.
+/// Wrong findings, and doubts about only one side.
 pub(super) fn warnings(sides: &[Trust; 2]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     let wrong = sides.iter().flat_map(|side| &side.wrong);
-    found.extend(wrong.map(|line| format!("wrong, so that no difference is called real: {line}")));
+    found.extend(wrong.map(|line| format!("wrong, so no difference is called real: {line}")));
     for (side, other, letter) in [(0, 1, 'A'), (1, 0, 'B')] {
         let is_own = |(code, _): &&(String, String)| {
             !TOLD.contains(&code.as_str()) && sides[other].doubts.iter().all(|(known, _)| known != code)
         };
         let own = sides[side].doubts.iter().filter(is_own);
-        found.extend(own.map(|(_, line)| format!("doubtful in {letter} alone: {line}")));
+        found.extend(own.map(|(_, line)| format!("doubtful in {letter} only: {line}")));
     }
     found
 }
@@ -108,7 +108,7 @@ mod tests {
     fn a_doubt_of_one_side_is_told_and_one_of_both_is_not() {
         let sides = |a: u32, b: u32| warnings(&[Trust::of(&side(0, a)), Trust::of(&side(0, b))]);
         assert!(
-            matches!(&sides(100, 5000)[..], [one] if one.starts_with("doubtful in A alone: r.json: short: "))
+            matches!(&sides(100, 5000)[..], [one] if one.starts_with("doubtful in A only: r.json: short: "))
         );
         assert_eq!(sides(100, 100), Vec::<String>::new());
     }

@@ -1,4 +1,4 @@
-//! What makes two results hard to compare: other jobs, other machines, other storage, the page cache, errors.
+//! Reasons why two results are hard to compare: different jobs, machines, storage, use of the page cache, errors.
 
 use super::input::{ComparedRun, Side};
 use crate::evidence::{Evidence, device_share};
@@ -92,7 +92,7 @@ fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
     pairs.into_iter().filter_map(differs).collect()
 }
 
-/// Machines and their storage; of runs over several hosts, those of hosts that both have.
+/// Machines and their storage; for runs over several hosts, those of the hosts that both have.
 fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     let both = |a: &RunResult, b: &RunResult| machines(a, b).into_iter().chain(storage(a, b));
     if a.hosts.is_none() && b.hosts.is_none() {
@@ -103,7 +103,7 @@ fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     };
     let others: BTreeMap<String, HostResult> =
         of(b).into_iter().map(|host| (host.name.clone(), host)).collect();
-    // What is the same on many hosts is said once.
+    // A difference on many hosts is reported once.
     let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for host in of(a) {
         let Some(other) = others.get(&host.name) else { continue };
@@ -118,7 +118,7 @@ fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     told.into_iter().map(named).collect()
 }
 
-/// Runs over other hosts.
+/// Different sets of hosts.
 fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
     let one_machine = || "one machine".to_owned();
     let told = |run: &RunResult| run.hosts.as_ref().map_or_else(one_machine, crate::hosts::counted);
@@ -129,14 +129,14 @@ fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
     (names(a) != names(b)).then(|| format!("different hosts: {} in A, {} in B", told(a), told(b)))
 }
 
-/// Hosts whose figures are missing, or a part of them.
+/// Hosts whose figures are missing or incomplete.
 fn lost_hosts(run: &ComparedRun) -> Option<String> {
     let hosts = run.result.hosts.as_ref()?;
     let lost: Vec<&str> =
         hosts.hosts.iter().filter(|host| !host.is_whole()).map(|host| host.name.as_str()).collect();
     (!lost.is_empty()).then(|| {
         format!(
-            "{}: {} of {} hosts were lost or never began ({}), so the figures lack what they would have done",
+            "{}: {} of {} hosts were lost or never began ({}), so the figures are incomplete without them",
             run.result.source,
             lost.len(),
             hosts.hosts.len(),
@@ -176,7 +176,7 @@ fn tells_flags(side: &Side) -> bool {
     side.runs.first().is_some_and(|run| run.result.is_of_fathom())
 }
 
-/// Options that are not the same, with their values.
+/// Options that differ, with their values.
 fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]) -> Option<String> {
     let names: BTreeSet<&String> = one.options.iter().chain(&other.options).map(|(name, _)| name).collect();
     let value = |workload: &Workload, name: &str| {
@@ -204,11 +204,11 @@ fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]
     (!different.is_empty()).then(|| different.join(", "))
 }
 
-/// Runs that did not end with their work but took another time.
+/// Runs that ended by time and took different times.
 fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
     let (one, other) = (one.traffic(None)?, other.traffic(None)?);
     let far = |one: u64, other: u64| one.abs_diff(other) as f64 > 0.1 * one.max(other) as f64;
-    // The same work in less time is what a faster device does.
+    // A faster device does the same work in less time.
     let is_other = far(one.runtime_ms, other.runtime_ms) && far(one.io_bytes, other.io_bytes);
     let seconds = |ms: u64| format!("{} s", figures::three_figures(ms as f64 / 1e3));
     is_other.then(|| {
@@ -265,9 +265,10 @@ fn cache(a: &Side, b: &Side) -> Vec<String> {
     found
 }
 
-/// The run of a side that read least from its devices, if that was too little to have measured them.
+/// The run of a side that read least from its devices, if that was too little to measure them.
 fn most_cached(side: &Side) -> Option<(f64, &str)> {
-    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of everything.
+    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of
+    // everything.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = side
         .runs
@@ -276,7 +277,7 @@ fn most_cached(side: &Side) -> Option<(f64, &str)> {
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
 }
 
-/// The job of a side that waited most for a CPU taken by other work.
+/// The job of a side that waited longest for a CPU used by other work.
 fn busiest(side: &Side) -> Option<String> {
     let waits = side.runs.iter().flat_map(|run| {
         Evidence::all(&run.result).into_iter().filter_map(|evidence| {
@@ -307,7 +308,7 @@ mod tests {
     #[test]
     fn hosts_are_compared_with_themselves() {
         let found = |a: &str, b: &str| warnings(&side(a), &side(b));
-        let lost = "r.json: 2 of 4 hosts were lost or never began (b4 and b5), so the figures lack what they would have done";
+        let lost = "r.json: 2 of 4 hosts were lost or never began (b4 and b5), so the figures are incomplete without them";
         let same = found(HOSTS, HOSTS);
         assert!(same.iter().any(|warning| warning == lost), "{same:?}");
         assert!(!same.iter().any(|warning| warning.contains("different")), "{same:?}");
@@ -315,7 +316,7 @@ mod tests {
         let different =
             "different hosts: 4 hosts: a1, a3, b4 and 1 more in A, 4 hosts: a1, a3, b4 and 1 more in B";
         assert!(others.iter().any(|warning| warning == different), "{others:?}");
-        // The devices are those of each host.
+        // Devices are compared per host.
         let changed = found(HOSTS, &HOSTS.replace("\"name\":\"vda\"", "\"name\":\"sda\""));
         assert_eq!(
             changed.iter().filter(|warning| warning.contains("different")).collect::<Vec<_>>(),

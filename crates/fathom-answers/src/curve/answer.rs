@@ -1,4 +1,4 @@
-//! What a curve says: its steps, the knee, and the highest rate that keeps to some limits.
+//! Evaluates a curve: its steps, the knee, and the highest rate that meets the limits.
 
 use super::measure::MeasuredLoad;
 use super::next::{is_sustained, verdict};
@@ -9,26 +9,26 @@ use fathom_stats::split_mix::split_mix;
 
 /// Percentiles of a step that are shown.
 pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// Draws that an interval comes from.
+/// Bootstrap samples of an interval.
 const DRAWS: usize = 1000;
 /// Their seed: the same results give the same interval.
 const SEED: u64 = 1;
 
-/// A load and what its runs showed.
+/// A load and the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadStep {
-    /// I/Os a second that were to be offered.
+    /// Requested I/Os per second.
     pub(crate) rate: f64,
-    /// Runs that count.
+    /// Number of valid runs.
     pub(crate) runs: usize,
-    /// I/Os a second that were offered, and that ended.
+    /// I/Os per second that were due, and that completed.
     pub(crate) offered: f64,
     pub(crate) served: f64,
     /// Response times at [`PERCENTILES`], ns: the median over the runs and its interval.
     pub(crate) percentiles: [Option<(f64, Option<Interval>)>; PERCENTILES.len()],
     /// Mean response time, ns.
     pub(crate) mean_ns: f64,
-    /// How many waited, on average.
+    /// Mean number of waiting I/Os.
     pub(crate) backlog: f64,
     /// The backlog does not grow.
     pub(crate) is_sustained: bool,
@@ -41,29 +41,29 @@ pub(crate) struct LoadStep {
 pub(crate) struct Curve {
     /// `bs=4k`; empty when nothing varies.
     pub(crate) name: String,
-    /// What the jobs reach without a limit, if that was measured.
+    /// Rate without a limit, if that was measured.
     pub(crate) capacity: Option<f64>,
     /// Ascending.
     pub(crate) steps: Vec<LoadStep>,
-    /// Place of the step with the most rate per response time.
+    /// Index of the step with the highest rate per response time.
     pub(crate) knee: Option<usize>,
     /// The answer to the limits, if there are any.
     pub(crate) highest: Option<Highest>,
 }
 
-/// The highest rate that keeps to all limits.
+/// The highest rate that meets all limits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Highest {
-    /// About this one.
+    /// Estimated.
     Found {
-        /// I/Os a second.
+        /// I/Os per second.
         rate: f64,
-        /// Where it lies with 95 %.
+        /// Its 95 % interval.
         interval: Interval,
     },
-    /// All that were offered are good: at least this one.
+    /// All rates tried meet the limits: at least this one.
     AtLeast(f64),
-    /// None that was offered is: it is below this one.
+    /// No rate tried meets them: below this one.
     Below(f64),
 }
 
@@ -109,17 +109,19 @@ fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
     }
 }
 
-/// L. Kleinrock's "power", rate by response time, is largest where more load begins to cost more than it brings ("Power and deterministic
-/// rules of thumb for probabilistic problems in computer communications", ICC 1979).
+/// L. Kleinrock's "power", rate by response time, is largest where more load begins to cost more than it
+/// brings ("Power and deterministic rules of thumb for probabilistic problems in computer communications",
+/// ICC 1979).
 fn knee(steps: &[LoadStep]) -> Option<usize> {
     let power = |step: &LoadStep| step.served / step.mean_ns;
     let all = steps.iter().enumerate().filter(|(_, step)| step.is_sustained && step.mean_ns > 0.0);
     let best = all.max_by(|a, b| power(a.1).total_cmp(&power(b.1)))?.0;
-    // At an end it is none: the curve goes on there.
+    // A maximum at an end is not a knee: the curve continues there.
     (best > 0 && best + 1 < steps.len()).then_some(best)
 }
 
-/// Where the limits begin to be missed. The interval comes from drawing the runs of each step anew (bootstrap).
+/// The rate at which a limit is first missed. The interval comes from resampling the runs of each step
+/// (bootstrap).
 fn highest(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Option<Highest> {
     let first = loads.first()?.0;
     let rate = match crossing(loads, objectives) {
@@ -155,8 +157,8 @@ enum Crossing {
     Below,
 }
 
-/// Between the last good load and the first bad one, in proportion to how far the worst figure is from its limit on both sides, by
-/// logarithms; half-way where the backlog grows, which has no figure.
+/// Interpolates between the last good load and the first bad one, by the logarithms of how far the worst
+/// figure is from its limit on both sides; half-way if the backlog grows, because that has no figure.
 fn crossing(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Crossing {
     let Some(bad) = loads.iter().position(|(_, runs)| !verdict(runs, objectives)) else {
         return loads.last().map_or(Crossing::Below, |(rate, _)| Crossing::Above(*rate));

@@ -1,4 +1,4 @@
-//! Makes the remaining runs, one after the other.
+//! Performs the remaining runs, one after the other.
 
 use super::load::Load;
 use super::next::next;
@@ -13,10 +13,10 @@ use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::time::Duration;
 
-/// Runs that may fail one after the other.
+/// Most consecutive failed runs.
 const MOST_FAILURES: usize = 3;
 
-/// Makes all runs that are not recorded yet. The exit status if a signal ended it.
+/// Performs all runs that are not recorded yet. Returns the exit status if a signal ended them.
 pub(super) fn execute(
     recorder: &mut ResultsFile<RecordedCurve>,
     objectives: &[Objective],
@@ -41,7 +41,7 @@ pub(super) fn execute(
         failures = if ended.has_failed { failures + 1 } else { 0 };
         if failures == MOST_FAILURES {
             return Err(Failure::new(format!(
-                "{MOST_FAILURES} runs failed one after the other, see the messages above; the same command resumes"
+                "{MOST_FAILURES} consecutive runs failed, see the messages above; the same command resumes"
             )));
         }
     }
@@ -87,7 +87,7 @@ fn make(
     Ok(EndOfRun { signal: None, has_failed })
 }
 
-/// A run in brief.
+/// One-line summary of a run.
 fn in_short(run: &CurveRun) -> String {
     if let Some(why) = &run.failure {
         return format!("failed: {why}");

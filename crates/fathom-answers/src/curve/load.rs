@@ -6,7 +6,7 @@ use fathom_command::Failure;
 use fathom_spec::{JobSpec, RunSpec};
 use fathom_stats::{Direction, PerDirection};
 
-/// Options that the load takes the place of.
+/// Options that the load replaces.
 const REPLACED: [&str; 17] = [
     "open_loop",
     "rate",
@@ -27,16 +27,16 @@ const REPLACED: [&str; 17] = [
     "randseed",
 ];
 
-/// What the jobs are offered.
+/// Load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// As much as they take, in a closed loop.
+    /// A closed loop without a limit.
     Closed,
-    /// So many I/Os a second, all of them together.
+    /// This many I/Os per second, all jobs together.
     Offered(f64),
 }
 
-/// The job file of a curve at a load, and for which of its runs, from 0. `spec` is the same job as it was read.
+/// The job file of a curve at a load, for run `number` (from 0). `spec` is the parsed original job.
 pub(super) fn job_file(
     plan: &CurvePlan,
     curve: usize,
@@ -52,7 +52,7 @@ pub(super) fn job_file(
     let own = sections.iter_mut().filter(|section| section.name != "global");
     for (section, job) in own.zip(&spec.jobs) {
         let mut put = |name: &str, value: String| section.options.push((name.to_owned(), value));
-        // Each run has arrivals of its own, so that runs differ as much as they may.
+        // Each run has different arrivals, so that runs vary as much as they would in reality.
         put("randseed", (plan.seed.wrapping_add(number as u64) >> 12).to_string());
         put("runtime", format!("{}ms", plan.time_ms));
         put("time_based", "1".to_owned());
@@ -63,7 +63,7 @@ pub(super) fn job_file(
             let rates = shares(job, rate / clones);
             if rates.values().all(|&rate| rate < 1.0) {
                 return Err(Failure::new(format!(
-                    "{rate} I/Os a second are less than one for each of {clones} clones; use fewer clones, or a higher rate"
+                    "{rate} I/Os per second are less than one for each of {clones} clones; use fewer clones, or a higher rate"
                 )));
             }
             let texts = rates.map(|rate| (rate.round() as u64).to_string()).into_array();
@@ -75,7 +75,7 @@ pub(super) fn job_file(
     Ok(job_text::text(&sections))
 }
 
-/// The job with the values of a curve.
+/// The job with the varied values of a curve.
 pub(super) fn with_values(plan: &CurvePlan, curve: usize) -> Vec<Section> {
     let mut sections = job_text::read(&plan.job);
     for (name, value) in plan.values_of(curve) {

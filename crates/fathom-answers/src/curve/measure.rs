@@ -1,30 +1,30 @@
-//! What a run at an offered load showed.
+//! Measures a run at an offered load.
 
 use super::objective::{Objective, ResponseFigure};
 use fathom_results::RunResult;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
-/// From this share of arrivals on that wait at the end, a backlog may be growing.
+/// A backlog may be growing if at least this share of the arrivals waits at the end.
 const LEAST_LEFT: f64 = 0.01;
-/// A backlog that grows evenly ends at twice its mean; one that does not grow ends anywhere around it.
+/// A backlog that grows steadily ends at twice its mean; a stable one ends anywhere around it.
 const LEAST_GROWTH: f64 = 1.5;
-/// So few may have come just before the end.
+/// This many may have arrived just before the end.
 const CHANCE: f64 = 3.0;
 
-/// The figures of a run, all its jobs together.
+/// The figures of a run, all jobs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MeasuredLoad {
-    /// I/Os a second that were due.
+    /// I/Os per second that were due.
     pub(super) offered: f64,
-    /// I/Os a second that ended.
+    /// I/Os per second that completed.
     pub(super) served: f64,
     /// I/Os that waited at the end.
     pub(super) waiting: u64,
-    /// How many waited, on average.
+    /// Mean number of waiting I/Os.
     pub(super) backlog: f64,
-    /// More and more waited.
+    /// The backlog grew.
     pub(super) is_growing: bool,
-    /// p99 of the tester's own delay, ns; the largest of all jobs.
+    /// p99 of fathom's own delay, ns; the largest of all jobs.
     pub(super) own_delay_ns: f64,
     /// Response times of each direction.
     pub(super) responses: PerDirection<Histogram>,
@@ -59,12 +59,12 @@ impl MeasuredLoad {
         all
     }
 
-    /// The figure of an objective, ns; `None` if there was no such I/O.
+    /// Value of the objective's figure, ns; `None` without such I/O.
     pub(super) fn value_of(&self, objective: &Objective) -> Option<f64> {
         self.figure(objective.direction, objective.figure)
     }
 
-    /// A figure of the response times of a direction, or of all; `None` if there was no I/O.
+    /// A figure of the response times of a direction, or of all of them; `None` without I/O.
     pub(super) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
         let wanted = |own: &Direction| direction.is_none_or(|direction| direction == *own);
         let directions = || Direction::ALL.into_iter().filter(wanted);
@@ -86,7 +86,7 @@ impl MeasuredLoad {
     }
 }
 
-/// I/Os a second of a run without a schedule, all jobs together.
+/// I/Os per second of a run without a schedule, all jobs together.
 pub(super) fn rate_of(result: &RunResult) -> f64 {
     let directions = result.jobs.iter().flat_map(|job| job.active());
     directions.map(|(_, figures)| figures.iops).sum()

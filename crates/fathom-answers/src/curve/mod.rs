@@ -1,4 +1,5 @@
-//! `fathom curve`: how much can it take? Response times by offered load, the knee, and the highest rate that keeps to a limit.
+//! `fathom curve`: how much load can the storage take? Response times by offered load, the knee, and the highest rate that
+//! meets a limit.
 
 pub(crate) mod answer;
 mod execute;
@@ -109,7 +110,7 @@ fn plan_of(options: &CurveOptions, base: &BaseJob, runner: &dyn Runner) -> Resul
         seed: options.seed.unwrap_or_else(chance),
         readonly: base.readonly,
     };
-    // What no run could do is refused before the first one.
+    // Loads that cannot run are refused before the first run.
     for curve in 0..plan.curves() {
         spec_at(&plan, curve, Load::Closed, 0, runner)?;
         let rate = plan.rates.first().copied().unwrap_or(100_000.0);
@@ -156,7 +157,7 @@ fn dry_run(plan: &CurvePlan, path: &Path, runner: &dyn Runner) -> Result<String,
     for curve in 0..plan.curves() {
         let spec = base_job::read(&job_text::text(&load::with_values(plan, curve)), plan.readonly, runner)?;
         let file = load::job_file(plan, curve, Load::Offered(rate), 0, &spec)?;
-        text.push_str(&format!("\n# {} at {rate} I/Os a second\n{file}", plan.name_of(curve)));
+        text.push_str(&format!("\n# {} at {rate} I/Os per second\n{file}", plan.name_of(curve)));
     }
     Ok(text)
 }
@@ -173,13 +174,13 @@ fn print_again(path: &Path, options: &CurveOptions, streams: &mut Streams<'_>) -
     print(options, &recorded, &objectives, streams)
 }
 
-/// What a results file shows, for a page.
+/// The curves of a results file, for a page.
 pub(crate) fn shown(recorded: &RecordedCurve) -> Result<Shown<'_>, Failure> {
     let objectives = objectives_of(recorded, &[])?;
     Ok(Shown { recorded, curves: answer::curves(recorded, &objectives), objectives })
 }
 
-/// The limits that are asked for now, otherwise those of the plan.
+/// The limits given now, otherwise those of the plan.
 fn objectives_of(recorded: &RecordedCurve, given: &[Objective]) -> Result<Vec<Objective>, Failure> {
     match given.is_empty() {
         false => Ok(given.to_vec()),
@@ -187,7 +188,7 @@ fn objectives_of(recorded: &RecordedCurve, given: &[Objective]) -> Result<Vec<Ob
     }
 }
 
-/// Prints the curves; 1 if a run failed.
+/// Prints the curves; returns 1 if a run failed.
 fn print(
     options: &CurveOptions,
     recorded: &RecordedCurve,

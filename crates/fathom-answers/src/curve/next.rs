@@ -1,4 +1,5 @@
-//! Which run comes next: it follows from the plan and from what is recorded, so a curve goes on after a crash as if nothing had been.
+//! Chooses the next run. The choice depends only on the plan and the recorded runs, so a curve resumes after a crash without
+//! a difference.
 
 use super::load::Load;
 use super::measure::MeasuredLoad;
@@ -7,17 +8,17 @@ use super::plan::{CurvePlan, LEAST_RUNS, rounded};
 use super::record::RecordedCurve;
 use fathom_stats::inference::median;
 
-/// A search ends when the lowest rate that is too high is above the highest one that is not by no more than this.
+/// A search ends when the lowest rate that is too high exceeds the highest good one by no more than this.
 const RESOLUTION: f64 = 0.03;
-/// Shares of the rate without a limit that a search begins with.
+/// First rates of a search, as shares of the rate without a limit.
 const FIRST: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-/// A search for a load that no rate is too high for goes so many times further up; one for a load that all are too high for, down.
+/// How often a search raises the rate while every rate so far was good, or lowers it while none was.
 const FURTHER: usize = 4;
-/// How much further.
+/// Factor of each of these steps.
 const UP: f64 = 1.25;
 const DOWN: f64 = 0.5;
 
-/// The next run, and which of its step it is, from 0; `None` when the curves are done.
+/// The next run, and its number within its step, from 0; `None` when the curves are done.
 pub(super) fn next(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(usize, Load)> {
     let plan = &recorded.plan;
     let needs_capacity = plan.searches || plan.rates.is_empty();
@@ -33,7 +34,7 @@ pub(super) fn next(recorded: &RecordedCurve, objectives: &[Objective]) -> Option
     }
 }
 
-/// Steps come in rounds of random order; those that are sure enough are left out.
+/// Steps run in rounds of random order; a step that is precise enough is skipped.
 fn next_of_steps(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(usize, Load)> {
     let plan = &recorded.plan;
     let steps: Vec<Vec<f64>> =
@@ -50,7 +51,7 @@ fn next_of_steps(recorded: &RecordedCurve, objectives: &[Objective]) -> Option<(
     })
 }
 
-/// Bisection between the highest rate that is good and the lowest one that is not.
+/// Bisects between the highest good rate and the lowest bad one.
 fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objective]) -> Option<Load> {
     let plan = &recorded.plan;
     let capacity = recorded.capacity(curve).unwrap_or(0.0);
@@ -58,7 +59,7 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         return None;
     }
     let begun = recorded.rates_of(curve);
-    // Whatever has been begun is brought to an end first.
+    // A step that has begun is finished first.
     let unsure = begun.iter().find(|&&rate| !is_sure(plan, &recorded.runs_at(curve, rate), objectives));
     if let Some(&rate) = unsure {
         return Some(Load::Offered(rate));
@@ -68,7 +69,7 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         return Some(Load::Offered(rate));
     }
     let is_good = |rate: &f64| verdict(&recorded.runs_at(curve, *rate), objectives);
-    // Above a rate that is too high, none is good enough.
+    // Rates above one that is too high do not count as good.
     let good = begun.iter().copied().take_while(is_good).last();
     let bad = begun.iter().copied().find(|rate| !is_good(rate));
     let next = match (good, bad) {
@@ -81,14 +82,14 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
     (!begun.contains(&next)).then_some(Load::Offered(next))
 }
 
-/// A step needs no more runs: its interval is narrow, or all limits are clearly kept or missed, or its backlog grows anyway, or there
-/// have been enough.
+/// A step needs no more runs if its interval is narrow, all limits are clearly met or missed, its backlog
+/// grows, or the maximum is reached.
 pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
     let count = runs.len() as u32;
     if count >= plan.most_runs {
         return true;
     }
-    // A load that is not kept up with has no response time to be sure of.
+    // A growing backlog has no response time to be precise about.
     if count >= 2 && runs.iter().all(|run| run.is_growing) {
         return true;
     }
@@ -111,7 +112,7 @@ pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Ob
     is_narrow(&p99) || !objectives.is_empty() && objectives.iter().all(is_clear)
 }
 
-/// A step whose backlog does not grow and whose medians keep to all limits.
+/// True if the backlog does not grow and the medians meet all limits.
 pub(super) fn verdict(runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool {
     let keeps = |objective: &Objective| {
         let values: Vec<f64> = runs.iter().filter_map(|run| run.value_of(objective)).collect();

@@ -1,4 +1,4 @@
-//! What response times have to be: `p99<2ms`, `read:p99.9<500us`, `mean<1ms`.
+//! Limits of response times: `p99<2ms`, `read:p99.9<500us`, `mean<1ms`.
 
 use crate::figures;
 use fathom_command::Failure;
@@ -8,7 +8,7 @@ use std::fmt;
 /// An upper limit of a response time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objective {
-    /// Of this direction; of all I/O if none is named.
+    /// The direction, or all I/O.
     pub(super) direction: Option<Direction>,
     pub(super) figure: ResponseFigure,
     pub(super) limit_ns: f64,
@@ -28,7 +28,7 @@ pub(super) enum ResponseFigure {
 const UNITS: [(&str, f64); 6] = [("ns", 1.0), ("us", 1e3), ("µs", 1e3), ("μs", 1e3), ("ms", 1e6), ("s", 1e9)];
 
 impl Objective {
-    /// From `[read:|write:|trim:]FIGURE<TIME`, with a unit.
+    /// Parses `[read:|write:|trim:]FIGURE<TIME`, with a unit.
     pub(super) fn parse(text: &str) -> Result<Objective, Failure> {
         let wrong = || {
             Failure::new(format!(
@@ -62,7 +62,7 @@ impl ResponseFigure {
 fn parse_time(text: &str) -> Option<f64> {
     let (number, unit) = UNITS.iter().find_map(|(name, ns)| {
         let number = text.strip_suffix(name)?.trim();
-        // `5ms` ends with `s`, too.
+        // `5ms` also ends with `s`.
         number.ends_with(|last: char| last.is_ascii_digit() || last == '.').then_some((number, ns))
     })?;
     let time = number.parse::<f64>().ok()? * unit;

@@ -1,4 +1,4 @@
-//! Curves as text, Markdown, CSV and JSON.
+//! Prints curves as text, Markdown, CSV and JSON.
 
 use super::answer::{Curve, Highest, LoadStep, PERCENTILES};
 use super::objective::Objective;
@@ -21,7 +21,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// What was done, in a sentence.
+    /// A sentence on what was measured.
     pub(crate) fn opening(&self) -> String {
         let plan = &self.recorded.plan;
         format!(
@@ -97,7 +97,7 @@ pub(crate) fn table(curve: &Curve) -> Table {
     table
 }
 
-/// p99 as bars of logarithmic length; a load that is not kept up with has none.
+/// Bars of p99, of logarithmic length; none for a load whose backlog grows.
 fn chart(curve: &Curve, ink: Ink) -> String {
     let p99 = |step: &LoadStep| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
     let known: Vec<f64> = curve.steps.iter().filter_map(p99).collect();
@@ -113,7 +113,7 @@ fn chart(curve: &Curve, ink: Ink) -> String {
                 let bar = ink.bar((ns.log10() - low) / (high - low).max(0.01), BAR);
                 format!("{bar} {}", figures::duration(ns))
             }
-            None => "not kept up with".to_owned(),
+            None => "backlog grows".to_owned(),
         };
         let _ = writeln!(text, "{:>9}  {drawn}", figures::count(step.rate));
     }
@@ -158,7 +158,7 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
     let late: Vec<String> = late.map(|step| figures::count(step.rate)).collect();
     if !late.is_empty() {
         lines.push(format!(
-            "At {} IOPS the tester itself was late: the p99 of its own delay is more than a tenth of the median.",
+            "At {} IOPS fathom itself was late: the p99 of its own delay is more than a tenth of the median.",
             late.join(", ")
         ));
     }
@@ -181,7 +181,7 @@ pub(super) fn markdown(shown: &Shown<'_>) -> String {
     text
 }
 
-/// A line per step, in I/Os a second and ns.
+/// A line per step, in I/Os per second and ns.
 pub(super) fn csv(shown: &Shown<'_>) -> String {
     let options: Vec<&str> =
         shown.recorded.plan.vary.iter().map(|variation| variation.name.as_str()).collect();
@@ -214,7 +214,7 @@ pub(super) fn csv(shown: &Shown<'_>) -> String {
     table.csv()
 }
 
-/// All of it.
+/// The complete curves.
 pub(super) fn json(shown: &Shown<'_>) -> String {
     let step = |step: &LoadStep| {
         let percentiles: serde_json::Map<String, Json> = PERCENTILES

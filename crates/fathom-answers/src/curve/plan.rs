@@ -1,20 +1,20 @@
-//! What a curve does: a job, the loads that it is offered, and how sure each figure has to be.
+//! The plan of a curve: a job, the loads that it is offered, and the required precision.
 
 use crate::sweep::plan;
 use crate::sweep::variation::Variation;
 use serde::{Deserialize, Serialize};
 
-/// Version of the form of results files.
+/// Format version of results files.
 pub(super) const FORM: u32 = 1;
-/// Runs of a step before its interval says anything.
+/// Runs of a step before it has an interval.
 pub(super) const LEAST_RUNS: u32 = 3;
-/// Steps of a curve whose rates nobody gave, as shares of what the job reaches without a limit.
+/// Default rates of steps, as shares of the rate without a limit.
 const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct CurvePlan {
-    /// [`FORM`]; its key is what results files are known by.
+    /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom curve")]
     pub(super) form: u32,
     /// Version of the program that began it.
@@ -23,25 +23,25 @@ pub(crate) struct CurvePlan {
     pub(super) first_job: String,
     /// The job file that loads are put into.
     pub(super) job: String,
-    /// What varies beside the load: a curve for each combination.
+    /// Variations besides the load: a curve for each combination.
     pub(super) vary: Vec<Variation>,
-    /// I/Os a second of all jobs together; empty where they follow from what the jobs reach.
+    /// I/Os per second of all jobs together; empty if they follow from the rate without a limit.
     pub(super) rates: Vec<f64>,
-    /// The highest rates that meet these are looked for, instead of steps.
+    /// Search for the highest rates that meet the objectives, instead of running steps.
     pub(super) searches: bool,
     /// Limits of response times.
     pub(super) objectives: Vec<String>,
-    /// How arrivals are spread, as `rate_process` has it.
+    /// Process of arrivals, as in `rate_process`.
     pub(super) process: String,
     /// Length of a run, ms.
     pub(super) time_ms: u64,
-    /// What comes before it and does not count, ms.
+    /// Ramp time before it, ms.
     pub(super) ramp_ms: u64,
-    /// A step is repeated until half of its interval is at most so much of its p99, percent.
+    /// A step is repeated until half of its interval is at most this share of its p99, in percent.
     pub(super) precision: f64,
-    /// Runs of a step at most.
+    /// Most runs of a step.
     pub(super) most_runs: u32,
-    /// What the order comes from.
+    /// Seed of the order.
     pub(super) seed: u64,
     /// `--readonly` of the job's command line.
     pub(super) readonly: bool,
@@ -71,7 +71,7 @@ impl CurvePlan {
         }
     }
 
-    /// A round of all curves and steps in random order.
+    /// All curves and steps of a round, in random order.
     pub(super) fn order(&self, steps: &[usize], round: u32) -> Vec<(usize, usize)> {
         let mut all: Vec<(usize, usize)> = steps
             .iter()
@@ -102,7 +102,7 @@ impl CurvePlan {
     }
 }
 
-/// A rate in three figures, and in whole I/Os a second: people read it, and a clone has no part of one.
+/// Rounds a rate to three figures and to whole I/Os per second.
 pub(super) fn rounded(rate: f64) -> f64 {
     let unit = 10_f64.powf(rate.max(1.0).log10().floor() - 2.0).max(1.0);
     ((rate / unit).round() * unit).max(1.0)

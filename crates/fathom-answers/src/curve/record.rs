@@ -12,11 +12,11 @@ use fathom_stats::report::RunReport;
 use serde::Deserialize;
 use std::path::Path;
 
-/// A finished run as its line says.
+/// The line of a finished run.
 #[derive(Debug, Deserialize)]
 struct RunLine {
     curve: usize,
-    /// None without a schedule.
+    /// `None` without a schedule.
     rate: Option<f64>,
     failed_jobs: u32,
     #[serde(default)]
@@ -28,19 +28,19 @@ struct RunLine {
 /// A finished run.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CurveRun {
-    /// Which curve.
+    /// Index of the curve.
     pub(super) curve: usize,
-    /// What it was offered.
+    /// Its load.
     pub(super) load: Load,
     /// Why it failed; such a run does not count.
     pub(super) failure: Option<String>,
-    /// I/Os a second that ended.
+    /// I/Os per second that completed.
     pub(super) rate: f64,
-    /// What it showed, unless it had no schedule.
+    /// Its figures, unless it had no schedule.
     pub(super) measured: MeasuredLoad,
 }
 
-/// A results file as it was read.
+/// The content of a results file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedCurve {
     /// Its first line.
@@ -50,20 +50,20 @@ pub(crate) struct RecordedCurve {
 }
 
 impl RecordedCurve {
-    /// The runs of a step that count.
+    /// The valid runs of a step.
     pub(super) fn runs_at(&self, curve: usize, rate: f64) -> Vec<&MeasuredLoad> {
         let is_it =
             |run: &&CurveRun| run.curve == curve && run.load == Load::Offered(rate) && run.failure.is_none();
         self.runs.iter().filter(is_it).map(|run| &run.measured).collect()
     }
 
-    /// What the jobs of a curve reach without a limit, once that is known.
+    /// The rate without a limit, once it was measured.
     pub(super) fn capacity(&self, curve: usize) -> Option<f64> {
         let is_it = |run: &&CurveRun| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
         self.runs.iter().find(is_it).map(|run| run.rate)
     }
 
-    /// The loads that a curve was offered, ascending.
+    /// The loads of a curve so far, ascending.
     pub(super) fn rates_of(&self, curve: usize) -> Vec<f64> {
         let rate = |run: &CurveRun| match run.load {
             Load::Offered(rate) if run.curve == curve && run.failure.is_none() => Some(rate),
@@ -131,7 +131,7 @@ pub(super) fn open(
     let differences = plan.differences(&recorded.plan, is_seed_given);
     if !differences.is_empty() {
         return Err(Failure::new(format!(
-            "{}: the curve in this file is another one: {} differ; name another file with --output, or remove it",
+            "{}: this file holds a different curve: {} differ; name another file with --output, or remove it",
             path.display(),
             differences.join(", ")
         )));
@@ -139,7 +139,7 @@ pub(super) fn open(
     opened.resume(recorded)
 }
 
-/// Adds a run; when this returns, it is on the disk. What is counted is what was written.
+/// Adds a run; on return it is on the disk. The figures are those that were written.
 pub(super) fn add<'a>(
     file: &'a mut ResultsFile<RecordedCurve>,
     curve: usize,

@@ -12,9 +12,9 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Loads of a curve at most; more are a mistake in the arguments.
+/// Most loads of a curve; more are a mistake in the arguments.
 const MOST_RATES: usize = 200;
-/// Curves at most.
+/// Most curves.
 const MOST_CURVES: usize = 100;
 
 /// The parsed arguments.
@@ -33,15 +33,15 @@ pub(super) struct CurveOptions {
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
     pub(super) format: Format,
-    /// An option that was given and only concerns runs.
+    /// An option that was given and that only runs use.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
-/// The options that only concern runs.
+/// Options that only runs use.
 const OF_RUNS: [&str; 10] =
     ["rates", "process", "vary", "time", "ramp", "precision", "most-runs", "seed", "output", "dry-run"];
 
-/// Reads them.
+/// Parses them.
 pub(super) fn read(words: &[OsString]) -> Result<CurveOptions, Failure> {
     let mut parts = words.splitn(2, |word| word == "--");
     let own = parts.next().unwrap_or_default();
@@ -122,7 +122,7 @@ fn read_own(words: &[OsString], options: &mut CurveOptions) -> Result<Vec<PathBu
     Ok(files)
 }
 
-/// Rates in I/Os a second, ascending, each once.
+/// Rates in I/Os per second, ascending, without duplicates.
 fn rates(list: &str) -> Result<Vec<f64>, Failure> {
     let mut rates = Vec::new();
     for text in values(list) {
@@ -130,7 +130,7 @@ fn rates(list: &str) -> Result<Vec<f64>, Failure> {
             fathom_spec::value::parse_amount(&text, 1000).filter(|rate| *rate >= 1.0 && rate.is_finite());
         rates.push(rate.ok_or_else(|| {
             Failure::new(format!(
-                "--rates: `{text}` is not a number of I/Os a second; write for example --rates=500,1k,2k"
+                "--rates: `{text}` is not a number of I/Os per second; write for example --rates=500,1k,2k"
             ))
         })?);
     }
@@ -160,7 +160,7 @@ fn ramp(text: &str) -> Result<u64, Failure> {
 }
 
 impl CurveOptions {
-    /// Runs of a step: fewer than an interval needs say so.
+    /// True if there are enough runs for intervals.
     pub(super) fn has_intervals(&self) -> bool {
         self.most_runs >= LEAST_RUNS
     }

@@ -1,10 +1,10 @@
-//! What an open loop tells: did the storage keep up, and what did waiting add?
+//! Describes an open loop: did the storage keep up, and what did waiting add?
 
 use crate::figures;
 use fathom_results::DirectionResult;
 use fathom_results::model::ArrivalsResult;
 
-/// Up to this share of all arrivals may wait at the end of a load that was kept up with.
+/// Up to this share of all arrivals may wait at the end of a sustained load.
 const MOST_LEFT: f64 = 0.01;
 
 /// True when hardly any arrival was left at the end.
@@ -12,13 +12,13 @@ pub(crate) fn was_kept_up_with(arrivals: &ArrivalsResult) -> bool {
     arrivals.waiting as f64 <= MOST_LEFT * arrivals.due as f64
 }
 
-/// Sentences on the arrivals of a direction; none unless its loop was open. `many` is its I/Os in a word: reads.
+/// Sentences on the arrivals of a direction; none in a closed loop. `many` is the plural of the direction.
 pub(crate) fn told(many: &str, direction: &DirectionResult) -> Vec<String> {
     let (Some(arrivals), Some(response)) = (&direction.arrivals, &direction.response) else {
         return Vec::new();
     };
     let mut sentences = vec![format!(
-        "Open loop: {} {many} were due ({} a second), whatever became of them; {} of them waited for a slot on average, {} at most.",
+        "Open loop: {} {many} were due ({} per second), at whatever rate they completed; {} of them waited for a slot on average, {} at most.",
         figures::count(arrivals.due as f64),
         figures::count(arrivals.offered_iops),
         figures::three_figures(arrivals.backlog_mean),
@@ -44,7 +44,7 @@ pub(crate) fn told(many: &str, direction: &DirectionResult) -> Vec<String> {
     }
     if let Some(p99) = arrivals.own_delay.percentile(99.0) {
         sentences.push(format!(
-            "The tester itself started 99 % of them within {} of when they could start (own delay).",
+            "fathom itself started 99 % of them within {} of when they could start (own delay).",
             figures::duration(p99)
         ));
     }

@@ -1,5 +1,5 @@
-//! What a job asked for, as far as checks and explanations need its values. A result has options as they were written; they are read here, once and
-//! by the grammar of the job language, and nowhere else.
+//! The requested workload of a job, as far as checks and explanations need it. A result has options as they were written;
+//! they are parsed only here, by the grammar of the job language.
 
 use fathom_results::RunResult;
 use fathom_results::model::JobResult;
@@ -9,7 +9,7 @@ use fathom_spec::value::{self, TimeUnit};
 /// The engine of a job that names none.
 const DEFAULT_ENGINE: &str = "psync";
 
-/// What a job does, at random offsets or not.
+/// Kind of workload, at random offsets or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedWorkload {
     Read,
@@ -19,7 +19,7 @@ pub(crate) enum AskedWorkload {
     Mixed,
     /// Each trim is followed by a write of the same blocks.
     TrimWrite,
-    /// A word that is not known here.
+    /// A value that is not known here.
     Other,
 }
 
@@ -30,22 +30,22 @@ pub(crate) struct Thinking<'a> {
     pub(crate) written: &'a str,
     /// Length of a pause, s.
     pub(crate) pause: f64,
-    /// I/Os between two pauses, if the job says it.
+    /// I/Os between two pauses, if set.
     pub(crate) blocks: Option<f64>,
     /// Time of I/O between two pauses: as written, and in s.
     pub(crate) io_time: Option<(&'a str, f64)>,
 }
 
-/// The options of a job that have values of their own here. What only matters by being set is asked of the result itself.
+/// The options of a job whose values are needed. For others, only their presence matters.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
-    /// Its engine.
+    /// Name of its engine.
     pub(crate) engine: &'a str,
-    /// What that engine is; `None` for one that is not known here.
+    /// The engine's declaration; `None` for an unknown engine.
     pub(crate) definition: Option<&'static EngineDef>,
-    /// What it does.
+    /// Kind of its workload.
     pub(crate) workload: AskedWorkload,
-    /// At random offsets.
+    /// It uses random offsets.
     pub(crate) is_random: bool,
     /// Clones (`numjobs`), at least 1.
     pub(crate) clones: f64,
@@ -53,7 +53,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) depth: f64,
     /// `direct`, or `buffered=0`.
     pub(crate) is_direct: bool,
-    /// What it verifies with; `None` when it does not.
+    /// Its verification method; `None` without one.
     pub(crate) verification: Option<&'a str>,
     /// Bytes of each clone; `None` for a share, or all, of a file or device.
     pub(crate) size: Option<f64>,
@@ -65,9 +65,9 @@ pub(crate) struct Asked<'a> {
     pub(crate) rate_iops: Vec<Option<f64>>,
     /// Its pauses.
     pub(crate) thinking: Option<Thinking<'a>>,
-    /// Cycles that it spins after each I/O.
+    /// Cycles of spinning after each I/O.
     pub(crate) think_cycles: Option<f64>,
-    /// How each write is made to reach the device (`sync`).
+    /// How its writes are made durable (`sync`).
     pub(crate) write_sync: Option<&'a str>,
 }
 

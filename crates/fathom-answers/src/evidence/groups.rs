@@ -4,20 +4,20 @@ use super::Evidence;
 use crate::figures;
 use fathom_results::model::{IoLimit, ProcessorLimit};
 
-/// A group that was held back in less than this share of its periods, percent, hardly was.
+/// A group that was throttled in less than this share of its periods, in percent, hardly was.
 const THROTTLED_PERIODS: f64 = 25.0;
 /// From this share on, a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side of it.
 const MET: f64 = 0.85;
-/// Names of what is limited, in version 2 of control groups.
+/// Keys of I/O limits in version 2 of control groups.
 const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
 
-/// A limit of processor time that held the job back.
+/// A CPU limit that throttled the job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Throttled<'a> {
     limit: &'a ProcessorLimit,
 }
 
-/// A limit of I/O that was met.
+/// An I/O limit that was reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IoLimited<'a> {
     limit: &'a IoLimit,
@@ -27,7 +27,7 @@ pub(crate) struct IoLimited<'a> {
 }
 
 impl Throttled<'_> {
-    /// Share of the periods in which the group was held back, percent.
+    /// Share of the periods in which the group was throttled, percent.
     pub(crate) fn share(&self) -> f64 {
         100.0 * self.limit.throttled as f64 / self.limit.periods.max(1) as f64
     }
@@ -51,7 +51,7 @@ impl Throttled<'_> {
 }
 
 impl IoLimited<'_> {
-    /// What is allowed in a second, and what was reached.
+    /// The limit per second, and the rate that was reached.
     pub(crate) fn figures(&self) -> (f64, f64) {
         (self.allowed, self.reached)
     }
@@ -81,19 +81,19 @@ impl IoLimited<'_> {
 }
 
 impl<'a> Evidence<'a> {
-    /// The limit of processor time that held the job back most.
+    /// The CPU limit that throttled the job most.
     pub(crate) fn throttled(&self) -> Option<Throttled<'a>> {
         self.throttled_at_all()
             .filter(|worst| worst.limit.throttled >= 2 && worst.share() >= THROTTLED_PERIODS)
     }
 
-    /// The same where it held the job back at least once.
+    /// The same if it throttled the job at least once.
     pub(crate) fn throttled_at_all(&self) -> Option<Throttled<'a>> {
         let limits = self.choices()?.limits.processors.iter().map(|limit| Throttled { limit });
         limits.max_by_key(|throttled| throttled.limit.throttled_us).filter(|worst| worst.limit.throttled > 0)
     }
 
-    /// The limit of I/O that was met most.
+    /// The I/O limit that was reached most clearly.
     pub(crate) fn io_limited(&self) -> Option<IoLimited<'a>> {
         let seconds = self.elapsed_seconds()?;
         let limits = self.choices()?.limits.io.iter().filter(|limit| self.lies_on(&limit.device));
@@ -112,7 +112,7 @@ impl<'a> Evidence<'a> {
             .max_by(|a, b| (a.reached / a.allowed).total_cmp(&(b.reached / b.allowed)))
     }
 
-    /// How long the job took, which the counters of its groups were read around.
+    /// Duration of the job, between the readings of its groups' counters.
     fn elapsed_seconds(&self) -> Option<f64> {
         let time = self.choices()?.processors?;
         let processors = self.run.host.as_ref()?.processors.max(1);
@@ -120,13 +120,13 @@ impl<'a> Evidence<'a> {
         (elapsed_ms > 0.0).then_some(elapsed_ms / 1000.0)
     }
 
-    /// What the job did per second: bytes read, bytes written, reads, writes; only of I/O that reaches a device as it is.
+    /// Rates of the job: bytes read, bytes written, reads, writes; only I/O that reaches a device unchanged.
     fn own_rate(&self, place: usize) -> f64 {
         let direction = self.job.directions()[place % 2].filter(|_| self.is_direct());
         direction.map_or(0.0, |direction| if place < 2 { direction.bytes_per_second } else { direction.iops })
     }
 
-    /// The job's files are on this device; if no devices are listed, they may be.
+    /// True if the job's files are on this device, or may be because no devices are listed.
     fn lies_on(&self, device: &str) -> bool {
         let is_it = |disk: &fathom_results::model::DiskResult| {
             disk.name == device || disk.below.iter().any(|below| below == device)

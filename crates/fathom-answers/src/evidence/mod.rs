@@ -1,5 +1,5 @@
-//! Figures derived from a result that help to interpret it: the depth that was reached, where the time of an I/O
-//! went, what the cache answered, how the rate went. Commands draw their sentences from these.
+//! Figures derived from a result that help to interpret it: the depth that was reached, where the time of an I/O was spent,
+//! what the cache answered, how the rate changed. Commands form their sentences from these.
 
 pub(crate) mod arrivals;
 pub(crate) mod asked;
@@ -23,14 +23,14 @@ use trend::Trend;
 /// Fewer milliseconds are not divided by a number of I/Os: the kernel counts whole ones.
 const LEAST_TICKS: u64 = 10;
 
-/// What is known of one job of a result.
+/// A job of a result, with what follows from its options.
 #[derive(Debug)]
 pub(crate) struct Evidence<'a> {
     pub(crate) run: &'a RunResult,
     pub(crate) job: &'a JobResult,
-    /// What its options say.
+    /// Its requested workload.
     pub(crate) asked: Asked<'a>,
-    /// Place of the job in the result.
+    /// Index of the job in the result.
     index: usize,
 }
 
@@ -51,13 +51,13 @@ impl DeviceShare {
 }
 
 impl<'a> Evidence<'a> {
-    /// Of the job at this place.
+    /// Evidence on the job at this index.
     pub(crate) fn of(run: &'a RunResult, index: usize) -> Evidence<'a> {
         let job = &run.jobs[index];
         Evidence { run, job, asked: Asked::of(run, job), index }
     }
 
-    /// Of every job.
+    /// Evidence on every job.
     pub(crate) fn all(run: &'a RunResult) -> Vec<Evidence<'a>> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
     }
@@ -73,7 +73,7 @@ impl<'a> Evidence<'a> {
         self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
     }
 
-    /// From the beginning of the job's I/O to its end, ms: directions go on at the same time, but what only writes is checked
+    /// From the beginning of the job's I/O to its end, ms: directions overlap, but a write job is verified
     /// afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
         let only_writes = self.asked.workload == AskedWorkload::Write;
@@ -89,12 +89,12 @@ impl<'a> Evidence<'a> {
         self.asked.definition.is_some_and(|engine| engine.synchronous)
     }
 
-    /// Its data lies in files and devices of the machine that ran it. Engines that are not known here are taken for such.
+    /// Its data is in files and devices of the machine that ran it. Assumed for unknown engines.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.asked.definition.is_none_or(|engine| engine.has_storage() && !engine.is_remote())
     }
 
-    /// It does I/O at all, and not only work that looks like it.
+    /// It does real I/O.
     pub(crate) fn has_storage(&self) -> bool {
         self.asked.definition.is_none_or(EngineDef::has_storage)
     }
@@ -105,23 +105,23 @@ impl<'a> Evidence<'a> {
         Evidence::of(self.run, index)
     }
 
-    /// The page cache is passed by, as engines that talk to a server always do.
+    /// The page cache is bypassed, as it always is by engines that talk to a server.
     pub(crate) fn is_direct(&self) -> bool {
         match self.asked.definition {
             Some(engine) if engine.is_remote() => true,
-            // What is mapped into memory is in the page cache.
+            // Mapped files are in the page cache.
             Some(engine) if engine.maps_files => false,
             _ => self.asked.is_direct,
         }
     }
 
-    /// Clones that the figures of this entry are made of. fio does not always report group_reporting, so it is the entries of
-    /// the job that are counted; where other jobs were also merged in, the sum of the run times shows how many there were.
+    /// Number of clones that this entry sums up. fio does not always report group_reporting, so the job's
+    /// entries are counted; where other jobs were merged in, too, the sum of the run times gives the number.
     pub(crate) fn clones(&self) -> f64 {
         let is_same = |job: &&JobResult| job.name == self.job.name && job.group_id == self.job.group_id;
         let entries = self.run.jobs.iter().filter(is_same).count().max(1) as f64;
         let by_number = self.asked.clones / entries;
-        // Clones of the same number are one entry over all hosts.
+        // Over several hosts, clones of the same number form one entry.
         if by_number > 1.0 && self.run.hosts.is_none() {
             return by_number;
         }
@@ -143,7 +143,7 @@ impl<'a> Evidence<'a> {
     /// I/Os in flight on average over the run: rate times latency (Little's law); `None` without latencies.
     pub(crate) fn depth_reached(&self) -> Option<f64> {
         let span = self.span_ms().max(1) as f64;
-        // A direction that went on for a part of the time counts for that part.
+        // A direction that was active for part of the time counts for that part.
         let share = |direction: &DirectionResult| match direction.runtime_ms {
             0 => 1.0,
             time => (time as f64 / span).min(1.0),
@@ -152,7 +152,7 @@ impl<'a> Evidence<'a> {
             .job
             .active()
             .iter()
-            // cpuio counts what it does as I/Os of no bytes in no time.
+            // cpuio reports its work as I/Os of 0 bytes in no time.
             .filter(|(_, direction)| {
                 whole_latency_ns(direction) > 0.0 && direction.io_bytes + direction.runtime_ms > 0
             })
@@ -166,7 +166,7 @@ impl<'a> Evidence<'a> {
         (self.job.usr_cpu, self.job.sys_cpu)
     }
 
-    /// Time for each I/O, ns, of a share of a processor per clone, percent.
+    /// Converts a share of a processor per clone, in percent, to ns per I/O.
     pub(crate) fn ns_per_io(&self, share: f64) -> f64 {
         share / 100.0 * self.job.runtime_ms as f64 * 1e6 / self.ios().max(1) as f64
     }
@@ -179,19 +179,19 @@ impl<'a> Evidence<'a> {
         self.disks().max_by(|a, b| a.util.total_cmp(&b.util))
     }
 
-    /// What the kernel counted for devices while the job ran: in its stage, on its machine.
+    /// The kernel's counters of the devices while the job ran: in its stage, on its machine.
     pub(crate) fn disks(&self) -> impl Iterator<Item = &'a DiskResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let list = self.stage().map_or(&self.run.disk_util, |stage| &stage.disk_util);
         list.iter().filter(move |disk| (&disk.host, disk.port) == own)
     }
 
-    /// The devices of the job's stage, where they are separate from those of others.
+    /// The job's stage, if its devices have separate counters.
     pub(crate) fn stage(&self) -> Option<&'a StageResult> {
         self.run.stages.iter().find(|stage| stage.groups.contains(&self.job.group_id))
     }
 
-    /// The kernel's counters of this job are those of that one, too.
+    /// True if both jobs share the kernel's counters.
     pub(crate) fn shares_stage_with(&self, other: &Evidence<'_>) -> bool {
         match (self.stage(), other.stage()) {
             (Some(own), Some(theirs)) => std::ptr::eq(own, theirs),
@@ -208,14 +208,14 @@ impl<'a> Evidence<'a> {
         self.run.jobs.iter().filter(move |job| (&job.host, job.port) == own && is_in_stage(job))
     }
 
-    /// The kernel's counters of devices are those of several groups of jobs, which may have run one after the other.
+    /// The kernel's counters cover several groups of jobs, which may have run one after the other.
     pub(crate) fn shares_counters(&self) -> bool {
         let is_other = |job: &JobResult| job.group_id != self.job.group_id;
         self.stage().is_none() && self.neighbours().any(is_other) && !self.groups_ran_together()
     }
 
-    /// The whole run was hardly longer than the longest group, and shorter than all of them one after the other. fio does not
-    /// tell which of them waited.
+    /// The whole run was hardly longer than the longest group, and shorter than their sum. fio does not
+    /// report which of them waited.
     fn groups_ran_together(&self) -> bool {
         let mut longest_ms = BTreeMap::<u64, u64>::new();
         for job in &self.run.jobs {
@@ -229,26 +229,26 @@ impl<'a> Evidence<'a> {
         elapsed_ms > 0 && elapsed_ms <= longest + 1500 && elapsed_ms < sum
     }
 
-    /// What the devices moved of what all jobs on the machine moved, reads (0) or writes (1); `None` when the result does
-    /// not tell the devices' bytes.
+    /// Share of the bytes of all jobs on the machine that the devices moved, reads (0) or writes (1); `None`
+    /// if the result lacks the devices' bytes.
     pub(crate) fn device_share(&self, direction: usize) -> Option<DeviceShare> {
         share(self.neighbours(), self.disks(), direction)
     }
 
-    /// The same, without jobs whose data lies elsewhere or nowhere.
+    /// Like `device_share`, without jobs that have no local data.
     pub(crate) fn share_of_storage(&self, direction: usize) -> Option<DeviceShare> {
         let on_storage = self.neighbours().filter(|job| self.of_job(job).is_on_this_machine());
         share(on_storage, self.disks(), direction)
     }
 
-    /// Mean ns that an I/O of a direction took in the device's queue and in the device, as the kernel counted; `None` when
-    /// too few were counted to divide milliseconds by them.
+    /// Mean ns of an I/O of a direction in the device and its queue, by the kernel's counters; `None` if too
+    /// few milliseconds were counted to divide.
     pub(crate) fn device_ns(&self, direction: usize) -> Option<f64> {
         let (ios, ticks) = self.device_ticks(direction)?;
         (ticks >= LEAST_TICKS).then(|| ticks as f64 * 1e6 / ios as f64)
     }
 
-    /// What [`device_ns`](Self::device_ns) is at most, even where the milliseconds are too few to compute it.
+    /// Upper bound of [`device_ns`](Self::device_ns), even if there are too few milliseconds to compute it.
     pub(crate) fn device_ns_at_most(&self, direction: usize) -> Option<f64> {
         let (ios, ticks) = self.device_ticks(direction)?;
         Some(ticks.max(LEAST_TICKS) as f64 * 1e6 / ios as f64)
@@ -272,14 +272,14 @@ impl<'a> Evidence<'a> {
         entry.filter(|entry| entry.jobname == self.job.name)
     }
 
-    /// How the rate of a direction went.
+    /// How the rate of a direction changed.
     pub(crate) fn trend(&self, direction: usize) -> Option<Trend> {
         Trend::of(self.timeline()?, direction)
     }
 }
 
-/// What the devices moved of what all jobs of a run moved, reads (0) or writes (1); `None` when the result does not tell: no
-/// devices, none that counts bytes, or jobs that report all directions as one.
+/// Share of the bytes of all jobs of a run that the devices moved, reads (0) or writes (1); `None` if it is
+/// unknown: no devices, none that counts bytes, or jobs that report all directions together.
 pub(crate) fn device_share(run: &RunResult, direction: usize) -> Option<DeviceShare> {
     share(run.jobs.iter(), run.disk_util.iter(), direction)
 }
@@ -291,7 +291,7 @@ fn share<'a>(
 ) -> Option<DeviceShare> {
     let bytes = |job: &JobResult| job.io_bytes(Direction::ALL[direction]);
     let sectors = |disk: &&DiskResult| [disk.read_sectors, disk.write_sectors][direction];
-    // Some programs count no sectors, which shows where there are I/Os without any.
+    // Some programs do not count sectors: I/Os without sectors show that.
     let tells = |disk: &&DiskResult| {
         disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0
     };
@@ -302,8 +302,8 @@ fn share<'a>(
     (job_bytes > 0 && disks.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
 }
 
-/// Sectors that a device moved for files on itself rather than for a device above it: those of each device that stands on it
-/// are counted there.
+/// Sectors that a device moved for its own files rather than for a stacked device, whose sectors are counted
+/// there.
 fn own_sectors(disk: &DiskResult, all: &[&DiskResult], sectors: impl Fn(&&DiskResult) -> u64) -> u64 {
     if disk.is_member {
         return 0;
@@ -368,7 +368,7 @@ mod tests {
         let sda = r#"{"name":"sda"}"#;
         assert_eq!(bytes(&[upper, lower, sda].join(",")), Some(95));
         assert_eq!(bytes(&[upper, sda].join(",")), Some(95));
-        // More than the disk did: something between them remembers.
+        // More than the disk did: a layer between them caches.
         assert_eq!(bytes(&[dm, lower, sda].join(",")), Some(110));
     }
 

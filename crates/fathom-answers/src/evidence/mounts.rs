@@ -1,5 +1,5 @@
-//! What went through the file system that holds the files, where that is one of a server or in user space: whether the page cache,
-//! a cache of its client or the network answered, and how to measure past each of them.
+//! Traffic of the network or user-space file system that holds the files: whether the page cache, the client's cache or the
+//! network answered, and how to measure past each of them.
 
 use super::Evidence;
 use crate::figures;
@@ -7,33 +7,33 @@ use fathom_results::model::{FileSystemReport, HostReport, MountReport};
 use fathom_stats::Direction;
 use fathom_stats::mounts::is_in_user_space;
 
-/// Below this share of what the jobs moved, a layer did not take part in most of it.
+/// Below this share of the jobs' bytes, a layer did not take part in most of the I/O.
 const TOOK_PART: f64 = 0.5;
-/// From this many times what the jobs moved on, the client moved more than it was asked for.
+/// The client moved more than requested if it exceeds this multiple of the jobs' bytes.
 const MUCH_MORE: f64 = 2.0;
 
-/// The file system of a run's files, if there is only one, and it is of a server or in user space.
+/// The file system of a run's files, if it is the only one and is a network file system or in user space.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mount<'a> {
     pub(crate) system: &'a FileSystemReport,
-    /// What went through it while the job ran, or other jobs of its stage.
+    /// Its traffic while the job, or other jobs of its stage, ran.
     traffic: Option<&'a MountReport>,
 }
 
-/// Bytes of one direction: what all jobs moved, and what at most reached the layers below.
+/// Bytes of one direction: what all jobs moved, and upper bounds of what reached the layers below.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     /// Reads (0) or writes (1).
     direction: usize,
     pub(crate) job_bytes: u64,
-    /// Bytes that went between the kernel and the client, or its server where the kernel is the client.
+    /// Bytes between the kernel and the client, or its server if the kernel is the client.
     pub(crate) client_bytes: Option<u64>,
-    /// Bytes that went through the network. More than the jobs', where others used it meanwhile.
+    /// Bytes through the network. May exceed the jobs' bytes, because others use it as well.
     pub(crate) network_bytes: Option<u64>,
 }
 
 impl<'a> Evidence<'a> {
-    /// The file system of the files, if that is of a server or in user space.
+    /// The file system of the files, if it is a network file system or in user space.
     pub(crate) fn mount(&self) -> Option<Mount<'a>> {
         let host = self.run.host.as_ref().filter(|_| self.is_on_this_machine())?;
         let mount = Mount::of_host(host).or_else(|| self.mount_of_stage(&host.file_systems))?;
@@ -45,14 +45,14 @@ impl<'a> Evidence<'a> {
         Some(Mount { traffic, ..mount })
     }
 
-    /// The only one that the job's stage used, among those of a run.
+    /// The only one of a run's file systems that the job's stage used.
     fn mount_of_stage(&self, systems: &'a [FileSystemReport]) -> Option<Mount<'a>> {
         let stage = self.stage().filter(|stage| stage.disk_util.is_empty())?;
         let [used] = stage.mounts.as_slice() else { return None };
         Mount::of(systems.iter().find(|system| system.directory == used.directory)?)
     }
 
-    /// What passed through a mount in one direction; `None` if the jobs moved nothing there.
+    /// Traffic of a mount in one direction; `None` if the jobs moved no data there.
     pub(crate) fn passage(&self, mount: &Mount<'_>, direction: usize) -> Option<Passage> {
         let bytes = self.neighbours().map(|job| job.io_bytes(Direction::ALL[direction]));
         mount.passage(bytes.sum(), direction)
@@ -64,22 +64,22 @@ impl<'a> Mount<'a> {
         matters(system).then_some(Mount { system, traffic: None })
     }
 
-    /// The only storage of a run.
+    /// The only file system of a host.
     fn of_host(host: &'a HostReport) -> Option<Mount<'a>> {
         let [system] = host.file_systems.as_slice() else { return None };
         Mount::of(system).filter(|_| host.devices.is_empty())
     }
 
-    /// Of a whole run.
+    /// The only file system of a whole run.
     pub(crate) fn of_run(run: &'a fathom_results::RunResult) -> Option<Mount<'a>> {
         let mount = Mount::of_host(run.host.as_ref()?)?;
         Some(Mount { traffic: run.mounts.first(), ..mount })
     }
 
-    /// What passed in one direction when the jobs moved this much.
+    /// Traffic in one direction, given the bytes that the jobs moved.
     pub(crate) fn passage(&self, job_bytes: u64, direction: usize) -> Option<Passage> {
         let traffic = self.traffic?;
-        // The process answers reads by writing, and gets what is written by reading.
+        // The daemon answers reads by writing, and receives written data by reading.
         let counted = traffic.daemon.filter(|_| COUNTED.contains(&self.system.kind.as_str()));
         let client = counted.map(|moved| [moved.write_bytes, moved.read_bytes][direction]);
         let own = |moved: fathom_stats::mounts::MovedBytes| [moved.read_bytes, moved.write_bytes][direction];
@@ -93,7 +93,7 @@ impl<'a> Mount<'a> {
         })
     }
 
-    /// Its client may answer from a cache of its own.
+    /// True if its client may answer from its own cache.
     pub(crate) fn may_keep_data(&self) -> bool {
         self.is_in_user_space() && !KEEP_NOTHING.contains(&self.system.kind.as_str())
     }
@@ -106,7 +106,7 @@ impl<'a> Mount<'a> {
         is_in_user_space(&self.system.kind)
     }
 
-    /// What its client is called: the program, or the kernel's name of the file system.
+    /// Name of its client: the program, or the kernel's name of the file system.
     pub(crate) fn client(&self) -> &'a str {
         match &self.system.daemon {
             Some(daemon) => &daemon.name,
@@ -114,18 +114,18 @@ impl<'a> Mount<'a> {
         }
     }
 
-    /// What its client keeps, and how to mount it so that it keeps nothing.
+    /// What its client caches, and how to mount it without caches.
     pub(crate) fn caches(&self) -> &'static str {
         let known = CLIENTS.iter().find(|(kind, _)| *kind == self.system.kind);
         known.map_or(
-            "What its client keeps is not known here: mount it anew before the run, without caches of its own, and use a file that is \
-             larger than they are.",
+            "It is not known here what its client caches: mount it again before the run, without its own \
+            caches, and use a file that is larger than they are.",
             |(_, text)| text,
         )
     }
 }
 
-/// It is a file system of a server or in user space.
+/// True for a network file system or one in user space.
 pub(crate) fn matters(system: &FileSystemReport) -> bool {
     system.transport.is_some() || is_in_user_space(&system.kind)
 }
@@ -146,17 +146,17 @@ pub(crate) fn told(system: &FileSystemReport) -> String {
 }
 
 impl Passage {
-    /// Most did not even reach the client.
+    /// Most of it did not even reach the client.
     pub(crate) fn stayed_in_page_cache(&self) -> bool {
         self.client_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
     }
 
-    /// Most did not go through the network.
+    /// Most of it did not reach the network.
     pub(crate) fn stayed_on_machine(&self) -> bool {
         self.network_bytes.is_some_and(|bytes| (bytes as f64) < TOOK_PART * self.job_bytes as f64)
     }
 
-    /// Some of it did not go through the network.
+    /// Part of it did not reach the network.
     pub(crate) fn stayed_partly(&self, share: f64) -> bool {
         self.network_bytes.is_some_and(|bytes| (bytes as f64) < share * self.job_bytes as f64)
     }
@@ -172,25 +172,25 @@ impl Passage {
         Some(format!("the network interfaces {verb} {}", figures::size(self.network_bytes?)))
     }
 
-    /// What the network did, where it did take part.
+    /// A sentence on the network's part, if it had one.
     pub(crate) fn network_sentence(&self) -> Option<String> {
         let network = self.of_network().filter(|_| !self.stayed_on_machine())?;
         let share = self.network_bytes? as f64 / self.job_bytes as f64;
         let why = match share >= MUCH_MORE {
             true => ": the client fetched more than the job asked for, or others used the network",
-            false => ", what others moved included",
+            false => ", including other traffic",
         };
         Some(format!("The job's {}; {network}{why}.", self.of_jobs()))
     }
 }
 
-/// File systems whose processes are known to take requests and answer them by calls that the kernel counts. Others may use splice,
-/// which it does not count.
+/// File systems whose daemons use calls that the kernel counts. Others may use splice, which it does not
+/// count.
 const COUNTED: [&str; 4] = ["fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"];
-/// Clients that keep no data. If less than was read came through the network, it was compressed.
+/// Clients that do not cache data. If less was received than was read, it was compressed.
 const KEEP_NOTHING: [&str; 1] = ["fuse.sshfs"];
 
-/// What clients keep, by the kernel's name of the file system.
+/// What clients cache, by the kernel's name of the file system.
 const CLIENTS: [(&str, &str); 15] = [
     (
         "9p",
@@ -198,7 +198,7 @@ const CLIENTS: [(&str, &str); 15] = [
     ),
     (
         "ceph",
-        "The kernel's client of Ceph keeps data in the page cache alone, which direct=1 passes by; the servers' memory still answers.",
+        "The kernel's client of Ceph caches data only in the page cache, which direct=1 bypasses; the servers' memory still answers.",
     ),
     (
         "cifs",
@@ -230,15 +230,16 @@ const CLIENTS: [(&str, &str); 15] = [
     ),
     (
         "fuse.sshfs",
-        "sshfs keeps no data that was read (dir_cache is about names), but it does not wait for the server's answer to a write: end_fsync=1 \
-         includes that, or mount with -o sshfs_sync. Mounted with -o direct_io, it keeps the page cache out as well.",
+        "sshfs does not cache data (dir_cache is about names), but it does not wait for the server's answer \
+        to a write: end_fsync=1 includes that, or mount with -o sshfs_sync. Mounted with -o direct_io, it \
+        avoids the page cache as well.",
     ),
     ("nfs", NFS),
     ("nfs4", NFS),
     (
         "lustre",
-        "The client of Lustre keeps data in the page cache, which direct=1 passes by: `lctl set_param ldlm.namespaces.*.lru_size=clear` \
-         empties it; the servers' memory still answers.",
+        "The client of Lustre caches data in the page cache, which direct=1 bypasses: `lctl set_param \
+        ldlm.namespaces.*.lru_size=clear` empties it; the servers' memory still answers.",
     ),
     (
         "smb3",
@@ -250,12 +251,12 @@ const CLIENTS: [(&str, &str); 15] = [
     ),
     (
         "fuse.ceph-fuse",
-        "ceph-fuse keeps data in its memory: set client_oc=false before mounting; the servers' memory still answers.",
+        "ceph-fuse caches data in its memory: set client_oc=false before mounting; the servers' memory still answers.",
     ),
 ];
 
-const NFS: &str = "The client of NFS keeps data in the page cache alone, which direct=1 passes by; the server's memory still answers: drop \
-                   its caches, or read a file larger than its memory.";
+const NFS: &str = "The client of NFS caches data only in the page cache, which direct=1 bypasses; the \
+                   server's memory still answers: drop its caches, or read a file larger than its memory.";
 
 #[cfg(test)]
 mod tests {
@@ -285,7 +286,7 @@ mod tests {
         let ssh = r#","transport":"SSH""#;
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 0), Some((Some(2), Some(3))));
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 1), Some((Some(1), Some(4))));
-        // Nobody knows whether the network takes part, nor what the kernel counts of its process.
+        // It is unknown whether the network takes part, and what the kernel counts for the daemon.
         assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((None, None)));
         let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
         assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));
@@ -306,7 +307,7 @@ mod tests {
         };
         assert_eq!((bytes(0), bytes(1)), (Some(7), None));
         assert!(Evidence::of(&run, 1).mount().is_none() && Mount::of_run(&run).is_none());
-        // A device that was tested itself has no file system here.
+        // A device that was tested directly has no file system here.
         let device = text
             .replace(r#"{"directory":"/l","kind":"ext4"},"#, "")
             .replace("\"fathom host\":{", r#""fathom host":{"devices":[{"name":"sda"}],"#);

@@ -1,5 +1,5 @@
-//! Stretches of a job's time in which nothing ended, although I/O after I/O did before and after them: from the timeline of the run
-//! and the longest latencies in it. A mean over the whole run hides them.
+//! Stretches of a job's time without completions, between stretches with many: from the timeline of the run and its longest
+//! latencies. A mean over the whole run hides them.
 
 use super::{Evidence, own_limits};
 use fathom_results::model::TimelineJobResult;
@@ -7,44 +7,45 @@ use fathom_stats::timeline::coarse_bin_of;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// So long is an outage in a run of any length.
+/// A stretch of this length always counts as an outage.
 const LONG_MS: f64 = 1000.0;
-/// So long is one if it is this share of the job's time.
+/// A stretch of this length is an outage if it is a large enough share of the job's time.
 const SHORT_MS: f64 = 500.0;
 const SHARE: f64 = 0.1;
-/// So many I/Os would have ended meanwhile: a few may leave gaps by chance.
+/// I/Os that would normally have completed during an outage: with fewer, gaps may be chance.
 const EXPECTED_IOS: f64 = 20.0;
-/// An I/O that has waited for the end of an outage took so many times as long as half of the others: a long queue is none.
+/// An I/O that waited for the end of an outage took this multiple of the median: a long queue alone is not an
+/// outage.
 const TIMES_MEDIAN: f64 = 5.0;
-/// What has waited for its end took at least this share of it.
+/// I/Os that waited for its end took at least this share of it.
 const WAITED: f64 = 0.5;
-/// Points without any I/O that say by themselves that nothing ended.
+/// Consecutive points without I/O that prove an outage by themselves.
 const EMPTY_POINTS: usize = 2;
 
-/// What was waited for meanwhile.
+/// What the job waited for during an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// I/Os that the storage had been given.
+    /// I/Os issued to the storage.
     Ios,
     /// A sync.
     Sync,
-    /// Nothing that shows in the result: the job itself stood still.
+    /// Nothing that the result shows: the job itself was stopped.
     Nothing,
 }
 
-/// A stretch in which nothing ended.
+/// A stretch without completions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outage {
     /// Its begin, ms since the start of the run.
     pub(crate) begin_ms: f64,
     pub(crate) length_ms: f64,
     pub(crate) awaited: Awaited,
-    /// Points of the timeline that are not what they would be without it.
+    /// Points of the timeline that it distorts.
     pub(crate) points: RangeInclusive<usize>,
 }
 
 impl Outage {
-    /// How much of it another stretch explains, as a share.
+    /// Share of it that another stretch covers.
     pub(crate) fn share_within(&self, begin_ms: f64, length_ms: f64) -> f64 {
         let end = (self.begin_ms + self.length_ms).min(begin_ms + length_ms);
         (end - self.begin_ms.max(begin_ms)).max(0.0) / self.length_ms.max(1.0)
@@ -60,7 +61,7 @@ struct OutagePoint {
 }
 
 impl Evidence<'_> {
-    /// The outages of a job, in their order; none where the result has no timeline.
+    /// The outages of a job, in their order; none without a timeline.
     pub(crate) fn outages(&self) -> Vec<Outage> {
         let Some(timeline) = self.timeline() else { return Vec::new() };
         let points = points_of(timeline);
@@ -87,7 +88,7 @@ impl Evidence<'_> {
         (0..search.points.len()).filter_map(|at| search.ending_in(at)).collect()
     }
 
-    /// Pauses between I/Os may be the job's own.
+    /// True if pauses between I/Os may be the job's own.
     fn sets_its_pace(&self) -> bool {
         const OPTIONS: [&str; 12] = [
             "rate",
@@ -109,7 +110,7 @@ impl Evidence<'_> {
     }
 }
 
-/// What is needed to find them.
+/// Data for the search.
 struct Search {
     points: Vec<OutagePoint>,
     /// The longest latency of each direction.
@@ -122,7 +123,7 @@ struct Search {
 }
 
 impl Search {
-    /// The outage after which I/O went on in this point.
+    /// The outage after which I/O resumed in this point.
     fn ending_in(&self, at: usize) -> Option<Outage> {
         let point = &self.points[at];
         if point.ios == 0 {
@@ -133,7 +134,7 @@ impl Search {
         let empty_ms = if before.is_some() { point.start_ms - self.points[at - empty].start_ms } else { 0.0 };
         let (longest_ms, long_ios) = self.longest_in(point);
         let is_unusual = longest_ms >= TIMES_MEDIAN * self.median_ms;
-        // Either nothing ended at all, or everything that was in flight took that long.
+        // Either nothing completed at all, or everything in flight took that long.
         let all_waited = empty >= EMPTY_POINTS && before.is_some() || long_ios as f64 >= self.depth;
         let (length_ms, awaited) = if is_unusual && all_waited && longest_ms >= WAITED * empty_ms {
             (longest_ms.max(empty_ms), Awaited::Ios)
@@ -158,8 +159,8 @@ impl Search {
         is_long && self.ios_per_ms * outage.length_ms >= EXPECTED_IOS
     }
 
-    /// The longest latency in a point, ms, and how many I/Os took at least half of it. Bins are coarse; where the longest latency of
-    /// a direction is in it, that is exact.
+    /// The longest latency in a point, ms, and the number of I/Os that took at least half of it. Bins are
+    /// coarse; the longest latency of a direction is exact in its point.
     fn longest_in(&self, point: &OutagePoint) -> (f64, u64) {
         let Some(&longest) = point.bins.keys().next_back() else { return (0.0, 0) };
         let is_in_bin = |ms: &&f64| coarse_bin_of((**ms * 1e6) as u64) == coarse_bin_of(longest);
@@ -168,7 +169,8 @@ impl Search {
         (if exact > 0.0 { exact } else { longest as f64 / 1e6 }, long_ios)
     }
 
-    /// When an outage began that ended in a point: in the last point before it with an I/O, as far as its length says.
+    /// Begin of an outage that ended in a point: in the last point before it with an I/O, as far as its
+    /// length allows.
     fn begin_of(&self, at: usize, empty: usize, length_ms: f64) -> f64 {
         let point = &self.points[at];
         let (earliest, latest) = (point.start_ms - length_ms, point.end_ms - length_ms);
@@ -200,7 +202,7 @@ fn points_of(timeline: &TimelineJobResult) -> Vec<OutagePoint> {
     timeline.points.iter().enumerate().map(point).collect()
 }
 
-/// The latency of half of the I/Os, ms.
+/// Median latency, ms.
 fn median_ms(points: &[OutagePoint]) -> f64 {
     let mut all = BTreeMap::<u64, u64>::new();
     points.iter().flat_map(|point| &point.bins).for_each(|(ns, count)| *all.entry(*ns).or_default() += count);

@@ -1,25 +1,25 @@
-//! Limits that a job set itself: rates and think time.
+//! Limits of the job itself: rates and think time.
 
 use crate::evidence::Evidence;
 use crate::evidence::asked::{AskedWorkload, Thinking};
 use crate::figures;
 
-/// No CPU has more cycles per second, so this gives a lower bound for the time of a number of cycles.
+/// Upper bound of any CPU's frequency, for a lower bound on the time of a number of cycles.
 const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
-/// A limit and what was reached of it.
+/// A limit and how much of it was reached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OwnLimit {
     /// The option.
     pub(crate) option: &'static str,
-    /// What it allows all clones together.
+    /// The limit of all clones together.
     pub(crate) allowed: f64,
-    /// What they did.
+    /// Their rate.
     pub(crate) reached: f64,
 }
 
 impl OwnLimit {
-    /// The job was as fast as it was allowed to be.
+    /// True if the job was as fast as the limit allows.
     pub(crate) fn was_met(&self) -> bool {
         self.reached >= 0.95 * self.allowed
     }
@@ -41,7 +41,7 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
         }
         for (index, direction) in evidence.job.directions().into_iter().enumerate() {
             let Some(direction) = direction else { continue };
-            // One value holds for all directions; an empty place has no limit.
+            // A single value is for all directions; an empty one means no limit.
             let allowed = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
             let Some(allowed) = allowed.filter(|&allowed| allowed > 0.0) else { continue };
             let reached = if option == "rate" { direction.bytes_per_second } else { direction.iops };
@@ -51,8 +51,8 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
     limits
 }
 
-/// What a job that reports all directions as one may do in those that it has: the sum, as each has a limit of its own;
-/// `None` when one of them has none.
+/// The limit of a job that reports all directions together: the sum over its directions; `None` if one of
+/// them is unlimited.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
     let directions: &[usize] = match evidence.asked.workload {
         AskedWorkload::Read => &[0],
@@ -71,18 +71,18 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
 /// Time that a job spent in its own pauses.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pauses {
-    /// The options and when they pause.
+    /// The options, and when they pause.
     pub(crate) rule: String,
     /// Share of the run time, percent.
     pub(crate) share: f64,
 }
 
-/// What `thinktime` took of the run time, by count of I/Os or by time.
+/// Time spent in `thinktime`, by number of I/Os or by time.
 pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     let &Thinking { written, pause, blocks, io_time } = evidence.asked.thinking.as_ref()?;
     let run_time = evidence.job.runtime_ms.max(1) as f64 / 1000.0;
     let ios = evidence.ios();
-    // With a time, I/Os count only if that was also requested.
+    // With `thinktime_iotime`, I/Os only count if requested as well.
     let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
         let every = blocks.unwrap_or(1.0).max(1.0);
         let when = if every > 1.0 { format!("every {every}") } else { "each".to_owned() };
@@ -98,7 +98,7 @@ pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     by_count.into_iter().chain(by_time).max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// What `thinkcycles` took at least, on any processor.
+/// Least time spent in `thinkcycles`, on any processor.
 pub(crate) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
     let cycles = evidence.asked.think_cycles?;
     let ios = evidence.ios() as f64;
@@ -143,7 +143,7 @@ mod tests {
         };
         assert_eq!(share(r#""thinktime":"1000""#), Some(41.0));
         assert_eq!(share(r#""thinktime":"1s","thinktime_blocks":"1k""#), Some(40.0));
-        // Seconds of I/O, and without thinktime_blocks no I/O counts.
+        // In seconds of I/O; without thinktime_blocks, I/Os do not count.
         assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4""#), Some(20.0));
         assert_eq!(share(r#""thinktime":"1s","thinktime_iotime":"4","thinktime_blocks":"512""#), Some(80.0));
         assert_eq!(share(r#""thinktime":"0""#), None);

@@ -1,17 +1,17 @@
-//! How long a job was runnable but had no CPU, and who had it. Only fathom's results have this.
+//! How long a job was runnable without a CPU, and what used the CPUs. Only fathom's results have this.
 
 use super::Evidence;
 use crate::figures;
 
-/// Below this share of the run time, percent, waits say nothing.
+/// Below this share of the run time, in percent, waits are negligible.
 const WORTH_TELLING: f64 = 5.0;
-/// Shorter waits, ns each, are CPU wake-ups: nobody else had the CPU.
+/// Waits shorter than this, in ns, are wake-ups of an idle CPU.
 const SHORTEST_NS: f64 = 20_000.0;
-/// From this share of the processors' time on, percent, the hypervisor's part is worth telling.
+/// From this share of CPU time on, in percent, steal time is reported.
 const STOLEN: f64 = 5.0;
-/// From this share on, percent, it is what decides.
+/// From this share on, in percent, steal time dominates.
 const MOSTLY_STOLEN: f64 = 40.0;
-/// From this share of the processors' time on, percent, there is none to spare.
+/// From this share of CPU time on, in percent, no CPU is idle.
 const FULL: f64 = 90.0;
 
 /// The waits of a job for a processor.
@@ -21,13 +21,13 @@ pub(crate) struct ProcessorWait {
     pub(crate) share: f64,
     /// Mean length of a wait, ns.
     pub(crate) each_ns: f64,
-    /// Processors that programs other than the jobs of this group used meanwhile.
+    /// CPUs used by programs other than the jobs of this group.
     pub(crate) others: f64,
-    /// Processors of the machine.
+    /// CPUs of the machine.
     pub(crate) processors: u32,
     /// Share of all CPU time that was busy, percent.
     pub(crate) busy: f64,
-    /// Share of all processors' time that the hypervisor gave to other machines, percent.
+    /// Share of CPU time that the hypervisor gave to other guests, percent.
     pub(crate) stolen: f64,
 }
 
@@ -47,7 +47,7 @@ impl ProcessorWait {
         self.others >= 0.25 * f64::from(self.processors)
     }
 
-    /// Nobody finds an idle processor, threads of the kernel neither, and other programs are to blame.
+    /// Neither the job nor kernel threads find an idle CPU, because of other programs.
     pub(crate) fn is_machine_full(&self) -> bool {
         self.busy + self.stolen >= FULL && self.others >= 0.5 * f64::from(self.processors)
     }
@@ -57,7 +57,7 @@ impl ProcessorWait {
         self.stolen >= STOLEN
     }
 
-    /// The hypervisor took so much that everything else is a matter of that.
+    /// The hypervisor took so much that it explains everything else.
     pub(crate) fn is_mostly_stolen(&self) -> bool {
         self.stolen >= MOSTLY_STOLEN
     }
@@ -141,7 +141,7 @@ mod tests {
             found.told(),
             "waited 81.7 % of the time for a CPU, 833 µs each time (processor_wait_ms); other programs kept 1.76 of 2 CPUs busy"
         );
-        // Many short waits: a CPU wakes up each time, and nobody else had it.
+        // Many short waits: wake-ups of an idle CPU.
         assert!(!wait(busy, 75 * 4, 26_179).is_worth_telling());
         let own = r#"{"user_ms":200,"busy_ms":3980,"stolen_ms":400,"total_ms":4000}"#;
         let found = wait(own, 1634, 1962);

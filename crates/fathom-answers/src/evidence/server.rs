@@ -1,4 +1,4 @@
-//! What the engine of a job on a server saw of it: connections, answers, times. Only fathom's results have it.
+//! What the engine of a job observed of its server: connections, answers, times. Only fathom's results have it.
 
 use super::Evidence;
 use crate::figures;
@@ -6,7 +6,7 @@ use fathom_results::LatencyResult;
 use fathom_spec::engines::EngineDef;
 
 impl Evidence<'_> {
-    /// Its data lies on a server that the engine talks to itself.
+    /// True if its data is on a server that the engine talks to directly.
     pub(crate) fn is_on_server(&self) -> bool {
         self.asked.definition.is_some_and(EngineDef::is_remote)
     }
@@ -24,14 +24,14 @@ impl Evidence<'_> {
         line("Counted", counted).into_iter().chain(line("Timed", timed)).collect()
     }
 
-    /// Where the time of an answer went, of an engine that waits for the first byte of it.
+    /// Time to the first byte as a share of an answer's time, for engines that measure it.
     pub(crate) fn share_of_first_byte(&self) -> Option<String> {
         let times = &self.job.engine.times;
         let (first, whole) = (times.get("first byte")?, times.get("get")?);
         (whole.mean_ns > 0.0 && first.count >= whole.count && whole.count > 0).then(|| {
             format!(
-                "An answer took {} on average, of which {} went by until its first byte: that is the server's thinking and the way there \
-                 and back; the rest is the transfer.",
+                "An answer took {} on average, of which {} passed before its first byte: that is the server's \
+                processing and the round trip; the rest is the transfer.",
                 figures::duration(whole.mean_ns),
                 figures::duration(first.mean_ns.min(whole.mean_ns))
             )

@@ -1,10 +1,10 @@
-//! How the rate of a job went over its time: steady, falling (throttled, a cache that filled up), rising (warming up).
+//! Trend of a job's rate: steady, falling (throttling, a cache that filled up), rising (warming up).
 
 use fathom_results::model::TimelineJobResult;
 
-/// Points that are needed to speak of a trend.
+/// Points needed for a trend.
 const LEAST_POINTS: usize = 6;
-/// Beyond this ratio of the last third to the first, a rate has changed.
+/// Ratio between the first and the last third that counts as a change.
 const CHANGE: f64 = 1.3;
 
 /// Rates in the first and the last third of a job's time.
@@ -19,14 +19,14 @@ pub(crate) struct Trend {
 }
 
 impl Trend {
-    /// Of a direction of a job; `None` when there are too few points. The first and the last point are left out, because
-    /// the job was not there for all of their time.
+    /// The trend of a direction; `None` with too few points. The first and the last point are left out,
+    /// because the job was active for only a part of them.
     pub(crate) fn of(timeline: &TimelineJobResult, direction: usize) -> Option<Trend> {
         let rates: Vec<f64> = rates(timeline, direction);
         Trend::of_rates(rates.get(1..rates.len().checked_sub(1)?)?)
     }
 
-    /// Of the rates of points for which the job was there all of their time.
+    /// The trend of complete points.
     pub(crate) fn of_rates(whole: &[f64]) -> Option<Trend> {
         if whole.len() < LEAST_POINTS {
             return None;

@@ -1,4 +1,4 @@
-//! What hosts of a run over several did, and what held them back: each by its own result.
+//! Explains the hosts of a run over several: what each did and what limited it, from its own result.
 
 use super::verdict;
 use crate::evidence::Evidence;
@@ -6,20 +6,20 @@ use crate::hosts::{listed, remarks, together};
 use fathom_results::{HostsResult, RunResult};
 use std::fmt::Write as _;
 
-/// Hosts of which there is something to say that are named one by one.
+/// Most hosts that are described one by one.
 const MOST_REMARKS: usize = 20;
 
 /// A verdict, and the hosts that it holds for.
 pub(crate) struct Shared<'a> {
     headline: &'static str,
     hosts: Vec<&'a str>,
-    /// Of the first of them.
+    /// Reasons of the first of them.
     reasons: Vec<String>,
     is_only: bool,
 }
 
 impl Shared<'_> {
-    /// The verdict and where it holds.
+    /// The verdict and its hosts.
     pub(crate) fn told(&self) -> String {
         match (&self.hosts[..], self.is_only) {
             ([_, _, ..], true) => {
@@ -29,7 +29,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Why, with the figures of the first of the hosts.
+    /// The reasons, with the figures of the first host.
     pub(crate) fn reasons(&self) -> Vec<String> {
         match &self.hosts[..] {
             [first, _, ..] => self.reasons.iter().map(|reason| format!("{first}: {reason}")).collect(),
@@ -38,7 +38,7 @@ impl Shared<'_> {
     }
 }
 
-/// Appends what held a job back on each of the hosts; hosts of which the same is true are named together.
+/// Appends the verdict on a job on each host; hosts with the same verdict are listed together.
 pub(super) fn tell_verdicts(evidence: &Evidence<'_>, hosts: &HostsResult, text: &mut String) {
     for found in shared(evidence, hosts) {
         let _ = writeln!(text, "  {}", found.told());
@@ -48,7 +48,7 @@ pub(super) fn tell_verdicts(evidence: &Evidence<'_>, hosts: &HostsResult, text: 
     }
 }
 
-/// The verdicts on a job, those of most hosts first.
+/// The verdicts on a job, the most frequent first.
 pub(crate) fn shared<'a>(evidence: &Evidence<'_>, hosts: &'a HostsResult) -> Vec<Shared<'a>> {
     let mut verdicts: Vec<Shared<'a>> = Vec::new();
     for host in &hosts.hosts {
@@ -72,7 +72,7 @@ pub(crate) fn shared<'a>(evidence: &Evidence<'_>, hosts: &'a HostsResult) -> Vec
     verdicts
 }
 
-/// The entry of a host that was added up in this one: the same of those with its name.
+/// The entry of a host that this sum includes: the one with the same name and position.
 fn same_job<'a>(evidence: &Evidence<'_>, result: &'a RunResult) -> Option<Evidence<'a>> {
     let job = evidence.job;
     let is_same = |run: &RunResult, index: usize| {
@@ -85,7 +85,7 @@ fn same_job<'a>(evidence: &Evidence<'_>, result: &'a RunResult) -> Option<Eviden
     of_host.nth(nth).map(|index| Evidence::of(result, index))
 }
 
-/// The hosts that a reader should look at, and how well all of them ran together.
+/// The hosts that deserve attention, and how well all of them ran together.
 pub(super) fn told(hosts: &HostsResult) -> String {
     let mut text = String::from("\nHosts:\n");
     let remarks = remarks(hosts);
@@ -93,7 +93,7 @@ pub(super) fn told(hosts: &HostsResult) -> String {
         let _ = writeln!(text, "  * {sentence}");
     }
     if remarks.len() > MOST_REMARKS {
-        let _ = writeln!(text, "  * There is something to say of {} more.", remarks.len() - MOST_REMARKS);
+        let _ = writeln!(text, "  * {} more hosts are noteworthy.", remarks.len() - MOST_REMARKS);
     }
     text
 }
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn verdicts_that_differ_name_their_hosts() {
-        // The first of the hosts reads past the page cache.
+        // The first host uses the page cache.
         let own = HOSTS.find("\"name\":\"a1\"").expect("it is there");
         let at = own + HOSTS[own..].find("\"time_based\"").expect("an option");
         let text = story_of(&format!("{}\"direct\":\"1\",{}", &HOSTS[..at], &HOSTS[at..]));

@@ -1,4 +1,4 @@
-//! What a job did, in a sentence: from its options.
+//! Describes a job in a sentence, from its options.
 
 use crate::evidence::Evidence;
 use crate::evidence::asked::{Asked, AskedWorkload};
@@ -23,7 +23,7 @@ pub(super) fn sentence(evidence: &Evidence<'_>) -> String {
     if asked.engine == "exec" {
         let program = option("program").unwrap_or("a program");
         let s = if clones == 1 { "s" } else { "" };
-        return format!("{who} run{s} {program} beside the other jobs, with the engine exec.");
+        return format!("{who} run{s} {program} next to the other jobs, with the engine exec.");
     }
     if engine.is_some_and(EngineDef::is_background) {
         let load = option("cpuload").unwrap_or("100").trim_end_matches('%');

@@ -21,13 +21,13 @@ use std::path::Path;
 
 /// A verdict on a job, for other views of a result.
 pub(crate) struct Judgement {
-    /// What held it back.
+    /// What limited it.
     pub(crate) headline: &'static str,
     /// Sentences that name the figures.
     pub(crate) reasons: Vec<String>,
 }
 
-/// What held a job back, with reasons.
+/// What limited a job, with reasons.
 pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
     let found = verdict::of(evidence);
     let doubts = story::doubts_of(evidence).map(|doubt| format!("Doubtful: {doubt}."));
@@ -40,7 +40,7 @@ pub(crate) fn verdict_of(evidence: &Evidence<'_>) -> Judgement {
 pub(crate) use hosts::shared as verdicts_of_hosts;
 pub(crate) use verdict::is_memory_device;
 
-/// What a job did.
+/// The description of a job.
 pub(crate) fn sentence_of(evidence: &Evidence<'_>) -> String {
     job::sentence(evidence)
 }
@@ -66,7 +66,7 @@ With a term: explains an option (iodepth), an option with a value (rw=randrw), a
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
     let (mut given, mut all) = (Vec::new(), false);
     let mut parser = lexopt::Parser::from_args(words);
-    // A pasted option begins with dashes, which is no option of this command.
+    // A pasted option begins with dashes, but is not an option of this command.
     let pasted =
         words.first().is_some_and(|word| word != "--all" && word.to_string_lossy().starts_with("--"));
     if pasted {
@@ -100,13 +100,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// True for what can be read, pipes of the shell among it, and for what can only have been meant as a file.
+/// True for readable paths, including pipes of the shell, and for arguments that can only be meant as a file.
 fn is_result(path: &Path) -> bool {
     let is_there = path.exists() && !path.is_dir();
     let begins = |lead: &str| path.to_string_lossy().starts_with(lead);
     let ends = |end: &str| path.extension().is_some_and(|own| own == end);
     let is_meant = ["/", "./", "../"].into_iter().any(begins) || ["json", "jsonl"].into_iter().any(ends);
-    // A pasted line or an option with a path in it is no name of a file.
+    // A pasted line or an option that contains a path is not a file name.
     let is_word = path.to_string_lossy().contains(['=', ' ']);
     path == Path::new("-") || is_there || (is_meant && !is_word)
 }

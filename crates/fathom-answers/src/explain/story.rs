@@ -11,24 +11,24 @@ use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Devices of several hosts that are described.
+/// Most devices of several hosts that are described.
 const MOST_DEVICES: usize = 20;
-/// Entries with one name that are described one by one.
+/// Most jobs of one name that are described one by one.
 const MOST_OF_A_NAME: usize = 3;
 
-/// The whole text; the caller breaks long lines to this number of columns.
+/// The complete text; the caller wraps long lines at this number of columns.
 pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     let mut text = opening(run);
     text.extend(quick::GridReport::of(run).map(|report| of_quick(&report, columns)));
     let mut told = BTreeMap::<&str, usize>::new();
-    // Clones with their own report entries mostly say the same.
+    // Clones with separate report entries mostly have the same verdict.
     let mut others = BTreeMap::<(&str, &str), usize>::new();
     for evidence in Evidence::all(run) {
         let count = told.entry(&evidence.job.name).or_default();
         *count += 1;
         match *count <= MOST_OF_A_NAME {
             true => tell_job(&evidence, &mut text),
-            // The hosts of a run have verdicts of their own.
+            // The hosts of a run have separate verdicts.
             false if run.hosts.is_some() => {}
             false => {
                 let headline = verdict::of(&evidence).bottleneck.headline();
@@ -45,7 +45,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         );
     }
     text.extend(run.hosts.as_ref().map(hosts::told));
-    // The grid of quick has told its doubts, which are the same.
+    // The grid of quick already lists its doubts.
     if run.quick.is_none() && !run.jobs.is_empty() {
         text.push_str(&trust(run));
     }
@@ -53,7 +53,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
     text
 }
 
-/// What speaks against the figures.
+/// The findings about the figures.
 fn trust(run: &RunResult) -> String {
     let verdict = checks::judge(run);
     let mut text = format!("\nCan these figures be trusted? Verdict: {}.\n", checks::summary(&verdict));
@@ -63,14 +63,14 @@ fn trust(run: &RunResult) -> String {
     if !verdict.not_checked.is_empty() {
         let _ = writeln!(
             text,
-            "  * Not checked, because the result does not tell: {}.",
+            "  * Not checked, because the result lacks the data: {}.",
             verdict.not_checked.join(", ")
         );
     }
     text
 }
 
-/// The grid of `fathom quick` and its doubts, before its tests one by one.
+/// The grid of `fathom quick` and its doubts, followed by its individual tests.
 fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
     let mut text = format!("\n{}\n\n{}", report.headline(), report.grid(Some(columns)));
     let notes = report.notes();
@@ -112,7 +112,7 @@ fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
     }
 }
 
-/// What `fathom quick` doubted of a test.
+/// The doubts of `fathom quick` about a test.
 pub(super) fn doubts_of<'a>(evidence: &Evidence<'a>) -> impl Iterator<Item = &'a str> {
     let tests = evidence.run.quick.iter().flat_map(|quick| &quick.tests);
     let own = tests.filter(|test| test.jobname == evidence.job.name);
@@ -309,13 +309,13 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     sentences
 }
 
-/// Devices and notes, which belong to the whole run.
+/// Devices and notes, which concern the whole run.
 fn closing(run: &RunResult, text: &mut String) {
     if !run.disk_util.is_empty() {
         text.push_str("\nDevices (Disk stats), counted by the kernel for all jobs together:\n");
     }
     let mut disks: Vec<&DiskResult> = run.disk_util.iter().collect();
-    // Those of many hosts would hide all else.
+    // The devices of many hosts would hide everything else.
     if run.hosts.is_some() && disks.len() > MOST_DEVICES {
         disks.sort_by(|a, b| b.util.total_cmp(&a.util));
         let _ = writeln!(text, "  The {MOST_DEVICES} busiest of {}:", disks.len());

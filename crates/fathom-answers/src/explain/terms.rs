@@ -3,9 +3,9 @@
 /// A term or line of a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
-    /// How it begins in a report, in lower case; the first is its name.
+    /// Beginning of its line in a report, in lower case; the first is its name.
     pub(super) names: &'static [&'static str],
-    /// What it means.
+    /// Its meaning.
     pub(super) text: &'static str,
 }
 
@@ -29,10 +29,11 @@ pub(super) const TERMS: &[Term] = &[
     ),
     term(
         &["disk stats"],
-        "The kernel's counters for each block device under the files, from start to end of the run, including everybody else's I/O: \
-         ios = reads/writes, sectors = 512-byte units, merge = I/Os merged with others, ticks = total milliseconds that I/Os took, \
-         in_queue = the same for all I/Os in the queue, util = share of the time with at least one I/O in flight. A util of 100 % \
-         means that the device always had something to do, not that it could do no more.",
+        "The kernel's counters for each block device under the files, from start to end of the run, including \
+        I/O of other programs: ios = reads/writes, sectors = 512-byte units, merge = I/Os merged with \
+        others, ticks = total milliseconds that I/Os took, in_queue = the same for all I/Os in the queue, \
+        util = share of the time with at least one I/O in flight. A util of 100 % means that the device \
+        always had something to do, not that it could do no more.",
     ),
     term(
         &["slat"],
@@ -182,12 +183,12 @@ pub(super) const TERMS: &[Term] = &[
     ),
     term(
         &["confidence interval", "95 % ci", "ci", "interval"],
-        "The range that contains the true value with 95 % confidence, if runs scatter by chance. If the interval of the difference of two \
-         settings contains zero, these runs cannot distinguish them.",
+        "The range that contains the true value with 95 % confidence, if runs vary by chance. If the interval \
+        of the difference of two settings contains zero, these runs cannot distinguish them.",
     ),
     term(
         &["hedges_g", "hedges g", "effect (g)", "g"],
-        "Effect size in `fathom compare`: the difference of the means divided by the scatter of the runs. Beyond 0.8 in either direction it is large.",
+        "Effect size in `fathom compare`: the difference of the means divided by the standard deviation of the runs. Beyond 0.8 in either direction it is large.",
     ),
     term(
         &["not distinguishable"],
@@ -204,14 +205,16 @@ pub(super) const TERMS: &[Term] = &[
             "fathom verdict",
             "fathom facts",
         ],
-        "Keys that fathom adds to fio's JSON: rates and latencies over time, the machine, how jobs were run, notes, the devices stage by \
-         stage, the grid of `fathom quick` with its doubts, the verdict on the figures, and the facts that it rests on.",
+        "Keys that fathom adds to fio's JSON: rates and latencies over time, the machine, how jobs were run, \
+        notes, the devices stage by stage, the grid of `fathom quick` with its doubts, the verdict on the \
+        figures, and the facts that it is based on.",
     ),
     term(
         &["fathom mounts", "file_systems", "transport", "daemon"],
-        "What fathom's JSON knows of file systems of servers and in user space: in `fathom host` the mount, what its client speaks (transport) \
-         and the process that serves it (daemon), in `fathom mounts` the bytes that went through that process, the network interfaces or \
-         the kernel's client while the jobs ran.",
+        "Fathom's JSON about network file systems and file systems in user space: in `fathom host` the mount, \
+        the protocol of its client (transport) and the process that serves it (daemon), in `fathom mounts` \
+        the bytes that went through that process, the network interfaces or the kernel's client while the \
+        jobs ran.",
     ),
     term(&["short"], "I/Os that moved less than requested, for example at the end of a file."),
     term(&["dropped"], "I/Os that were dropped without being done."),
@@ -248,7 +251,7 @@ pub(super) const TERMS: &[Term] = &[
     term(&["zone resets"], "How many zones of a zoned device were reset before they were written again."),
 ];
 
-/// The term that a line of a report begins with.
+/// The term at the beginning of a report line.
 pub(super) fn of_line(line: &str) -> Option<&'static Term> {
     let line = line.trim().trim_start_matches('|').trim_start().to_lowercase();
     // `clat (usec): min=...`, `clat percentiles (usec):` and `iops        : min=...` all begin with their name.

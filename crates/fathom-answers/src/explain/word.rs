@@ -1,4 +1,4 @@
-//! A word of the language: an option, an option with a value, an engine, a line of a report.
+//! Explains a word of the job language: an option, an option with a value, an engine, a line of a report.
 
 use super::pages;
 use super::terms::{self, Term};
@@ -8,7 +8,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::{registry, spelling};
 use std::fmt::Write as _;
 
-/// The explanation; for an unknown term, a failure that names similar ones.
+/// The explanation; for an unknown term, a failure that suggests similar ones.
 pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let word = text.trim().trim_start_matches("--");
     let (name, value) = match word.split_once('=') {
@@ -18,7 +18,7 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let option = is_name(name).then(|| option_named(name.trim())).flatten();
     let term = terms::of_line(text);
     match (option, term) {
-        // `cpu : usr=...` and `iops` are lines of a report, `bw` too; an exact option goes first.
+        // `cpu : usr=...`, `iops` and `bw` are lines of a report; an exact option takes precedence.
         (Some(option), _) => Ok(of_option(option, value)),
         (None, Some(term)) => Ok(of_term(term)),
         (None, None) => match engines::find(word) {
@@ -37,7 +37,7 @@ fn is_name(text: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '+' | '.'))
 }
 
-/// An option of every job, or the private one of some engine.
+/// An option of every job, or of an engine.
 fn option_named(name: &str) -> Option<&'static OptionDef> {
     registry::find_job_option(name)
         .filter(|option| option.kind != Kind::Deprecated)
@@ -71,7 +71,7 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
         let _ = writeln!(text, "  * From {} to {}.", bound(option.bounds.min), bound(option.bounds.max));
     }
     if option.status == Status::Later {
-        text.push_str("  * Not built yet: fathom refuses a job with it.\n");
+        text.push_str("  * Not implemented: fathom refuses a job with it.\n");
     }
     let chosen = value.map(|value| value.split(':').next().unwrap_or(value));
     let meaning = chosen.and_then(|chosen| option.choices.iter().find(|choice| choice.name == chosen));
@@ -93,7 +93,7 @@ fn of_option(option: &OptionDef, value: Option<&str>) -> String {
     text
 }
 
-/// What to write after the name.
+/// Syntax of the values of an option.
 fn takes(kind: Kind) -> &'static str {
     match kind {
         Kind::Text => "text",
@@ -122,7 +122,7 @@ fn of_engine(engine: &EngineDef) -> String {
         text.push_str("  * Synchronous: it waits for each I/O, so iodepth has no effect; use numjobs to have more in flight.\n");
     }
     if !engine.built {
-        text.push_str("  * Not built yet: fathom refuses a job with it.\n");
+        text.push_str("  * Not implemented: fathom refuses a job with it.\n");
     }
     let options: Vec<&str> = engine.options.iter().map(|option| option.name).collect();
     if !options.is_empty() {
@@ -150,12 +150,12 @@ fn of_value(word: &str) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-/// Words without meaning for the search.
+/// Words that the search ignores.
 const EMPTY_WORDS: [&str; 16] = [
     "the", "and", "for", "how", "what", "why", "does", "with", "are", "can", "from", "many", "much", "that",
     "this", "set",
 ];
-/// Hits that are named at most.
+/// Most results of a search.
 const MOST_HITS: usize = 3;
 
 /// Options and terms whose texts contain the words, best first.
@@ -187,7 +187,7 @@ fn by_meaning(text: &str) -> Vec<&'static str> {
     hits.into_iter().take(MOST_HITS).map(|(_, name)| name).collect()
 }
 
-/// Its names in one text.
+/// All its names.
 fn names_of(option: &OptionDef) -> String {
     format!("{} {}", option.name, option.aliases.join(" "))
 }

@@ -1,4 +1,4 @@
-//! What the run says of syncs.
+//! The answer of the run.
 
 use super::Wishes;
 use crate::checks::{self, Severity};
@@ -13,10 +13,10 @@ use std::path::{Path, PathBuf};
 /// Percentiles that are always shown.
 const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// Syncs, and whether they are fast enough.
+/// Sync latencies, and whether they are fast enough.
 pub(super) struct SyncAnswer {
     directory: PathBuf,
-    /// Where it lies, in words; empty when unknown.
+    /// Where the directory is, for a sentence; empty if unknown.
     device: String,
     syncs: LatencyStats,
     runtime_ms: u64,
@@ -26,7 +26,7 @@ pub(super) struct SyncAnswer {
     /// The percentile that is compared with the threshold, ns.
     decisive_ns: u64,
     is_wrong: bool,
-    /// Sentences on what speaks against the figures.
+    /// Sentences on why the figures are doubtful.
     reasons: Vec<String>,
 }
 
@@ -42,14 +42,14 @@ impl SyncAnswer {
         let decisive = job.sync.histogram.percentiles(&[wishes.percentile]);
         let verdict = checks::judge(result);
         let against = verdict.findings.iter().filter(|finding| finding.severity > Severity::Note);
-        // Percentiles of the writes into the page cache are not what is judged here.
+        // Percentiles of the writes into the page cache do not matter here.
         let of_syncs =
             against.filter(|finding| finding.code != "few-samples" && finding.code != "fits-in-memory");
         let mut reasons: Vec<String> = of_syncs.map(checks::tell_finding).collect();
         let slower = job.sync.count as f64 * (1.0 - wishes.percentile / 100.0);
         if slower < 10.0 {
             reasons.push(format!(
-                "doubtful: {} syncs are too few for p{}, which rests on too few of them; use a larger --size",
+                "doubtful: {} syncs are too few for p{}; use a larger --size",
                 job.sync.count, wishes.percentile
             ));
         }
@@ -73,7 +73,7 @@ impl SyncAnswer {
         self.decisive_ns <= self.threshold_ns
     }
 
-    /// What the program ends with.
+    /// Exit code of the program.
     pub(super) fn exit(&self) -> u8 {
         match () {
             () if self.is_wrong => 1,
@@ -86,7 +86,7 @@ impl SyncAnswer {
         if self.runtime_ms == 0 { 0.0 } else { self.syncs.count as f64 * 1000.0 / self.runtime_ms as f64 }
     }
 
-    /// The answer, then the figures, then what speaks against them.
+    /// The answer, the figures, then the doubts.
     pub(super) fn text(&self, limit: Option<usize>) -> String {
         let ns = |ns: u64| figures::duration(ns as f64);
         let (found, threshold) = (ns(self.decisive_ns), ns(self.threshold_ns));

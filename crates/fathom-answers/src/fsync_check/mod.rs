@@ -1,7 +1,6 @@
-//! `fathom fsync-check`: are syncs here fast enough for a database's log?
-//!
-//! A log appends small records and waits after each until it is on stable storage. The file has no name, so it is gone when the
-//! program ends, however that ends; nothing that exists is touched.
+//! `fathom fsync-check`: are syncs here fast enough for a database's log? A log appends small records and waits after each
+//! until it is on stable storage. The file is unnamed, so it vanishes with the program, however that ends; existing files are
+//! not touched.
 
 mod answer;
 
@@ -14,7 +13,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The job of the run, and of messages about it.
+/// Name of the job, also in messages.
 const JOB: &str = "fsync-check";
 
 pub(crate) const COMMAND: Command = Command {
@@ -111,7 +110,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
     let wishes = wishes(words)?;
     if runner.runs_elsewhere() {
-        return Err(Failure::new("--hosts is not built for it; run it on each host"));
+        return Err(Failure::new("--hosts is not supported; run it on each host"));
     }
     let directory =
         wishes.directory.canonicalize().map_err(|error| Failure::file(&wishes.directory, &error))?;
@@ -140,7 +139,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Err(Failure::new(format!("{}: the syncs failed; see above", directory.display())));
     }
     let answer = SyncAnswer::of(&result_of(&ended.report)?, &ended.report, &directory, &wishes)?;
-    // The answer is worth printing whether it can be saved or not.
+    // The answer is printed even if it cannot be saved.
     let saved = wishes.save.as_ref().map_or(Ok(()), |file| file.write(&whole_document(&ended.report)?));
     let text = match wishes.format {
         AnswerFormat::Text => answer.text(columns::of_terminal()),
@@ -151,7 +150,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(answer.exit())
 }
 
-/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` is what a log's writes are: one at a time.
+/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` matches how
+/// a log is written: one write at a time.
 fn job(path: &Path, wishes: &Wishes) -> String {
     format!(
         "[{JOB}]\nfilename={}\nioengine=psync\nrw=write\nbs={}\nsize={}\nfdatasync=1\ncreate_on_open=1\n",

@@ -1,4 +1,4 @@
-//! Two sets of runs, one figure.
+//! Compares one figure of two sets of runs.
 
 use super::figure::Figure;
 use fathom_stats::inference::difference::{Ratio, ratio, ratio_of_estimates};
@@ -9,16 +9,16 @@ use fathom_stats::inference::{Interval, effect, median, ranks};
 pub(crate) struct Sample {
     /// Its value.
     pub(crate) value: f64,
-    /// How far it wandered within the run.
+    /// Its interval within the run.
     pub(crate) within: Option<Interval>,
 }
 
-/// What the runs of one side say.
+/// The runs of one side.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Summary {
     /// Median of the runs.
     pub(crate) median: f64,
-    /// Its 95 % interval; of a single run how far the figure wandered within it.
+    /// Its 95 % interval; for a single run, the interval within it.
     pub(crate) interval: Option<Interval>,
     /// Number of runs.
     pub(crate) runs: usize,
@@ -31,7 +31,7 @@ pub(crate) enum ComparisonVerdict {
     Better,
     /// B is worse.
     Worse,
-    /// The interval of the difference holds zero.
+    /// The interval of the difference contains zero.
     NotDistinguishable,
     /// There is no interval.
     Unknown,
@@ -48,21 +48,21 @@ pub(crate) struct Comparison {
     pub(crate) a: Summary,
     /// The runs after.
     pub(crate) b: Summary,
-    /// Median of B over median of A, with its interval, where there is one.
+    /// Median of B over median of A, with its interval, if there is one.
     pub(crate) ratio: Option<Ratio>,
-    /// The same without an interval; `None` when A is zero.
+    /// The same without an interval; `None` if A is zero.
     pub(crate) plain_ratio: Option<f64>,
-    /// Hedges' g, with two runs or more on either side.
+    /// Hedges' g, with two runs or more on each side.
     pub(crate) hedges_g: Option<f64>,
     /// Cliff's delta, likewise.
     pub(crate) cliffs_delta: Option<f64>,
-    /// Probability by the test of Mann and Whitney, likewise.
+    /// p-value of the Mann-Whitney test, likewise.
     pub(crate) rank_p: Option<f64>,
-    /// The figures of a side are wrong, so that no difference is called real.
+    /// The figures of a side are wrong, so the difference is not called real.
     pub(crate) is_refused: bool,
 }
 
-/// The runs of a side in short; `None` without any.
+/// Summary of the runs of a side; `None` without any.
 pub(crate) fn summary(samples: &[Sample]) -> Option<Summary> {
     let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
     let median = median::median(&values)?;

@@ -1,4 +1,4 @@
-//! A figure of a job: its name, how it is read off, and which way is better.
+//! A figure of a job: its name, its value, and whether more is better.
 
 use super::workload::{Traffic, Workload};
 use crate::figures;
@@ -6,7 +6,7 @@ use fathom_command::Failure;
 use fathom_stats::Direction;
 use std::fmt;
 
-/// What is looked at.
+/// Kind of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// Bytes per second.
@@ -72,7 +72,7 @@ impl Figure {
         matches!(self, Figure::Bandwidth | Figure::Iops)
     }
 
-    /// The unit that programs get it in.
+    /// Its unit in output for programs.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Figure::Bandwidth => "bytes/s",
@@ -81,7 +81,7 @@ impl Figure {
         }
     }
 
-    /// A value as people read it, with its unit; bandwidths in MB/s, as in all commands but `sweep`.
+    /// A value for people, with its unit; bandwidths in MB/s, as in all commands but `sweep`.
     pub(crate) fn text(self, value: f64) -> String {
         match self {
             Figure::Bandwidth => figures::bandwidth(value),
@@ -123,14 +123,14 @@ impl Figure {
 /// A figure of one direction or of all together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FigureOf {
-    /// `read`, `write`, `trim` or `mixed`; `None` for all that the job did.
+    /// The direction, `read`, `write`, `trim` or `mixed`; `None` for the whole job.
     pub(crate) direction: Option<&'static str>,
-    /// What is looked at.
+    /// The figure.
     pub(crate) figure: Figure,
 }
 
 impl FigureOf {
-    /// From a name such as `p99`, `read.p99` or `read-bw`.
+    /// Parses a name such as `p99`, `read.p99` or `read-bw`.
     pub(crate) fn parse(word: &str) -> Result<FigureOf, Failure> {
         let lower = word.trim().to_ascii_lowercase();
         let mut known = Direction::ALL.map(Direction::word).into_iter().chain(["mixed"]);
@@ -143,7 +143,7 @@ impl FigureOf {
             None => (None, lower.as_str()),
         };
         let figure = Figure::parse(name).filter(|figure| {
-            // Processor time is not kept by direction.
+            // Processor time is not counted by direction.
             direction.is_none() || *figure != Figure::ProcessorTime
         });
         figure.map(|figure| FigureOf { direction, figure }).ok_or_else(|| {

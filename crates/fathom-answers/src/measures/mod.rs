@@ -1,5 +1,5 @@
-//! The figures that runs are compared by, and what can be concluded from them: of what a run says about a job
-//! ([`workload`]), one figure ([`figure`]), how sure it is within a run ([`within`]), and how two sets of runs differ
+//! The figures that runs are compared by, and what can be concluded from them: the workload of a job in a run ([`workload`]),
+//! one figure ([`figure`]), its precision within a run ([`within`]), and the difference between two sets of runs
 //! ([`comparison`]).
 
 pub(crate) mod comparison;

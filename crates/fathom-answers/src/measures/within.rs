@@ -1,4 +1,4 @@
-//! How sure a figure of a single run is, from what happened inside that run. It says nothing about the next run.
+//! The precision of a figure of a single run, from the variation inside that run. It says nothing about the next run.
 
 use super::figure::Figure;
 use super::workload::{Traffic, TrafficMoment};
@@ -6,10 +6,9 @@ use fathom_stats::inference::timeline::{self, Estimate, mean_of_samples, ratio_o
 use fathom_stats::inference::{Interval, percentile};
 use fathom_stats::timeline::coarse_bin_of;
 
-/// The 95 % interval of a figure within its run; `None` where nothing honest can be said.
-///
-/// Rates and means come from the timeline of the run. Where there is none (results of fio), a bandwidth has its samples, and
-/// percentiles treat each I/O as independent, which [`supposes_independence`] reports.
+/// The 95 % interval of a figure within its run; `None` without a sound basis. Rates and means come from the
+/// timeline of the run. Without one (results of fio), a bandwidth has its samples, and percentiles treat each
+/// I/O as independent, which [`supposes_independence`] reports.
 pub(crate) fn interval(figure: Figure, traffic: &Traffic) -> Option<Interval> {
     let value = figure.of_traffic(traffic)?;
     let moments = steady_part(&traffic.timeline);
@@ -47,14 +46,14 @@ pub(crate) fn supposes_independence(figure: Figure, traffic: &Traffic) -> bool {
     matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.timeline).len() < timeline::FEWEST_POINTS
 }
 
-/// The same relative width around the figure of the whole run. On a scale of logarithms, so that it stays above zero.
+/// The same relative width around the figure of the whole run. Logarithmic, so that it stays positive.
 fn scaled(value: f64, estimate: Estimate) -> Option<Interval> {
     let relative = estimate.half_width() / estimate.value;
     let usable = value > 0.0 && relative.is_finite();
     usable.then(|| Interval { low: value * (-relative).exp(), high: value * relative.exp() })
 }
 
-/// The moments between the first and the last with I/O, in which the job may have run for a part of the time only.
+/// The points strictly between the first and the last with I/O, in which the job was active throughout.
 fn steady_part(timeline: &[TrafficMoment]) -> &[TrafficMoment] {
     let busy = |moment: &TrafficMoment| moment.total_ios > 0.0;
     let first = timeline.iter().position(busy).map_or(0, |first| first + 1);
@@ -70,9 +69,9 @@ fn count_in(moment: &TrafficMoment, wanted: impl Fn(u64) -> bool) -> f64 {
     moment.bins.iter().filter(|(ns, _)| wanted(**ns)).map(|(_, &count)| count as f64).sum()
 }
 
-/// The share of I/Os up to a percentile, as sure as the timeline makes it. The timeline has coarse bins, so the share is watched
-/// at that edge of the percentile's bin which is nearer, and its error put in proportion: shares near a half wander more than
-/// those near one.
+/// The precision of the share of I/Os up to a percentile, from the timeline. The timeline has coarse bins, so
+/// the share is observed at the nearer edge of the percentile's bin and its error scaled: shares near a half
+/// vary more than those near one.
 fn share_below(percent: f64, value_ns: f64, moments: &[TrafficMoment]) -> Option<Estimate> {
     let share = percent / 100.0;
     let bin = coarse_bin_of(value_ns as u64);
@@ -95,7 +94,7 @@ mod tests {
     use super::*;
     use fathom_stats::Histogram;
 
-    /// Seconds of 1000 I/Os; in some of them a tenth is slow.
+    /// Seconds of 1000 I/Os, some with a tenth of them slow.
     fn traffic(is_slow: impl Fn(usize) -> bool) -> Traffic {
         let (mut timeline, mut histogram) = (Vec::new(), Histogram::default());
         for second in 0..40 {

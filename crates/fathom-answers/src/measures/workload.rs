@@ -1,4 +1,4 @@
-//! What one job did in one run: all clones of a name together, which ran side by side.
+//! The workload of a job in one run: all clones of a name together, which ran concurrently.
 
 use fathom_results::{DirectionResult, JobResult, RunResult};
 use fathom_stats::{Direction, Histogram};
@@ -14,7 +14,7 @@ pub(crate) struct Workload {
     pub(crate) error: Option<i64>,
     /// Its options in force.
     pub(crate) options: Vec<(String, String)>,
-    /// What it did, by direction, without those that it did nothing in.
+    /// Its I/O by direction, without unused directions.
     pub(crate) directions: Vec<(&'static str, Traffic)>,
     /// Processor time of all clones in ns.
     pub(crate) processor_ns: f64,
@@ -25,7 +25,7 @@ pub(crate) struct Workload {
 pub(crate) struct Traffic {
     /// Bytes moved.
     pub(crate) io_bytes: u64,
-    /// I/Os.
+    /// Number of I/Os.
     pub(crate) total_ios: u64,
     /// Longest run time of a clone in ms.
     pub(crate) runtime_ms: u64,
@@ -39,17 +39,18 @@ pub(crate) struct Traffic {
     pub(crate) mean_ns: f64,
     /// Their maximum.
     pub(crate) max_ns: f64,
-    /// Their distribution, where it was printed for all clones.
+    /// Their distribution, if it was printed for all clones.
     pub(crate) histogram: Option<Histogram>,
-    /// Percentiles as printed; those of several clones cannot be put together.
+    /// Percentiles as printed; those of several clones cannot be combined.
     pub(crate) percentiles: Vec<(f64, u64)>,
-    /// Samples of the bandwidth: mean and standard deviation in KiB/s, and how many; only of a single clone.
+    /// Samples of the bandwidth: mean and standard deviation in KiB/s, and their number; only of a single
+    /// clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
     /// Rates and latencies over time, if the result has them.
     pub(crate) timeline: Vec<TrafficMoment>,
 }
 
-/// A stretch of time of a timeline.
+/// A point of a timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TrafficMoment {
     /// Length.
@@ -191,7 +192,7 @@ impl Traffic {
         }
     }
 
-    /// Adds I/O that went on at the same time.
+    /// Adds concurrent I/O.
     fn merge(&mut self, other: &Traffic) {
         let count = self.latency_count + other.latency_count;
         if count > 0 {

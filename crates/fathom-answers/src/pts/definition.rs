@@ -1,4 +1,4 @@
-//! What the specification says of a test, as data: its parts, and the points that each of them measures.
+//! A test of the specification as data: its parts, and the points that each of them measures.
 
 use crate::figures;
 use crate::measures::Figure;
@@ -6,28 +6,28 @@ use crate::measures::Figure;
 /// A test as data.
 pub(crate) struct Definition {
     pub(crate) title: &'static str,
-    /// Threads and the depth of each unless the command line says otherwise: the specification leaves them to whoever tests.
+    /// Default threads and depth: the specification leaves them to the tester.
     pub(super) usual_load: (u32, u32),
-    /// The specification demands this load.
+    /// The specification requires this load.
     pub(super) has_fixed_load: bool,
-    /// What is tracked, and what the tables show first.
+    /// The tracking variable, also shown first in the tables.
     pub(crate) figure: Figure,
     /// Block sizes of the specification.
     pub(super) blocks: &'static [u64],
-    /// The parts for a device with sectors of so many bytes.
+    /// The parts for a device with sectors of `sector` bytes.
     pub(super) parts: fn(sector: u64) -> Vec<Part>,
 }
 
-/// What begins with a purge and has an end of its own.
+/// A part of a test: begins with a purge and has its own end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    /// Empty if it is the only one.
+    /// Empty for the only part.
     pub(crate) name: String,
     /// How often the capacity is written before the first round.
     pub(crate) passes: u32,
-    /// What is measured in each round, in order.
+    /// The points measured in each round, in order.
     pub(crate) points: Vec<Point>,
-    /// The point whose figure says when the device has settled.
+    /// The point of the tracking variable.
     pub(crate) tracked: usize,
     pub(crate) ends: Ends,
 }
@@ -37,13 +37,13 @@ pub(crate) struct Part {
 pub(crate) enum Ends {
     /// When five rounds are steady.
     Steady,
-    /// When the capacity was written so often, or after so many rounds.
+    /// When the capacity was written `fills` times, or after `rounds` rounds.
     Written { fills: u32, rounds: usize },
 }
 
 impl Part {
     pub(super) fn new(name: String, passes: u32, points: Vec<Point>, tracked: u64, ends: Ends) -> Part {
-        // A device without sectors that small is tracked at the smallest size that it has.
+        // A device with larger sectors is tracked at its smallest block size.
         let writes = || points.iter().enumerate().filter(|(_, point)| point.read_percent == 0);
         let smallest = writes().min_by_key(|(_, point)| point.block_bytes);
         let found = writes().find(|(_, point)| point.block_bytes == tracked).or(smallest);
@@ -51,7 +51,8 @@ impl Part {
         Part { name, passes, points, tracked, ends }
     }
 
-    /// The only part of a test of random I/O: all points are measured in each round, sizes within mixes, until they are steady.
+    /// The only part of a test of random I/O: all points are measured in each round, sizes within mixes,
+    /// until steady state.
     pub(super) fn matrix(mixes: &[u8], blocks: &[u64], tracked: u64, sector: u64) -> Part {
         let blocks = usable(blocks, sector);
         let points = mixes
@@ -67,7 +68,7 @@ impl Part {
 pub(crate) struct Point {
     pub(crate) is_random: bool,
     pub(crate) block_bytes: u64,
-    /// The others are writes.
+    /// Percentage of reads; the rest are writes.
     pub(crate) read_percent: u8,
 }
 
@@ -97,7 +98,7 @@ impl Point {
     }
 }
 
-/// The sizes that a device with such sectors can do.
+/// The block sizes that a device with such sectors supports.
 pub(super) fn usable(blocks: &[u64], sector: u64) -> Vec<u64> {
     blocks.iter().copied().filter(|block| block.is_multiple_of(sector.max(1))).collect()
 }

@@ -1,4 +1,4 @@
-//! What a test is going to take, told before it starts: time, bytes written, and the share of a drive's life that they are.
+//! Estimate of a test before it starts: time, bytes written, and the share of the drive's life.
 
 use super::definition::Ends;
 use super::endurance::Endurance;
@@ -9,10 +9,10 @@ use crate::columns;
 use crate::device::Facts;
 use crate::figures;
 
-/// Width of the names of the lines.
+/// Width of the labels.
 const NAMES: usize = 14;
 
-/// The least and the most.
+/// A range of values.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Range {
     least: f64,
@@ -25,7 +25,7 @@ impl Range {
         self.most += most;
     }
 
-    /// Both ends, or one if they are the same.
+    /// Both ends, or one if they are equal.
     fn text(self, text: impl Fn(f64) -> String) -> String {
         let (least, most) = (text(self.least), text(self.most));
         if least == most { most } else { format!("{least} to {most}") }
@@ -36,16 +36,16 @@ impl Range {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Estimate {
     seconds: Range,
-    /// Written before the rounds.
+    /// Seconds before the rounds.
     preconditioning: f64,
-    /// Written in all.
+    /// Bytes written in total.
     bytes: Range,
-    /// Bytes per second that sequential writes are taken to reach.
+    /// Assumed bytes per second of sequential writes.
     rate: f64,
 }
 
 impl Estimate {
-    /// If the target writes so many bytes per second.
+    /// The estimate for a target that writes at this rate.
     pub(super) fn at(plan: &PtsPlan, rate: f64) -> Estimate {
         let (mut seconds, mut bytes, mut preconditioning) = (Range::default(), Range::default(), 0.0);
         let point = plan.point_time().as_secs_f64();
@@ -73,12 +73,12 @@ impl Estimate {
         Estimate { seconds, preconditioning, bytes, rate }
     }
 
-    /// If the target is like others of its kind.
+    /// The estimate for a typical target of its kind.
     pub(super) fn of(plan: &PtsPlan) -> Estimate {
         Estimate::at(plan, assumed_rate(&plan.target))
     }
 
-    /// Everything, a line each.
+    /// The whole estimate, a line for each item.
     pub(super) fn text(&self, plan: &PtsPlan, holds: &[String], endurance: Option<Endurance>) -> String {
         let mut text = format!("{} test of {}\n", plan.test.definition().title, plan.target.told());
         let mut line = |name: &str, told: &str| {
@@ -139,9 +139,9 @@ impl Estimate {
     }
 
     fn endurance_in_words(&self, endurance: Option<Endurance>) -> String {
-        let Some(endurance) = endurance else { return "not known: the device does not tell it".to_owned() };
+        let Some(endurance) = endurance else { return "unknown: the device does not report it".to_owned() };
         let told = format!(
-            "by its own figures, {} % of its life are used by {} written",
+            "by its own figures, {} % of its life has been used by {} written",
             endurance.used_percent,
             figures::size(endurance.written_bytes as u64)
         );
@@ -186,7 +186,7 @@ pub(super) fn threads(count: u32) -> String {
     if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") }
 }
 
-/// Seconds as people count long times: `40.0 s`, `56 min`, `4.7 h`.
+/// A long time in a readable unit: `40.0 s`, `56 min`, `4.7 h`.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 119.5 => figures::duration(seconds * 1e9),
@@ -195,7 +195,7 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
-/// Bytes per second that sequential writes to such a target usually reach.
+/// Typical bytes per second of sequential writes to such a target.
 fn assumed_rate(target: &TestTarget) -> f64 {
     let facts =
         std::fs::metadata(&target.path).ok().filter(|_| target.is_device()).map(|found| Facts::of(&found));
@@ -234,7 +234,7 @@ mod tests {
         let plan = plan(PtsTest::Throughput);
         let text =
             |endurance| Estimate::at(&plan, 1e9).text(&plan, &["xfs file system".to_owned()], endurance);
-        assert!(text(None).contains("not known: the device does not tell it"), "{}", text(None));
+        assert!(text(None).contains("unknown: the device does not report it"), "{}", text(None));
         assert!(text(None).contains("all content: xfs file system"), "{}", text(None));
         let known = text(Some(Endurance { used_percent: 10, written_bytes: 1e12 }));
         // 256 MiB of 10 TB.

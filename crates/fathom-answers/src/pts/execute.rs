@@ -1,4 +1,4 @@
-//! Does the steps, one after the other, each through the run loop.
+//! Performs the steps, one after the other, each through the run loop.
 
 use super::definition::{Ends, Part};
 use super::estimate::time;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// Does all steps that are not recorded yet. The exit status if a signal ended it.
+/// Performs all steps that are not recorded yet. Returns the exit status if a signal ended it.
 pub(super) fn execute(
     recorder: &mut ResultsFile<RecordedTest>,
     claim: &Claim,
@@ -39,7 +39,7 @@ pub(super) fn execute(
     Execution { plan, parts, recorder, claim, stop, err, runner, said: BTreeSet::new() }.run()
 }
 
-/// A test under way.
+/// A test in progress.
 struct Execution<'a> {
     plan: PtsPlan,
     parts: Vec<Part>,
@@ -48,11 +48,11 @@ struct Execution<'a> {
     stop: Stop<'a>,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
-    /// What has been said once need not be said after every step.
+    /// Messages already printed, which are not repeated after every step.
     said: BTreeSet<String>,
 }
 
-/// What a step came to; a signal breaks it off.
+/// Result of a step; a signal breaks it off.
 type StepEnd<T> = ControlFlow<i32, T>;
 
 impl Execution<'_> {
@@ -75,13 +75,13 @@ impl Execution<'_> {
         Ok(None)
     }
 
-    /// The target is still the one that was claimed, and nobody began to use it.
+    /// Checks that the target is still the one that was claimed, and not in use by others.
     fn check_target(&self) -> Result<(), Failure> {
         let path = &self.plan.target.path;
         self.claim.check(path)?;
         match self.runner.use_of(path) {
             Some(used) => Err(Failure::new(format!(
-                "{}: somebody began to use it while the test ran: {used}; no further step was started",
+                "{}: another program began to use it during the test: {used}; no further step was started",
                 path.display()
             ))),
             None => Ok(()),
@@ -89,7 +89,7 @@ impl Execution<'_> {
     }
 
     fn make(&mut self, step: Step) -> Result<StepEnd<Outcome>, Failure> {
-        // New offsets and data in each step, and the same ones when a step is made up for.
+        // New offsets and data in each step, and the same ones when a step is repeated.
         let seed = self.plan.seed.wrapping_add(self.recorder.recorded().steps.len() as u64);
         match step {
             Step::Purge { .. } => Ok(match purge(&self.plan.target, self.plan.purges, &self.stop)? {
@@ -131,7 +131,7 @@ impl Execution<'_> {
 
     fn with_place(&self, step: Step, failure: &Failure) -> Failure {
         Failure::new(format!(
-            "{}, {}: {failure}; {} finished steps are saved in {}, and --resume goes on after them",
+            "{}, {}: {failure}; {} finished steps are saved in {}, and --resume continues after them",
             self.plan.target.path.display(),
             self.name(step),
             self.recorder.recorded().steps.len(),
@@ -156,7 +156,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Says what the last step gave, and at the end of a round how steady the device is.
+    /// Reports the result of the last step, and at the end of a round how steady the device is.
     fn tell(&mut self, step: Step, seconds: f64) {
         let name = self.name(step);
         let figure = self.plan.test.definition().figure;
@@ -168,7 +168,7 @@ impl Execution<'_> {
                 format!("{} in {}, {rate}", figures::size(*bytes), time(seconds))
             }
             Outcome::Measured(measured) => measured.all.value(figure).map_or_else(
-                || "nothing was done".to_owned(),
+                || "no I/O was done".to_owned(),
                 |value| match figure {
                     Figure::Iops => format!("{} IOPS", figure.text(value)),
                     _ => figure.text(value),
@@ -222,12 +222,12 @@ impl Execution<'_> {
             false => format!("; {} stays for that", self.plan.target.path.display()),
         };
         self.say(&format!(
-            "ended by signal {signal}: {steps} finished steps are saved in {path}; the same command with --resume goes on after them{file}"
+            "ended by signal {signal}: {steps} finished steps are saved in {path}; the same command with --resume continues after them{file}"
         ));
         status_of_signal(signal)
     }
 
-    /// A line of progress. If nobody reads it, the test goes on.
+    /// Prints a line of progress. The test continues if nothing reads it.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }

@@ -1,4 +1,4 @@
-//! What a results file says: each part with its rounds, the window that counts, and what keeps the test from being one by the book.
+//! Evaluates a results file: each part with its rounds, the window that counts, and deviations from the specification.
 
 use super::definition::{Part, Point};
 use super::plan::PtsPlan;
@@ -11,13 +11,13 @@ use crate::figures;
 use crate::measures::Figure;
 use std::ops::Range;
 
-/// A test as far as it was made.
+/// A test, possibly unfinished.
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
-    /// Why it is no result by the specification; empty if it is one.
+    /// Why it is not a valid result by the specification; empty if it is.
     pub(crate) why_not: Vec<String>,
-    /// What the reader has to know besides.
+    /// Further remarks for the reader.
     pub(crate) remarks: Vec<String>,
     /// When the last step ended, in seconds since the epoch.
     pub(crate) ended: u64,
@@ -33,7 +33,7 @@ pub(crate) struct PartFindings<'a> {
     pub(crate) passes: Vec<(u64, f64)>,
     /// The points of each round; those of the last one may be fewer.
     pub(crate) rounds: Vec<Vec<&'a Measured>>,
-    /// `None` while it goes on.
+    /// `None` while the part is in progress.
     pub(crate) ending: Option<Ending>,
 }
 
@@ -65,16 +65,16 @@ impl<'a> Findings<'a> {
         }
         if !plan.target.is_device() {
             found.push(
-                "the target is a file: the file system and its other files have a part in all figures"
-                    .to_owned(),
+                "the target is a file: the file system and its other files influence all figures".to_owned(),
             );
         }
         if !plan.direct {
-            found
-                .push("the file system allows no direct I/O, so memory has a part in all figures".to_owned());
+            found.push(
+                "the file system does not support direct I/O, so memory influences all figures".to_owned(),
+            );
         }
         if !self.is_finished {
-            found.push("the test is not finished; --resume goes on with it".to_owned());
+            found.push("the test is not finished; --resume continues it".to_owned());
         }
         for (number, part) in self.parts.iter().enumerate() {
             let lead =
@@ -82,7 +82,7 @@ impl<'a> Findings<'a> {
             if matches!(part.ending, Some(Ending::NotSteady(_))) {
                 found.push(format!("{lead}no steady state in {}", rounds(part.rounds.len())));
             }
-            // Whoever says --no-purge has purged the device before the test, but not in between.
+            // With --no-purge, the user has purged the device before the test, but not between its parts.
             let is_purged_before = !plan.purges && number == 0;
             if let Some((purge, _)) = part.purge
                 && purge.starts_with("none")
@@ -96,7 +96,7 @@ impl<'a> Findings<'a> {
             let count = recorded.resumed_after.len();
             let times = if count == 1 { "once".to_owned() } else { format!("{count} times") };
             found.push(format!(
-                "it was interrupted {times}, the last time after step {after}; a device that rests recovers a little"
+                "it was interrupted {times}, the last time after step {after}; an idle device recovers a little"
             ));
         }
         found
@@ -119,20 +119,20 @@ impl<'a> Findings<'a> {
         }
         if !plan.purges && plan.target.is_device() {
             found.push(
-                "fathom did not purge the device; whoever publishes the result has to say how it was purged."
+                "fathom did not purge the device; a published result has to say how it was purged."
                     .to_owned(),
             );
         }
         if !plan.target.behind.is_empty() {
             found.push(
-                "It is a loop device: what lies below it was neither purged nor preconditioned by itself."
+                "It is a loop device: the storage below it was neither purged nor preconditioned itself."
                     .to_owned(),
             );
         }
         found
     }
 
-    /// Bytes that all steps wrote.
+    /// Bytes written by all steps.
     pub(crate) fn written(&self) -> u64 {
         let passes = |part: &PartFindings<'_>| sum(part.passes.iter().map(|(bytes, _)| *bytes));
         sum(self.parts.iter().map(|part| passes(part).saturating_add(part.written())))
@@ -165,7 +165,7 @@ impl<'a> PartFindings<'a> {
         self.rounds.get(round)?.get(point)?.all.value(figure)
     }
 
-    /// Rounds that have all points.
+    /// Number of complete rounds.
     pub(crate) fn complete_rounds(&self) -> usize {
         self.rounds.iter().filter(|round| round.len() == self.part.points.len()).count()
     }
@@ -178,7 +178,7 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// The rounds that the tables are about, from 0: the window, or the last ones so far.
+    /// The rounds that the tables show, from 0: the window, or the last ones so far.
     pub(crate) fn counted_rounds(&self) -> Range<usize> {
         let complete = self.complete_rounds();
         match self.window() {
@@ -187,7 +187,7 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// A figure of a point over the rounds that count: their mean, or the largest of maxima.
+    /// A figure of a point over the counted rounds: the mean, or the largest maximum.
     pub(crate) fn in_window(&self, point: usize, figure: Figure) -> Option<f64> {
         let values: Vec<f64> =
             self.counted_rounds().filter_map(|round| self.value(point, round, figure)).collect();
@@ -223,7 +223,7 @@ impl<'a> PartFindings<'a> {
         self.part.points.iter().position(is_it)
     }
 
-    /// What became of the steady state, in a sentence.
+    /// A sentence on the steady state.
     pub(crate) fn verdict(&self, figure: Figure) -> String {
         let tracked = &self.part.points[self.part.tracked].name();
         let window = |window: &Window| {
@@ -244,8 +244,8 @@ impl<'a> PartFindings<'a> {
             Some(Ending::NotSteady(None)) => {
                 format!("not reached: a window has {ROUNDS} rounds, and there were {}", self.rounds.len())
             }
-            Some(Ending::Written) => "not demanded; the amount was written".to_owned(),
-            Some(Ending::TimeOver) => "not demanded; the time was over".to_owned(),
+            Some(Ending::Written) => "not required; the amount was written".to_owned(),
+            Some(Ending::TimeOver) => "not required; the time was over".to_owned(),
             None => format!("not reached yet, after {}", rounds(self.complete_rounds())),
         }
     }
@@ -261,7 +261,7 @@ pub(crate) fn written_in(round: &[&Measured]) -> u64 {
     sum(round.iter().filter_map(|measured| measured.write.as_ref()).map(|write| write.bytes))
 }
 
-/// What a file says may be anything.
+/// The values come from a file and may be anything, so the sum saturates.
 fn sum(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
 }

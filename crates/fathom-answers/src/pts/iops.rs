@@ -3,10 +3,10 @@
 use super::definition::{Definition, Part};
 use crate::measures::Figure;
 
-/// Percent of reads, from reads alone to writes alone.
+/// Percentages of reads, from reads only to writes only.
 const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
 const BLOCKS: [u64; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
-/// The tracking variable is that of writes of this size.
+/// Block size whose writes are tracked.
 const TRACKED: u64 = 4 << 10;
 
 pub(super) const TEST: Definition = Definition {

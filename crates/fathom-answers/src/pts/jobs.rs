@@ -1,4 +1,4 @@
-//! The jobs of the steps, as the text of job files: everything that is written or read goes through the run loop.
+//! The jobs of the steps, as text of job files: all I/O goes through the run loop.
 
 use super::definition::Point;
 use super::plan::{PRECONDITION_BLOCK, PRECONDITION_DEPTH, PtsPlan, TestTarget};
@@ -18,7 +18,7 @@ fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
     text(&[Section { name: NAME.to_owned(), options: options.collect() }])
 }
 
-/// Reads one block, to find out what works there.
+/// Reads one block, to find out what works on the target.
 pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64) -> String {
     let options = [
         ("filename", as_option(&target.path)),
@@ -64,7 +64,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         options.push(("size", plan.target.bytes.to_string()));
         options.push(("norandommap", "1".to_owned()));
     } else {
-        // Streams next to each other, not upon each other; whole blocks of any size.
+        // Adjacent streams that do not overlap; whole blocks of any size.
         let share = (plan.target.bytes / u64::from(plan.threads)) >> 20 << 20;
         options.push(("size", share.to_string()));
         options.push(("offset_increment", share.to_string()));
@@ -76,7 +76,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         ("iodepth", plan.depth.to_string()),
         ("randseed", seed.to_string()),
         ("group_reporting", "1".to_owned()),
-        // The latencies that are reported hold the submission as well.
+        // The reported latencies include the submission.
         ("clat_percentiles", "0".to_owned()),
         ("lat_percentiles", "1".to_owned()),
     ]);

@@ -1,5 +1,5 @@
-//! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step in a results file that
-//! survives anything.
+//! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step, in a crash-safe
+//! results file.
 
 pub(crate) mod definition;
 mod endurance;
@@ -82,7 +82,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         What::Run(wishes) => wishes,
     };
     if runner.runs_elsewhere() {
-        return Err(Failure::new("these tests are about a device of this machine; leave --hosts out"));
+        return Err(Failure::new("these tests are about a device of this machine; leave out --hosts"));
     }
     let Some((recorded, stopped)) = start::run(&wishes, streams, runner)? else { return Ok(0) };
     print(&recorded, options.format, streams)?;

@@ -1,4 +1,4 @@
-//! The report as text, Markdown, CSV and JSON.
+//! Prints the report as text, Markdown, CSV and JSON.
 
 use super::definition::Ends;
 use super::estimate::{threads, time};
@@ -11,9 +11,9 @@ use crate::measures::Figure;
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
-/// Width of the names of facts.
+/// Width of the labels of facts.
 const NAMES: usize = 16;
-/// Rows of a long course in a text; all are in CSV and JSON.
+/// Rows of a long timeline in a text; CSV and JSON have all of them.
 const ROWS: usize = 30;
 
 /// The heading.
@@ -25,7 +25,7 @@ pub(crate) fn title(findings: &Findings<'_>) -> String {
     )
 }
 
-/// Name and value of everything that the report has to say of the set-up.
+/// Labels and values of the test's set-up.
 pub(crate) fn facts(findings: &Findings<'_>) -> Vec<(String, String)> {
     let plan = findings.plan;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) fn facts(findings: &Findings<'_>) -> Vec<(String, String)> {
     facts
 }
 
-/// Name and value of how each part went.
+/// Labels and values on how each part went.
 pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some((purge, seconds)) = part.purge {
@@ -87,7 +87,7 @@ pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec
     facts
 }
 
-/// Four figures, since the lines of a plot are to be drawn from them.
+/// Four figures, because plots are drawn from them.
 fn number(value: f64) -> String {
     let digits = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
     format!("{value:.*}", digits as usize)
@@ -214,7 +214,7 @@ pub(super) fn text(findings: &Findings<'_>, limit: Option<usize>) -> String {
     text
 }
 
-/// What a reader has to know first.
+/// Sentences that the reader must know first.
 pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if !findings.why_not.is_empty() {
@@ -296,7 +296,7 @@ pub(super) fn csv(findings: &Findings<'_>) -> String {
     table.csv()
 }
 
-/// All of it.
+/// The complete report.
 pub(super) fn json(findings: &Findings<'_>) -> String {
     let figure = findings.plan.test.definition().figure;
     let parts = findings.parts.iter().map(|part| {

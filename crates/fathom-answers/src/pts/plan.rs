@@ -1,5 +1,5 @@
-//! What a test does: the target, the load, the parts and their points. A plan is the first line of a results file; the steps follow
-//! from it and from what was measured.
+//! The plan of a test: target, load, parts and their points. A plan is the first line of a results file; the steps follow
+//! from it and from the measurements.
 
 use super::definition::{Definition, Part, usable};
 use super::{iops, latency, saturation, throughput};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Version of the form of results files.
+/// Format version of results files.
 pub(crate) const FORM: u32 = 1;
 /// How long a point is measured in each round.
 const POINT: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ pub(crate) enum PtsTest {
     Saturation,
 }
 
-/// The words for them.
+/// Names of the tests.
 pub(super) const TESTS: [(&str, PtsTest); 4] = [
     ("iops", PtsTest::Iops),
     ("throughput", PtsTest::Throughput),
@@ -54,15 +54,15 @@ impl PtsTest {
     }
 }
 
-/// What is written to.
+/// Kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TargetKind {
     /// A block device.
     Device,
-    /// A file that was there before.
+    /// An existing file.
     File,
-    /// A file that is made for the test, and removed when it is finished.
+    /// A file that is created for the test, and removed after it.
     Made,
 }
 
@@ -76,20 +76,20 @@ pub(crate) struct TestTarget {
     pub(crate) bytes: u64,
     /// Bytes of a logical sector: the smallest block.
     pub(crate) sector: u64,
-    /// What the device calls itself.
+    /// Its model.
     #[serde(default)]
     pub(crate) model: String,
     #[serde(default)]
     pub(crate) serial: String,
     #[serde(default)]
     pub(crate) firmware: String,
-    /// The file behind a loop device.
+    /// The backing file of a loop device.
     #[serde(default)]
     pub(crate) behind: String,
-    /// `write back`, `write through`, or empty if the kernel does not tell.
+    /// `write back`, `write through`, or empty if the kernel does not report it.
     #[serde(default)]
     pub(crate) write_cache: String,
-    /// Number of the file that was made, so that no other one is taken for it.
+    /// Inode of the file that was created, so that another one is not mistaken for it.
     #[serde(default)]
     pub(crate) inode: u64,
 }
@@ -117,7 +117,7 @@ impl TestTarget {
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct PtsPlan {
-    /// [`FORM`]; its key is what results files are known by.
+    /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom pts")]
     pub(crate) form: u32,
     /// Version of the program that began it.
@@ -132,15 +132,15 @@ pub(crate) struct PtsPlan {
     pub(crate) threads: u32,
     /// Outstanding I/Os of each thread.
     pub(crate) depth: u32,
-    /// Rounds after which a part ends that is not steady.
+    /// Most rounds of a part without steady state.
     pub(crate) most_rounds: usize,
-    /// 1, or what all times and amounts are multiplied by.
+    /// Factor of all times and amounts; normally 1.
     pub(crate) scale: f64,
     /// False with `--no-purge`.
     pub(crate) purges: bool,
-    /// What the offsets come from.
+    /// Seed of the offsets.
     pub(crate) seed: u64,
-    /// The machine, its storage included.
+    /// The machine and its storage.
     #[serde(default)]
     pub(crate) host: HostReport,
 }
@@ -150,7 +150,7 @@ impl PtsPlan {
         (self.test.definition().parts)(self.target.sector)
     }
 
-    /// The block sizes of the specification that the device cannot do.
+    /// Block sizes of the specification that the device does not support.
     pub(crate) fn left_out(&self) -> Vec<u64> {
         let blocks = self.test.definition().blocks;
         let usable = usable(blocks, self.target.sector);
@@ -167,7 +167,7 @@ impl PtsPlan {
         self.scaled(self.target.bytes)
     }
 
-    /// Bytes after which a part ends that the amount ends.
+    /// Bytes after which a part that ends by amount is over.
     pub(crate) fn fill_bytes(&self, fills: u32) -> u64 {
         self.scaled(self.target.bytes.saturating_mul(u64::from(fills)))
     }
@@ -180,8 +180,8 @@ impl PtsPlan {
         (blocks * PRECONDITION_BLOCK).min(bytes)
     }
 
-    /// How the command line of this plan differs from that of one that was begun. What was found out on the way (the engine, the
-    /// machine) stays as it was.
+    /// How the command line of this plan differs from that of an earlier one. What was determined at run time
+    /// (the engine, the machine) may differ.
     pub(super) fn differences(&self, begun: &PtsPlan) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -193,7 +193,7 @@ impl PtsPlan {
         let (own, theirs) = (&self.target, &begun.target);
         compare("target", own.path.display().to_string(), theirs.path.display().to_string());
         compare("serial number", own.serial.clone(), theirs.serial.clone());
-        compare("file behind it", own.behind.clone(), theirs.behind.clone());
+        compare("its backing file", own.behind.clone(), theirs.behind.clone());
         compare("bytes", own.bytes.to_string(), theirs.bytes.to_string());
         compare("--threads", self.threads.to_string(), begun.threads.to_string());
         compare("--depth", self.depth.to_string(), begun.depth.to_string());
@@ -204,7 +204,7 @@ impl PtsPlan {
         found
     }
 
-    /// What is wrong with a plan that was read from a file; `None` if it can be one of this program.
+    /// What is wrong with a plan that was read from a file; `None` if this program can have written it.
     pub(super) fn mistake(&self) -> Option<&'static str> {
         if !(self.scale > 0.0 && self.scale <= 1.0) {
             return Some("its scale is not a share up to 1");
@@ -243,7 +243,7 @@ pub(super) mod tests {
     use super::super::definition::Point;
     use super::*;
 
-    /// A plan of a disk that is not there.
+    /// A plan for a disk that does not exist.
     pub(in crate::pts) fn plan(test: PtsTest) -> PtsPlan {
         let (threads, depth) = test.definition().usual_load;
         let target = TestTarget {

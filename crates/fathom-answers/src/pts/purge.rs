@@ -1,8 +1,7 @@
-//! The purge: what brings a device as close as possible to the state in which it was made.
-//!
-//! That is a discard of all its blocks (BLKDISCARD). The specification has secure erase, format and sanitize in mind, which reach
-//! further; they are commands of the kinds of devices, and some of them erase more than what was named, such as all namespaces of a
-//! controller. So they are left to the programs of the vendors and to nvme-cli and hdparm, with `--no-purge` afterwards.
+//! The purge returns a device as closely as possible to its factory state: it discards all its blocks (BLKDISCARD). The
+//! specification means secure erase, format and sanitize, which reach further; they are device-specific commands, some of
+//! which erase more than the named device, such as all namespaces of a controller. They are left to the vendors' programs,
+//! nvme-cli and hdparm, with `--no-purge` afterwards.
 
 use super::plan::TestTarget;
 use super::signatures;
@@ -14,20 +13,20 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 
-/// Bytes that are discarded between two looks at signals.
+/// Bytes discarded between two checks for signals.
 const PIECE: u64 = 1 << 30;
-/// What holds the marks of file systems and partitions, at both ends.
+/// Size of the areas at both ends that hold signatures of file systems and partition tables.
 const ENDS: u64 = 2 << 20;
 
-/// What became of it.
+/// Result of a purge.
 pub(super) enum Purged {
-    /// How, or why not.
+    /// The method, or why there was none.
     Done(String),
     /// A signal ended it.
     Stopped(i32),
 }
 
-/// Purges the target as far as it can be.
+/// Purges the target as far as possible.
 pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Result<Purged, Failure> {
     let path = &target.path;
     let fail = |error: io::Error| Failure::file(path, &error);
@@ -35,7 +34,7 @@ pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Re
     if !target.is_device() {
         empty(&opened, target.bytes).map_err(fail)?;
         return Ok(Purged::Done(
-            "none: the file was emptied and its blocks allocated anew, which purges no device below it"
+            "none: the file was emptied and its blocks allocated again, which purges no device below it"
                 .to_owned(),
         ));
     }
@@ -60,8 +59,8 @@ pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Re
     Ok(Purged::Done("discard of all blocks (BLKDISCARD)".to_owned()))
 }
 
-/// Removes the marks of what the device held, so that nobody takes what is left of it for a file system, and lets the kernel forget
-/// partitions and what it has in memory.
+/// Removes the signatures of the old content, so that its remains are not mistaken for a file system, and has
+/// the kernel drop partitions and cached data.
 fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     if !signatures::found(device, bytes)?.is_empty() {
         let zeros = vec![0; ENDS.min(bytes / 2) as usize];
@@ -71,12 +70,13 @@ fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     device.sync_all()?;
     block_device::flush_buffers(device.as_raw_fd())?;
     match block_device::reread_partitions(device.as_raw_fd()) {
-        // A device that has none, a partition, or somebody who looks at it: nothing depends on it.
+        // The device has no partitions, is one, or is open elsewhere: nothing depends on this.
         Ok(()) | Err(Errno(_)) => Ok(()),
     }
 }
 
-/// Gives all blocks of a file back and takes as many: what is left of the disk must suffice before anything is measured.
+/// Frees all blocks of a file and allocates it again: the disk must have room for it before anything is
+/// measured.
 fn empty(opened: &File, bytes: u64) -> io::Result<()> {
     opened.set_len(0)?;
     opened.set_len(bytes)?;

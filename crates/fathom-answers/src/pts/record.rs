@@ -10,14 +10,14 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the line of a resumption begins with.
+/// Beginning of a line that records a resumption.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
-/// A results file as it was read.
+/// The content of a results file.
 pub(crate) struct RecordedTest {
     pub(crate) plan: PtsPlan,
-    /// In their order.
+    /// Finished steps in their order.
     pub(crate) steps: Vec<Done>,
-    /// Steps that were finished each time when the test was resumed.
+    /// Number of finished steps at each resumption.
     pub(crate) resumed_after: Vec<usize>,
     sequence: Sequence,
 }
@@ -28,17 +28,17 @@ impl RecordedTest {
         RecordedTest { plan, steps: Vec::new(), resumed_after: Vec::new(), sequence }
     }
 
-    /// The step to do; `None` when the test is finished.
+    /// The next step; `None` when the test is finished.
     pub(crate) fn next(&self) -> Option<Step> {
         self.sequence.next()
     }
 
-    /// How the parts ended that have.
+    /// Endings of the finished parts.
     pub(crate) fn endings(&self) -> &[Ending] {
         self.sequence.endings()
     }
 
-    /// What the tracked point of a part measured, round by round.
+    /// Values of the tracked point of a part, round by round.
     pub(crate) fn tracked_in(&self, part: usize) -> impl Iterator<Item = &Figures> {
         let tracked = self.plan.parts().get(part).map_or(0, |part| part.tracked);
         self.steps.iter().filter_map(move |done| match (done.step, &done.outcome) {
@@ -65,7 +65,7 @@ impl Journal for RecordedTest {
         name: "PTS test",
         subject: "test",
         line_of: "this test",
-        repair: "remove it and all lines after it to go on from there",
+        repair: "remove it and all lines after it to continue from there",
     };
 
     fn begin(line: &[u8], path: &Path) -> Result<RecordedTest, Mistake> {
@@ -100,7 +100,7 @@ pub(super) fn begin(
     opened.begin(json(plan)?)
 }
 
-/// Goes on with one.
+/// Resumes a test.
 pub(super) fn resume(
     opened: Opened<RecordedTest>,
     recorded: RecordedTest,
@@ -110,7 +110,7 @@ pub(super) fn resume(
     Ok(file)
 }
 
-/// Adds a finished step; when this returns, it is on the disk.
+/// Adds a finished step; on return it is on the disk.
 pub(super) fn add(
     file: &mut ResultsFile<RecordedTest>,
     step: Step,

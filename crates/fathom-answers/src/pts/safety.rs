@@ -1,4 +1,4 @@
-//! What a test may write to: a device that nobody uses and that was named twice, or a file. Nothing is changed here.
+//! Checks what a test may write to: an unused device that was named twice, or a file. Nothing is changed here.
 
 use super::plan::{TargetKind, TestTarget};
 use super::signatures;
@@ -12,28 +12,28 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Less says nothing of any storage.
+/// Smaller targets do not allow a conclusion.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// What the command line says of the target.
+/// The target's options on the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GivenTarget {
     pub(super) device: Option<PathBuf>,
     pub(super) file: Option<PathBuf>,
-    /// The same again, from somebody who means it.
+    /// The confirmation: the same target again.
     pub(super) destroy: Option<PathBuf>,
-    /// Of a file that does not exist.
+    /// Size of a file to be created.
     pub(super) size: Option<u64>,
 }
 
-/// A target, and what will be lost there.
+/// A checked target, and what will be lost.
 pub(super) struct Examined {
     pub(super) target: TestTarget,
-    /// Partitions and file systems, in words.
+    /// Names of its partitions and file systems.
     pub(super) holds: Vec<String>,
 }
 
-/// Looks at the target. `begun` is that of a test that is resumed: its file need not be named twice.
+/// Examines the target. `begun` is that of a resumed test, whose file need not be named twice.
 pub(super) fn examine(
     given: &GivenTarget,
     begun: Option<&TestTarget>,
@@ -52,16 +52,16 @@ pub(super) fn examine(
 fn examine_device(named: &Path, given: &GivenTarget, runner: &dyn Runner) -> Result<Examined, Failure> {
     let metadata = std::fs::metadata(named).map_err(|error| Failure::file(named, &error))?;
     if !metadata.file_type().is_block_device() {
-        return Err(refused(named, "it is no block device; a file is named with --file=PATH"));
+        return Err(refused(named, "it is not a block device; a file is named with --file=PATH"));
     }
     if given.size.is_some() {
-        return Err(refused(named, "a device has its size; leave --size out"));
+        return Err(refused(named, "a device has a fixed size; leave out --size"));
     }
     let path = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
     let facts = Facts::of(&metadata);
     let bytes = facts.bytes();
     let holds = match bytes {
-        0 => return Err(refused(named, "the kernel tells no size of it; it may have no medium")),
+        0 => return Err(refused(named, "the kernel reports no size for it; it may have no medium")),
         bytes => holdings(named, &facts, bytes)?,
     };
     if given.destroy.is_none() && !holds.is_empty() {
@@ -106,7 +106,7 @@ fn examine_device(named: &Path, given: &GivenTarget, runner: &dyn Runner) -> Res
     Ok(Examined { target, holds })
 }
 
-/// Partitions and file systems on a device, in words.
+/// Names of the partitions and file systems on a device.
 fn holdings(named: &Path, facts: &Facts, bytes: u64) -> Result<Vec<String>, Failure> {
     let device = File::open(named).map_err(|error| Failure::file(named, &error))?;
     let marks = signatures::found(&device, bytes).map_err(|error| Failure::file(named, &error))?;
@@ -124,7 +124,7 @@ fn check_size(named: &Path, bytes: u64) -> Result<(), Failure> {
         true => Err(refused(
             named,
             &format!(
-                "{} are too small to measure; {} is the least",
+                "{} are too small to measure; the minimum is {}",
                 figures::size(bytes),
                 figures::size(LEAST_BYTES)
             ),
@@ -147,13 +147,13 @@ fn examine_file(
         Err(error) => return Err(Failure::file(named, &error)),
     };
     if !metadata.is_file() {
-        return Err(refused(named, "it is no regular file; a device is named without --file"));
+        return Err(refused(named, "it is not a regular file; a device is named without --file"));
     }
     let path = std::fs::canonicalize(named).map_err(|error| Failure::file(named, &error))?;
     let own = begun.filter(|target| is_made(target, &path, &metadata));
     if own.is_none() {
         if given.size.is_some() {
-            return Err(refused(named, "it exists and has a size; leave --size out"));
+            return Err(refused(named, "it exists and has a size; leave out --size"));
         }
         check_named_twice(named, &metadata, given.destroy.as_deref())?;
     }
@@ -167,7 +167,7 @@ fn examine_file(
     Ok(Examined { target: file_target(path, kind, bytes, metadata.st_ino()), holds: Vec::new() })
 }
 
-/// True for the file that a test made itself.
+/// True for the file that the test created.
 fn is_made(target: &TestTarget, path: &Path, metadata: &Metadata) -> bool {
     target.kind == TargetKind::Made && target.path == path && target.inode == metadata.st_ino()
 }
@@ -180,11 +180,11 @@ fn examine_missing(
     if begun.is_some() {
         return Err(refused(
             named,
-            "the file of the test that was begun is gone; remove the results file as well, or name another one with --output",
+            "the file of the unfinished test no longer exists; remove the results file as well, or name another one with --output",
         ));
     }
     let bytes = given.size.ok_or_else(|| {
-        refused(named, "there is no such file; --size=SIZE makes one for the time of the test")
+        refused(named, "there is no such file; --size=SIZE creates one for the duration of the test")
     })?;
     let path = path_of_new_file(named)?;
     if given.destroy.as_deref().is_some_and(|destroy| destroy != named) {
@@ -201,7 +201,7 @@ fn file_target(path: PathBuf, kind: TargetKind, bytes: u64, inode: u64) -> TestT
         path,
         kind,
         bytes,
-        // Until it is known what direct I/O works there.
+        // Until the supported block size of direct I/O is known.
         sector: SECTOR,
         model: String::new(),
         serial: String::new(),

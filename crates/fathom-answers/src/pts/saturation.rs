@@ -1,5 +1,6 @@
-//! The write saturation test: random writes of 4 KiB onto a purged device, minute by minute, until it has been filled four times or
-//! six hours are over. It shows how performance falls, so it waits for no steady state and needs no preconditioning.
+//! The write saturation test: random writes of 4 KiB onto a purged device, minute by minute, until it has been filled four
+//! times or six hours are over. It shows how performance falls, so it does not wait for steady state and needs no
+//! preconditioning.
 
 use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::measures::Figure;

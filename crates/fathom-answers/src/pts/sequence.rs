@@ -1,5 +1,5 @@
-//! Which step comes next: a state that the finished steps move on. A test that was killed is in the same state when its results file
-//! is read again, so no step is done twice.
+//! Determines the next step from the finished ones. A killed test is in the same state when its results file is read again,
+//! so no step is done twice.
 
 use super::definition::{Ends, Part};
 use super::plan::PtsPlan;
@@ -11,19 +11,19 @@ use super::step::{Done, Outcome, Step};
 pub(crate) enum Ending {
     /// The last five rounds are steady.
     Steady(Window),
-    /// The most rounds were made, and it is not; the last window.
+    /// The maximum of rounds was reached without steady state; the last window.
     NotSteady(Option<Window>),
     /// The amount was written.
     Written,
-    /// The time was over.
+    /// The time limit was reached.
     TimeOver,
 }
 
-/// A test on its way.
+/// The state of a test in progress.
 pub(crate) struct Sequence {
     parts: Vec<Part>,
     most_rounds: usize,
-    /// Bytes that end each part whose amount ends it.
+    /// Bytes after which a part that ends by amount is over.
     fill_bytes: u64,
     figure: crate::measures::Figure,
     next: Option<Step>,
@@ -53,17 +53,17 @@ impl Sequence {
         }
     }
 
-    /// The step to do; `None` when the test is finished.
+    /// The next step; `None` when the test is finished.
     pub(crate) fn next(&self) -> Option<Step> {
         self.next
     }
 
-    /// How the parts ended that have.
+    /// Endings of the finished parts.
     pub(crate) fn endings(&self) -> &[Ending] {
         &self.endings
     }
 
-    /// Goes on after a step; false, and nothing happens, if it is another one than the next.
+    /// Advances the state by a finished step; false, without a change, if it is not the next one.
     pub(crate) fn take(&mut self, done: &Done) -> bool {
         if self.next != Some(done.step) {
             return false;
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a step would have given if the device did so many I/Os a second.
+    /// Result of a step on a device with this rate.
     fn done(step: Step, iops: f64) -> Done {
         let figures =
             Figures { iops, bytes_per_second: iops, mean_ns: iops, bytes: 4096, ..Figures::default() };
@@ -157,7 +157,7 @@ mod tests {
     fn a_steady_device_takes_five_rounds_and_another_one_all() {
         let plan = plan(PtsTest::Throughput);
         let mut sequence = Sequence::new(&plan);
-        // The first part settles in round 7 (from 1), the second never.
+        // The first part reaches steady state in round 7 (from 1), the second never does.
         let found = steps(&mut sequence, |part, round| match part {
             0 if round < 2 => 1000.0,
             0 => 500.0,
@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whoever replays the steps so far is at the same place, wherever the test was cut off.
+        /// Replaying the finished steps leads to the same state, wherever the test was interrupted.
         #[test]
         fn a_replayed_sequence_goes_on_alike(
             levels in prop::collection::vec(1.0f64..2.0, 25), cut in 0usize..400, which in 0usize..4

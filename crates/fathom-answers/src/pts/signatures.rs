@@ -1,11 +1,11 @@
-//! What a device holds, by the marks that file systems, volume managers and partition tables leave on it: for the sentence that says
-//! what will be lost. The places and bytes are those that the formats define.
+//! Identifies the content of a device by the signatures of file systems, volume managers and partition tables, for the
+//! message about what will be lost. Offsets and bytes are those that the formats define.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// A format: what it is called, where its mark is, and the mark. A place below zero counts from the end.
+/// A format: its name, the offset of its signature, and the signature. A negative offset counts from the end.
 type Mark = (&'static str, i64, &'static [u8]);
 
 const MARKS: [Mark; 37] = [
@@ -48,7 +48,7 @@ const MARKS: [Mark; 37] = [
     ("VMFS volume", 0x100000, b"\x0d\xd0\x01\xc0"),
 ];
 
-/// What the device of so many bytes holds, each format once.
+/// The formats found on a device of this size, each once.
 pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, place, mark) in MARKS {
@@ -64,7 +64,7 @@ pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> 
             names.push(name);
         }
     }
-    // A boot sector belongs to what has one.
+    // A boot sector is part of these formats.
     if names.iter().any(|name| name.contains("GPT") || name.contains("FAT") || name.contains("NTFS")) {
         names.retain(|name| !name.starts_with("boot sector"));
     }

@@ -1,4 +1,4 @@
-//! From the arguments to a test that runs: the target is looked at, claimed and tried, and nothing is changed before that.
+//! From the arguments to a running test: the target is examined, claimed and tried, and nothing is changed before that.
 
 use super::endurance::Endurance;
 use super::estimate::Estimate;
@@ -19,11 +19,11 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Blocks that are tried with direct I/O on a file: where sectors are larger, smaller ones fail.
+/// Block sizes that are tried with direct I/O on a file: with larger sectors, smaller blocks fail.
 const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
 
-/// Runs the test, or goes on with it; what there is then, and the exit status if a signal ended it. `None` if only the plan was
-/// asked for.
+/// Runs or resumes the test; returns its record, and the exit status if a signal ended it. `None` if only the
+/// plan was requested.
 pub(super) fn run(
     wishes: &PtsWishes,
     streams: &mut Streams<'_>,
@@ -59,7 +59,7 @@ pub(super) fn run(
         crate::output::print(streams, &text)?;
         return Ok(None);
     }
-    // Ctrl-C in a step keeps the steps before it.
+    // Ctrl-C during a step keeps the steps before it.
     let signals = runner::signals()?;
     let made = MadeFile::of(&mut plan.target)?;
     let claim = claim(&plan.target)?;
@@ -93,9 +93,9 @@ fn default_output(wishes: &PtsWishes) -> PathBuf {
     PathBuf::from(format!("{}-{}.pts.jsonl", wishes.test.word(), name.to_string_lossy()))
 }
 
-/// What a results file that is there means for the test.
+/// State of an existing results file.
 enum Begun {
-    /// There is nothing left to do.
+    /// Nothing is left to do.
     Finished(Box<RecordedTest>),
     Resumed(Box<RecordedTest>),
 }
@@ -110,7 +110,7 @@ fn resumable(recorded: RecordedTest, wishes: &PtsWishes, path: &Path) -> Result<
             path.display()
         ))),
         (false, false) => Err(Failure::new(format!(
-            "{}: this file has an unfinished test; go on with it by --resume, or name another one with --output",
+            "{}: this file has an unfinished test; resume it with --resume, or name another one with --output",
             path.display()
         ))),
     }
@@ -128,7 +128,7 @@ fn refuse_other_plan(path: &Path, plan: &PtsPlan, begun: &PtsPlan) -> Result<(),
     }
 }
 
-/// The plan as far as the arguments and a look at the target tell it.
+/// The plan as far as it follows from the arguments and the target.
 fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     PtsPlan {
         form: FORM,
@@ -148,11 +148,11 @@ fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     }
 }
 
-/// A file that was made just now, and goes again unless the test begins.
+/// A file just created, removed again unless the test begins.
 struct MadeFile(Option<PathBuf>);
 
 impl MadeFile {
-    /// Makes the file if the target is one that is not there yet.
+    /// Creates the file if the target does not exist.
     fn of(target: &mut TestTarget) -> Result<MadeFile, Failure> {
         if target.kind != TargetKind::Made || target.inode != 0 {
             return Ok(MadeFile(None));
@@ -174,13 +174,13 @@ impl MadeFile {
 impl Drop for MadeFile {
     fn drop(&mut self) {
         if let Some(path) = &self.0 {
-            // The error that ends the test is told, not this one.
+            // The error that ended the test is reported instead of this one.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Locks the target against other commands, and sees that it can be written to.
+/// Locks the target against other commands, and checks that it is writable.
 fn claim(target: &TestTarget) -> Result<Claim, Failure> {
     let path = &target.path;
     OpenOptions::new().write(true).open(path).map_err(|error| Failure::file(path, &error))?;
@@ -204,7 +204,8 @@ fn reopen(path: &Path, plan: &PtsPlan) -> Result<ResultsFile<RecordedTest>, Fail
     record::resume(opened, recorded)
 }
 
-/// Reads a block with each engine, to find the best one that works, and what the kernel says of the machine.
+/// Reads a block with each engine to find the best one that works, and gathers the kernel's facts about the
+/// machine.
 fn try_target(plan: &mut PtsPlan, runner: &mut dyn Runner) -> Result<(), Failure> {
     let target = plan.target.clone();
     let ways: Vec<(bool, u64)> = match target.is_device() {

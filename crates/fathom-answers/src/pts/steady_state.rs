@@ -1,21 +1,20 @@
-//! When a device has settled: the definition of SNIA's Performance Test Specification, as a pure function of the rounds.
-//!
-//! A window of five rounds is steady if the values of the tracking variable in it lie within 20 % of their average, and if the
-//! straight line fitted to them (least squares) rises or falls by no more than 10 % of the average from its first round to its last.
+//! Steady state as SNIA's Performance Test Specification defines it, a pure function of the rounds. A window of five rounds
+//! is steady if its values of the tracking variable are within 20 % of their average, and if the line fitted to them (least
+//! squares) changes by no more than 10 % of the average from the first round to the last.
 
 use serde::Serialize;
 
 /// Rounds of a window.
 pub(crate) const ROUNDS: usize = 5;
-/// How far the values may lie apart, as a share of their average.
+/// Largest range of the values, as a share of their average.
 pub(crate) const MOST_RANGE: f64 = 0.20;
-/// How far the fitted line may rise or fall across the window, as a share of the average.
+/// Largest change of the fitted line across the window, as a share of the average.
 pub(crate) const MOST_SLOPE: f64 = 0.10;
 
-/// Values that are exactly at a limit are within it, whatever the rounding of binary fractions makes of them.
+/// Values exactly at a limit are within it, whatever the rounding of binary fractions.
 const ROUNDING: f64 = 1e-9;
 
-/// Five rounds and what they say.
+/// A window of five rounds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Window {
     /// Its first round, from 0.
@@ -26,7 +25,7 @@ pub(crate) struct Window {
     pub(crate) average: f64,
     /// Largest value minus the smallest.
     pub(crate) range: f64,
-    /// Rise of the fitted line from one round to the next.
+    /// Slope of the fitted line per round.
     pub(crate) slope: f64,
     /// The fitted line at round 0.
     pub(crate) intercept: f64,
@@ -65,12 +64,12 @@ impl Window {
         self.range / self.average
     }
 
-    /// How far the fitted line rises or falls across the window, as a share of the average.
+    /// Change of the fitted line across the window, as a share of the average.
     pub(crate) fn slope_share(&self) -> f64 {
         (self.slope * (ROUNDS - 1) as f64).abs() / self.average
     }
 
-    /// True if both limits are kept. Rounds in which nothing was done are not steady.
+    /// True if both limits are met. Rounds without I/O are not steady.
     pub(crate) fn is_steady(&self) -> bool {
         self.average > 0.0
             && self.range_share() <= MOST_RANGE + ROUNDING
@@ -123,7 +122,7 @@ mod tests {
 
     #[test]
     fn known_fits() {
-        // Round 3 is 12, and it rises by 2: with three rounds before.
+        // Rounds 3 to 7 are the window: from 12 on, rising by 2.
         let rounds = [50.0, 40.0, 30.0, 12.0, 14.0, 16.0, 18.0, 20.0];
         let found = Window::last_of(&rounds).expect("a window");
         assert_eq!((found.first, found.average, found.range), (3, 16.0, 8.0));
@@ -134,13 +133,13 @@ mod tests {
     }
 
     proptest! {
-        /// Units do not matter, nor does the direction of time.
+        /// Neither units nor the direction of time matter.
         #[test]
         fn scaled_and_reversed_windows_are_as_steady(
             values in prop::array::uniform5(50.0f64..150.0), factor in 1e-3f64..1e6
         ) {
             let own = window(values);
-            // Not at a limit, where rounding decides.
+            // Not exactly at a limit, where rounding decides.
             prop_assume!((own.range_share() - MOST_RANGE).abs() > 1e-6 && (own.slope_share() - MOST_SLOPE).abs() > 1e-6);
             prop_assert_eq!(own.is_steady(), window(values.map(|value| value * factor)).is_steady());
             let mut reversed = values;
@@ -148,7 +147,7 @@ mod tests {
             prop_assert_eq!(own.is_steady(), window(reversed).is_steady());
         }
 
-        /// The fitted line leaves residuals that have no mean and no trend.
+        /// The residuals of the fitted line have neither a mean nor a trend.
         #[test]
         fn the_line_is_that_of_least_squares(values in prop::array::uniform5(1.0f64..1e6), before in 0usize..9) {
             let rounds: Vec<f64> = std::iter::repeat_n(7.0, before).chain(values).collect();
@@ -159,7 +158,7 @@ mod tests {
             prop_assert!(residuals.iter().sum::<f64>().abs() < 1e-6 * found.average && trend.abs() < 1e-6 * found.average);
         }
 
-        /// What keeps within a twentieth of a level is steady; what loses a tenth each round is not.
+        /// Values within a twentieth of a level are steady; a decay by a tenth per round is not.
         #[test]
         fn levels_are_steady_and_decays_are_not(level in 1.0f64..1e6, noise in prop::array::uniform5(-0.02f64..0.02)) {
             prop_assert!(window(noise.map(|part| level * (1.0 + part))).is_steady());

@@ -1,22 +1,22 @@
-//! One step of a test, and what it gave.
+//! One step of a test, and its result.
 
 use crate::measures::Figure;
 use crate::measures::workload::{Traffic, Workload, workloads};
 use fathom_results::RunResult;
 use serde::{Deserialize, Serialize};
 
-/// Percentiles that are kept of each point.
+/// Percentiles kept for each point.
 pub(crate) const PERCENTILES: [f64; 5] = [50.0, 99.0, 99.9, 99.99, 99.999];
 
 /// One step of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "lowercase")]
 pub(crate) enum Step {
-    /// The device forgets what it holds.
+    /// The device is purged.
     Purge { part: usize },
-    /// It is written once from the start to the end.
+    /// The device is written once from start to end.
     Precondition { part: usize, pass: u32 },
-    /// A workload is measured.
+    /// A point is measured.
     Point { part: usize, round: usize, point: usize },
 }
 
@@ -33,25 +33,25 @@ pub(crate) struct Done {
     pub(crate) outcome: Outcome,
 }
 
-/// What a step gave.
+/// Result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
-    /// How the device was purged, or that it was not.
+    /// How the device was purged, or why not.
     Purged(String),
-    /// Bytes.
+    /// Bytes written.
     Written(u64),
     Measured(Measured),
 }
 
-/// What a point measured.
+/// Measurements of a point.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) read: Option<Figures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) write: Option<Figures>,
-    /// Both together.
+    /// Reads and writes together.
     pub(crate) all: Figures,
 }
 
@@ -65,7 +65,7 @@ pub(crate) struct Figures {
     pub(crate) bytes_per_second: f64,
     pub(crate) mean_ns: f64,
     pub(crate) max_ns: f64,
-    /// In the order of [`PERCENTILES`]; fewer if there is no histogram.
+    /// In the order of [`PERCENTILES`]; empty without a histogram.
     pub(crate) percentiles_ns: Vec<f64>,
 }
 
@@ -80,12 +80,12 @@ impl Figures {
             bytes_per_second: finite(traffic.bytes_per_second),
             mean_ns: finite(traffic.mean_ns),
             max_ns: finite(traffic.max_ns),
-            // The middle of the last bin may lie beyond the largest value.
+            // The middle of the last bin may exceed the largest value.
             percentiles_ns: percentiles.into_iter().flatten().map(|ns| ns.min(traffic.max_ns)).collect(),
         }
     }
 
-    /// A figure; `None` if nothing was done, or if it was not kept.
+    /// A figure; `None` without I/O, or if it was not kept.
     pub(crate) fn value(&self, figure: Figure) -> Option<f64> {
         let has_latency = self.mean_ns > 0.0;
         match figure {
@@ -103,7 +103,7 @@ impl Figures {
 }
 
 impl Measured {
-    /// Of the only job of a run.
+    /// The measurements of the only job of a run.
     pub(super) fn of(run: &RunResult) -> Measured {
         let workload = workloads(run).into_iter().next().unwrap_or_default();
         let figures =

@@ -1,4 +1,4 @@
-//! The throughput test: sequential reads and writes of two block sizes, each with a purge and a steady state of its own.
+//! The throughput test: sequential reads and writes of two block sizes, each with a separate purge and steady state.
 
 use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::figures;

@@ -8,7 +8,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Rounds of the specification.
+/// Maximum of rounds in the specification.
 pub(super) const USUAL_ROUNDS: usize = 25;
 const MOST_ROUNDS: u64 = 1000;
 
@@ -42,7 +42,7 @@ pub(super) struct PtsOptions {
     pub(super) format: Format,
 }
 
-/// As they stand there.
+/// The arguments as written.
 #[derive(Default)]
 struct Words {
     values: Vec<PathBuf>,
@@ -55,11 +55,11 @@ struct Words {
     output: Option<PathBuf>,
     resumes: bool,
     is_dry_run: bool,
-    /// An option that only concerns runs.
+    /// An option that only runs use.
     of_runs: Option<String>,
 }
 
-/// Reads them.
+/// Parses them.
 pub(super) fn read(words: &[OsString]) -> Result<PtsOptions, Failure> {
     let (mut found, mut format) = (Words::default(), Format::Text);
     let mut parser = lexopt::Parser::from_args(words.iter().cloned());
@@ -125,7 +125,7 @@ impl Words {
         let definition = test.definition();
         if definition.has_fixed_load && (self.threads.is_some() || self.depth.is_some()) {
             return Err(Failure::new(
-                "the latency test has one I/O at a time; leave --threads and --depth out",
+                "the latency test has one I/O at a time; leave out --threads and --depth",
             ));
         }
         let rounds = self.rounds.unwrap_or(USUAL_ROUNDS as u64);
@@ -160,7 +160,7 @@ impl Words {
                 "{}: this is a results file, so only its report is printed; --{option} has no effect",
                 path.display()
             ))),
-            (false, _) => Err(Failure::new("a results file is shown alone")),
+            (false, _) => Err(Failure::new("a results file must be the only argument")),
         }
     }
 }
@@ -196,7 +196,7 @@ mod tests {
             ("iops a --scale=1.5", "a share above 0"),
             ("latency a --depth=2", "one I/O at a time"),
             ("/dev/null --scale=0.1", "--scale has no effect"),
-            ("/dev/null b", "is shown alone"),
+            ("/dev/null b", "must be the only argument"),
         ] {
             let told = read_words(wrong).err().map(|failure| failure.to_string()).unwrap_or_default();
             assert!(told.contains(what), "{wrong}: {told}");

@@ -1,4 +1,4 @@
-//! Why a figure of `quick` is doubtful: what the checks of every result find, sorted by test.
+//! Doubts about figures of `quick`: the findings of the checks, sorted by test.
 
 use super::grid::GridTest;
 use crate::checks::{self, Severity};
@@ -6,13 +6,13 @@ use fathom_results::RunResult;
 use fathom_results::model::QuickDoubt;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
-/// What there is to doubt of a result.
+/// Doubts about a result.
 pub(super) struct Doubts {
     verdict: VerdictReport,
 }
 
 impl Doubts {
-    /// All that the checks find.
+    /// Collects the findings of all checks.
     pub(super) fn of(run: &RunResult) -> Doubts {
         Doubts { verdict: checks::judge(run) }
     }
@@ -37,7 +37,7 @@ impl Doubts {
         let mut doubts = Vec::new();
         if !is_direct {
             doubts.push(
-                "this file system has no direct I/O: the figures show the page cache in memory, not a disk"
+                "this file system does not support direct I/O: the figures show the page cache in memory, not a disk"
                     .to_owned(),
             );
         }
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!((of("read-rand-4k-d1"), of("write-rand-4k-d1")), (vec!["failed".to_owned()], Vec::new()));
         let of_run = doubts.of_run(&run, false);
         assert!(
-            of_run[0].contains("no direct I/O") && of_run[1].contains("loop3 is a file on"),
+            of_run[0].contains("does not support direct I/O") && of_run[1].contains("loop3 is a file on"),
             "{of_run:?}"
         );
     }

@@ -1,5 +1,5 @@
-//! `quick` on other machines: what is known of a directory here holds for none there. Each host has a new file in it, whose name no
-//! other has, and which is removed by name at the end.
+//! `quick` on other machines, where properties of a local directory do not apply. Each host creates a file with a unique name
+//! in the directory, which is removed by name at the end.
 
 use super::grid::Setting;
 use super::progress::Progress;
@@ -7,15 +7,15 @@ use super::{Ended, Failure, Runner, as_option, measure as fill_and_test, run_tex
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::Path;
 
-/// The file of each host in this directory, as a job names it.
+/// The name of the file on each host, as a job option.
 pub(super) fn file_in(directory: &Path) -> String {
-    // Seeded by the system for each one that is made.
+    // Each hasher is seeded randomly by the system.
     let number = RandomState::new().build_hasher().finish();
     let name = format!("fathom-quick-{number:016x}-${{HOST_INDEX}}.data");
     as_option(&directory.join(name))
 }
 
-/// Fills the files, runs all tests, and removes the files; as [`super::measure`].
+/// Fills the files, runs all tests, and removes the files, like [`super::measure`].
 pub(super) fn measure(
     setting: &mut Setting,
     runner: &mut dyn Runner,
@@ -46,5 +46,5 @@ fn measure_on_hosts(
             return fill_and_test(setting, hosts, runner, progress);
         }
     }
-    Err(Failure::new(format!("no host can make and read a file {}; see the messages above", setting.file)))
+    Err(Failure::new(format!("no host can create and read a file {}; see the messages above", setting.file)))
 }

@@ -8,14 +8,14 @@ use std::time::Duration;
 pub(super) struct GridTest {
     /// Name of its job.
     pub(super) name: &'static str,
-    /// 0 reads, 1 writes.
+    /// 0: reads, 1: writes.
     pub(super) direction: usize,
     pub(super) is_random: bool,
     pub(super) block_size: &'static str,
     pub(super) depth: u32,
 }
 
-/// The grid, in the order in which it is run: reads before writes, so that no write still on its way disturbs a read.
+/// The grid, in the order of execution: reads before writes, so that pending writes do not disturb a read.
 pub(super) const TESTS: [GridTest; 8] = [
     test("read-seq-1m-d8", 0, false, 8),
     test("read-seq-1m-d1", 0, false, 1),
@@ -32,7 +32,7 @@ const fn test(name: &'static str, direction: usize, is_random: bool, depth: u32)
     GridTest { name, direction, is_random, block_size, depth }
 }
 
-/// How the tests are run.
+/// Settings of the tests.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     /// The file.
@@ -57,7 +57,7 @@ impl Setting {
     }
 }
 
-/// Fills the file, for `limit` at most, so that reads find data.
+/// A job that fills the file, for at most `limit`, so that reads find data.
 pub(super) fn fill_job(setting: &Setting, limit: Duration) -> String {
     let mut options = vec![
         ("rw", "write".to_owned()),
@@ -91,11 +91,11 @@ pub(super) fn test_jobs(setting: &Setting) -> String {
     text(&std::iter::once(global).chain(jobs).collect::<Vec<Section>>())
 }
 
-/// The same as a job file that anybody can run: the file has a name, and is filled first.
+/// The same as a stand-alone job file: the file has a name, and is filled first.
 pub(super) fn whole_job(setting: &Setting) -> String {
     let fill = fill_job(setting, Duration::ZERO);
     let fill = fill.split_once("\n\n").map_or("", |(_, fill)| fill);
-    // What must not hold for the first job cannot be global.
+    // Options that the first job must not have cannot be global.
     let tests = test_jobs(setting);
     let (global, tests) = tests.split_once("\n\n").unwrap_or((&tests, ""));
     let timed = |line: &&str| line.starts_with("time_based") || line.starts_with("runtime");

@@ -1,4 +1,5 @@
-//! The result of `quick`: a grid, the machine, the doubts. Made of the result alone, so that a page and other commands show the same.
+//! The result of `quick`: a grid, the machine, the doubts. Derived from the result alone, so that pages and other commands
+//! show the same.
 
 use super::doubts::in_few_words;
 use crate::bars::Ink;
@@ -12,32 +13,32 @@ use fathom_results::{DirectionResult, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Columns that the longest bar has at least and at most.
+/// Range of the length of the longest bar.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
 
-/// A test that was run, and what to doubt about it.
+/// A test that was run, and the doubts about it.
 struct TestLine<'a> {
     test: &'a QuickTest,
-    /// `None` for a test that a signal kept from being run.
+    /// `None` for a test that a signal prevented.
     figures: Option<&'a DirectionResult>,
 }
 
-/// Everything there is to say.
+/// Everything about the result.
 pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
     lines: Vec<TestLine<'a>>,
 }
 
-/// A test as a bar: its names, its figures, and how far it reaches among those of its pattern.
+/// A test as a bar: its names, its figures, and its length relative to others of its pattern.
 pub(crate) struct Bar {
     /// `read`, `sequential 1 MiB`, and the depth.
     pub(crate) names: [String; 3],
-    /// MB/s, IOPS, p50, p99, p99.9; empty when it was not run.
+    /// MB/s, IOPS, p50, p99, p99.9; empty if it was not run.
     pub(crate) figures: Vec<String>,
     /// 0 to 1.
     pub(crate) share: f64,
-    /// What to doubt, in whole sentences.
+    /// Doubts as sentences.
     pub(crate) doubts: Vec<String>,
 }
 
@@ -64,7 +65,7 @@ impl TestLine<'_> {
         cells
     }
 
-    /// What its bar is as long as.
+    /// The value that its bar shows.
     fn value(&self) -> f64 {
         self.figures.map_or(0.0, |direction| direction.bytes_per_second)
     }
@@ -80,7 +81,7 @@ fn block_size(written: &str) -> String {
 }
 
 impl<'a> GridReport<'a> {
-    /// Of a result of `quick`; `None` of any other.
+    /// The report of a result of `quick`; `None` for other results.
     pub(crate) fn of(run: &'a RunResult) -> Option<GridReport<'a>> {
         let quick = run.quick.as_ref()?;
         let line = |test: &'a QuickTest| {
@@ -114,7 +115,7 @@ impl<'a> GridReport<'a> {
             };
             format!("{}{letter}", figures::two_figures(rate))
         });
-        let random = random.map(|(told, depth)| format!("{told} a second at depth {depth}"));
+        let random = random.map(|(told, depth)| format!("{told} per second at depth {depth}"));
         let parts: Vec<String> =
             sequential.map(|(told, _)| told).into_iter().chain(random).chain(self.alone()).collect();
         let answer = match parts.is_empty() {
@@ -124,7 +125,7 @@ impl<'a> GridReport<'a> {
         format!("{answer}.{}", self.trust())
     }
 
-    /// What the deepest tests of a pattern say of reads and writes, and their depth: `2.3 GB/s sequential reads and 1.1 GB/s writes`.
+    /// Figures of a pattern's deepest tests, for reads and writes, and their depth: `2.3 GB/s sequential reads and 1.1 GB/s writes`.
     fn both(
         &self,
         is_random: bool,
@@ -145,7 +146,7 @@ impl<'a> GridReport<'a> {
         })
     }
 
-    /// How long one random I/O takes that has the disk for itself.
+    /// Latency of a single random I/O on an otherwise idle disk.
     fn alone(&self) -> Option<String> {
         let of = |direction: &str| {
             let mut own =
@@ -160,7 +161,7 @@ impl<'a> GridReport<'a> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The kind of doubt that most figures share. That a test was short comes after what disturbed it.
+    /// The most common kind of doubt. A short test counts only after disturbances.
     fn widest_doubt(&self) -> Option<&str> {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -186,7 +187,7 @@ impl<'a> GridReport<'a> {
         }
     }
 
-    /// What was measured, on what.
+    /// What was measured, and where.
     pub(crate) fn heading(&self) -> Vec<String> {
         let quick = self.quick;
         let mut lines = vec![match self.host.and_then(|host| host.file_systems.first()) {
@@ -231,7 +232,7 @@ impl<'a> GridReport<'a> {
         self.lines.iter().map(bar).collect()
     }
 
-    /// The doubts: first those about the whole run, then a sentence per kind, with the tests that share it.
+    /// The doubts: first those about the whole run, then a sentence per kind, with its tests.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut kinds: Vec<&str> = Vec::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -260,7 +261,7 @@ impl<'a> GridReport<'a> {
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// For people: the answer first, then the figures, then what there is to say of them. Fits the columns if possible.
+    /// Human-readable: the answer first, then the figures, then the doubts and the setup. Fits the columns if possible.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
         self.with_grid(&self.grid(limit), limit.unwrap_or(columns::USUAL))
     }
@@ -282,7 +283,7 @@ impl<'a> GridReport<'a> {
         text
     }
 
-    /// The table, without what has no room.
+    /// The table, without columns that do not fit.
     pub(crate) fn grid(&self, limit: Option<usize>) -> String {
         let fits =
             |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
@@ -339,7 +340,7 @@ impl<'a> GridReport<'a> {
         table
     }
 
-    /// For a web page or an issue.
+    /// Markdown for a web page or an issue.
     pub(super) fn markdown(&self) -> String {
         let list = |lines: &[String]| lines.iter().map(|line| format!("* {line}\n")).collect::<String>();
         let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false).markdown());
@@ -351,7 +352,7 @@ impl<'a> GridReport<'a> {
         text
     }
 
-    /// For spreadsheets: the grid alone, latencies in µs.
+    /// CSV: only the grid, latencies in µs.
     pub(super) fn csv(&self) -> String {
         const HEADINGS: [&str; 9] =
             ["direction", "pattern", "depth", "MB/s", "IOPS", "p50_us", "p99_us", "p99.9_us", "doubts"];
@@ -377,7 +378,7 @@ impl<'a> GridReport<'a> {
         table.csv()
     }
 
-    /// For programs: rates in bytes per second, latencies in ns.
+    /// JSON: rates in bytes per second, latencies in ns.
     pub(super) fn json(&self) -> String {
         let quick = self.quick;
         let test = |line: &TestLine<'_>| {

@@ -1,6 +1,5 @@
-//! `fathom quick`: how fast is this disk, in under a minute.
-//!
-//! The file it works on has no name, so it is gone when the program ends, however that ends; nothing that exists is touched.
+//! `fathom quick`: how fast is this disk, in under a minute. It uses an unnamed file, which vanishes with the program,
+//! however that ends; existing files are not touched.
 
 mod doubts;
 mod elsewhere;
@@ -28,13 +27,13 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The name of the file in a job that anybody can run.
+/// Name of the file in a stand-alone job.
 const FILE_NAME: &str = "fathom-quick.data";
-/// How long filling may take; a file that is not full then is a smaller one.
+/// How long filling may take; the tests then use the part that was filled.
 const FILL_LIMIT: Duration = Duration::from_secs(8);
-/// The smallest file that says anything.
+/// The smallest meaningful file.
 const LEAST_SIZE: u64 = 16 << 20;
-/// What the exit code says after a signal, as after a plain run.
+/// Base of the exit code after a signal, as after a plain run.
 const ENDED_BY_SIGNAL: u8 = 128;
 
 pub(crate) const COMMAND: Command = Command {
@@ -105,9 +104,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     wishes.save = save.map(|path| NewFile::new(path, force));
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
-        return Err(Failure::new(format!(
-            "--size: a file of less than {least} measures nothing; use a larger size"
-        )));
+        return Err(Failure::new(format!("--size: {least} is the minimum; use a larger size")));
     }
     // Whole blocks of the largest test.
     wishes.size -= wishes.size % (1 << 20);
@@ -157,7 +154,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         )?;
     }
     let mut progress = Progress::new(streams.err, on_terminal, expected);
-    // The figures of a minute are worth printing, whatever comes after it.
+    // The figures of a minute are worth printing, whatever happens after it.
     let signals = crate::runner::signals()?;
     let measured = match &file {
         Some(file) => measure_here(&mut setting, &file.file, runner, &mut progress),
@@ -176,7 +173,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         false => wishes.directory.canonicalize().unwrap_or(wishes.directory.clone()),
     };
     let place = place.display().to_string();
-    // Doubts are part of the result, for every command that looks at it.
+    // Doubts are part of the result, for every command that reads it.
     let quick = record::of(&result, &setting, place);
     let place = fathom_results::single_line(&quick.place);
     result.quick = Some(QuickResult { place, ..quick.clone() });
@@ -188,7 +185,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
-    // Before the table, because its reader may have gone away; an error comes after it, because the figures are there.
+    // Saved before the table is printed, because its reader may have gone; an error is reported after it,
+    // because the figures are there.
     let saved = match &wishes.save {
         Some(file) => save(file, &ended.report, &quick),
         None => Ok(()),
@@ -201,7 +199,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     })
 }
 
-/// The place is a directory with enough room.
+/// Checks that the place is a directory with enough room.
 fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     let directory = &wishes.directory;
     let metadata = std::fs::metadata(directory).map_err(|error| Failure::file(directory, &error))?;
@@ -235,7 +233,7 @@ fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
         .map_err(|error| Failure::new(format!("{}: cannot create a file here: {error}", directory.display())))
 }
 
-/// Fills a file of this machine, then runs all tests; see [`measure`].
+/// Fills an unnamed file of this machine, then runs all tests; see [`measure`].
 fn measure_here(
     setting: &mut Setting,
     file: &File,
@@ -247,8 +245,8 @@ fn measure_here(
     measure(setting, 1, runner, progress)
 }
 
-/// Fills the file, of which there are so many, then runs all tests. What could not be filled in time is left out of `setting`.
-/// `None` when a signal came before there was anything to report.
+/// Fills the file (`files` of them over all hosts), then runs all tests. What could not be filled in time is
+/// left out of `setting`. `None` if a signal came before there was anything to report.
 fn measure(
     setting: &mut Setting,
     files: u64,
@@ -276,7 +274,7 @@ fn measure(
     run_text(&grid::test_jobs(setting), runner, progress).map(Some)
 }
 
-/// The best engine that can be used there; `None` if none can.
+/// The best engine that works there; `None` if none does.
 fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<Option<&'static str>, Failure> {
     running::usable_engine(runner, |engine| {
         let probe = Setting { engine, size: 4096, ..setting.clone() };
@@ -293,7 +291,7 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
     runner.run(&spec, progress)
 }
 
-/// Keeps the result as programs get it, with histograms.
+/// Saves the result as JSON, with histograms.
 fn save(file: &NewFile, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
     let text = record::with_quick(&String::from_utf8_lossy(&whole_document(report)?), quick)?;
     file.write(text.as_bytes())

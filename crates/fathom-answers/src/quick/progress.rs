@@ -1,4 +1,4 @@
-//! The progress of `quick` on a terminal: one line that is drawn over itself.
+//! Progress of `quick` on a terminal: one line that is redrawn in place.
 
 use super::grid::TESTS;
 use crate::columns;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 /// Columns of the bar itself.
 const BAR: usize = 24;
-/// A shorter one shows nothing.
+/// A shorter bar is useless.
 const LEAST_BAR: usize = 8;
 
-/// Draws the line, where there is a terminal, and keeps what workers say.
+/// Draws the line, if there is a terminal, and keeps the workers' messages.
 pub(super) struct Progress<'a> {
     out: &'a mut dyn Screen,
     on_terminal: bool,
     started: Instant,
-    /// How long all is going to take.
+    /// Expected total time.
     expected: Duration,
-    /// What is done when no test runs.
+    /// The present step while no test runs.
     step: &'static str,
     drawn: usize,
-    /// Lines of workers and of the supervisor.
+    /// Messages of workers and of the supervisor.
     pub(super) messages: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Progress<'a> {
         Progress { out, on_terminal, started, expected, step: "", drawn: 0, messages }
     }
 
-    /// Another step begins.
+    /// Begins another step.
     pub(super) fn begin(&mut self, step: &'static str) {
         self.step = step;
         self.draw(step, "");
@@ -66,8 +66,8 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`, without what has no room: a line that wraps could
-/// not be drawn over.
+/// `[#####-------]  42 %  random 4 KiB read, depth 32  84.0 MB/s  20.5k IOPS`, without parts that do not fit:
+/// a line that wraps could not be redrawn in place.
 fn line(share: f64, step: &str, rate: &str, columns: usize) -> String {
     let room = columns.saturating_sub(1);
     let mut text = format!("{:3.0} %  {step}", share * 100.0);
@@ -92,7 +92,7 @@ impl Watch for Progress<'_> {
             !matches!(state, RunState::NotStarted | RunState::Reaped | RunState::Failed | RunState::Killed)
         };
         let under_way = tick.states.iter().position(is_under_way);
-        // The step of a single job is known; the others are the tests in their order.
+        // A single job has its own step name; several are the tests in their order.
         let step = match (tick.states.len(), under_way) {
             (count, Some(index)) if count == TESTS.len() => {
                 let test = TESTS[index];

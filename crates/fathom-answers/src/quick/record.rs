@@ -1,4 +1,4 @@
-//! What `quick` adds to a result: its tests, their setting, and the doubts, so that they travel with the figures.
+//! Members that `quick` adds to a result: its tests, their setting, and the doubts, so that they stay with the figures.
 
 use super::doubts::Doubts;
 use super::grid::{GridTest, Setting, TESTS};
@@ -7,7 +7,7 @@ use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
 
-/// What there is to say of the result.
+/// The members for a result.
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
     let (evidence, all_doubts) = (Evidence::all(run), Doubts::of(run));
     let mut done = 0;
@@ -45,7 +45,7 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
     }
 }
 
-/// The document with one more member at its end; the others stay as they were printed.
+/// The document with one more member at its end; the others stay as printed.
 pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
     let broken = |what: String| Failure::new(format!("cannot write the result: {what}"));
     let added = serde_json::to_string_pretty(quick).map_err(|error| broken(error.to_string()))?;

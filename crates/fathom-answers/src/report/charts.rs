@@ -10,12 +10,12 @@ use fathom_stats::Direction;
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use maud::{Markup, html};
 
-/// What the names of curves of response times end with.
+/// Suffix of the names of response-time curves.
 const RESPONSE: &str = "response";
-/// Moments that a table of a timeline lists at most; a longer timeline is thinned out there, not in the chart.
+/// Most rows of a timeline's table; longer timelines are thinned out there, not in the chart.
 pub(super) const TABLE_ROWS: usize = 60;
 
-/// All charts of a subject. `id` begins their ids in the page.
+/// All charts of a subject. `id` is the prefix of their ids in the page.
 pub(super) fn of(subject: &Subject, id: &str) -> Markup {
     let bandwidth = |moment: &Moment| moment.bytes_per_second;
     let before = [
@@ -28,7 +28,7 @@ pub(super) fn of(subject: &Subject, id: &str) -> Markup {
     charts(before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten())
 }
 
-/// Charts side by side, as many as there is room for.
+/// Charts side by side, as many as fit.
 pub(crate) fn charts(all: impl IntoIterator<Item = Markup>) -> Markup {
     html! { div.charts { @for chart in all { (chart) } } }
 }
@@ -136,7 +136,7 @@ fn distribution(subject: &Subject, id: &str) -> Option<Markup> {
     Some(chart.figure(&format!("{id}-distribution"), &table))
 }
 
-/// Seconds from the start to the end of what is known.
+/// Seconds from the start to the end of the data.
 fn time_axis(subject: &Subject) -> Axis {
     let ends = subject
         .directions

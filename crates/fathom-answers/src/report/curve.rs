@@ -15,9 +15,9 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that one chart can show apart.
+/// Lines that are distinguishable in one chart.
 const STYLES: usize = 6;
-/// Place of p99 among the percentiles.
+/// Index of p99 among the percentiles.
 const P99: usize = 1;
 
 /// The page of a results file.
@@ -71,7 +71,7 @@ fn section(shown: &Shown<'_>, curve: &Curve, id: &str) -> Markup {
     }
 }
 
-/// A percentile over the loads that are kept up with.
+/// A percentile over the sustained loads.
 fn points(curve: &Curve, place: usize) -> Vec<(f64, f64)> {
     let steps = curve.steps.iter().filter(|step| step.is_sustained);
     steps.filter_map(|step| Some((step.rate, step.percentiles[place]?.0))).collect()
@@ -85,7 +85,7 @@ fn chart(title: &str, lines: &[Series], id: &str) -> Markup {
     }
     let all = || lines.iter().flat_map(|line| line.points.iter());
     let x = Axis {
-        label: "I/Os a second offered".into(),
+        label: "I/Os per second offered".into(),
         scale: Scale::linear(all().map(|point| point.0)),
         unit: Unit::Count,
     };

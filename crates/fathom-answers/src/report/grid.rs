@@ -1,4 +1,4 @@
-//! The grid of `fathom quick` on a page: a bar for each test, its figures, and the doubts beside them.
+//! The grid of `fathom quick` on a page: a bar for each test, its figures, and its doubts.
 
 use super::chart::Coordinate;
 use super::shell::sentences;

@@ -1,4 +1,4 @@
-//! The hosts of a run on a page: a table, and how the rate and the tail of each went over time, drawn on one clock.
+//! The hosts of a run on a page: a table, and the rate and tail latency of each over time, on a common clock.
 
 use super::chart::heat::SHADES;
 use super::chart::scale::{Scale, Unit};
@@ -12,14 +12,14 @@ use fathom_results::{HostResult, HostsResult};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Hosts that have a chart each; more of them share heat maps.
+/// Most hosts with a chart each; more hosts share heat maps.
 const MOST_CHARTS: usize = 12;
-/// Rows of a heat map; of more hosts the page shows those of which there is something to say, and the first.
+/// Most rows of a heat map; of more hosts the page shows those with remarks, and the first others.
 const MOST_ROWS: usize = 200;
-/// Stretches of time in a heat map; neighbours are put together.
+/// Most intervals in a heat map; neighbours are merged.
 const MOST_STRETCHES: usize = 120;
 
-/// The section below the summary; `id` begins the ids in the page.
+/// The section below the summary; `id` is the prefix of ids in the page.
 pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
     let sentences = together(hosts);
     let lines: Vec<(&HostResult, Vec<Moment>)> = shown(hosts)
@@ -39,7 +39,7 @@ pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
     }
 }
 
-/// A row for each host and direction. What is slow or missing says so in words, and is marked.
+/// A row for each host and direction. Slow or missing hosts are marked, also in words.
 fn table(hosts: &HostsResult) -> Markup {
     const HEADINGS: [(&str, &str); 12] = [
         ("host", ""),
@@ -101,7 +101,7 @@ fn shown(hosts: &HostsResult) -> Vec<&HostResult> {
     hosts.hosts.iter().filter(|host| is_shown(host)).collect()
 }
 
-/// All jobs and directions of a host, by the common clock.
+/// All jobs and directions of a host, on the common clock.
 fn timeline(host: &HostResult) -> Vec<Moment> {
     let skew_s = host.start_skew_ns.unwrap_or(0) as f64 / 1e9;
     let entries = host.result.timeline.iter().flat_map(|timeline| &timeline.jobs);
@@ -180,7 +180,7 @@ fn title(host: &HostResult) -> String {
     }
 }
 
-/// Two maps, hosts by time: of the rate and of the tail.
+/// Two maps, hosts by time: the rate and the tail.
 fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Markup {
     let end_s = end_of(lines).fold(0.0, f64::max);
     let points = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(1);
@@ -213,7 +213,7 @@ fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Marku
     }
 }
 
-/// A value for each host and stretch; `None` where there is none.
+/// A value for each host and interval; `None` without data.
 type Grid = Vec<Vec<Option<f64>>>;
 
 fn grid(of_stretches: &[Vec<Moment>], value: impl Fn(&Moment) -> Option<f64>) -> Grid {
@@ -221,7 +221,7 @@ fn grid(of_stretches: &[Vec<Moment>], value: impl Fn(&Moment) -> Option<f64>) ->
     of_stretches.iter().map(|line| line.iter().map(value).collect()).collect()
 }
 
-/// The timeline in stretches of equal length; a moment belongs to the stretch that its middle lies in.
+/// The timeline in intervals of equal length; a point belongs to the interval that contains its middle.
 fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
     let mut stretches: Vec<(Moment, f64)> = Vec::new();
     for moment in line {
@@ -232,7 +232,7 @@ fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
         }
         let (own, length_s) = &mut stretches[at];
         let length = moment.end_s - moment.start_s;
-        // Amounts first, rates below.
+        // Sums first; rates are computed below.
         own.bytes_per_second += moment.bytes_per_second * length;
         own.iops += moment.iops * length;
         *length_s += length;
@@ -250,7 +250,7 @@ fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
     stretches.into_iter().map(rates).collect()
 }
 
-/// What a heat map shows.
+/// Description of a heat map.
 struct Map {
     title: &'static str,
     unit: Unit,
@@ -293,7 +293,7 @@ impl Map {
         ((share * SHADES as f64) as usize).min(SHADES - 1)
     }
 
-    /// The middle and the worst host of a stretch.
+    /// The median and the worst host of an interval.
     fn told(&self, names: &[&str], grid: &Grid, column: usize) -> Option<(f64, String)> {
         let at = |row: usize| grid[row].get(column).copied().flatten().map(|value| (value, row));
         let mut values: Vec<(f64, usize)> = (0..names.len()).filter_map(at).collect();

@@ -1,16 +1,16 @@
-//! Differences with error bars: how far a figure changed, and the interval of the change.
+//! Differences with error bars: the change of a figure, and its interval.
 
 use super::chart::Coordinate;
 use maud::{Markup, html};
 
-/// A figure that changed.
+/// A change of a figure.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// What it is called.
+    /// Its name.
     pub(crate) name: String,
     /// The change in percent.
     pub(crate) value: f64,
-    /// Its interval, where there is one.
+    /// Its interval, if there is one.
     pub(crate) ends: Option<(f64, f64)>,
     /// The change and its meaning as text.
     pub(crate) told: String,
@@ -30,7 +30,7 @@ pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
         })
         .filter(|value| value.is_finite())
         .fold(1.0, |largest: f64, value| largest.max(value.abs()))
-        // Beyond, a stroke is cut off: a doubling is far enough.
+        // Longer bars are cut off: a doubling is wide enough.
         .min(100.0);
     let at = |percent: f64| {
         LEFT + (percent.clamp(-largest, largest) / largest + 1.0) / 2.0 * (WIDTH - LEFT - RIGHT)

@@ -1,4 +1,4 @@
-//! `fathom report`: results as one page that can be read anywhere, without a network.
+//! `fathom report`: results as one self-contained page.
 
 mod chart;
 mod charts;
@@ -113,18 +113,18 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     put(&output, &page, force, streams)
 }
 
-/// The name of the first result, with another ending, in the current directory.
+/// The name of the first result, with another extension, in the current directory.
 fn default_output(files: &[PathBuf]) -> PathBuf {
     let stem = files.first().filter(|file| *file != Path::new("-")).and_then(|file| file.file_stem());
     let stem = stem.map_or_else(|| "report".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    // What comes out of a pipe of the shell has a number for a name.
+    // The name of a shell's pipe is a number.
     match stem.bytes().all(|byte| byte.is_ascii_digit()) {
         true => PathBuf::from("report.html"),
         false => PathBuf::from(format!("{stem}.html")),
     }
 }
 
-/// Prints the page or writes it to its file, and says where it is.
+/// Prints the page or writes it to its file, and reports where it is.
 pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if output == Path::new("-") {
         streams.out.write_all(page.as_bytes())?;
@@ -135,7 +135,7 @@ pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<
     Ok(0)
 }
 
-/// Writes the page; nothing but an earlier page is overwritten unasked.
+/// Writes the page; only an earlier page is overwritten without `--force`.
 fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
     let is_page =
         || path.is_file() && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(MARK.as_bytes()));

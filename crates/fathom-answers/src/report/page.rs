@@ -1,4 +1,4 @@
-//! The page of results: side by side, and each by itself.
+//! The page of results: a comparison, and each result separately.
 
 use super::chart::Series;
 use super::charts;
@@ -17,9 +17,9 @@ use fathom_results::RunResult;
 use fathom_stats::Direction;
 use maud::{Markup, html};
 
-/// Subjects that get charts; of more, the table still has all.
+/// Most subjects with charts; the table has all of them.
 const MOST_CHARTED: usize = 24;
-/// Lines that one chart of several results can show apart.
+/// Lines that are distinguishable in one chart.
 const STYLES: usize = 6;
 
 /// The whole page.
@@ -56,8 +56,8 @@ fn subject_id(result: usize, subject: usize) -> String {
     format!("r{result}-s{subject}")
 }
 
-/// The curves of all results, a chart per direction of what they have in common: all jobs together, or where these ran one after
-/// the other, each job by its name.
+/// The curves of all results, a chart per direction of what they have in common: all jobs together, or each
+/// job by name if they ran one after the other.
 fn side_by_side(results: &[RunResult]) -> Markup {
     let mut table = Table::new(&[
         ("result", Align::Left),
@@ -168,7 +168,7 @@ fn section(run: &RunResult, number: usize) -> Markup {
     }
 }
 
-/// The part of a job, or of all together.
+/// The section of a job, or of all jobs together.
 fn section_of(run: &RunResult, subject: &Subject, evidence: Option<&Evidence<'_>>, id: &str) -> Markup {
     let arrivals = subject.directions.iter().flat_map(|direction| direction.arrivals.clone());
     let by_engine = evidence.map(Evidence::told_by_engine).unwrap_or_default();
@@ -181,7 +181,7 @@ fn section_of(run: &RunResult, subject: &Subject, evidence: Option<&Evidence<'_>
     }
 }
 
-/// When, on what, by what.
+/// Date, machine and program of a result.
 fn facts(run: &RunResult) -> Markup {
     let mut facts: Vec<(&str, String)> = Vec::new();
     let program = if run.is_of_fathom() { "fathom".to_owned() } else { run.version.clone() };
@@ -293,7 +293,7 @@ fn devices(run: &RunResult) -> Table {
     table
 }
 
-/// What speaks against the figures.
+/// The findings about the figures.
 fn trust(run: &RunResult) -> Markup {
     let verdict = checks::judge(run);
     let mut told: Vec<String> = checks::lines(&verdict)
@@ -302,7 +302,7 @@ fn trust(run: &RunResult) -> Markup {
         .collect();
     if !verdict.not_checked.is_empty() {
         told.push(format!(
-            "not checked, because the result does not tell: {}",
+            "not checked, because the result lacks the data: {}",
             verdict.not_checked.join(", ")
         ));
     }
@@ -327,7 +327,7 @@ fn verdict_box(headline: &str, reasons: &[String]) -> Markup {
     html! { div.verdict { strong { (headline) } ul { @for reason in reasons { li { (reason) } } } } }
 }
 
-/// Says why a chart is not there, where something was not kept.
+/// Explains missing charts.
 fn what_is_missing(run: &RunResult, subject: &Subject) -> Markup {
     let why = match run.is_of_fathom() {
         true => "the job ran too short, or there were too many jobs to keep one each",

@@ -1,4 +1,4 @@
-//! The page of a PTS test: set-up, convergence, the window that counts, tables and plots.
+//! The page of a PTS test: set-up, convergence, the measurement window, tables and plots.
 
 use super::chart::heat::{self, shade_between};
 use super::chart::scale::{Scale, Unit};
@@ -19,7 +19,7 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that one chart can show apart.
+/// Lines that are distinguishable in one chart.
 const STYLES: usize = 8;
 
 /// The page of a results file.
@@ -89,7 +89,7 @@ fn label_of(figure: Figure) -> String {
     }
 }
 
-/// A chart with a table of its lines: a row for each place, a column for each line.
+/// A chart with a table of its lines: a row for each category, a column for each line.
 fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: Axis, id: &str) -> Markup {
     let unit = y.unit;
     let x = Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Row };
@@ -114,7 +114,7 @@ fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: 
     chart.figure(id, &table)
 }
 
-/// The writes of each block size (and the reads beside them, where a part has one size) over all rounds.
+/// The writes of each block size over all rounds, with reads if the part has one size.
 fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
     let (blocks, _) = part.axes();
     let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
@@ -138,7 +138,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Mark
         return None;
     }
     let values = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    // Sizes are magnitudes apart.
+    // Sizes differ by orders of magnitude.
     let scale = if lines.len() > 2 { Scale::logarithmic(values()) } else { Scale::linear(values()) };
     let y = Axis { label: label_of(figure), scale, unit: unit_of(figure) };
     let names: Vec<String> = (1..=part.rounds.len()).map(|round| round.to_string()).collect();
@@ -185,7 +185,7 @@ fn window_chart(window: &Window, figure: Figure, id: &str) -> Markup {
     )
 }
 
-/// A figure over block sizes, a line for each mix; nothing for a part of one size.
+/// A figure by block size, a line for each mix; nothing for a part with one size.
 fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
     let (blocks, mixes) = part.axes();
     let lines: Vec<Series> = mixes
@@ -220,7 +220,7 @@ fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
     ))
 }
 
-/// The matrix of block sizes and mixes, darker for more: what a plot in three dimensions shows, and can be read off.
+/// The matrix of block sizes and mixes, darker for more: a readable form of the three-dimensional plot.
 fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
     let (blocks, mixes) = part.axes();
     let value =
@@ -276,7 +276,7 @@ fn throughput(findings: &Findings<'_>) -> Markup {
     html! { h3 id="all" { "All block sizes" } (charts([chart.figure("all-throughput", &table)])) }
 }
 
-/// Rates and latencies over time, and rates over what was written.
+/// Rates and latencies over time, and rates over the amount written.
 fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<Markup> {
     let step = findings.plan.point_time().as_secs_f64();
     let mut written = 0u64;
@@ -309,7 +309,7 @@ fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec
         along("IOPS over time", time, &rate(&seconds), Figure::Iops, &format!("{id}-iops")),
         along("Latency over time", time, &latencies, Figure::LatencyMean, &format!("{id}-latency")),
         along(
-            "IOPS over what was written",
+            "IOPS over the amount written",
             ("written, GB", Unit::Gigabytes),
             &rate(&gigabytes),
             Figure::Iops,
@@ -319,7 +319,7 @@ fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec
     charts.into_iter().flatten().collect()
 }
 
-/// Lines along an axis of numbers.
+/// Lines along a numeric axis.
 fn along(
     title: &str,
     (label, unit): (&str, Unit),

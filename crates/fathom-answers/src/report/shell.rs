@@ -1,4 +1,4 @@
-//! What every page has: one file with everything in it, and its lists.
+//! Parts common to all pages: one file that includes everything, and its lists.
 
 use fathom_command::printer::harmless;
 use maud::{Markup, PreEscaped, html};
@@ -7,10 +7,10 @@ use std::borrow::Cow;
 const STYLE: &str = include_str!("assets/style.css");
 const SCRIPT: &str = include_str!("assets/cursor.js");
 
-/// A place in the page by its id, and its name.
+/// An id in the page, and its name.
 pub(crate) type Link = (String, String);
 
-/// A page around a body: everything that it needs is in it.
+/// A self-contained page around a body.
 pub(crate) fn shell(title: &str, links: &[Link], body: &Markup) -> String {
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
@@ -44,13 +44,13 @@ pub(crate) fn shell(title: &str, links: &[Link], body: &Markup) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Sentences below each other; nothing without any.
+/// Sentences as a list; nothing without any.
 pub(crate) fn sentences<T: AsRef<str>>(told: impl IntoIterator<Item = T>) -> Markup {
     let mut told = told.into_iter().peekable();
     html! { @if told.peek().is_some() { ul.notes { @for sentence in told { li { (sentence.as_ref()) } } } } }
 }
 
-/// Facts by their names.
+/// Facts with their labels.
 pub(super) fn list<N: AsRef<str>>(facts: &[(N, String)]) -> Markup {
     html! { dl.facts { @for (name, value) in facts { dt { (name.as_ref()) } dd { (value) } } } }
 }

@@ -13,7 +13,7 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that one chart can show apart.
+/// Lines that are distinguishable in one chart.
 const STYLES: usize = 6;
 
 /// The page of a results file.
@@ -66,7 +66,7 @@ fn rows_of<'a>(results: &'a Results, job: &str) -> Vec<&'a Row> {
     results.rows.iter().filter(|row| row.job == job).collect()
 }
 
-/// The options that vary, without the job, those with most values first, and of these depth and block size.
+/// The options that vary, without the job, ordered by number of values; depth and block size come first.
 fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     let count = if results.jobs.len() > 1 { results.options.len() - 1 } else { results.options.len() };
     let mut options: Vec<usize> = (0..count).filter(|&option| names_of(rows, option).len() > 1).collect();
@@ -77,7 +77,8 @@ fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     options
 }
 
-/// Tables with darker cells for larger figures, over two options, one for each value of the others; nothing if fewer than two vary.
+/// Tables with darker cells for larger figures, over two options, one for each value of the others; nothing
+/// if fewer than two vary.
 fn heat_maps(results: &Results, figure: usize, job: &str) -> Markup {
     let rows = rows_of(results, job);
     let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return Markup::default() };
@@ -128,7 +129,8 @@ fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, h
     }
 }
 
-/// A line per value of the second option over those of the first; with more lines than are distinguishable, there is only the heat map.
+/// A line per value of the second option over those of the first; too many lines for one chart only get the
+/// heat map.
 fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Markup {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);

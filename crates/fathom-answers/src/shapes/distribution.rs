@@ -1,4 +1,4 @@
-//! How latencies are spread, and the curve of percentiles.
+//! The distribution of latencies, and the percentile curve.
 
 use super::Moment;
 use fathom_results::model::JobResult;
@@ -7,12 +7,12 @@ use fathom_stats::report::DISTRIBUTION_BOUNDS_NS;
 use fathom_stats::timeline::{BINS_MERGED, coarse_bin_of};
 use std::collections::BTreeMap;
 
-/// Bins of the histogram that make one bar: eight are left per power of two.
+/// Histogram bins per bar: eight bars remain per power of two.
 const BINS_PER_BAR: usize = 8;
 /// The usual percentiles, in addition to the even steps of the curve.
 pub(super) const ASKED_FOR: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
-/// A part of a distribution.
+/// A bar of a distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Bin {
     pub(crate) start_ns: f64,
@@ -21,7 +21,7 @@ pub(crate) struct Bin {
     pub(crate) percent: f64,
 }
 
-/// The curve of percentiles as far as the histogram has values: even steps of nines, and the usual percentiles.
+/// The percentile curve as far as the histogram has values: even steps of nines, and the usual percentiles.
 pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
@@ -31,7 +31,7 @@ pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let steps = (most_nines * 10.0).ceil() as u32;
     let even = (0..=steps).map(|step| 100.0 * (1.0 - 10f64.powf(-f64::from(step) / 10.0)));
     let mut percents: Vec<f64> = even.chain(ASKED_FOR).collect();
-    // Beyond the last value there is no data.
+    // There is no data beyond the last value.
     percents.retain(|percent| (100.0 - percent) / 100.0 * count as f64 >= 0.999);
     percents.sort_by(f64::total_cmp);
     percents.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
@@ -49,7 +49,7 @@ fn shares(counts: BTreeMap<usize, u64>, merged: usize) -> Vec<Bin> {
     counts.into_iter().map(bin).collect()
 }
 
-/// From a whole histogram.
+/// From a complete histogram.
 pub(super) fn of_histogram(histogram: &Histogram) -> Vec<Bin> {
     let mut counts = BTreeMap::new();
     for (&bin, &count) in &histogram.bins {
@@ -66,7 +66,7 @@ pub(super) fn of_histogram(histogram: &Histogram) -> Vec<Bin> {
     bins
 }
 
-/// From the coarse bins of all moments together.
+/// From the coarse bins of all points together.
 pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     let mut counts = BTreeMap::new();
     for (&ns, &count) in timeline.iter().flat_map(|moment| &moment.bins) {
@@ -75,7 +75,7 @@ pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     shares(counts, BINS_MERGED)
 }
 
-/// From the shares that a report gives by the upper bounds of latencies.
+/// From the shares by upper bound of latency in a report.
 pub(super) fn of_shares(job: &JobResult) -> Vec<Bin> {
     let all = job.latency_ns.iter().chain(&job.latency_us).chain(&job.latency_ms);
     let mut start = 0.0;

@@ -1,5 +1,5 @@
-//! What can be drawn of a result: percentile curves, distributions, the timeline, depths. Pages and terminals draw the
-//! same shapes.
+//! Drawable shapes of a result: percentile curves, distributions, the timeline, depths. Pages and terminals draw the same
+//! shapes.
 
 mod distribution;
 mod timeline;
@@ -17,11 +17,11 @@ use fathom_stats::{Direction, Histogram};
 #[derive(Clone, Debug)]
 pub(crate) struct Subject {
     pub(crate) name: String,
-    /// Its place among the jobs of the result; `None` for all jobs together.
+    /// Index of the job in the result; `None` for all jobs together.
     pub(crate) job: Option<usize>,
-    /// Those with any I/O.
+    /// Directions with I/O.
     pub(crate) directions: Vec<Shapes>,
-    /// Shares of I/Os issued at a depth, percent, by the least depth; empty where several jobs are merged.
+    /// Shares of I/Os issued at a depth, percent, by the least depth; empty if several jobs are merged.
     pub(crate) depths: Vec<(String, f64)>,
 }
 
@@ -30,36 +30,36 @@ pub(crate) struct Subject {
 pub(crate) struct Shapes {
     /// `read`, `write`, `trim`, or `mixed`.
     pub(crate) name: &'static str,
-    /// 0 reads, 1 writes, 2 trims.
+    /// 0: reads, 1: writes, 2: trims.
     pub(crate) direction: usize,
     pub(crate) bytes_per_second: f64,
     pub(crate) iops: f64,
     pub(crate) mean_ns: f64,
     pub(crate) max_ns: f64,
-    /// Percentiles that are known: percent and ns, ascending.
+    /// Known percentiles: percent and ns, ascending.
     pub(crate) curve: Vec<(f64, f64)>,
-    /// The usual percentiles, where they are known.
+    /// The usual percentiles, as far as known.
     known: Vec<(f64, f64)>,
-    /// The same of response times; empty unless the loop was open.
+    /// The same for response times; empty in a closed loop.
     pub(crate) response: Vec<(f64, f64)>,
-    /// What is to be said of its arrivals; nothing unless the loop was open.
+    /// Sentences on its arrivals; none in a closed loop.
     pub(crate) arrivals: Vec<String>,
-    /// How the latencies are spread; empty when no histogram was kept.
+    /// The distribution of latencies; empty without a histogram.
     pub(crate) distribution: Vec<Bin>,
-    /// Stretches of time in order; empty when the timeline is not known.
+    /// Points in order of time; empty without a timeline.
     pub(crate) timeline: Vec<Moment>,
 }
 
 impl Shapes {
-    /// The latency at a percentile in ns; `None` when it is not known.
+    /// The latency at a percentile in ns; `None` if unknown.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         let found = self.known.iter().find(|(at, _)| (at - percent).abs() < 1e-6);
         found.map(|&(_, ns)| ns)
     }
 }
 
-/// The jobs of a run, one by one, and all of them together where there are several that ran side by side: rates and latencies of
-/// what ran one after the other add up to nothing.
+/// The jobs of a run, one by one, and all of them together if several ran concurrently: sums over jobs that
+/// ran one after the other are meaningless.
 pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     let all = Evidence::all(run);
     let mut subjects: Vec<Subject> =
@@ -124,7 +124,8 @@ fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
     }
 }
 
-/// From the histogram, otherwise from the timeline, otherwise from the shares that every report has for all directions.
+/// From the histogram, otherwise from the timeline, otherwise from the shares in every report, which cover
+/// all directions.
 fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]) -> Vec<Bin> {
     if let Some(histogram) = latency.histogram() {
         return distribution::of_histogram(&histogram);
@@ -139,8 +140,8 @@ fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]
     }
 }
 
-/// All jobs as one: amounts add up over the time of the whole run, histograms are added bin by bin. Without histograms of all
-/// of them there are no percentiles, because percentiles cannot be added.
+/// All jobs as one: amounts add up over the time of the whole run, histograms are added bin by bin.
+/// Percentiles need the histograms of all jobs, because percentiles cannot be added.
 fn all_jobs(run: &RunResult) -> Subject {
     let directions =
         Direction::ALL.into_iter().filter_map(|direction| merged(run, direction.index())).collect();
@@ -188,7 +189,7 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
     })
 }
 
-/// How long the jobs took that did any of a direction: groups run one after another, the jobs of a group side by side.
+/// Time of the jobs that used a direction: groups run one after another, the jobs of a group concurrently.
 fn seconds_of(run: &RunResult, direction: usize) -> f64 {
     let mut by_group = std::collections::BTreeMap::<u64, u64>::new();
     for job in &run.jobs {
@@ -218,7 +219,7 @@ mod tests {
         assert_eq!(names, ["All jobs", "a", "b"]);
         let all = &found[0].directions[0];
         assert_eq!((all.mean_ns, all.max_ns), (2500.0, 9000.0));
-        // 400 I/Os in the three seconds that the longer one took.
+        // 400 I/Os in the three seconds of the longer one.
         assert_eq!(all.iops.round(), 133.0);
         assert_eq!((all_of(&found, 0), all_of(&found, 2)), (None, Some(1)));
         let shares: f64 = all.distribution.iter().map(|bin| bin.percent).sum();

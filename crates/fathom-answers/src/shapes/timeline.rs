@@ -1,9 +1,9 @@
-//! The timeline: rates and latencies of stretches of time.
+//! The timeline: rates and latencies by interval.
 
 use fathom_results::model::TimelineJobResult;
 use std::collections::BTreeMap;
 
-/// A stretch of time.
+/// An interval of the timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Moment {
     /// Seconds since the start of the run.
@@ -16,7 +16,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// A percentile of the completion latencies in ns; `None` when nothing ended.
+    /// A percentile of the completion latencies in ns; `None` without completions.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         let total: u64 = self.bins.values().sum();
         let wanted = percent / 100.0 * total as f64;
@@ -31,8 +31,8 @@ impl Moment {
     }
 }
 
-/// The moments of a direction, all entries added up, from the first to the last with any I/O. Entries of one run have the same
-/// points.
+/// The points of a direction, summed over all entries, from the first to the last with I/O. Entries of one
+/// run have the same points.
 pub(super) fn of(entries: &[TimelineJobResult], direction: usize) -> Vec<Moment> {
     let Some(longest) = entries.iter().max_by_key(|entry| entry.points.len()) else { return Vec::new() };
     let mut moments: Vec<(Moment, u64)> = Vec::new();
@@ -61,8 +61,8 @@ pub(super) fn of(entries: &[TimelineJobResult], direction: usize) -> Vec<Moment>
     moments.drain(first..=last).map(|(moment, _)| moment).collect()
 }
 
-/// A job may begin or end within a moment, which then has a rate that was never there: such a moment is left out at either
-/// end. The run time, ms, shows for how much of the moments the job did not run.
+/// Drops a first and last interval that the job only partly covered, whose rate is too low. The run time, in
+/// ms, shows how much of the intervals was not covered.
 pub(super) fn without_part_ends(mut moments: Vec<Moment>, runtime_ms: u64) -> Vec<Moment> {
     let is_low = |end: &Moment, next: &Moment| end.iops < 0.5 * next.iops;
     let is_part = |moments: &[Moment], end: &Moment| {
@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 3050), [100.0, 100.0, 100.0]);
         assert_eq!(left(&[5.0, 100.0, 100.0, 100.0], 3050), [100.0, 100.0, 100.0]);
         assert_eq!(left(&[10.0, 100.0, 100.0, 5.0], 2150), [100.0, 100.0]);
-        // It took part, and became slow.
+        // The job ran throughout, and became slow.
         assert_eq!(left(&[100.0, 100.0, 100.0, 5.0], 4000).len(), 4);
         assert_eq!(left(&[100.0, 100.0, 100.0, 80.0], 3050).len(), 4);
         assert_eq!(left(&[100.0, 5.0], 1050).len(), 2);

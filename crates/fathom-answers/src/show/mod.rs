@@ -1,4 +1,4 @@
-//! `fathom show`: the pictures of a result for those who stay in the terminal.
+//! `fathom show`: a result as charts in the terminal.
 
 mod charts;
 
@@ -20,13 +20,13 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The bounds of the columns that are used.
+/// Range of the width.
 const LEAST_WIDTH: usize = 40;
 const MOST_WIDTH: usize = 160;
 
 /// Columns of the table of hosts that are never dropped.
 const LEAST_COLUMNS: usize = 5;
-/// Hosts that have a row though there is nothing to say of them.
+/// Most hosts without remarks that have a row.
 const MOST_HOSTS: usize = 20;
 
 pub(crate) const COMMAND: Command = Command {
@@ -62,7 +62,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
             other => return Err(other.unexpected().into()),
         }
     }
-    // Charts have a width even in a pipe; there, names are shortened only for a requested width.
+    // Charts have a width even in a pipe; names are cut there only for a requested width.
     let limit = width.or_else(columns::of_terminal);
     let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
     let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
@@ -76,15 +76,15 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// Below a table with percentiles that are not known.
+/// Note below a table with unknown percentiles.
 const WITHOUT_PERCENTILES: &str =
     "-: unknown; combining several jobs needs their histograms, which --output-format=json+ writes";
 
-/// What is drawn on.
+/// Settings of the drawing.
 #[derive(Clone, Copy, Debug)]
 struct Screen {
     width: usize,
-    /// Columns that names are cut to; `None` to leave them whole.
+    /// Columns that names are cut to; `None` for no cutting.
     limit: Option<usize>,
     ink: Ink,
 }
@@ -142,7 +142,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     text + "\n"
 }
 
-/// What is to be said of open loops.
+/// Sentences on open loops.
 fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
     let mut text = String::new();
     for subject in shown {
@@ -153,7 +153,7 @@ fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
     text
 }
 
-/// What engines counted and timed by themselves.
+/// Counters and times of engines.
 fn of_engines(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     let evidence = Evidence::all(result);
     let mut text = String::new();
@@ -180,7 +180,7 @@ fn trust(result: &RunResult, screen: Screen) -> String {
     text
 }
 
-/// A run of `fathom quick`: its grid with bars, what to doubt of it, and the machine.
+/// A run of `fathom quick`: its grid with bars, its doubts, and the machine.
 fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
     quick.text_with_bars(screen.width, screen.ink)
 }
@@ -189,7 +189,7 @@ fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
 fn of_hosts(hosts: &HostsResult, screen: Screen) -> String {
     let text_with = |count: usize| hosts::table(hosts, MOST_HOSTS, count).0.text(2, Some(screen.width));
     let fits = |text: &String| text.lines().all(|line| columns::width(line) <= screen.width);
-    // Figures are dropped from the right, as those of jobs are.
+    // Figures are dropped from the right, as in the table of jobs.
     let fitting = (LEAST_COLUMNS..=hosts::COLUMNS).rev().map(text_with).find(fits);
     let table = fitting.unwrap_or_else(|| text_with(LEAST_COLUMNS));
     let (_, left_out) = hosts::table(hosts, MOST_HOSTS, LEAST_COLUMNS);
@@ -215,7 +215,7 @@ fn heading(result: &RunResult) -> String {
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
         let mut places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
-        // Those without a device.
+        // File systems without a device.
         places.extend(host.file_systems.iter().filter(|system| mounts::matters(system)).map(mounts::told));
         if !places.is_empty() {
             text.push_str(&format!(", on {}", places.join(", ")));
@@ -268,7 +268,7 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
         rows.iter().for_each(|row| table.row(row[..count].to_vec()));
         table
     };
-    // Names never cause figures to be dropped, whether the names are shortened or not.
+    // Names never cause figures to be dropped, whether they are cut or not.
     let fits = |table: &Table| {
         table.text(0, Some(screen.width)).lines().all(|line| columns::width(line) <= screen.width)
     };

@@ -1,4 +1,4 @@
-//! Makes the remaining runs, one after the other.
+//! Performs the remaining runs, one after the other.
 
 use super::file_systems::make::{Made, Prepared, Workshop};
 use super::file_systems::{NONE, place};
@@ -19,13 +19,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Makes all runs that are not recorded yet. The exit status if a signal ended it.
+/// Performs all runs that are not recorded yet. Returns the exit status if a signal ended them.
 pub(super) fn execute(
     recorder: &mut Recorder,
     streams: &mut Streams<'_>,
     runner: &mut dyn Runner,
 ) -> Result<Option<u8>, Failure> {
-    // The plan of the file: its order is the one that was begun.
+    // The order of the file's plan applies.
     let plan = recorder.recorded().plan.clone();
     let precondition = grid::precondition_of(&plan, runner)?;
     let total = recorder.recorded().wanted();
@@ -57,9 +57,9 @@ pub(super) fn execute(
     sweep.run(&to_do)
 }
 
-/// A sweep under way.
+/// A sweep in progress.
 struct Sweep<'a> {
-    /// Those that come between two runs.
+    /// Signals that arrive between runs.
     signals: &'a SignalQueue,
     stop: &'a Stop<'a>,
     recorder: &'a mut Recorder,
@@ -67,16 +67,16 @@ struct Sweep<'a> {
     runner: &'a mut dyn Runner,
     plan: &'a SweepPlan,
     precondition: Option<RunSpec>,
-    /// Where file systems are made, if they vary.
+    /// Makes file systems, if they vary.
     workshop: Option<Workshop<'a>>,
-    /// Runs in all.
+    /// Number of all runs.
     total: usize,
-    /// What has been said once need not be said after every run.
+    /// Messages already printed, which are not repeated after every run.
     said: BTreeSet<String>,
 }
 
 impl Sweep<'_> {
-    /// Says where the sweep stands; the cells and rounds that are to be run.
+    /// Prints the state of the sweep; returns the cells and rounds still to run.
     fn begin(&mut self) -> Vec<(usize, usize)> {
         let (done, total) = (self.recorder.recorded().done(), self.total);
         let path = self.recorder.path().display().to_string();
@@ -116,7 +116,7 @@ impl Sweep<'_> {
         Ok(None)
     }
 
-    /// Makes a run with all that belongs to it; the signal that ended it.
+    /// Performs a run with its preparations; returns the signal that ended it.
     fn make_run(&mut self, cell: usize, round: usize, is_first: bool) -> Result<Option<i32>, Failure> {
         let Some((_, kind)) = self.plan.file_system_of(cell) else {
             let is_due = is_first || self.plan.precondition_each;
@@ -155,13 +155,14 @@ impl Sweep<'_> {
         }
     }
 
-    /// Where the files of the jobs go that are not on a file system.
+    /// The target of jobs that do not use a file system.
     fn device(&self) -> PathBuf {
         self.workshop.as_ref().map_or_else(PathBuf::new, |workshop| workshop.device().to_owned())
     }
 
-    /// A device that has forgotten its content answers reads without a look at its medium, while the files of a file system are
-    /// written before they are read. So the part that jobs read is written once; the signal that ended that.
+    /// A discarded device answers reads without accessing its medium, while the files of a file system are
+    /// written before they are read. Therefore the part that jobs read is written once. Returns the signal
+    /// that ended that.
     fn write_once(&mut self, cell: usize, kind: &str) -> Result<Option<i32>, Failure> {
         let forgets = self.workshop.as_ref().is_some_and(Workshop::forgets);
         let device = self.device();
@@ -177,7 +178,8 @@ impl Sweep<'_> {
         self.run_before(&spec, "the content of the device")
     }
 
-    /// Runs the precondition if it is due, on a file system or a device if they vary; the signal that ended it.
+    /// Runs the precondition if it is due, on a file system or a device if they vary; returns the signal that
+    /// ended it.
     fn precede(&mut self, kind: Option<&str>, is_due: bool) -> Result<Option<i32>, Failure> {
         let spec = match (&self.precondition, kind, &self.plan.precondition) {
             (Some(_), Some(kind), Some(text)) if is_due => {
@@ -201,7 +203,7 @@ impl Sweep<'_> {
         Ok(ended.signal)
     }
 
-    /// Makes a run and records it; the signal that ended it.
+    /// Performs a run and records it; returns the signal that ended it.
     fn run_cell(&mut self, cell: usize, round: usize) -> Result<Option<i32>, Failure> {
         let spec = grid::spec_on(self.plan, cell, &self.device(), self.runner)?;
         let mut messages =
@@ -215,24 +217,24 @@ impl Sweep<'_> {
         Ok(ended.signal)
     }
 
-    /// Warns of jobs that have files of their own on a file system, but share the device.
+    /// Warns of jobs that have separate files on a file system, but share the device.
     fn tell_sharing(&mut self) -> Result<(), Failure> {
         let kinds: Vec<(usize, &str)> = (0..self.plan.cells())
             .filter_map(|cell| Some((cell, self.plan.file_system_of(cell)?.1)))
             .collect();
         let has_none = kinds.iter().any(|(_, kind)| *kind == NONE);
         let Some((cell, _)) = kinds.iter().find(|(_, kind)| has_none && *kind != NONE) else { return Ok(()) };
-        // The mount is not there yet, but nothing is opened for the names.
+        // It is not mounted yet, but nothing is opened to determine the names.
         let files = grid::files_of(self.plan, *cell, self.runner)?;
         if files > 1 {
             self.say(&format!(
-                "note: on a file system, the jobs have {files} files of their own; with none, they share the start of the device"
+                "note: on a file system, the jobs have {files} separate files; with none, they share the start of the device"
             ));
         }
         Ok(())
     }
 
-    /// Says how the last run went and how long the others will take if they are like those so far.
+    /// Prints the result of the last run, and an estimate of the time left.
     fn tell_run(&mut self, number: usize, (cell, round): (usize, usize), rest: Duration) {
         let figures = match self.recorder.recorded().runs.last() {
             Some(run) if run.failed_jobs == 0 => in_short(&run.report),
@@ -258,7 +260,7 @@ impl Sweep<'_> {
         status_of_signal(signal)
     }
 
-    /// What workers said, each line once.
+    /// Prints the workers' messages, each line once.
     fn pass_on(&mut self, messages: &Messages, name: &str) {
         for text in &messages.0 {
             if self.said.insert(text.clone()) {
@@ -268,13 +270,13 @@ impl Sweep<'_> {
         }
     }
 
-    /// A progress line. If nobody reads it, the sweep continues.
+    /// Prints a line of progress. The sweep continues if nothing reads it.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }
 }
 
-/// A run in brief.
+/// One-line summary of a run.
 fn in_short(report: &RunResult) -> String {
     let jobs = workloads(report);
     let has_names = jobs.len() > 1;

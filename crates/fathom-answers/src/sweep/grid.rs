@@ -1,4 +1,4 @@
-//! From a job and the options that vary to a checked plan: every cell is a job file that was read before anything runs.
+//! Turns a job and the varied options into a checked plan: every cell's job file is parsed before anything runs.
 
 use super::file_systems::{self, Volume, place};
 use super::plan::{self, FORM, SweepPlan};
@@ -14,7 +14,7 @@ use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::{JobSpec, RunSpec};
 use std::path::Path;
 
-/// The plan of a sweep; all its cells have been read.
+/// The plan of a sweep, with all cells parsed.
 pub(super) fn plan(
     options: &SweepOptions,
     base: &BaseJob,
@@ -54,7 +54,7 @@ pub(super) fn plan(
     if plan.precondition.is_some() && plan.volume.is_some() {
         check_precondition(&plan, runner)?;
     }
-    // Not after hours of runs.
+    // Refused now and not after hours of runs.
     let is_never = |figure: &&FigureOf| {
         figure.direction.is_some_and(|direction| !jobs.iter().any(|job| may_do(job, direction)))
     };
@@ -66,7 +66,7 @@ pub(super) fn plan(
     }
 }
 
-/// What the file systems are made on, if they vary; the jobs leave it to the sweep where their files are.
+/// The target of the file systems, if they vary; the jobs leave the location of their files to the sweep.
 fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
     let Some(variation) =
         options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
@@ -84,10 +84,10 @@ fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result
     Volume::plan(&options.file_systems, &variation.values, runner).map(Some)
 }
 
-/// Any directory that is there: that of the mounts is not until they are.
+/// Any existing directory: the mount point does not exist until it is used.
 const ANY_DIRECTORY: &str = "/";
 
-/// The jobs of a cell, and where they would work.
+/// Parses the jobs of a cell and determines their targets.
 fn checked(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
     let Some((volume, kind)) = plan.file_system_of(cell) else { return spec_of(plan, cell, runner) };
     let text = job_at(plan, cell, &volume.device, ANY_DIRECTORY);
@@ -104,14 +104,14 @@ pub(super) fn files_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Re
     Ok(place::files(&runner.targets(&spec)?))
 }
 
-/// The jobs of `--precondition` keep to the device as well.
+/// Checks that the jobs of `--precondition` stay on the device as well.
 fn check_precondition(plan: &SweepPlan, runner: &dyn Runner) -> Result<(), Failure> {
     let named = |failure: Failure| Failure::new(format!("--precondition: {failure}"));
     let (Some(text), Some(volume)) = (&plan.precondition, &plan.volume) else { return Ok(()) };
     place::check_jobs(&read(text, false, runner)?, true).map_err(named)?;
     let mut kinds: Vec<&str> = match plan.precondition_each {
         true => (0..plan.cells()).filter_map(|cell| Some(plan.file_system_of(cell)?.1)).collect(),
-        // Once, before there is any file system.
+        // Once, before there is a file system.
         false => vec![file_systems::NONE],
     };
     kinds.dedup();
@@ -130,7 +130,8 @@ fn with_name(plan: &SweepPlan, cell: usize, failure: Failure) -> Failure {
     }
 }
 
-/// False if a job certainly has no I/O of a direction. What is replayed is not known here, and verification reads.
+/// False if a job certainly has no I/O of a direction. The content of a replay is not known here, and
+/// verification reads.
 pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
     let rw = job.io_type.rw.rw;
     let is_open = job.replay.read_iolog.is_some() || job.verification.verify != VerifyMethod::None;
@@ -147,7 +148,7 @@ pub(super) fn spec_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Res
     read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))
 }
 
-/// The same on a device whose file system, if any, is mounted. What they would work on is looked at once more.
+/// The same on a device whose file system, if any, is mounted. The targets are checked again.
 pub(super) fn spec_on(
     plan: &SweepPlan,
     cell: usize,
@@ -162,12 +163,12 @@ pub(super) fn spec_on(
     Ok(spec)
 }
 
-/// The jobs to run before.
+/// The jobs of the precondition.
 pub(super) fn precondition_of(plan: &SweepPlan, runner: &dyn Runner) -> Result<Option<RunSpec>, Failure> {
     plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
 }
 
-/// The same on a file system that is mounted, or on a device.
+/// The same on a mounted file system, or on a device.
 pub(super) fn precondition_on(
     text: &str,
     kind: &str,
@@ -183,8 +184,8 @@ fn precondition_at(text: &str, kind: &str, device: &Path, mount: &str) -> String
     job_text::text(&sections)
 }
 
-/// The job file of a cell. An option that is written somewhere gets its value in all these places, any other one is added to
-/// every job.
+/// The job file of a cell. An option replaces its value wherever it is written; an option that is not written
+/// anywhere is added to every job.
 pub(super) fn job_of(plan: &SweepPlan, cell: usize) -> String {
     let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
     job_at(plan, cell, device, place::MOUNT)
@@ -201,7 +202,7 @@ fn job_at(plan: &SweepPlan, cell: usize, device: &Path, mount: &str) -> String {
     job_text::text(&sections)
 }
 
-/// The plan and the job file of every cell, for people, and how many runs of a sweep that was begun are done.
+/// Text with the plan, the job file of every cell, and the number of finished runs of an existing sweep.
 pub(super) fn show(plan: &SweepPlan, path: &Path, done: Option<usize>) -> String {
     let list: Vec<String> =
         plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();

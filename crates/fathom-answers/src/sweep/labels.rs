@@ -7,19 +7,19 @@ use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
 use serde::{Deserialize, Serialize};
 
-/// A heading, and perhaps names of values.
+/// A heading, and optional names of values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Label {
     /// The option's canonical name, or a figure.
     pub(crate) name: String,
-    /// Heading of the column; empty for the name itself.
+    /// Heading of the column; empty for the option's name.
     pub(crate) heading: String,
     /// One name per value, in their order; empty for the values themselves.
     pub(crate) values: Vec<String>,
 }
 
 impl Label {
-    /// From `NAME=HEADING` or `NAME=HEADING:A,B,C`.
+    /// Parses `NAME=HEADING` or `NAME=HEADING:A,B,C`.
     pub(crate) fn parse(text: &str) -> Result<Label, Failure> {
         let (name, rest) = text
             .split_once('=')
@@ -39,7 +39,7 @@ impl Label {
     }
 }
 
-/// Headings of a table of file systems, as published ones have them.
+/// Headings of a table of file systems, as in published ones.
 pub(super) fn of_file_systems() -> Vec<Label> {
     let pairs = [
         (file_systems::DIMENSION, "Filesystem"),
@@ -58,7 +58,7 @@ pub(super) fn of_file_systems() -> Vec<Label> {
     pairs.map(label).into()
 }
 
-/// A label that concerns nothing, or has another number of names than there are values, is a mistake.
+/// Refuses a label that matches nothing, or has a wrong number of names.
 pub(super) fn check(vary: &[Variation], labels: &[Label]) -> Result<(), Failure> {
     for label in labels {
         match vary.iter().find(|vary| vary.name == label.name) {

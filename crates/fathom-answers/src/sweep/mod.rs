@@ -1,5 +1,5 @@
-//! `fathom sweep`: the same job with every combination of some options, repeated in random order, in one results file that
-//! survives anything.
+//! `fathom sweep`: the same job with every combination of some options, repeated in random order, in one crash-safe results
+//! file.
 
 mod execute;
 pub(crate) mod file_systems;
@@ -93,7 +93,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     }
     if plan.volume.is_some() {
         if runner.runs_elsewhere() {
-            return Err(Failure::new("--fs makes file systems on this machine; leave --hosts out, or --fs"));
+            return Err(Failure::new("--fs makes file systems on this machine; leave out --hosts or --fs"));
         }
         file_systems::make::check_user()?;
     }
@@ -114,7 +114,7 @@ fn table_of(path: &Path, options: &SweepOptions, streams: &mut Streams<'_>) -> R
     print(options, &results_file::read(path)?, streams)
 }
 
-/// Prints the table; 1 if a run failed.
+/// Prints the table; returns 1 if a run failed.
 fn print(options: &SweepOptions, recorded: &RecordedSweep, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let plan = &recorded.plan;
     labels::check(&plan.vary, &options.labels)?;
@@ -140,19 +140,19 @@ fn print(options: &SweepOptions, recorded: &RecordedSweep, streams: &mut Streams
     Ok(u8::from(failed > 0))
 }
 
-/// What a results file holds, for a page.
+/// The content of a results file, for a page.
 pub(crate) fn results_in(path: &Path) -> Result<rows::Results, Failure> {
     let recorded: RecordedSweep = results_file::read(path)?;
     let labels = recorded.plan.labels.clone();
     rows::Results::new(&recorded, &[], &labels)
 }
 
-/// Median, and both ends of its interval, as the table has them.
+/// Median and both ends of the interval, as in the table.
 pub(crate) fn texts_of(results: &rows::Results, row: &rows::Row, figure: usize) -> [String; 2] {
     output::texts_of(results, row, figure)
 }
 
-/// Median, interval and verdict of a figure, as one cell of a table has them.
+/// Median, interval and verdict of a figure in one cell of a table.
 pub(crate) fn whole_text_of(results: &rows::Results, row: &rows::Row, figure: usize) -> String {
     output::whole(results, row, figure)
 }

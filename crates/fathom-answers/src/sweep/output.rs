@@ -10,12 +10,12 @@ use crate::table::{Align, Table};
 use fathom_stats::inference::difference::Ratio;
 use serde_json::{Map, Value as Json, json};
 
-/// The shortest and the longest that bars get.
+/// Range of the length of bars.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
 /// Blanks before a bar.
 const GAP: usize = 2;
 
-/// From this ratio on, `times` says more than percent.
+/// From this ratio on, `times` is clearer than percent.
 const MANY_TIMES: f64 = 2.0;
 
 /// Columns of names in sentences on a terminal.
@@ -37,7 +37,7 @@ pub(super) fn text(results: &Results, ink: Ink, limit: Option<usize>) -> String 
     text
 }
 
-/// What is said about rows, one line each.
+/// Notes about rows, one line each.
 fn notes(results: &Results) -> String {
     let mut text = String::new();
     for (index, row) in results.rows.iter().enumerate() {
@@ -124,7 +124,7 @@ fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     }
 }
 
-/// The same where there is little room: `-12.3 %`, or `8.12×`.
+/// The same in short: `-12.3 %`, or `8.12×`.
 fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
@@ -148,7 +148,8 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
-/// A row per cell and job that has the figure. Where there is no room for all, verdicts get short, then the bars go.
+/// A row per cell and job that has the figure. If the width is insufficient, verdicts are shortened, then the
+/// bars are dropped.
 fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
     let fits =
         |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
@@ -162,7 +163,7 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
     attempts.next().unwrap_or_else(|| chart(results, figure, none, ink, (limit, true)))
 }
 
-/// A text on a figure of a row.
+/// A text about a figure of a row.
 type OfRow = fn(&Results, &Row, usize) -> String;
 
 fn chart(
@@ -236,8 +237,8 @@ fn best_line(results: &Results, figure: usize, own: &str, limit: Option<usize>) 
     columns::wrapped(&line, limit.unwrap_or(usize::MAX))
 }
 
-/// `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent where that is no large number: `12.3 % above 1 (95 % CI 10.1–14.5 %)`.
-/// Of latencies, less is better: the share by which the better one is below.
+/// `9.70× the rate of 1 (95 % CI 2.60–36.0×)`, or in percent for small ratios: `12.3 % above 1 (95 % CI
+/// 10.1–14.5 %)`. For latencies, less is better: the share by which the better one is below.
 fn ahead(ratio: &Ratio, is_rate: bool, second: &str) -> String {
     let (low, high) = (ratio.interval.low, ratio.interval.high);
     let shown = figures::three_figures;
@@ -255,7 +256,7 @@ fn ahead(ratio: &Ratio, is_rate: bool, second: &str) -> String {
     format!("{} % {word} {second} (95 % CI {low}–{high} %)", percent(ratio.value))
 }
 
-/// What the figures mean.
+/// Explanations of the figures.
 fn remarks(results: &Results) -> String {
     let counts = || results.rows.iter().map(|row| row.runs).filter(|runs| *runs > 0);
     let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
@@ -267,7 +268,7 @@ fn remarks(results: &Results) -> String {
     };
     let mut text = match most {
         0 => String::new(),
-        1 => "One run of each: there is no measure of how far off another run would be.\n".to_owned(),
+        1 => "One run of each: the variation between runs is unknown.\n".to_owned(),
         _ => format!("Medians of {runs} runs in random order; {intervals}.\n"),
     };
     if results.done.0 < results.done.1 {
@@ -286,7 +287,7 @@ fn remarks(results: &Results) -> String {
     text
 }
 
-/// One table; intervals and verdicts after the medians.
+/// One table; intervals and verdicts follow the medians.
 pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
@@ -354,7 +355,7 @@ pub(super) fn csv(results: &Results) -> String {
     table.csv()
 }
 
-/// The verdict for programs.
+/// The verdict as a word for programs.
 fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     row.verdicts.get(figure).copied().flatten().map(|verdict| match verdict {
         RowVerdict::Best => "best",
@@ -363,7 +364,7 @@ fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     })
 }
 
-/// A worse figure as a multiple of the best one, and the ends of the interval of that.
+/// A worse figure as a multiple of the best one, and the ends of its interval.
 fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),
@@ -371,7 +372,7 @@ fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
     }
 }
 
-/// All of it.
+/// The complete table.
 pub(super) fn json(results: &Results) -> String {
     let rows = results.rows.iter().map(|row| {
         let options: Map<String, Json> =

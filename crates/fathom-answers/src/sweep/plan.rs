@@ -1,4 +1,4 @@
-//! What a sweep does: a job, the options that vary, how often and in which order.
+//! The plan of a sweep: a job, the varied options, the number of repeats and their order.
 
 use super::file_systems::{self, Volume};
 use super::labels::Label;
@@ -7,37 +7,37 @@ use fathom_command::Failure;
 use fathom_stats::split_mix::split_mix;
 use serde::{Deserialize, Serialize};
 
-/// Version of the form of results files.
+/// Format version of results files.
 pub(crate) const FORM: u32 = 1;
 /// Maximum number of combinations; more are a mistake in the arguments.
 const MOST_CELLS: usize = 10_000;
 
-/// Runs of each cell unless `--repeats` says otherwise.
+/// Default of `--repeats`.
 pub(super) const USUAL_REPEATS: u32 = 3;
 
 /// The first line of a results file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SweepPlan {
-    /// [`FORM`]; its key is what results files are known by.
+    /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom sweep")]
     pub(crate) form: u32,
     /// Version of the program that began it.
     pub(crate) version: String,
     /// Name of the first job.
     pub(crate) first_job: String,
-    /// The job file that everything else is put into.
+    /// The original job file.
     pub(crate) job: String,
-    /// What varies.
+    /// Varied options.
     pub(crate) vary: Vec<Variation>,
     /// Runs of each cell.
     pub(crate) repeats: u32,
-    /// What the order comes from.
+    /// Seed of the order.
     pub(crate) seed: u64,
     /// Milliseconds between runs.
     pub(crate) pause_ms: u64,
-    /// The job file that is run before.
+    /// Job file of the precondition.
     pub(crate) precondition: Option<String>,
-    /// It is run before every run, not only before the first.
+    /// It runs before every run, not only before the first.
     pub(crate) precondition_each: bool,
     /// `--readonly` of the job's command line.
     pub(crate) readonly: bool,
@@ -46,17 +46,17 @@ pub(crate) struct SweepPlan {
     /// Headings and names for the table.
     #[serde(default)]
     pub(crate) labels: Vec<Label>,
-    /// What file systems are made on, if they vary.
+    /// Target of the file systems, if they vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) volume: Option<Volume>,
 }
 
-/// A later line of a results file: a changed number of repeats.
+/// A later line of a results file that changes the number of repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RepeatsChange {
-    /// Runs of each cell from now on; its key is what such lines are known by.
+    /// Repetitions per cell from here on. The key identifies this record type in the results file.
     pub(crate) repeats: u32,
-    /// The order of the rounds that the plan did not have yet.
+    /// The order of the added rounds.
     pub(crate) order: Vec<Vec<usize>>,
 }
 
@@ -84,25 +84,26 @@ impl SweepPlan {
         Some((volume, found.1))
     }
 
-    /// Rounds that runs may belong to: more than the repeats if fewer were requested later.
+    /// Number of rounds with possible runs: exceeds the repeats if fewer were requested later.
     pub(crate) fn rounds(&self) -> usize {
         self.order.len().max(self.repeats as usize)
     }
 
-    /// What makes this many repeats of the plan: an order for the rounds that it has none for.
+    /// The change to this many repeats: an order for the additional rounds.
     pub(super) fn change_to(&self, repeats: u32) -> RepeatsChange {
         let mut order = order(self.cells(), repeats, self.seed);
         let known = self.order.len().min(order.len());
         RepeatsChange { repeats, order: order.split_off(known) }
     }
 
-    /// Takes a change in.
+    /// Applies a change.
     pub(super) fn apply(&mut self, change: RepeatsChange) {
         self.repeats = change.repeats;
         self.order.extend(change.order);
     }
 
-    /// How this plan differs from a recorded one, as text; the order follows from the rest, and the repeats may differ.
+    /// How this plan differs from a recorded one, as text; the order follows from the rest, and the repeats
+    /// may differ.
     pub(super) fn differences(&self, recorded: &SweepPlan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -153,7 +154,7 @@ impl SweepPlan {
 pub(crate) fn vary(all: &mut Vec<Variation>, variation: Variation) -> Result<(), Failure> {
     let name = &variation.name;
     if all.iter().any(|other| other.name == *name) {
-        return Err(Failure::new(format!("--vary: {name} is varied twice; give all its values at once")));
+        return Err(Failure::new(format!("--vary: {name} is varied twice; give all its values in one list")));
     }
     all.push(variation);
     Ok(())
@@ -180,18 +181,16 @@ pub(crate) fn name_of(vary: &[Variation], cell: usize) -> String {
     pairs.join(", ")
 }
 
-/// Number of combinations; a mistake if there are far too many.
+/// Number of combinations; fails if there are too many.
 pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     let product = vary.iter().try_fold(1usize, |product, vary| product.checked_mul(vary.values.len()));
     product.filter(|count| *count <= MOST_CELLS).ok_or_else(|| {
-        Failure::new(format!(
-            "--vary: there are more than {MOST_CELLS} combinations; vary fewer options at once"
-        ))
+        Failure::new(format!("--vary: there are more than {MOST_CELLS} combinations; vary fewer options"))
     })
 }
 
-/// The cells in the order of each round: every round has all of them, reshuffled. More repeats of the same seed begin with the same
-/// rounds.
+/// The cells in the order of each round: every round has all of them, reshuffled. With the same seed, more
+/// repeats begin with the same rounds.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
     let mut round = || {
@@ -202,10 +201,8 @@ pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     (0..repeats).map(|_| round()).collect()
 }
 
-/// Puts them into random order.
-///
-/// Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer Programming", algorithm 3.4.2P; the
-/// numbers are those of SplitMix64.
+/// Shuffles a list. Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer
+/// Programming", algorithm 3.4.2P; the random numbers are those of SplitMix64.
 pub(crate) fn shuffle<T>(all: &mut [T], state: &mut u64) {
     for last in (1..all.len()).rev() {
         // Rounding a share down favours none by more than one in 2^50.

@@ -12,22 +12,22 @@ use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 
-/// What a line with another number of repeats begins with.
+/// Beginning of a line that changes the number of repeats.
 const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 
 /// A finished run.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub(crate) struct RecordedRun {
-    /// Which combination.
+    /// Index of the combination.
     pub(crate) cell: usize,
-    /// Which round, from 0.
+    /// The round, from 0.
     pub(crate) round: usize,
     /// Jobs that ended with an error; such a run does not count.
     pub(crate) failed_jobs: u32,
     /// Why it failed.
     #[serde(default)]
     pub(crate) failure: String,
-    /// Its whole report; none of a run whose file system could not be made.
+    /// Its complete report; empty if its file system could not be made.
     #[serde(default)]
     pub(crate) report: RunResult,
 }
@@ -38,7 +38,7 @@ impl RecordedRun {
     }
 }
 
-/// A results file as it was read.
+/// The content of a results file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSweep {
     /// Its first line, with the number of repeats requested last.
@@ -48,8 +48,8 @@ pub(crate) struct RecordedSweep {
 }
 
 impl RecordedSweep {
-    /// The runs of a cell that count, in the order of rounds: of a run that was tried again, the last. Runs of rounds beyond those
-    /// asked for last were measured like all others, so they count.
+    /// The valid runs of a cell, in the order of rounds: of a repeated run, the last attempt. Runs beyond the
+    /// requested rounds are valid as well, because they were measured like all others.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
         (0..self.rounds_begun()).filter_map(|round| self.run_of(cell, round)).collect()
     }
@@ -64,7 +64,7 @@ impl RecordedSweep {
         self.runs.iter().rev().find(is_it)
     }
 
-    /// True if the run need not be made any more.
+    /// True if the run is recorded.
     pub(super) fn is_done(&self, cell: usize, round: usize) -> bool {
         self.run_of(cell, round).is_some()
     }
@@ -74,12 +74,12 @@ impl RecordedSweep {
         self.plan.cells().saturating_mul(self.plan.repeats as usize)
     }
 
-    /// How many of them are done.
+    /// Number of finished ones among them.
     pub(super) fn done(&self) -> usize {
         self.runs_in(0..self.plan.repeats as usize)
     }
 
-    /// Runs that count beyond those requested: more were requested when they were made.
+    /// Valid runs beyond those requested: more were requested earlier.
     pub(super) fn further(&self) -> usize {
         self.runs_in(self.plan.repeats as usize..self.plan.rounds())
     }
@@ -90,7 +90,7 @@ impl RecordedSweep {
         (0..self.plan.cells()).map(done).sum()
     }
 
-    /// Runs that ended with an error and were not made up for.
+    /// Runs that failed and were not repeated successfully.
     pub(super) fn failed_runs(&self) -> usize {
         let is_wanted = |run: &RecordedRun| run.round < self.plan.repeats as usize;
         let failed =
@@ -103,7 +103,7 @@ impl RecordedSweep {
     }
 }
 
-/// The sweep that this plan would resume, with its resulting repeats; nothing is written.
+/// The sweep that this plan would resume, with the resulting repeats; nothing is written.
 pub(super) fn begun(
     path: &Path,
     plan: &SweepPlan,
@@ -150,13 +150,13 @@ impl Journal for RecordedSweep {
     }
 }
 
-/// A results file that grows.
+/// A growing results file.
 pub(super) struct Recorder {
     file: ResultsFile<RecordedSweep>,
     repeats_before: Option<u32>,
 }
 
-/// Which arguments were given and not defaults: only those must match a sweep that was begun.
+/// Which arguments were given explicitly: only those must match an existing sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivenArguments {
     pub(super) seed: bool,
@@ -164,7 +164,7 @@ pub(super) struct GivenArguments {
 }
 
 impl Recorder {
-    /// Begins a results file, or resumes one of the same plan. The number of repeats may differ.
+    /// Creates a results file, or resumes one of the same plan. The number of repeats may differ.
     pub(super) fn open(path: &Path, plan: &SweepPlan, given: GivenArguments) -> Result<Recorder, Failure> {
         let mut opened = Opened::<RecordedSweep>::new(path)?;
         let Some(recorded) = opened.found.take() else {
@@ -182,7 +182,7 @@ impl Recorder {
         self.file.recorded()
     }
 
-    /// The file's previous number of repeats, if a different one was requested.
+    /// The previous number of repeats, if it changes.
     pub(super) fn repeats_before(&self) -> Option<u32> {
         self.repeats_before
     }
@@ -207,7 +207,7 @@ impl Recorder {
         self.file.into_recorded()
     }
 
-    /// Adds a run; when this returns, it is on the disk.
+    /// Adds a run; on return it is on the disk.
     pub(super) fn add(
         &mut self,
         cell: usize,

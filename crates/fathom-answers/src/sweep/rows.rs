@@ -1,4 +1,4 @@
-//! What a sweep found: a row per cell and job, with a value per run for each figure.
+//! The results of a sweep: a row per cell and job, with a value per run for each figure.
 
 use super::file_systems::{DIMENSION, Volume};
 use super::labels::{self, Label};
@@ -13,9 +13,9 @@ use fathom_stats::inference::difference::{Ratio, ratio};
 
 /// The table.
 pub(crate) struct Results {
-    /// Headings of the varied options, and `job` where there are several.
+    /// Headings of the varied options, and `job` if there are several.
     pub(crate) options: Vec<String>,
-    /// Their names, for programs.
+    /// Names of the options, for programs.
     pub(crate) option_names: Vec<String>,
     /// The figures with their headings.
     pub(crate) figures: Vec<(FigureOf, String)>,
@@ -25,11 +25,11 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
     /// Requested runs of each cell.
     pub(crate) repeats: u32,
-    /// Finished runs among those requested, and the number requested.
+    /// Number of finished runs among those requested, and number requested.
     pub(crate) done: (usize, usize),
-    /// Runs that count beyond those requested.
+    /// Valid runs beyond those requested.
     pub(crate) further: usize,
-    /// What file systems were made on, if they vary.
+    /// Target of the file systems, if they vary.
     pub(crate) volume: Option<Volume>,
 }
 
@@ -41,39 +41,39 @@ pub(crate) struct Row {
     pub(crate) names: Vec<String>,
     /// The values themselves.
     pub(crate) values: Vec<String>,
-    /// Runs that count.
+    /// Number of valid runs.
     pub(crate) runs: usize,
-    /// What to know about its figures, or why there are none.
+    /// Notes about its figures, or why there are none.
     pub(crate) notes: Vec<String>,
-    /// Of each figure, where there are enough runs to say.
+    /// For each figure, if there are enough runs.
     pub(crate) verdicts: Vec<Option<RowVerdict>>,
     /// Values of each figure in all runs.
     samples: Vec<Vec<f64>>,
 }
 
-/// What the runs of a row say about a figure, against the best row of the same job.
+/// A row's figure compared with the best row of the same job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RowVerdict {
     /// Better than the second best by more than chance.
     Best,
-    /// The difference from the best may be chance; likewise for the best itself.
+    /// The difference from the best may be chance; also for the best itself.
     NotDistinguishable,
-    /// Worse: the value as a multiple of that of the best.
+    /// Worse: the value as a multiple of the best one.
     Worse(Ratio),
 }
 
 /// The best row of a figure.
 pub(crate) enum Best {
-    /// It is so much better than the second, which is named.
+    /// Better than the second by this ratio.
     Found { row: usize, second: usize, ratio: Ratio },
     /// The two are not distinguishable.
     Undecided { row: usize, second: usize },
-    /// There are not enough rows or runs to say.
+    /// Too few rows or runs for a verdict.
     None,
 }
 
 impl Results {
-    /// The table of the runs so far. Without figures, those that suit the jobs.
+    /// The table of the runs so far. Default figures depend on the jobs.
     pub(crate) fn new(
         recorded: &RecordedSweep,
         figures: &[FigureOf],
@@ -105,7 +105,7 @@ impl Results {
         }
         let has_jobs = jobs.len() > 1;
         if jobs.is_empty() {
-            // Before the first run there is a row per cell all the same.
+            // Before the first run, each cell still has a row.
             jobs.push("");
         }
         let mut rows = Vec::new();
@@ -144,7 +144,7 @@ impl Results {
             options.push("job".to_owned());
         }
         if let Some(volume) = plan.volume.as_ref().filter(|volume| volume.is_loop()) {
-            // A mark that stays with the table wherever it is pasted.
+            // A marker that stays with the table wherever it is pasted.
             let of_file_systems = option_names.iter().position(|name| name == DIMENSION);
             if let Some(at) = of_file_systems {
                 options[at].push_str(volume.mark());
@@ -199,14 +199,14 @@ impl Results {
         summary(&samples)
     }
 
-    /// The names of a row's values without its job.
+    /// Names of a row's values, without its job.
     pub(crate) fn name_of(&self, row: usize) -> String {
         let names = &self.rows[row].names;
         let values = if self.jobs.len() > 1 { names.len() - 1 } else { names.len() };
         names[..values].join(" ")
     }
 
-    /// Which row of a job is best in a figure: jobs do other work, so only cells can be better than others.
+    /// The best row of a job in a figure: only cells are compared, because jobs do different work.
     pub(crate) fn best(&self, figure: usize, job: &str) -> Best {
         let kind = self.figures[figure].0.figure;
         let mut ranked: Vec<(usize, f64)> = self
@@ -232,7 +232,7 @@ impl Results {
     }
 }
 
-/// What to know about the runs of a cell: why some failed, and what the page cache answered.
+/// Notes on the runs of a cell: why some failed, and how much the page cache answered.
 fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let is_open = |round: usize| !recorded.is_done(cell, round);
@@ -247,7 +247,7 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
             notes.push(note);
         }
     }
-    // As in compare: stacked devices may count a byte twice, but not half of everything is missing by chance.
+    // As in compare: stacked devices may count a byte twice, but half of all bytes is not missing by chance.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = recorded.runs_of(cell).into_iter().filter_map(|run| device_share(&run.report, 0));
     let least = shares.map(|share| share.ratio()).min_by(f64::total_cmp);
@@ -258,7 +258,8 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     notes
 }
 
-/// The columns of published tables of file systems: the bandwidth of each direction, the mean latency, I/Os per second.
+/// The columns of published tables of file systems: the bandwidth of each direction, the mean latency, I/Os
+/// per second.
 fn figures_of_file_systems(workloads: &[&Workload]) -> Vec<FigureOf> {
     let all = |figure: Figure| FigureOf { direction: None, figure };
     let mut figures: Vec<FigureOf> = directions(workloads)
@@ -387,7 +388,7 @@ mod tests {
         serde_json::from_str(text).expect("a volume")
     }
 
-    /// The columns of published tables, a verdict in each cell, what failed, and what it was made on.
+    /// The columns of published tables, a verdict in each cell, failures, and the target.
     #[test]
     fn tables_of_file_systems_are_whole() {
         let mut recorded =

@@ -1,4 +1,4 @@
-//! What varies: an option and its values, from a word of the command line.
+//! A varied option and its values, parsed from an argument.
 
 use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
@@ -14,7 +14,7 @@ pub(crate) struct Variation {
 }
 
 impl Variation {
-    /// From `NAME=A,B,C`, or `NAME=A;B;C` for values with commas.
+    /// Parses `NAME=A,B,C`, or `NAME=A;B;C` for values with commas.
     pub(crate) fn parse(text: &str) -> Result<Variation, Failure> {
         let wrong = |what: &str| {
             Failure::new(format!("--vary: `{text}`: {what}; write for example --vary=iodepth=1,4,16"))
@@ -36,7 +36,7 @@ impl Variation {
     }
 }
 
-/// Parts of a list between commas, or between semicolons if there are any.
+/// Parts of a list separated by commas, or by semicolons if there are any.
 pub(crate) fn values(list: &str) -> Vec<String> {
     let mark = if list.contains(';') { ';' } else { ',' };
     list.split(mark).map(|value| value.trim().to_owned()).collect()

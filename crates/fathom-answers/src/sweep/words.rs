@@ -19,7 +19,7 @@ use std::time::Duration;
 pub(super) enum Job {
     /// A job, or a results file.
     Given(JobSource),
-    /// A results file whose table to print.
+    /// A results file whose table is to be printed.
     Results(PathBuf),
 }
 
@@ -28,7 +28,7 @@ pub(super) enum Job {
 pub(super) struct SweepOptions {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
-    /// `None` if not given: the default, or the number of the sweep that was begun.
+    /// `None` if not given: the default, or the number of the existing sweep.
     pub(super) repeats: Option<u32>,
     pub(super) seed: Option<u64>,
     pub(super) pause: Duration,
@@ -36,14 +36,14 @@ pub(super) struct SweepOptions {
     pub(super) preconditions_each: bool,
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
-    /// Empty: by what the job does.
+    /// Empty: figures that suit the job.
     pub(super) figures: Vec<FigureOf>,
     pub(super) labels: Vec<Label>,
     pub(super) has_no_intervals: bool,
     pub(super) format: Format,
-    /// What file systems are made on, if they vary.
+    /// Options for the target of file systems, if they vary.
     pub(super) file_systems: file_systems::GivenVolume,
-    /// An option that was given and only concerns runs.
+    /// An option that was given and that only runs use.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
@@ -75,7 +75,7 @@ impl SweepOptions {
     }
 }
 
-/// The options that only concern runs.
+/// Options that only runs use.
 const OF_RUNS: [&str; 15] = [
     "vary",
     "fs",
@@ -94,7 +94,7 @@ const OF_RUNS: [&str; 15] = [
     "show-jobs",
 ];
 
-/// Reads them.
+/// Parses them.
 pub(super) fn read(words: &[OsString]) -> Result<SweepOptions, Failure> {
     let mut parts = words.splitn(2, |word| word == "--");
     let own = parts.next().unwrap_or_default();

@@ -53,7 +53,7 @@ fn storage_that_stood_still_is_named_with_its_time() {
         let outage = finding(&verdict, "outage");
         assert!(outage["evidence"]["begin_ms"].as_f64().is_some_and(|begin| begin < 5000.0), "{outage:#}");
         assert!(
-            outage["text"].as_str().is_some_and(|text| text.starts_with("nothing ended for ")),
+            outage["text"].as_str().is_some_and(|text| text.starts_with("no I/O completed for ")),
             "{outage:#}"
         );
         drop(fs);

@@ -224,7 +224,7 @@ fn the_page_cache_is_told_from_the_network() {
             "Its files were on fuse.sshfs",
             "over SSH, served by sshfs",
             "between the kernel and sshfs went only",
-            "direct=1 passes by",
+            "direct=1 bypasses",
         ],
     );
     let direct = told(

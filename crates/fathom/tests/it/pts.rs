@@ -220,8 +220,8 @@ fn devices_in_use_and_not_named_twice_stay_as_they_are() {
     let plain = format!("iops {} {SHORT}", device.text());
     refused(&plain, "name it again: --destroy=");
     refused(&format!("{plain} --destroy={}", other.text()), "is another device");
-    refused(&format!("{plain} --destroy={} --size=16m", device.text()), "leave --size out");
-    refused(&format!("{words} --hosts=localhost"), "leave --hosts out");
+    refused(&format!("{plain} --destroy={} --size=16m", device.text()), "leave out --size");
+    refused(&format!("{words} --hosts=localhost"), "leave out --hosts");
     refused(&format!("{words} --threads=32"), "has room for 24 at most");
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", device.text()]));
     refused(&plain, "it is not empty (ext2, ext3 or ext4 file system), and its whole content will be lost");
@@ -280,7 +280,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
         let finished = running.finish();
         assert_eq!(finished.code(), code, "{}", finished.stderr);
         if signal == "INT" {
-            assert!(finished.stderr.contains("with --resume goes on after them"), "{}", finished.stderr);
+            assert!(finished.stderr.contains("with --resume continues after them"), "{}", finished.stderr);
             assert!(unbroken(&finished.stdout).contains("the test is not finished"), "{}", finished.stdout);
         }
         done = steps(&file).len();
@@ -290,7 +290,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
     }
     let plan = lines(&file)[0].clone();
     for (other, what) in [
-        (words.clone(), "this file has an unfinished test; go on with it by --resume"),
+        (words.clone(), "this file has an unfinished test; resume it with --resume"),
         (
             format!("{words} --resume").replace("0.0005", "0.001"),
             "another test (--scale: 0.0005 there, 0.001 now)",
@@ -330,7 +330,7 @@ fn files_are_made_for_the_test_and_marked() {
     let finished = pts(here, &words);
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert!(!here.join("data").exists(), "it is removed when the test is finished");
-    for part in ["This is not a PTS result: ", "the target is a file", "not demanded; the amount was written"]
+    for part in ["This is not a PTS result: ", "the target is a file", "not required; the amount was written"]
     {
         assert!(unbroken(&finished.stdout).contains(part), "{part}: {}", finished.stdout);
     }
@@ -350,7 +350,7 @@ fn files_are_made_for_the_test_and_marked() {
     assert_eq!(length.ok(), Some(16 * MIB));
     std::fs::rename(here.join("data"), here.join("kept")).expect("renamed");
     let gone = pts(here, &format!("{long} --resume"));
-    assert!(gone.stderr.contains("the file of the test that was begun is gone"), "{}", gone.stderr);
+    assert!(gone.stderr.contains("the file of the unfinished test no longer exists"), "{}", gone.stderr);
     let other = file_of(here, "data", 16 * MIB);
     let before = std::fs::read(&other).expect("it can be read");
     let refused = pts(here, &format!("{long} --resume"));
@@ -359,7 +359,7 @@ fn files_are_made_for_the_test_and_marked() {
     std::fs::remove_file(here.join("saturation-data.pts.jsonl")).expect("it is there");
     // A file that was there is named again, and stays.
     expect_refused(here, &other, &format!("saturation --file=data {SHORT}"), "name it again: --destroy=data");
-    expect_refused(here, &other, &format!("saturation --file=data --size=16m {SHORT}"), "leave --size out");
+    expect_refused(here, &other, &format!("saturation --file=data --size=16m {SHORT}"), "leave out --size");
     expect_refused(here, &other, &format!("saturation --file=none --size=900t {SHORT}"), "more, but");
     expect_refused(
         here,
@@ -367,14 +367,14 @@ fn files_are_made_for_the_test_and_marked() {
         &format!("saturation --file=none --size=15m {SHORT}"),
         "too small to measure",
     );
-    expect_refused(here, &other, &format!("saturation --file=none {SHORT}"), "--size=SIZE makes one");
+    expect_refused(here, &other, &format!("saturation --file=none {SHORT}"), "--size=SIZE creates one");
     expect_refused(
         here,
         &other,
         &format!("saturation --file=/dev/none --size=16m {SHORT}"),
         "there is no such device",
     );
-    expect_refused(here, &other, &format!("saturation --file=/dev/null {SHORT}"), "it is no regular file");
+    expect_refused(here, &other, &format!("saturation --file=/dev/null {SHORT}"), "it is not a regular file");
     expect_refused(here, &other, &format!("saturation data {SHORT}"), "a file is named with --file=PATH");
     let finished = pts(here, &format!("saturation --file=data --destroy=data {SHORT}"));
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
@@ -465,7 +465,10 @@ fn a_device_that_goes_away_ends_the_test_with_its_steps_kept() {
     assert_eq!(finished.code(), 1, "{}", finished.stderr);
     let told = finished.stderr.lines().last().unwrap_or_default();
     assert!(told.contains(", round ") && told.contains("Input/output error"), "{}", finished.stderr);
-    assert!(told.contains("finished steps are saved in r.jsonl, and --resume goes on after them"), "{told}");
+    assert!(
+        told.contains("finished steps are saved in r.jsonl, and --resume continues after them"),
+        "{told}"
+    );
     assert_eq!(resumed.code(), 0, "{}", resumed.stderr);
     assert_eq!(steps(&file).len(), 3 + 45);
 }

@@ -163,7 +163,7 @@ fn what_exists_is_refused() {
     for (words, what) in [
         ("quick data", "never touches what exists"),
         ("quick nowhere", "No such file"),
-        ("quick --size=1m", "--size: a file of less than 16 MiB"),
+        ("quick --size=1m", "--size: 16 MiB is the minimum"),
         ("quick --colour=red", "--colour"),
         ("quick . ..", "2 directories"),
     ] {

@@ -214,7 +214,7 @@ fn devices_that_are_not_named_twice_stay_as_they_are() {
     for (target, reason) in [
         (format!("--device={one}"), "name it again: --destroy=".to_owned()),
         (format!("--device={one} --destroy={two}"), format!("--destroy={two} is another device")),
-        (format!("--device={one} --destroy={one} --device-size=16m"), "leave --device-size out".to_owned()),
+        (format!("--device={one} --destroy={one} --device-size=16m"), "leave out --device-size".to_owned()),
         (String::new(), "--fs needs --device=DEVICE".to_owned()),
     ] {
         expect_refused(directory.path(), device.path(), &format!("--fs=ext4 {target} {JOB}"), &reason);
@@ -275,11 +275,11 @@ fn jobs_that_lead_elsewhere_are_refused() {
         ("--name=job --filename=../up --rw=read --size=1m", "filename=../up leads elsewhere"),
         ("--name=job --filename=a:/b --rw=read --size=1m", "filename=/b leads elsewhere"),
         ("--name=job --filename_format=/x --rw=read --size=1m", "filename=/x leads elsewhere"),
-        ("--name=job --directory=/tmp --rw=read --size=1m", "leave directory= out"),
+        ("--name=job --directory=/tmp --rw=read --size=1m", "leave out directory="),
         ("--name=job --opendir=/tmp --rw=read --size=1m", "opendir= needs files"),
         ("--name=job --read_iolog=log --rw=read --size=1m", "read_iolog"),
         ("--name=/dev/null --rw=read --size=1m", "named after a file or device"),
-        ("--name=job --rw=read --size=1m --mem=mmap:/tmp/x", "leave the file of mem= out"),
+        ("--name=job --rw=read --size=1m --mem=mmap:/tmp/x", "leave out the file of mem="),
         ("--name=job --rw=read --size=1m --ioengine=null", "the engine null works on no files"),
         ("--name=job --rw=read --size=1m --nrfiles=2", "`none` of --fs is a single device"),
         ("--name=job --rw=read", "size= must say how large"),
@@ -293,7 +293,7 @@ fn jobs_that_lead_elsewhere_are_refused() {
         (format!("{fresh} --vary=fs=ext4 {JOB}"), "write --fs=ext4"),
         (format!("--vary=bs=4k --device=x {JOB}"), "need --fs=LIST"),
         (format!("--fs=ext4 --device=/dev/fathom-none --device-size=16m {JOB}"), "there is no such device"),
-        (format!("--fs=ext4 --device=missing {JOB}"), "--device-size=SIZE would make a file"),
+        (format!("--fs=ext4 --device=missing {JOB}"), "--device-size=SIZE would create a file"),
         (format!("--fs=ext4 --device=missing --device-size=900t {JOB}"), "more, but"),
         (format!("--fs=ext4 --device=/dev/null --destroy=/dev/null {JOB}"), "neither a block device nor"),
     ] {

@@ -1,5 +1,5 @@
-//! What limited a job between it and the device: control group limits, busy CPUs, other I/O on the device, the file system and
-//! the block layer.
+//! What limited a job between it and the device: control group limits, busy CPUs, other I/O on the device, the file system
+//! and the block layer.
 
 use super::{
     BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
@@ -9,12 +9,12 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// From this share of the run time on, percent, waiting for CPUs is one reason why a device had time left.
+/// From this share of the run time on, in percent, waiting for CPUs is one reason why a device was idle.
 const WAITED_A_LITTLE: f64 = 15.0;
-/// A device that was idle for most of the time, percent, was not hindered by others.
+/// Below this utilization, in percent, other I/O did not hinder the job.
 const HARDLY_BUSY: f64 = 40.0;
 
-/// A limit of I/O that was read, and met.
+/// A known I/O limit that was reached.
 pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.io_limited()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
@@ -23,7 +23,7 @@ pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::IoLimit, reasons)
 }
 
-/// A limit of processor time that was read, and held the job back.
+/// A known CPU limit that throttled the job.
 pub(super) fn quota(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.throttled()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
@@ -51,8 +51,8 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// The hypervisor took so much of the CPUs that no latency says anything of the storage. Time that is stolen from a running job is
-/// no wait of the job, so it has to be asked for by itself.
+/// Steal time so high that latencies say nothing about the storage. A running job whose time is stolen does
+/// not count as waiting, so steal time is checked separately.
 pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_mostly_stolen)?;
     let device = device_sentence(evidence);
@@ -62,18 +62,18 @@ pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     let mut reasons = vec![format!("The {} (stolen_ms).", wait.told_of_stolen())];
     reasons.extend(device.map(|(_, sentence)| sentence));
     reasons.push(
-        "Run the same job when the host is idle, or on hardware of its own, to see what the storage can do."
+        "Run the same job when the host is idle, or on dedicated hardware, to see what the storage can do."
             .to_owned(),
     );
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a CPU, and the
-/// job's own wait does not include theirs.
+/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need
+/// a CPU, and the job's own wait does not include theirs.
 pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let (util, sentence) = device_sentence(evidence)?;
-    // A device with time left waited for somebody, and the job's own wait says for whom.
+    // If the device was idle, the wait was elsewhere: the job's own wait for CPUs shows where.
     let waited = wait.is_worth_telling() && wait.share >= WAITED_A_LITTLE;
     if util >= HARDLY_BUSY && (util >= BUSY || !waited) {
         return None;
@@ -89,12 +89,12 @@ pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Others kept the device busy.
+/// Other I/O kept the device busy.
 pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let others = evidence.other_io().filter(|others| others.time_share >= OTHERS_SHARE)?;
     let (util, sentence) = device_sentence(evidence).filter(|(util, _)| *util >= HARDLY_BUSY)?;
     let mut reasons = vec![sentence, format!("It did {}.", others.told())];
-    reasons.push("Run the same job on a device that nobody else uses to see what it can do; iotop or pidstat -d shows who uses it.".to_owned());
+    reasons.push("Run the same job on a device that is otherwise unused to see what it can do; iotop or pidstat -d shows who uses it.".to_owned());
     if depth::may_be_too_small(evidence) {
         reasons.extend(depth::in_flight(evidence));
         reasons.push(format!(
@@ -107,7 +107,7 @@ pub(super) fn other_io(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::OtherIo, reasons)
 }
 
-/// What is known about limits that were not reached.
+/// A sentence about limits that were not reached.
 fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
     match evidence.choices().is_some_and(|choices| choices.processors.is_some()) {
         true => "No visible control group limit was reached (io.max, cpu.max).",
@@ -115,7 +115,7 @@ fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
     }
 }
 
-/// Few I/Os in flight, but that does not explain the time before the device received them.
+/// Few I/Os in flight, which does not explain the time before the device received them.
 pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

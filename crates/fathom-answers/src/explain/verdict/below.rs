@@ -25,7 +25,7 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     )
 }
 
-/// Writes that end when their data is safe, one after the other.
+/// Writes that complete when their data is durable, one after the other.
 fn synchronous_writes(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let how = evidence.asked.write_sync?;
     let (index, direction) = main_direction(evidence)?;
@@ -53,7 +53,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let latency = whole_latency_ns(direction);
     let device_ns = evidence.device_ns(index.min(1));
     let share = device_ns.map(|ns| ns / latency.max(1.0));
-    // Most of an I/O's time in the device weighs as much as a device that was never idle.
+    // If I/Os spend most of their time in the device, that is as conclusive as a device that is never idle.
     let is_busy = util >= BUSY && share.is_none_or(|share| share >= 0.5);
     let has_most_of_the_time = util >= BUSY / 2.0 && share.is_some_and(|share| share >= 0.6);
     if !is_busy && !has_most_of_the_time {
@@ -92,7 +92,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(if may_do_more { Bottleneck::DeviceAtThisDepth } else { Bottleneck::Device }, reasons)
 }
 
-/// Why the kernel's counters of devices do not help.
+/// Why the kernel's device counters do not help.
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() && !evidence.is_on_server() {
         return Some(
@@ -108,7 +108,7 @@ pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     evidence.disks().next().is_none().then(|| none.to_owned())
 }
 
-/// Neither the job nor the CPU was the limit, and no device is known.
+/// Neither the job nor the CPU was the limit, and the device is unknown.
 pub(super) fn storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();
@@ -125,8 +125,8 @@ pub(super) fn storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if evidence.is_on_server() {
         reasons.extend(evidence.share_of_first_byte());
         reasons.push(
-            "What the server does for an I/O, and how long the network takes, cannot be told apart from here: look at the server's own \
-             figures, and at the time of an empty request (ping)."
+            "The server's processing and the network cannot be separated from here: look at the server's own \
+            figures, and at the round-trip time (ping)."
                 .to_owned(),
         );
         return verdict(Bottleneck::Server, reasons);

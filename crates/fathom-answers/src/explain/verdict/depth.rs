@@ -1,4 +1,4 @@
-//! The queue depth: what it was, whether more would help, and how to find out.
+//! The queue depth: how deep it was, whether more would help, and how to find out.
 
 use super::{BUSY, Bottleneck, BottleneckVerdict, PLENTY, device_sentence, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
@@ -15,12 +15,12 @@ pub(super) fn in_flight(evidence: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-/// Devices process many I/Os in parallel, and this job had few.
+/// Devices process many I/Os in parallel, and this job had few in flight.
 pub(super) fn may_be_too_small(evidence: &Evidence<'_>) -> bool {
     evidence.depth_reached().is_none_or(|reached| reached < 0.75 * PLENTY)
 }
 
-/// The engine handles one I/O at a time per clone, or the file system may.
+/// The engine handles one I/O at a time per clone, or the file system may do so.
 fn is_one_by_one(evidence: &Evidence<'_>) -> bool {
     evidence.is_synchronous() || !evidence.is_direct() || fuse(evidence).is_some()
 }

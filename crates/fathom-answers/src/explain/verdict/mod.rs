@@ -1,4 +1,4 @@
-//! What held a job back, with the figures that say so.
+//! What limited a job, with the figures that show it.
 
 mod above;
 mod below;
@@ -12,24 +12,24 @@ pub(crate) use nothing::is_memory_device;
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// From this utilisation on, percent, a device always had something to do.
+/// From this utilization on, in percent, a device counts as never idle.
 const BUSY: f64 = 90.0;
-/// From this share of a processor on, percent, a clone could not do more.
+/// From this share of a processor on, in percent, a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
-/// From this share of the run time on, percent, waiting for a CPU that others had is the bottleneck.
+/// From this share of the run time on, in percent, waiting for busy CPUs is the bottleneck.
 const WAITED_FOR_OTHERS: f64 = 40.0;
-/// A run below this, ms, says nothing about what held it back.
+/// Shorter runs, in ms, do not allow a verdict.
 const LEAST_RUNTIME_MS: u64 = 100;
-/// A shorter wait above the device is what every I/O has there.
+/// A shorter wait above the device is normal.
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// From this many I/Os in flight on, a device that is never idle has no lack of work.
+/// From this many I/Os in flight on, a device that is never idle is fully loaded.
 const PLENTY: f64 = 32.0;
-/// From this share of the time that I/Os took in a device on, percent, those of others are what kept it busy.
+/// From this share of the I/O time of a device on, in percent, other I/O kept it busy.
 const OTHERS_SHARE: f64 = 30.0;
 /// Below this share of the requested depth, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
 
-/// What was the bottleneck.
+/// The bottleneck.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bottleneck {
     Failure,
@@ -62,7 +62,7 @@ pub(super) enum Bottleneck {
     Unknown,
 }
 
-/// A verdict and why.
+/// A verdict and its reasons.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BottleneckVerdict {
     pub(super) bottleneck: Bottleneck,
@@ -201,7 +201,7 @@ fn too_short(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     })
 }
 
-/// The direction that moved most, its place and its figures.
+/// The direction that moved most: its index and figures.
 fn main_direction<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a fathom_results::DirectionResult)> {
     let all = evidence.job.directions().into_iter().enumerate();
     all.filter_map(|(index, direction)| Some((index, direction?)))

@@ -1,5 +1,5 @@
-//! File systems of servers and in user space: which layer answered - the page cache, the client's own cache, or the network - and
-//! what the job saw of it.
+//! Network file systems and file systems in user space: which layer answered - the page cache, the client's own cache, or the
+//! network - and how the job experienced it.
 
 use super::{Bottleneck, BottleneckVerdict, PROCESSOR_FULL, depth, main_direction, verdict};
 use crate::evidence::Evidence;
@@ -7,10 +7,10 @@ use crate::evidence::mounts::{Mount, Passage};
 use crate::figures;
 use fathom_stats::Direction;
 
-/// Below this share of the I/Os with a context switch, most of them did not wait for anything.
+/// If fewer than this share of the I/Os caused a context switch, most did not wait.
 const WAITED: f64 = 0.5;
 
-/// Most of the data did not even leave the kernel.
+/// Most of the data stayed in the kernel.
 pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let passage = passages(evidence, &mount).find(Passage::stayed_in_page_cache)?;
@@ -20,8 +20,8 @@ pub(super) fn page_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
         mount.client(),
         figures::size(passage.client_bytes.unwrap_or(0))
     );
-    let past = "direct=1 passes by the page cache. Without it, drop the cache before each run (invalidate=1, which is the default, or \
-                `echo 3 >/proc/sys/vm/drop_caches`) and read no block twice.";
+    let past = "direct=1 bypasses the page cache. Without it, drop the cache before each run (invalidate=1, \
+                which is the default, or `echo 3 >/proc/sys/vm/drop_caches`) and read no block twice.";
     verdict(Bottleneck::PageCacheOfClient, vec![found, past.to_owned(), mount.caches().to_owned()])
 }
 
@@ -32,11 +32,11 @@ pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     let network = passage.of_network()?;
     let mut reasons = vec![format!("The job's {}; {network} meanwhile.", passage.of_jobs())];
     let client = mount.client();
-    let unless = "a cache of its own answered, unless the data was compressed on its way or went by one that interfaces do not count (RDMA, \
-                  a Unix socket)";
+    let unless = "its own cache answered, unless the data was compressed in transit or used a path that \
+                  interfaces do not count (RDMA, a Unix socket)";
     reasons.push(match (evidence.is_direct(), passage.client_bytes) {
         (true, _) => format!(
-            "direct=1 passed by the page cache, but it is up to {client} what direct I/O means below: {unless}."
+            "direct=1 bypassed the page cache, but {client} decides what direct I/O means below: {unless}."
         ),
         (false, Some(_)) => format!("The kernel passed the I/O on to {client}: {unless}."),
         (false, None) => format!(
@@ -47,7 +47,7 @@ pub(super) fn client_cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::ClientCache, reasons)
 }
 
-/// The kernel got the data from the client before the job asked for it.
+/// The kernel fetched the data from the client before the job asked for it.
 pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let mount = evidence.mount().filter(|_| !evidence.is_direct())?;
     let (index, direction) = main_direction(evidence).filter(|(index, _)| *index == 0)?;
@@ -56,8 +56,8 @@ pub(super) fn read_ahead(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(
         Bottleneck::Network,
         vec![format!(
-            "{waited}: the kernel had asked {} for the others before (read-ahead). So the latency says little of the network; the rate of {} \
-             is that of all layers together.",
+            "{waited}: the kernel had already asked {} for the others (read-ahead). So the latency says \
+            little about the network; the rate of {} is that of all layers together.",
             mount.client(),
             figures::bandwidth(direction.bytes_per_second)
         )],
@@ -84,7 +84,7 @@ pub(super) fn network(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Network, reasons)
 }
 
-/// What was between the job and its data, for verdicts that do not say it themselves.
+/// The layers between the job and its data, for verdicts that do not describe them.
 pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> Vec<String> {
     let is_about_storage = matches!(
         bottleneck,
@@ -114,7 +114,7 @@ pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> V
     found
 }
 
-/// Who may have answered, where no counter tells.
+/// Caches that may have answered, if no counter shows it.
 fn unknown_caches(
     evidence: &Evidence<'_>,
     mount: &Mount<'_>,
@@ -129,8 +129,8 @@ fn unknown_caches(
         let is_pretended = mount.is_in_user_space() && !knows_network;
         return is_pretended.then(|| {
             format!(
-                "direct=1 passed by the page cache, but it is up to {client} what direct I/O means below: whether a cache of its own answered \
-                 cannot be known here."
+                "direct=1 bypassed the page cache, but {client} decides what direct I/O means below: whether \
+                its own cache answered cannot be known here."
             )
         });
     }
@@ -149,15 +149,16 @@ fn unknown_caches(
     })
 }
 
-/// `At most 205 of its 16384 reads can have waited (ctx)`, if that is few of them. Whoever waits gives the CPU to others.
+/// `At most 205 of its 16384 reads can have waited (ctx)`, if that is few of them. A waiting process yields
+/// the CPU.
 fn few_waits(evidence: &Evidence<'_>) -> Option<String> {
     let (ios, switches) = (evidence.job.total_ios(Direction::Read), evidence.job.context_switches);
-    // A worker that was lost has not told.
+    // A lost worker reported no switches.
     let is_few = switches > 0 && evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
     is_few.then(|| format!("At most {switches} of its {ios} reads can have waited (ctx)"))
 }
 
-/// Of the directions that the job moved data in.
+/// Passages of the directions in which the job moved data.
 fn passages<'a>(evidence: &'a Evidence<'_>, mount: &'a Mount<'_>) -> impl Iterator<Item = Passage> + 'a {
     let is_used = |direction: &usize| evidence.job.directions()[*direction].is_some();
     [0, 1].into_iter().filter(is_used).filter_map(|direction| evidence.passage(mount, direction))

@@ -1,13 +1,13 @@
-//! What rules out the device: engines without storage, files in memory, the page cache.
+//! Verdicts that rule out the device: engines without storage, files in memory, the page cache.
 
 use super::{Bottleneck, BottleneckVerdict, main_direction, verdict};
 use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// File systems that live in memory.
+/// File systems in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-/// Devices that live in memory, or nowhere, by the start of their names.
+/// Prefixes of names of devices in memory, or without storage.
 const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
 /// Engines such as null, which do nothing with an I/O.
@@ -15,7 +15,7 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let engine = evidence.asked.definition.filter(|engine| !engine.has_storage())?;
     let (user, system) = evidence.processor();
     let what = match engine.has_peers {
-        true => "keeps its data nowhere: what limits it is the network, the other side, or the CPU",
+        true => "stores no data: what limits it is the network, the other side, or the CPU",
         false => "moves no data",
     };
     let mut reasons = vec![format!(
@@ -52,7 +52,7 @@ pub(super) fn memory(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Memory, with_disturbances(evidence, vec![found, used]))
 }
 
-/// True for the names of devices that are no disks but memory.
+/// True for the names of devices in memory.
 pub(crate) fn is_memory_device(name: &str) -> bool {
     let is_numbered = |prefix: &str| {
         name.strip_prefix(prefix).is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))
@@ -60,7 +60,7 @@ pub(crate) fn is_memory_device(name: &str) -> bool {
     MEMORY_DEVICES.into_iter().any(is_numbered)
 }
 
-/// Sentences on what disturbed the job all the same.
+/// Sentences on other disturbances of the job.
 fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<String> {
     if let Some(throttled) = evidence.throttled() {
         reasons.push(format!("In addition, {}.", throttled.told()));
@@ -102,7 +102,7 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if let Some(found) = written_behind(evidence) {
         return Some(found);
     }
-    // Where bytes are counted, they have been compared, and a fast device is hardly busy.
+    // Where bytes are counted, they have been compared already, and a fast device is hardly busy.
     let is_counted = [0, 1].into_iter().any(|direction| evidence.device_share(direction).is_some());
     let idle = !is_counted && !evidence.shares_counters() && evidence.disks().all(|disk| disk.util < 20.0);
     if !idle || evidence.disks().next().is_none() {
@@ -113,7 +113,7 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Cache, with_disturbances(evidence, vec![found]))
 }
 
-/// How to measure the device instead, except for what the job already does.
+/// How to measure the device instead, apart from what the job already does.
 fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     let is_synced =
         ["end_fsync", "fsync_on_close"].iter().any(|option| evidence.run.is_set(evidence.job, option));
@@ -127,7 +127,8 @@ fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     format!("direct=1 measures the device{more}.")
 }
 
-/// Without bytes of the device: an I/O that ends long before the device could do one did not wait for it.
+/// Without counters of bytes: an I/O that completes much faster than the device can do one did not wait for
+/// it.
 fn written_behind(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

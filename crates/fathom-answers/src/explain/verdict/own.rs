@@ -1,4 +1,4 @@
-//! How a job limited itself: its own limits, pauses, CPU usage, and too little in flight.
+//! How a job limited itself: its own limits, pauses, CPU usage, and too few I/Os in flight.
 
 use super::{Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, main_direction, verdict};
 use crate::evidence::own_limits as limits;
@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, arrivals};
 use crate::figures;
 use fathom_results::model::ArrivalsResult;
 
-/// An open loop that the storage kept up with.
+/// An open loop with which the storage kept up.
 pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let all = arrivals_of(evidence);
     if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
@@ -15,7 +15,7 @@ pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     }
     let reasons = all.iter().map(|arrivals| {
         format!(
-            "{} I/Os a second were due, and {} of {} waited at the end.",
+            "{} I/Os per second were due, and {} of {} waited at the end.",
             figures::count(arrivals.offered_iops),
             figures::count(arrivals.waiting as f64),
             figures::count(arrivals.due as f64)
@@ -30,7 +30,7 @@ fn arrivals_of<'a>(evidence: &Evidence<'a>) -> Vec<&'a ArrivalsResult> {
 }
 
 pub(super) fn rate_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
-    // The rate of an open loop is no limit.
+    // The rate of an open loop is not a limit.
     if !arrivals_of(evidence).is_empty() {
         return None;
     }
@@ -51,7 +51,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
             format!("{}: about {} of the run time.", pauses.rule, figures::percent(pauses.share.min(100.0)))
         }
         None => {
-            // How long a cycle lasts is not known, but what spins shows as processor time.
+            // The length of a cycle is not known, but spinning shows as processor time.
             let spinning =
                 limits::spinning(evidence).filter(|spinning| spinning.share >= 20.0 && user >= 40.0)?;
             format!("{}, and the program used {} of a CPU (usr).", spinning.rule, figures::percent(user))
@@ -60,7 +60,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::ThinkTime, vec![found])
 }
 
-/// `latency_target` finds the depth that keeps to it.
+/// `latency_target` finds the depth that meets it.
 pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let target = evidence
         .run
@@ -81,9 +81,10 @@ pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     )
 }
 
-/// The job's work on its data, by the options that request it.
+/// The job's work on its data, according to its options.
 struct DataWork {
-    /// It checks what it reads, or generates data to be checked; otherwise it generates the content of writes.
+    /// It checks what it reads, or generates data to be checked; otherwise it generates the content of
+    /// writes.
     is_verification: bool,
     options: Vec<String>,
 }
@@ -103,13 +104,13 @@ fn data_work(evidence: &Evidence<'_>) -> Option<DataWork> {
     (!options.is_empty()).then_some(DataWork { is_verification, options })
 }
 
-/// Work on the data took most of the time in which nothing was in flight, or all of a processor.
+/// Work on the data took most of the time in which nothing was in flight, or a whole processor.
 pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let work = data_work(evidence)?;
     let (user, system) = evidence.processor();
     let asked = evidence.depth_asked();
     let reached = evidence.depth_reached().unwrap_or(asked);
-    // If others also wanted the CPU, its share is smaller than the time that the work took.
+    // If other programs also used the CPU, the share is smaller than the time that the work took.
     let leaves_gaps = reached < DEPTH_REACHED * asked && user >= 30.0;
     if user <= system || !(leaves_gaps || user + system >= PROCESSOR_FULL) {
         return None;
@@ -161,7 +162,7 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
         true => "Most of it was kernel time per I/O: try a larger block size, io_uring, or more clones on other \
                  CPUs."
             .to_owned(),
-        false => "Most of it was the tester's own work per I/O (usr); more clones spread it over more CPUs."
+        false => "Most of it was fathom's own work per I/O (usr); more clones spread it over more CPUs."
             .to_owned(),
     });
     verdict(Bottleneck::Processor, reasons)
@@ -172,7 +173,7 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
     // With one I/O in flight it makes no difference which of the two calls waits.
     let is_one_by_one = evidence.is_synchronous() || evidence.depth_asked() <= evidence.clones();
-    // What the processor worked for is no waiting.
+    // Processor time of the submission is not waiting.
     let (user, system) = evidence.processor();
     let waits = slat > clat && slat >= 2.0 * evidence.ns_per_io(user + system);
     if is_one_by_one || !waits || slat < 1000.0 {
@@ -189,7 +190,7 @@ pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Submission, reasons)
 }
 
-/// Nobody else limits a job with few I/Os in flight: it was busy itself, or others had the CPU.
+/// With few I/Os in flight, the job limited itself: it was busy, or other programs had the CPU.
 pub(super) fn own_side(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let reached = evidence.depth_reached()?;
     let asked = evidence.depth_asked();

@@ -81,7 +81,7 @@ fn each_cause_is_found_by_its_figures() {
     let cycles = format!("{DEEP},\"thinkcycles\":\"100k\"");
     let spun = format!("\"usr_cpu\":80,\"sys_cpu\":5,{READS}");
     check(&judge(&cycles, &spun, BUSY_DISK), Bottleneck::ThinkTime, "thinkcycles=102400");
-    // So many cycles are gone in a moment.
+    // This many cycles pass in a moment.
     check(
         &judge(&cycles.replace("100k", "100"), &format!("\"usr_cpu\":5,{READS}"), BUSY_DISK),
         Bottleneck::Device,
@@ -103,14 +103,14 @@ fn hard_cases() {
         READS.replace("\"read\"", "\"write\"").replace("3000000", "176000").replace("3002000", "178000");
     let disk = r#"{"name":"vda","write_ios":2570,"write_merges":400000,"write_ticks":42919,"util":51.5}"#;
     check(&judge(r#""ioengine":"libaio","iodepth":"2""#, &writes, disk), Bottleneck::Cache, "16.7 ms");
-    // The same with bytes: all of them reached the device, which held the cache back.
+    // The same with bytes: all of them reached the device, which slowed the cache down.
     let told = disk.replace("\"util\":51.5", "\"write_sectors\":800000,\"util\":99.0");
     let held = judge(r#""ioengine":"libaio","iodepth":"4""#, &writes.replace("178000", "378000"), &told);
     check(&held, Bottleneck::Device, "larger requests, 16.7 ms each");
     // fio 3.33 counts syncs only with their latencies.
     let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
-    // Depth 1, held back by a limit that cannot be seen: the device was idle.
+    // Depth 1, slowed down by an invisible limit: the device was idle.
     let slow = READS.replace("10000,\"runtime\"", "305,\"runtime\"").replace("3002000", "3280000");
     let idle = r#"{"name":"loop2","read_ios":615,"read_sectors":4920,"read_ticks":5,"util":0.2}"#;
     check(&judge(r#""direct":"1""#, &slow, idle), Bottleneck::AboveTheDevice, "at most 16.3 µs");
@@ -122,10 +122,10 @@ fn hard_cases() {
     // An engine without storage on a busy machine.
     let null = format!("\"usr_cpu\":70.9,{READS}");
     check(&judge(r#""ioengine":"null","iodepth":"32""#, &null, ""), Bottleneck::NoStorage, "70.9 %");
-    // Somebody else's I/O on the device.
+    // Other I/O on the device.
     let others = BUSY_DISK.replace("290000", "990000");
     check(&judge(DEEP, READS, &others), Bottleneck::Device, "others used the device");
-    // A depth that the job gave up itself.
+    // A depth that the job reduced itself.
     let target = format!("{DEEP},\"latency_target\":\"200us\"");
     let kept = format!("\"latency_depth\":9,\"latency_target\":200,{}", READS.replace("3002000", "900000"));
     check(
@@ -185,7 +185,7 @@ fn what_was_never_touched_was_no_bottleneck() {
     check(&judge_in(DEEP, READS, BUSY_DISK, IDLE, zram), Bottleneck::Memory, "zram0 is backed by memory");
 }
 
-/// Half of the CPU time went to other machines: a device with time left was not the limit, and one without was.
+/// Half of the CPU time went to other guests: a mostly idle device was not the limit, and a busy one was.
 #[test]
 fn a_host_that_gives_its_time_to_others_is_named() {
     let stolen = IDLE.replace(r#""stolen_ms":0"#, r#""stolen_ms":10000"#);
@@ -262,7 +262,7 @@ fn advice_is_not_what_the_job_does_already() {
     check(&found, Bottleneck::QueueDepth, "numjobs=4");
 }
 
-/// A file system of a server, with what went through it while 400 MB were read.
+/// A network file system, with its traffic while 400 MB were read.
 fn on_mount(kind: &str, counters: &str) -> String {
     format!(
         r#","file_systems":[{{"directory":"/m","kind":"{kind}","source":"s:/d","transport":"SSH",
@@ -297,25 +297,25 @@ fn the_layer_that_answered_is_found_by_its_counter() {
     check(
         &told(direct, "fuse.rclone", ALL, 100),
         Bottleneck::ClientCache,
-        "up to client what direct I/O means",
+        "client decides what direct I/O means",
     );
     check(
         &told(direct, "fuse.rclone", ALL, ALL),
         Bottleneck::QueueDepth,
-        "the network interfaces received 401 MiB, what others moved",
+        "the network interfaces received 401 MiB, including other",
     );
     check(
         &told(direct, "fuse.s3fs", ALL, 3 * ALL),
         Bottleneck::QueueDepth,
         "fetched more than the job asked for",
     );
-    // It keeps no data: what it read was compressed.
+    // It does not cache data: the data was compressed.
     check(
         &told(direct, "fuse.sshfs", ALL, 100),
         Bottleneck::QueueDepth,
         "round trip from the kernel to client and through the network",
     );
-    // Its process may answer by calls that are not counted.
+    // Its process may use calls that are not counted.
     let other = told(buffered, "fuse.other", 100, ALL);
     check(
         &other,
@@ -334,14 +334,14 @@ fn clients_in_the_kernel_have_their_own_counter_or_none() {
     check(
         &told(buffered, "", "nfs4", &moved("server", 100)),
         Bottleneck::PageCacheOfClient,
-        "direct=1 passes by the page cache",
+        "direct=1 bypasses the page cache",
     );
     check(
         &told(direct, "", "nfs4", &moved("server", ALL)),
         Bottleneck::QueueDepth,
         "the server's memory still answers",
     );
-    // Nothing was counted: what is said follows from the job alone, and only what follows.
+    // Nothing was counted, so the verdict follows from the job alone.
     let found = told(direct, "", "cifs", "");
     check(&found, Bottleneck::QueueDepth, "round trip from the kernel through the network");
     assert!(!found.reasons.iter().any(|reason| reason.contains("cannot be known")), "{found:?}");
@@ -354,7 +354,7 @@ fn clients_in_the_kernel_have_their_own_counter_or_none() {
     let many = told(buffered, r#""ctx":100100,"#, "cifs", "");
     check(&many, Bottleneck::QueueDepth, "cannot be known here");
     let pretended = told(direct, "", "fuse.sshfs", "");
-    check(&pretended, Bottleneck::QueueDepth, "whether a cache of its own answered cannot be known here");
+    check(&pretended, Bottleneck::QueueDepth, "whether its own cache answered cannot be known here");
 }
 
 #[test]
@@ -367,7 +367,7 @@ fn read_ahead_is_no_latency_of_the_network() {
     check(
         &told(3000, r#""rw":"read""#),
         Bottleneck::Network,
-        "At most 3000 of its 100000 reads can have waited (ctx): the kernel had asked",
+        "At most 3000 of its 100000 reads can have waited (ctx): the kernel had already asked",
     );
     assert_eq!(told(100_000, r#""rw":"read""#).bottleneck, Bottleneck::QueueDepth);
     assert_eq!(told(3000, r#""rw":"read","direct":"1""#).bottleneck, Bottleneck::QueueDepth);

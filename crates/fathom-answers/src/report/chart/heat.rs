@@ -1,4 +1,4 @@
-//! Heat maps: time along x, latency along y, darker where more I/Os fell.
+//! Heat maps: time along x, latency along y, darker for more I/Os.
 
 use super::{Chart, HEIGHT};
 use maud::{Markup, html};
@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 /// Distinguishable shades.
 pub(crate) const SHADES: usize = 8;
 
-/// A cell: a stretch along x, a stretch along y, and how much lies in it.
+/// A cell: its range along x, its range along y, and its count.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Cell {
     pub(crate) x: (f64, f64),
@@ -15,10 +15,11 @@ pub(crate) struct Cell {
     pub(crate) count: u64,
 }
 
-/// A stretch along x, a stretch along y, and the shade of what lies in it.
+/// A range along x, a range along y, and the shade.
 pub(crate) type Shaded = ((f64, f64), (f64, f64), usize);
 
-/// The shade of a count, 0 the lightest: by the logarithm, so that single slow I/Os are visible next to thousands of fast ones.
+/// The shade of a count, 0 the lightest: logarithmic, so that single slow I/Os are visible next to thousands
+/// of fast ones.
 pub(crate) fn shade(count: u64, most: u64) -> usize {
     if most <= 1 {
         return SHADES - 1;
@@ -27,13 +28,14 @@ pub(crate) fn shade(count: u64, most: u64) -> usize {
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// The shade of a value among those from `low` to `high`, 0 the lightest: by the logarithm, since what is varied mostly doubles.
+/// The shade of a value between `low` and `high`, 0 the lightest: logarithmic, because varied options mostly
+/// double.
 pub(crate) fn shade_between(value: f64, low: f64, high: f64) -> usize {
     let share = if high > low && low > 0.0 { (value / low).ln() / (high / low).ln() } else { 1.0 };
     ((share * SHADES as f64) as usize).min(SHADES - 1)
 }
 
-/// A table whose cells have shades: a line for each row, with its name and its cells.
+/// A table with shaded cells: a line for each row, with its name and its cells.
 pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Markup>)]) -> Markup {
     html! {
         div.scroll { table.heat-map {
@@ -47,7 +49,7 @@ pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Mark
 }
 
 impl Chart {
-    /// Draws the cells, all of a shade as one path.
+    /// Draws the cells; all of one shade form one path.
     pub(crate) fn heat(&mut self, cells: &[Cell]) {
         let most = cells.iter().map(|cell| cell.count).max().unwrap_or(0);
         let shaded: Vec<Shaded> =
@@ -55,7 +57,7 @@ impl Chart {
         self.shaded(&shaded);
     }
 
-    /// Draws cells that have their shades.
+    /// Draws cells with given shades.
     pub(crate) fn shaded(&mut self, cells: &[Shaded]) {
         let mut paths = vec![String::new(); SHADES];
         for &(x, y, shade) in cells {

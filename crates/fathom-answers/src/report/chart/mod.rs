@@ -1,5 +1,5 @@
-//! Charts as SVG inside a page: drawn by the program, so that they are there without any script, on paper and for readers
-//! that cannot see them (each has its figures in a table).
+//! Charts as SVG in a page: drawn by the program, so that they work without scripts, on paper, and for screen readers (each
+//! has its figures in a table).
 
 pub(crate) mod heat;
 pub(crate) mod scale;
@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, Render, html};
 use scale::{Scale, Unit};
 use std::fmt::Write as _;
 
-/// Size of a chart and of the room around its plot, in units of the SVG.
+/// Size of a chart and its margins, in SVG units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 74.0;
@@ -25,7 +25,7 @@ pub(crate) struct Axis {
     pub(crate) unit: Unit,
 }
 
-/// A place in the SVG, to a tenth of its unit.
+/// A coordinate in the SVG, with one decimal.
 pub(crate) struct Coordinate(pub(crate) f64);
 
 impl Render for Coordinate {
@@ -38,20 +38,20 @@ impl Render for Coordinate {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
-    /// Number of its colour and dash.
+    /// Number of its colour and dash pattern.
     pub(crate) style: usize,
-    /// Ascending by their first value.
+    /// Ascending in x.
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// A chart that is put together.
+/// A chart under construction.
 pub(crate) struct Chart {
     title: String,
     x: Axis,
     y: Axis,
     body: Markup,
     legend: Vec<(String, usize)>,
-    /// Positions along x where the cursor stops, and the text shown there.
+    /// Cursor positions along x, and the text shown there.
     stops: Vec<(f64, String)>,
 }
 
@@ -77,12 +77,12 @@ impl Chart {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
     }
 
-    /// Adds to what is drawn.
+    /// Appends to the drawing.
     fn draw(&mut self, part: &Markup) {
         part.render_to(&mut self.body.0);
     }
 
-    /// Draws lines; `is_stepped` keeps a value until the next one.
+    /// Draws lines; `is_stepped` holds a value until the next one.
     pub(crate) fn lines(&mut self, series: &[Series], is_stepped: bool) {
         for line in series {
             let mut path = String::new();
@@ -102,7 +102,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws the shares of a histogram as an outline that is filled: points are starts of bins.
+    /// Draws the shares of a histogram as a filled outline: points are starts of bins.
     pub(crate) fn areas(&mut self, series: &[Series]) {
         for line in series {
             let base = self.at_y(0.0);
@@ -121,7 +121,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws bars over places 0, 1, 2, ... with a name each.
+    /// Draws bars over categories 0, 1, 2, ... with a name each.
     pub(crate) fn bars(&mut self, names: &[String], values: &[f64], style: usize) {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         for (index, (name, &value)) in names.iter().zip(values).enumerate() {
@@ -135,7 +135,8 @@ impl Chart {
         }
     }
 
-    /// Draws lines over places 0, 1, 2, ... with a name each, and a stroke for the interval of each point.
+    /// Draws lines over categories 0, 1, 2, ... with a name each, and an error bar for the interval of each
+    /// point.
     pub(crate) fn lines_over(&mut self, names: &[String], lines: &[(Series, Vec<(f64, f64)>)]) {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         let at = |place: f64| LEFT + slot * (place + 0.5);
@@ -162,7 +163,7 @@ impl Chart {
         }
     }
 
-    /// One stop per place that some series has a point at.
+    /// Adds a cursor position for each x that has a point.
     fn add_stops(&mut self, series: &[Series]) {
         let mut places: Vec<f64> =
             series.iter().flat_map(|line| line.points.iter().map(|point| point.0)).collect();
@@ -178,7 +179,7 @@ impl Chart {
         }
     }
 
-    /// Adds places where the cursor stops, and what it tells there.
+    /// Adds cursor positions with their texts.
     pub(crate) fn stops_at(&mut self, stops: &[(f64, String)]) {
         let stops: Vec<(f64, String)> =
             stops.iter().map(|(place, told)| (self.at_x(*place), told.clone())).collect();
@@ -204,7 +205,7 @@ impl Chart {
         }
     }
 
-    /// The figure for a page. `id` is unique in it; `table` holds the same figures for those who read.
+    /// The figure for a page. `id` is unique in it; `table` holds the same figures for screen readers.
     pub(crate) fn figure(&self, id: &str, table: &Table) -> Markup {
         let stops: Vec<serde_json::Value> =
             self.stops.iter().map(|(x, told)| serde_json::json!([(x * 10.0).round() / 10.0, told])).collect();
@@ -231,7 +232,7 @@ impl Chart {
     }
 }
 
-/// A name below the plot.
+/// A label below the plot.
 fn below(x: f64, name: &str) -> Markup {
     html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 16.0) text-anchor="middle" { (name) } }
 }

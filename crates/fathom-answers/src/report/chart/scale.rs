@@ -2,14 +2,14 @@
 
 use crate::figures;
 
-/// How values are laid out along an axis.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
     /// From 0 to a maximum.
     Linear { max: f64 },
     /// Equal ratios have equal lengths.
     Logarithmic { min: f64, max: f64 },
-    /// Percentiles: 90, 99 and 99.9 are equally far apart, so that the tail can be seen.
+    /// Percentiles: 90, 99 and 99.9 are equally spaced, so that the tail is visible.
     Percentile { min: f64, max: f64 },
 }
 
@@ -38,13 +38,13 @@ impl Scale {
         Scale::Linear { max: (high / step).ceil() * step }
     }
 
-    /// Percentiles from where the data start to where they end.
+    /// Percentiles over the range of the data.
     pub(crate) fn percentile(first: f64, last: f64) -> Scale {
         let max = last.max(99.0);
         Scale::Percentile { min: first.clamp(0.0, 90.0), max }
     }
 
-    /// A linear scale that ends where these values end, as time does.
+    /// A linear scale that ends at the last value, as time does.
     pub(crate) fn up_to_last(values: impl Iterator<Item = f64>) -> Scale {
         let last = values.fold(0.0, f64::max);
         Scale::Linear { max: if last > 0.0 { last } else { 1.0 } }
@@ -82,7 +82,7 @@ impl Scale {
     }
 }
 
-/// How many nines a percentile has: 1 for 90, 2 for 99.
+/// Number of nines of a percentile: 1 for 90, 2 for 99.
 fn nines(percentile: f64) -> f64 {
     -((100.0 - percentile).max(1e-4) / 100.0).log10()
 }
@@ -101,7 +101,7 @@ fn round_step(range: f64) -> f64 {
     step * power
 }
 
-/// What the values of an axis are.
+/// Unit of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// ns.
@@ -116,7 +116,7 @@ pub(crate) enum Unit {
     Percent,
     /// Billions of bytes.
     Gigabytes,
-    /// Places of rows, which their axis does not number.
+    /// Row indices, which the axis does not label.
     Row,
 }
 
@@ -157,7 +157,7 @@ impl Unit {
     }
 }
 
-/// A number with no more decimals than it needs.
+/// A number with as few decimals as possible.
 fn plain(value: f64) -> String {
     let rounded = (value * 1e5).round() / 1e5;
     format!("{rounded}")

@@ -1,4 +1,4 @@
-//! The device that a sweep may destroy: named twice, idle and whole.
+//! The device that a sweep may destroy: named twice, unused and whole.
 
 use super::GivenVolume;
 use crate::Runner;
@@ -10,27 +10,27 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// What the file systems are made on.
+/// Kind of the target of file systems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::sweep) enum Backing {
     /// A block device.
     Device,
-    /// A file that was there before, behind a loop device.
+    /// An existing file, attached to a loop device.
     File,
-    /// A file without a name in the directory of this path, as long as the sweep runs.
+    /// An unnamed file in the directory of this path, for the duration of the sweep.
     Made,
 }
 
-/// What was found at the name of a device.
+/// What the name of a device leads to.
 pub(super) struct FoundDevice {
     /// Its path without links.
     pub(super) path: PathBuf,
     pub(super) backing: Backing,
     pub(super) bytes: u64,
-    /// The file behind a device that is a loop device itself.
+    /// The backing file, if it is a loop device.
     pub(super) behind: String,
-    /// What the disk calls itself, if it does.
+    /// Its disk's serial number, if known.
     pub(super) serial: String,
 }
 
@@ -40,7 +40,7 @@ impl FoundDevice {
     }
 }
 
-/// Looks at what `--device` and `--destroy` name.
+/// Examines what `--device` and `--destroy` name.
 pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundDevice, Failure> {
     let named = given.device.as_deref().ok_or_else(|| {
         Failure::new(
@@ -59,7 +59,7 @@ pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundD
     }
     check_named_twice(named, &metadata, given.destroy.as_deref())?;
     if given.device_size.is_some() {
-        return Err(refused(named, "it exists and has a size; leave --device-size out"));
+        return Err(refused(named, "it exists and has a size; leave out --device-size"));
     }
     if let Some(used) = runner.use_of(&path) {
         return Err(refused(named, &format!("it is in use: {used}; name another device")));
@@ -86,7 +86,7 @@ pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundD
         ));
     }
     match facts.bytes() {
-        0 => Err(refused(named, "the kernel tells no size of it; it may have no medium")),
+        0 => Err(refused(named, "the kernel reports no size for it; it may have no medium")),
         bytes => {
             let (behind, serial) = (facts.behind(), facts.serial());
             Ok(FoundDevice { path, backing: Backing::Device, bytes, behind, serial })
@@ -94,12 +94,12 @@ pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundD
     }
 }
 
-/// A file that is made for the time of the sweep.
+/// A file to be created for the duration of the sweep.
 fn examine_missing(named: &Path, given: &GivenVolume) -> Result<FoundDevice, Failure> {
     let bytes = given.device_size.ok_or_else(|| {
         refused(
             named,
-            "there is no such device or file; --device-size=SIZE would make a file for the time of the sweep",
+            "there is no such device or file; --device-size=SIZE would create a file for the duration of the sweep",
         )
     })?;
     let path = path_of_new_file(named)?;

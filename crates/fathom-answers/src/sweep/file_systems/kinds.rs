@@ -10,16 +10,16 @@ const MIB: u64 = 1 << 20;
 
 /// A kind of file system.
 pub(super) struct FileSystemKind {
-    /// The kernel's name; `mkfs.NAME` makes it.
+    /// The kernel's name; its program is `mkfs.NAME`.
     pub(super) name: &'static str,
     /// The Debian package of that program.
     package: &'static str,
-    /// Quiet, over whatever the device held (the checks are ours), without a discard (likewise), and with everything done at
-    /// once that would otherwise go on behind the back of the first run.
+    /// Quiet, whatever the device held (we have checked that), without a discard (we do it), and with all
+    /// work done immediately that would otherwise continue in the background during the first run.
     arguments: &'static [&'static str],
-    /// Options of mounts on a file: a discard would make holes in it, which the next run would have to fill.
+    /// Mount options on a file: a discard would punch holes into it, which the next run would have to fill.
     on_file: &'static str,
-    /// Its program refuses smaller devices.
+    /// Minimum size, which its program enforces.
     least_bytes: u64,
 }
 
@@ -48,7 +48,7 @@ pub(super) const ALL: [FileSystemKind; 3] = [
     },
 ];
 
-/// Options of mounts that contradict a sweep.
+/// Mount options that a sweep cannot use.
 const REFUSED: [&str; 3] = ["ro", "remount", "bind"];
 
 /// The kind of this name.
@@ -56,7 +56,7 @@ pub(super) fn of(name: &str) -> Option<&'static FileSystemKind> {
     ALL.iter().find(|kind| kind.name == name)
 }
 
-/// How a kind is made; a mistake if this machine cannot.
+/// How to make a kind; fails if this machine cannot.
 pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Maker, Failure> {
     let kind = of(name).ok_or_else(|| super::unknown("--fs", name))?;
     let program = format!("mkfs.{name}");
@@ -83,7 +83,7 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     let usual = if is_file { kind.on_file } else { "" };
     let mut options = own(&given.mount_options);
     if !usual.is_empty() {
-        // First, so that those of the user win.
+        // First, so that the user's options take precedence.
         options.insert(0, usual.to_owned());
     }
     let mount_options = options.join(",");
@@ -93,7 +93,7 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     Ok(Maker { kind: name.to_owned(), command, version: version(&path), mount_options })
 }
 
-/// Tells early what the program would say after hours of other runs.
+/// Reports early what the program would report after hours of other runs.
 pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Failure> {
     match of(name).filter(|kind| bytes < kind.least_bytes) {
         Some(kind) => Err(Failure::new(format!(
@@ -106,7 +106,7 @@ pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Fa
     }
 }
 
-/// Users other than root may not have the directories of such programs on their path.
+/// Users other than root may not have the directories of such programs in their path.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);
@@ -122,7 +122,7 @@ fn is_known_to_kernel(name: &str) -> bool {
     is_there || modules.contains(&format!("/{name}.ko"))
 }
 
-/// Its first line about itself.
+/// The first line of its version output.
 fn version(program: &Path) -> String {
     let Ok(output) = Command::new(program).arg("-V").output() else { return "unknown version".to_owned() };
     let text = [output.stdout, output.stderr].concat();

@@ -1,7 +1,6 @@
-//! Makes the file system of a run, mounts it, and removes every trace of it.
-//!
-//! All mounts are in a mount namespace of this process, loop devices detach themselves, and the file of one may have no name: also
-//! after a `kill -9` nothing stays mounted or attached, and nobody has to clean up after a sweep that was killed.
+//! Makes the file system of a run, mounts it, and removes every trace of it. All mounts are in a mount namespace of this
+//! process, loop devices detach themselves, and a backing file may be unnamed: even after `kill -9` nothing stays mounted or
+//! attached, and a killed sweep needs no cleanup.
 
 use super::device::Backing;
 use super::place::MOUNT;
@@ -19,9 +18,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes written at a time to a file that becomes a device.
+/// Bytes per write when a file is filled for use as a device.
 const PIECE: usize = 4 << 20;
-/// How long a device or mount that somebody looks at is waited for.
+/// How long to wait for a device or mount that is busy.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -33,30 +32,30 @@ pub(in crate::sweep) fn check_user() -> Result<(), Failure> {
     }
 }
 
-/// What became of an attempt.
+/// Result of an attempt.
 pub(in crate::sweep) enum Made<T> {
-    /// This.
+    /// It worked.
     Ready(T),
     /// A signal ended it.
     Stopped(i32),
-    /// Why there is none; other kinds may go better.
+    /// Why it failed; other kinds may succeed.
     Failed(String),
 }
 
-/// The device of a sweep under way.
+/// The device of a sweep in progress.
 pub(in crate::sweep) struct Workshop<'a> {
     volume: &'a Volume,
     claim: Claim,
-    /// For a file.
+    /// The loop device of a file.
     looped: Option<LoopDevice>,
-    /// Nothing is discarded: what `--precondition` wrote stays.
+    /// Nothing is discarded, so that the data of `--precondition` stays.
     keeps_content: bool,
-    // Dropped last: nothing is mounted there any more.
+    // Dropped last, when nothing is mounted there any more.
     _directory: MountDirectory,
 }
 
 impl<'a> Workshop<'a> {
-    /// Claims the device, attaches the file.
+    /// Claims the device, or attaches the file.
     pub(in crate::sweep) fn open(
         volume: &'a Volume,
         keeps_content: bool,
@@ -83,24 +82,24 @@ impl<'a> Workshop<'a> {
         };
         mount::private_namespace().map_err(|errno| {
             Failure::new(format!(
-                "--fs needs a mount namespace of its own (unshare): {errno}; containers may forbid that"
+                "--fs needs a private mount namespace (unshare): {errno}; containers may forbid that"
             ))
         })?;
         Ok(Made::Ready(Workshop { volume, claim, looped, keeps_content, _directory: directory }))
     }
 
-    /// The block device that everything goes to.
+    /// The block device that is used.
     pub(in crate::sweep) fn device(&self) -> &Path {
         self.looped.as_ref().map_or(&self.volume.device, LoopDevice::path)
     }
 
-    /// True if each run finds a device that has lost its content.
+    /// True if the device is discarded before each run.
     pub(in crate::sweep) fn forgets(&self) -> bool {
         self.looped.is_none() && !self.keeps_content
     }
 
-    /// Makes the file system of a run and mounts it; of `none`, the bare device. The error of a device that must not be written to
-    /// any more ends the sweep.
+    /// Makes the file system of a run and mounts it; for `none`, the bare device. An error means that the
+    /// device must not be written to any more, and ends the sweep.
     pub(in crate::sweep) fn prepare(
         &self,
         kind: &str,
@@ -113,7 +112,7 @@ impl<'a> Workshop<'a> {
         if let Some(used) = runner.use_of(self.device()) {
             let path = self.device().display();
             return Err(Failure::new(format!(
-                "{path}: somebody began to use it while the sweep ran: {used}; no further run was started"
+                "{path}: another program began to use it during the sweep: {used}; no further run was started"
             )));
         }
         if let Err(errno) = self.discard() {
@@ -148,7 +147,7 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Gives all blocks back, so that each run finds the device in the same state.
+    /// Discards all blocks, so that each run finds the device in the same state.
     fn discard(&self) -> Result<(), Errno> {
         if !self.forgets() {
             return Ok(());
@@ -170,7 +169,7 @@ impl<'a> Workshop<'a> {
             Err(error) => return failed(&error),
         };
         let status = shell::run_program(&words, &output, || stop.asked().is_some());
-        // Ctrl-C on a terminal reaches the program as well, and it may have been quicker.
+        // Ctrl-C on a terminal also reaches the program, which may have been quicker.
         if let Some(signal) = stop.asked() {
             return Made::Stopped(signal);
         }
@@ -189,7 +188,7 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Nothing of the device is in memory or on its way to it.
+    /// Flushes and drops all cached data of the device.
     fn forget(&self) -> Result<(), Errno> {
         let device = OpenOptions::new().write(true).open(self.device())?;
         file::sync(device.as_raw_fd())?;
@@ -197,13 +196,13 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// A file system that is mounted for a run.
+/// A mounted file system.
 pub(in crate::sweep) struct Prepared {
     is_mounted: bool,
 }
 
 impl Prepared {
-    /// Unmounts it; everything that was written is on the device then.
+    /// Unmounts it, after which all writes are on the device.
     pub(in crate::sweep) fn release(mut self) -> Result<(), Failure> {
         if !std::mem::take(&mut self.is_mounted) {
             return Ok(());
@@ -220,13 +219,13 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if self.is_mounted {
-            // The end of the process unmounts what this does not.
+            // The end of the process unmounts it otherwise.
             let _ = mount::detach(Path::new(MOUNT));
         }
     }
 }
 
-/// Tries again while somebody else has it for a moment.
+/// Retries while another program holds it briefly.
 fn patiently(call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     let started = Instant::now();
     loop {
@@ -237,8 +236,8 @@ fn patiently(call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
-/// The directory of the mounts. Several sweeps share it, each with its own mount there, and the last one removes it: to remove a
-/// directory removes the mounts of all that others have there.
+/// The directory of the mounts. Several sweeps share it, each with its own mount there, and the last one
+/// removes it: removing a directory also removes the mounts of other processes on it.
 struct MountDirectory(File);
 
 impl MountDirectory {
@@ -253,7 +252,7 @@ impl MountDirectory {
             let found = std::fs::symlink_metadata(path).map_err(fail)?;
             if !found.is_dir() || found.uid() != 0 {
                 return Err(Failure::new(format!(
-                    "{MOUNT}: file systems are mounted on this directory, but it is none of root; remove it"
+                    "{MOUNT}: file systems are mounted on this directory, but it does not belong to root; remove it"
                 )));
             }
             let directory = File::open(path).map_err(fail)?;
@@ -277,7 +276,7 @@ impl Drop for MountDirectory {
     }
 }
 
-/// The file behind the loop device. One that is made has no name, so it is gone with the sweep.
+/// The backing file of the loop device. A created one is unnamed, so it vanishes with the sweep.
 fn open_file(volume: &Volume) -> Result<File, Failure> {
     let path = &volume.device;
     let fail = |error: std::io::Error| Failure::file(path, &error);
@@ -298,8 +297,8 @@ fn has_holes(file: &File, bytes: u64) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.blocks().saturating_mul(SECTOR) < bytes)
 }
 
-/// Writes the whole file: a hole, or space that was never written, costs the first run what later ones need not pay. The signal
-/// that ended it.
+/// Writes the whole file: a hole, or space that was never written, would slow down the first run only.
+/// Returns the signal that ended it.
 fn fill(file: &mut File, volume: &Volume, stop: &Stop<'_>) -> Result<Option<i32>, Failure> {
     let zeros = vec![0; PIECE];
     let mut rest = volume.bytes;
@@ -325,7 +324,7 @@ fn attach(file: &File, path: &Path, say: &mut dyn FnMut(&str)) -> Result<LoopDev
     })?;
     if !looped.is_direct() {
         say(&format!(
-            "{}: its file system allows no direct I/O, so memory may answer for the loop device",
+            "{}: its file system does not support direct I/O, so memory may answer for the loop device",
             path.display()
         ));
     }

@@ -1,7 +1,6 @@
-//! File systems as one more dimension of a sweep: which ones, what they are made on and how, where the files of the jobs go.
-//!
-//! Every run gets a file system of its own, made just before it: what earlier runs left behind, in files or in free space, would
-//! otherwise be part of the result.
+//! File systems as another dimension of a sweep: their kinds, their target and options, the location of the jobs' files.
+//! Every run gets a new file system, made just before it: otherwise the remains of earlier runs, in files or in free space,
+//! would be part of the result.
 
 pub(super) mod device;
 pub(super) mod kinds;
@@ -19,18 +18,18 @@ pub(super) const DIMENSION: &str = "fs";
 /// The value that stands for the device itself.
 pub(super) const NONE: &str = "none";
 
-/// What the command line says about file systems, `--fs` apart.
+/// Options about file systems, apart from `--fs`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GivenVolume {
-    /// Where they are made.
+    /// The target.
     pub(super) device: Option<PathBuf>,
-    /// The same again, from somebody who means it.
+    /// The confirmation: the same target again.
     pub(super) destroy: Option<PathBuf>,
-    /// Size of a file that is not there yet.
+    /// Size of a file to be created.
     pub(super) device_size: Option<u64>,
-    /// More arguments for the program that makes a file system.
+    /// Additional arguments for mkfs.
     pub(super) mkfs_options: Vec<OfKind>,
-    /// Options of mounts.
+    /// Mount options.
     pub(super) mount_options: Vec<OfKind>,
 }
 
@@ -42,7 +41,7 @@ pub(super) struct OfKind {
 }
 
 impl OfKind {
-    /// From `FS:OPTIONS`.
+    /// Parses `FS:OPTIONS`.
     pub(super) fn parse(option: &str, text: &str) -> Result<OfKind, Failure> {
         let (kind, options) = text.split_once(':').ok_or_else(|| {
             Failure::new(format!("{option}: `{text}` is not FS:OPTIONS, as in {option}=xfs:noatime"))
@@ -60,7 +59,7 @@ fn unknown(option: &str, kind: &str) -> Failure {
     ))
 }
 
-/// From the list of `--fs`.
+/// Parses the list of `--fs`.
 pub(super) fn variation(list: &str) -> Result<Variation, Failure> {
     let values: Vec<String> = list.split(',').map(|value| value.trim().to_owned()).collect();
     for (at, value) in values.iter().enumerate() {
@@ -74,17 +73,17 @@ pub(super) fn variation(list: &str) -> Result<Variation, Failure> {
     Ok(Variation { name: DIMENSION.to_owned(), values })
 }
 
-/// What the file systems of a sweep are made on, and how; part of its plan.
+/// The target of a sweep's file systems, and how to make them; part of its plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Volume {
-    /// The device or file, links resolved.
+    /// The device or file, without symbolic links.
     pub(super) device: PathBuf,
-    /// Which of them it is.
+    /// Kind of the target.
     pub(super) backing: Backing,
-    /// The file behind a device that is a loop device itself.
+    /// The backing file, if the device is a loop device.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) behind: String,
-    /// What the disk calls itself, if it does.
+    /// Its disk's serial number, if known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) serial: String,
     /// Its size.
@@ -96,13 +95,13 @@ pub(crate) struct Volume {
 /// How a kind of file system is made and mounted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Maker {
-    /// The kind, as the kernel calls it.
+    /// The kernel's name of the kind.
     pub(super) kind: String,
-    /// The program and its arguments but for the device.
+    /// The program and its arguments, without the device.
     pub(super) command: Vec<String>,
-    /// What the program says of its version.
+    /// The version output of the program.
     pub(super) version: String,
-    /// Options of the mount; empty for the kernel's own.
+    /// Mount options; empty for the kernel's defaults.
     pub(super) mount_options: String,
 }
 
@@ -120,7 +119,7 @@ impl Maker {
 }
 
 impl Volume {
-    /// Looks at the device and at what has to be made on it. Nothing is changed.
+    /// Examines the target and the programs. Nothing is changed.
     pub(super) fn plan(
         given: &GivenVolume,
         kinds: &[String],
@@ -148,17 +147,17 @@ impl Volume {
         self.makers.iter().find(|maker| maker.kind == kind)
     }
 
-    /// False for a device that is one.
+    /// True for a loop device, existing or to be attached.
     pub(super) fn is_loop(&self) -> bool {
         self.backing != Backing::Device || !self.behind.is_empty()
     }
 
-    /// What follows the heading of the file systems, where they are not on a device of their own.
+    /// Suffix of the file systems' heading if they are on a loop device.
     pub(crate) fn mark(&self) -> &'static str {
         if self.is_loop() { " (loop)" } else { "" }
     }
 
-    /// What lies below the file systems: `/dev/sdb1`, or `loop device on /images/a`.
+    /// Description of the target: `/dev/sdb1`, or `loop device on /images/a`.
     pub(crate) fn told(&self) -> String {
         let path = self.device.display();
         match self.backing {
@@ -171,7 +170,7 @@ impl Volume {
     /// Sentences on how the file systems were made.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut lines = vec![format!(
-            "Volume: {} ({}); each run has a file system of its own, made just before it.",
+            "Volume: {} ({}); each run has a new file system, made just before it.",
             self.told(),
             crate::figures::size(self.bytes)
         )];
@@ -179,7 +178,7 @@ impl Volume {
         lines
     }
 
-    /// How it is made, for the comparison of two plans. Versions of programs may change while a sweep goes on.
+    /// How it is made, for comparing two plans. Versions of programs may change during a sweep.
     pub(super) fn outline(&self) -> String {
         let makers = self.makers.iter().map(|maker| {
             let arguments = maker.command.get(1..).unwrap_or_default().join(" ");

@@ -1,7 +1,5 @@
-//! Where the files of the jobs go: below the mount of a file system, or onto the device itself.
-//!
-//! A job that names a place of its own is refused. What the jobs would really work on is asked of the plan of the run as well, so
-//! that no option that nobody thought of here leads to another disk.
+//! The location of the jobs' files: on the mounted file system, or the device itself. A job that names a location is refused.
+//! The targets are also checked in the plan of the run, so that no option overlooked here leads to another disk.
 
 use super::{NONE, Volume};
 use crate::job_text::Section;
@@ -12,29 +10,27 @@ use fathom_spec::RunSpec;
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-/// Where the file systems are mounted. Each sweep sees its own there, so all runs have the same options.
+/// Mount point of the file systems. Each sweep has a private mount there, so all runs have the same options.
 pub(in crate::sweep) const MOUNT: &str = "/run/fathom-sweep";
 
-/// Options that say where files are; sweep sets them.
+/// Options about the location of files, which sweep sets.
 const OF_PLACE: [&str; 4] = ["directory", "filename", "filename_format", "opendir"];
 
-/// Refuses jobs that name places of their own, and those for which there is no place. `what` begins the message.
+/// Refuses jobs that name a location, and those that cannot be relocated. `what` begins the message.
 pub(in crate::sweep) fn check_jobs(spec: &RunSpec, has_none: bool) -> Result<(), Failure> {
     for job in &spec.jobs {
         let wrong = |what: &str| Failure::new(format!("job {}: {what}", job.name));
         if job.file.directory.is_some() {
             return Err(wrong(
-                "leave directory= out; with --fs, the files lie at the top of each file system",
+                "leave out directory=; with --fs, the files are in the root directory of each file system",
             ));
         }
         if job.file.opendir.is_some() {
-            return Err(wrong(
-                "opendir= needs files that are there, but --fs begins with an empty file system",
-            ));
+            return Err(wrong("opendir= needs existing files, but --fs begins with an empty file system"));
         }
         if job.replay.read_iolog.is_some() {
             return Err(wrong(
-                "read_iolog= brings names of files and devices of its own, so it cannot be used with --fs",
+                "read_iolog= contains names of files and devices, so it cannot be used with --fs",
             ));
         }
         if job.name.starts_with('/') {
@@ -50,12 +46,12 @@ pub(in crate::sweep) fn check_jobs(spec: &RunSpec, has_none: bool) -> Result<(),
             )));
         }
         if job.buffers.mem.file.is_some() {
-            return Err(wrong("leave the file of mem= out; with --fs, jobs write to the device alone"));
+            return Err(wrong("leave out the file of mem=; with --fs, jobs only write to the device"));
         }
         let count = job.file.filename.as_ref().map_or(job.file.nrfiles as usize, |names| names.0.len());
         if has_none && count > 1 {
             return Err(wrong(
-                "it has several files, but `none` of --fs is a single device; leave none out, or name one file",
+                "it has several files, but `none` of --fs is a single device; leave out none, or name one file",
             ));
         }
     }
@@ -69,14 +65,14 @@ fn is_below(path: &Path) -> bool {
 /// Refuses values of `--vary` that move the files.
 pub(in crate::sweep) fn check_variation(name: &str) -> Result<(), Failure> {
     match OF_PLACE.contains(&name) {
-        true => {
-            Err(Failure::new(format!("--vary={name}: --fs says where the files are; vary one of them only")))
-        }
+        true => Err(Failure::new(format!(
+            "--vary={name}: --fs determines where the files are; vary only one of them"
+        ))),
         false => Ok(()),
     }
 }
 
-/// Puts the files of the jobs on a file system mounted at `mount`, or on the device.
+/// Places the files of the jobs on a file system mounted at `mount`, or on the device.
 pub(in crate::sweep) fn put(sections: &mut [Section], kind: &str, device: &Path, mount: &str) {
     let (name, value) = match kind {
         // A colon would end the name.
@@ -91,7 +87,7 @@ pub(in crate::sweep) fn put(sections: &mut [Section], kind: &str, device: &Path,
     }
 }
 
-/// Checks what the jobs would work on.
+/// Checks the targets of the jobs.
 pub(in crate::sweep) fn check_targets(
     spec: &RunSpec,
     kind: &str,
@@ -103,7 +99,7 @@ pub(in crate::sweep) fn check_targets(
     for target in &targets {
         let wrong = |what: &str| Failure::new(format!("job {}: {what}", target.job));
         if !target.is_local || target.paths.is_empty() {
-            return Err(wrong(&format!("the engine {} works on no files of this machine", target.engine)));
+            return Err(wrong(&format!("the engine {} does not use files of this machine", target.engine)));
         }
         let elsewhere = target.paths.iter().find(|path| match kind {
             NONE => **path != volume.device,
@@ -111,7 +107,7 @@ pub(in crate::sweep) fn check_targets(
         });
         if let Some(path) = elsewhere {
             return Err(wrong(&format!(
-                "it would work on {}, which is not on the file system",
+                "its target would be {}, which is not on the file system",
                 path.display()
             )));
         }
@@ -143,14 +139,14 @@ fn needed(targets: &[Target]) -> u64 {
     by_files.values().fold(0, |sum, bytes| sum.saturating_add(*bytes))
 }
 
-/// Number of different files.
+/// Number of distinct files.
 pub(in crate::sweep) fn files(targets: &[Target]) -> usize {
     let paths: std::collections::BTreeSet<&PathBuf> =
         targets.iter().flat_map(|target| &target.paths).collect();
     paths.len()
 }
 
-/// Bytes at the start of the device that the jobs work on; `None` if that may be all of it.
+/// Bytes at the start of the device that the jobs use; `None` if they may use all of it.
 pub(in crate::sweep) fn extent(targets: &[Target]) -> Option<u64> {
     let ends = targets.iter().map(|target| Some(target.offset?.saturating_add(target.bytes?)));
     ends.collect::<Option<Vec<u64>>>()?.into_iter().max()
