@@ -1,20 +1,18 @@
-//! What ends a job, as its error line says it.
-//!
-//! fio's lines name a file and a function of its sources: `err=5/file:io_u.c:2008, func=io_u error, error=Input/output error`. Scripts
-//! look for them, so fathom has those that fio 3.41 was seen to print, without the numbers of lines. What fio does not have, or
-//! says nothing of, is not blamed on it: such lines name fathom.
+//! The cause of a job's end, as its error line names it. fio's lines name a file and a function of its sources:
+//! `err=5/file:io_u.c:2008, func=io_u error, error=Input/output error`. Scripts look for them, so fathom prints those that
+//! fio 3.41 was seen to print, without line numbers. Causes that fio does not have, or does not report, name fathom instead.
 
 use fathom_sys::Errno;
 use std::fmt::{self, Display, Formatter};
 
-/// Where something failed.
+/// The place of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
     file: &'static str,
     function: &'static str,
 }
 
-/// One that fio has, too.
+/// One that fio has as well.
 const fn of_fio(file: &'static str, function: &'static str) -> Cause {
     Cause { file, function }
 }
@@ -26,11 +24,11 @@ const fn of_fathom(function: &'static str) -> Cause {
 impl Cause {
     /// An I/O.
     pub(crate) const TRANSFER: Cause = of_fio("io_u.c", "io_u error");
-    /// A transfer that ended without moving anything.
+    /// A transfer that ended without moving any bytes.
     pub(crate) const EMPTY_TRANSFER: Cause = of_fio("backend.c", "full resid");
     /// `max_latency`.
     pub(crate) const MAX_LATENCY: Cause = of_fio("io_u.c", "max latency exceeded");
-    /// A block that is not what was written.
+    /// A block that differs from what was written.
     pub(crate) const WRONG_BLOCK: Cause = of_fio("io_u.c", "io_u_sync_complete");
     /// `rate_min`, `rate_iops_min`.
     pub(crate) const MIN_RATE: Cause = of_fio("backend.c", "check_min_rate");
@@ -48,13 +46,13 @@ impl Cause {
     pub(crate) const CGROUP: Cause = of_fio("cgroup.c", "cgroup mkdir");
     /// Memory for buffers.
     pub(crate) const BUFFERS: Cause = of_fio("memory.c", "iomem allocation");
-    /// The same in huge pages, `mem=mmaphuge`.
+    /// Huge pages for buffers, `mem=mmaphuge`.
     pub(crate) const MAPPED_BUFFERS: Cause = of_fio("memory.c", "mmap");
-    /// The same in huge pages, `mem=shmhuge`.
+    /// Huge pages for buffers, `mem=shmhuge`.
     pub(crate) const SHARED_BUFFERS: Cause = of_fio("memory.c", "shmget");
-    /// The file behind buffers, `mem=mmap:FILE`.
+    /// The file below buffers, `mem=mmap:FILE`.
     pub(crate) const BUFFER_FILE: Cause = of_fio("memory.c", "open mmap file");
-    /// A job that does not say how much it wants.
+    /// A job without a size.
     pub(crate) const TOTAL_SIZE: Cause = of_fio("filesetup.c", "total_file_size");
     /// Files removed after the run.
     pub(crate) const UNLINK: Cause = of_fio("filesetup.c", "unlink");
@@ -62,7 +60,7 @@ impl Cause {
     pub(crate) const ZONES: Cause = of_fio("zbd.c", "zbd_create_zone_info() failed");
     /// Blocks larger than a zone.
     pub(crate) const ZONE_LENGTH: Cause = of_fio("zbd.c", "I/O buflen exceeds zone size");
-    /// A log that holds nothing to replay.
+    /// A log without entries.
     pub(crate) const LOG_START: Cause = of_fio("iolog.c", "failed initializing iolog");
     /// A log that cannot be read.
     pub(crate) const LOG_READ: Cause = of_fio("iolog.c", "iolog read");
@@ -110,7 +108,7 @@ impl Cause {
     /// Any other panic.
     pub(crate) const INTERNAL: Cause = of_fathom("internal error");
 
-    /// The line, with what the system or fathom says of the error.
+    /// The line, with the error of the system or of fathom.
     pub(crate) fn line(self, error: impl Display) -> String {
         format!("{self}, error={error}")
     }
@@ -122,17 +120,18 @@ impl Display for Cause {
     }
 }
 
-/// The line for a call on a file that is to be used.
+/// The line for a system call on a file.
 pub(crate) fn line_of_file(call: &str, name: impl Display, errno: Errno) -> String {
     format!("file:filesetup.c, func={call}({name}), error={errno}")
 }
 
-/// The line for an operation on a name.
+/// The line for a system call on a name.
 pub(crate) fn line_of_name(call: &str, name: impl Display, errno: Errno) -> String {
     format!("file:engines/fileoperations.c, func={call}({name}), error={errno}")
 }
 
-/// The line for a call of an engine. fio was seen to print it of libaio and io_uring; the others follow their form.
+/// The line for a failed call of an engine. fio was seen to print it for libaio and io_uring; the others use
+/// the same form.
 pub(crate) fn line_of_engine(engine: &str, call: &str, errno: Errno) -> String {
     format!("file:engines/{engine}.c, func={call}, error={errno}")
 }

@@ -1,14 +1,13 @@
-//! Control groups of jobs: made before the run, joined by the clones, removed after it.
-//!
-//! Of version 1 it is the hierarchy of the controller `blkio`, and where there is none the single one of version 2, whose
-//! controller is called `io`. The kernel's documentation is cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
+//! Control groups of jobs: created before the run, joined by the clones, removed after it. In version 1 the hierarchy of the
+//! controller `blkio` is used; without it, the single hierarchy of version 2, whose controller is called `io`. The kernel's
+//! documentation is cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
 
 use crate::plan::WorkerPlan;
 use fathom_sys::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where groups are made.
+/// A mounted hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Hierarchy {
     root: PathBuf,
@@ -28,12 +27,12 @@ impl GroupError {
     }
 }
 
-/// The directories that a run has made.
+/// The directories that a run has created.
 #[derive(Debug, Default)]
 pub(crate) struct MadeGroups(Vec<PathBuf>);
 
 impl MadeGroups {
-    /// Makes the group of a job by one of its workers, unless it is there, and gives it its weight.
+    /// Creates the group of a worker's job, unless it exists, and sets its weight.
     pub(crate) fn make(&mut self, worker: &WorkerPlan) -> Result<(), GroupError> {
         let Some(group) = &worker.placement.control_group else { return Ok(()) };
         let hierarchy = hierarchy(worker)?;
@@ -59,15 +58,15 @@ impl MadeGroups {
         }
     }
 
-    /// Removes what was made, inner directories first. What is still in use stays.
+    /// Removes the created directories, inner ones first. Groups in use stay.
     pub(crate) fn remove(&mut self) -> Vec<(PathBuf, io::Error)> {
         let removals = self.0.drain(..).rev().map(|path| (std::fs::remove_dir(&path), path));
         removals.filter_map(|(result, path)| result.err().map(|error| (path, error))).collect()
     }
 }
 
-/// Puts the calling thread into the worker's group; in version 2 its whole process, because groups of that version hold
-/// processes.
+/// Moves the calling thread into the worker's group; in version 2 its whole process, because groups of that
+/// version hold processes.
 pub(crate) fn join(worker: &WorkerPlan) -> Result<(), GroupError> {
     let Some(group) = &worker.placement.control_group else { return Ok(()) };
     let hierarchy = hierarchy(worker)?;
@@ -88,7 +87,7 @@ fn group_directory(hierarchy: &Hierarchy, name: &str, worker: &WorkerPlan) -> Re
     if relative.as_os_str().is_empty() || leads_out {
         return Err(GroupError {
             errno: Errno(libc::EINVAL),
-            message: format!("fathom: job {}: cgroup={name} is no name of a control group", worker.name),
+            message: format!("fathom: job {}: cgroup={name} is not a name of a control group", worker.name),
         });
     }
     Ok(hierarchy.root.join(relative))
@@ -105,7 +104,7 @@ fn hierarchy(worker: &WorkerPlan) -> Result<Hierarchy, GroupError> {
     })
 }
 
-/// The hierarchy in a list of mounts as /proc/self/mounts has it.
+/// Finds the hierarchy in a list of mounts in the format of /proc/self/mounts.
 fn find(mounts: &str) -> Option<Hierarchy> {
     let of_kind = |kind: &'static str| {
         mounts.lines().filter_map(move |line| {
@@ -134,8 +133,8 @@ fn set_weight(
         return Err(GroupError {
             errno: Errno(libc::EOPNOTSUPP),
             message: format!(
-                "fathom: job {}: cgroup_weight needs {} in {}, which comes with an I/O scheduler or controller that heeds \
-                 weights (bfq, io.cost)",
+                "fathom: job {}: cgroup_weight needs {} in {}, which comes with an I/O scheduler or \
+                controller that heeds weights (bfq, io.cost)",
                 worker.name,
                 names.join(" or "),
                 directory.display()
@@ -150,7 +149,8 @@ fn set_weight(
     })
 }
 
-/// Lets every group above the directory pass the controller on. Where that fails, the weight file is missing and says so.
+/// Enables the controller in every group above the directory. If that fails, the missing weight file is
+/// reported.
 fn enable_io(hierarchy: &Hierarchy, directory: &Path) {
     let above: Vec<&Path> =
         directory.ancestors().skip(1).take_while(|part| part.starts_with(&hierarchy.root)).collect();

@@ -1,9 +1,7 @@
-//! What an engine is: the one thing that differs between ways of doing I/O.
-//!
-//! The run loop is generic over [`Engine`]. It is compiled for each engine whose I/Os can cost less than a microsecond, so that nothing in
-//! it is an indirect call, and once for all others, as `dyn Engine`. An
-//! engine never prints, never retries unless the job says so, and leaves the times of I/Os to the loop: it moves one unit, or a
-//! batch, and says what came out.
+//! The interface of an engine: the one thing that differs between ways of doing I/O. The run loop is generic over [`Engine`].
+//! It is compiled for each engine whose I/Os can cost less than a microsecond, so that it has no indirect calls, and once for
+//! all others, as `dyn Engine`. An engine never prints, never retries unless the job says so, and leaves the times of I/Os to
+//! the loop: it moves one unit, or a batch, and returns the results.
 
 use crate::files::entry::FileError;
 use crate::invariant::{Invariant, broken, debug_holds, holds};
@@ -16,16 +14,16 @@ use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
 use std::time::Duration;
 
-/// What became of a unit that was queued.
+/// Result of queuing a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
-    /// It has ended already: bytes moved, or `-errno`.
+    /// It has completed: bytes moved, or `-errno`.
     Done(i64),
     /// It is prepared; [`Engine::commit`] hands it to the kernel.
     Pending,
 }
 
-/// One ended unit.
+/// A completed unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Completion {
     /// The slot given to [`Engine::queue`].
@@ -37,7 +35,7 @@ pub struct Completion {
 /// Room for one reap.
 pub const REAP_BATCH: usize = 256;
 
-/// Ended units of one reap, in a fixed array.
+/// Completed units of one reap, in a fixed array.
 pub struct Completions {
     list: [Completion; REAP_BATCH],
     count: usize,
@@ -67,13 +65,13 @@ impl Completions {
         self.limit.saturating_sub(self.count)
     }
 
-    /// How many there are.
+    /// Number of completions.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// True when there is none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -84,12 +82,12 @@ impl Completions {
         &self.list[..self.count]
     }
 
-    /// The same, to be changed.
+    /// Mutable access to them.
     pub fn list_mut(&mut self) -> &mut [Completion] {
         &mut self.list[..self.count]
     }
 
-    /// Forgets all and takes at most `limit` from now on.
+    /// Clears the list and sets a limit.
     #[inline(always)]
     pub fn begin(&mut self, limit: u32) {
         self.count = 0;
@@ -97,43 +95,43 @@ impl Completions {
     }
 }
 
-/// What an engine may know when it is set up. Buffers and files are ready by then.
+/// Input for setting up an engine. Buffers and files are ready by then.
 pub struct Setup<'a> {
     /// The job.
     pub job: &'a JobSpec,
-    /// What its engine can do, for one that stands in for it.
+    /// Declaration of its engine, for a wrapper around it.
     pub definition: &'static EngineDef,
-    /// Sets that engine up, for the same one.
+    /// Sets its engine up, for the wrapper.
     pub open: Open,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
-    /// What holds them.
+    /// Storage of the files.
     pub storage: &'a dyn Storage,
-    /// Some I/O reads.
+    /// The job reads.
     pub reads: bool,
-    /// Some I/O writes.
+    /// The job writes.
     pub writes: bool,
-    /// Which clone of the job this is, from 0 on.
+    /// Index of the clone within the job, from 0.
     pub clone: u32,
-    /// Units in flight at most.
+    /// Most units in flight.
     pub depth: u32,
     /// One buffer for each slot.
     pub buffers: Buffers,
-    /// Other engines use the same descriptors meanwhile, so where one stands in its file is anybody's guess.
+    /// Other engines use the same descriptors concurrently, so file positions are undefined.
     pub shares_descriptors: bool,
 }
 
-/// Sets an engine up by itself.
+/// Sets an engine up.
 pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
 /// Why an engine cannot be set up.
 #[derive(Debug)]
 pub struct SetupError {
-    /// errno.
+    /// The error.
     pub errno: Errno,
     /// The system or library call that failed.
     pub call: &'static str,
-    /// What to do about it, in one sentence; may be empty.
+    /// Advice in one sentence; may be empty.
     pub advice: String,
 }
 
@@ -143,24 +141,26 @@ impl SetupError {
         SetupError { errno, call, advice: String::new() }
     }
 
-    /// Adds a sentence on what to do.
+    /// Adds advice.
     pub fn with_advice(mut self, advice: impl Into<String>) -> SetupError {
         self.advice = advice.into();
         self
     }
 }
 
-/// What an engine is called, what it can do, and how it is set up.
+/// Name, capabilities and constructor of an engine.
 pub trait EngineType: Engine + Sized {
-    /// Its name, and what it can do.
+    /// Its declaration.
     const DEFINITION: &'static EngineDef;
 
-    /// What the engine can do. The list of engines has it as `_listed`, where it is only known when the engine is there.
+    /// The engine's capabilities, if they are only known at run time; `_listed` is its entry in the list of
+    /// engines.
     fn definition(_listed: &'static EngineDef) -> &'static EngineDef {
         Self::DEFINITION
     }
 
-    /// What holds the data of such a job. Engines whose data lies in files and devices, or nowhere, need not implement it.
+    /// The storage of a job's data. The default is for engines whose data is in files and devices, or
+    /// nowhere.
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
         storage::of_kind(Self::DEFINITION.storage)
     }
@@ -169,84 +169,87 @@ pub trait EngineType: Engine + Sized {
     fn new(setup: &Setup<'_>) -> Result<Self, SetupError>;
 }
 
-/// A way of doing I/O, once it is set up.
+/// An engine that has been set up.
 pub trait Engine {
-    /// Its I/Os may have to wait for a peer for any time, and end with `EAGAIN` now and then meanwhile: nothing has failed,
-    /// and the loop, which has looked at the time, asks for the same again.
+    /// I/Os may block on a peer indefinitely. `queue` may return `EAGAIN` while waiting; that is not an
+    /// error, and the loop retries after checking the clock.
     fn waits_for_peers(&self) -> bool {
         false
     }
 
-    /// It runs something besides its I/Os, which may be over before the job is: the loop asks after each I/O.
+    /// It runs something besides its I/Os that may end before the job does: the loop checks after each I/O.
     fn may_be_over(&self) -> bool {
         false
     }
 
-    /// Finds whoever is at the other end: after the start gate, before the job's clock runs, and again before each further loop of
-    /// the job. May wait, but not after `stopped` says so. `say` is for lines that a user should read meanwhile.
+    /// Connects to the peer: after the start gate, before the job's clock starts, and again before each
+    /// further loop of the job. May wait, until `stopped` returns true. `say` passes messages to the user
+    /// during the wait.
     fn meet(&mut self, _stopped: &dyn Fn() -> bool, _say: &dyn Fn(&str)) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// True when the other end has said that nothing more will come: an I/O that moved nothing is then the end of the job.
+    /// True if the peer has announced the end: an I/O that moves no bytes then ends the job.
     fn is_at_end(&self) -> bool {
         false
     }
 
-    /// Whether that is over, and with it the job; an error is the job's.
+    /// Whether that has ended, and with it the job; an error is the job's.
     fn is_over(&mut self) -> Option<Result<(), FileError>> {
         None
     }
 
-    /// The job is over: ends what runs beside its I/Os, which may take as long as it takes.
+    /// The job has ended: stops what runs besides its I/Os, which may take any time.
     fn end(&mut self) {}
 
-    /// Ends what is in flight, with `ECANCELED`, because nobody will wait for it any more. Engines that end every unit in
-    /// [`queue`](Engine::queue), and those that never wait for somebody else, need not implement it.
+    /// Ends the I/Os in flight with `ECANCELED`, because they will not be waited for. Not needed by engines
+    /// that complete every unit in [`queue`](Engine::queue), or that never wait for a peer.
     fn cancel(&mut self) {}
 
-    /// Takes one unit. `slot` comes back with its completion. Whoever says that a unit has ended, here or in [`reap`](Engine::reap), says as
-    /// well that nothing touches its buffer any more.
+    /// Takes one unit. `slot` comes back with its completion. To report that a unit has completed, here or in
+    /// [`reap`](Engine::reap), also guarantees that nothing accesses its buffer any more.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;
 
-    /// The trim of this file that is queued next has these ranges: offsets and lengths in bytes, the first that of the unit, whose length is
-    /// that of all. Only for engines that [can](EngineDef::many_ranges).
+    /// Sets the ranges of the trim that is queued next: offsets and lengths in bytes, the first being that of
+    /// the unit, whose length is the sum. Only for engines that [can](EngineDef::many_ranges) trim several
+    /// ranges.
     fn set_ranges(&mut self, _slot: u32, _file: u32, _ranges: &[(u64, u32)]) {}
 
-    /// The buffer of the read that is queued next holds what it should find: the device is to compare, and not to read. Only for
-    /// engines whose jobs may ask for that.
+    /// The buffer of the read that is queued next holds the expected data: the device compares it instead of
+    /// reading. Only for engines whose jobs may ask for that.
     fn expect(&mut self, _slot: u32) {}
 
-    /// The write in this slot, which has ended, wrote zeroes and not what was in its buffer.
+    /// The completed write in this slot wrote zeroes instead of its buffer.
     fn wrote_zeroes(&self, _slot: u32) -> bool {
         false
     }
 
-    /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Engines that end
-    /// every unit in [`queue`](Engine::queue) need not implement it.
+    /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Not
+    /// needed by engines that complete every unit in [`queue`](Engine::queue).
     fn commit(&mut self) -> Result<u32, Errno> {
         Ok(0)
     }
 
-    /// Waits until at least `min` units have ended (0: looks only), and lists all that fit.
+    /// Waits until at least `min` units have completed (0: polls once), and lists all that fit.
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
         let waited = self.await_ends(min, out.room() as u32);
         self.list_ends(out);
         waited
     }
 
-    /// True where the engine gives ends from where the kernel has put them, so that the loop need not have them listed first: by
+    /// True if the loop can take completions directly from where the kernel stored them, without a list: by
     /// [`await_ends`](Engine::await_ends), [`ends`](Engine::ends) and [`take_end`](Engine::take_end).
     fn has_ends_in_place(&self) -> bool {
         false
     }
 
-    /// Waits until at least `min` units have ended (0: looks only), and gets the ends of up to `most` ready to be taken.
+    /// Waits until at least `min` units have completed (0: polls once), and makes up to `most` completions
+    /// ready to be taken.
     fn await_ends(&mut self, _min: u32, _most: u32) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Ends that are ready to be taken. All are, before any are awaited again.
+    /// Number of completions ready to be taken. All are taken before the next wait.
     fn ends(&self) -> u32 {
         0
     }
@@ -256,7 +259,7 @@ pub trait Engine {
         broken(Invariant::Ends, format_args!("an end is taken, and none is there"))
     }
 
-    /// Takes all of them, into a list.
+    /// Takes all of them into a list.
     fn list_ends(&mut self, out: &mut Completions) {
         while self.ends() > 0 {
             let Completion { slot, result } = self.take_end();
@@ -264,54 +267,55 @@ pub trait Engine {
         }
     }
 
-    /// Waits until a unit has ended, but no longer than `span`, and lists all that fit. Engines that keep nothing in flight need not
-    /// implement it.
+    /// Waits until a unit has completed, but no longer than `span`, and lists all that fit. Not needed by
+    /// engines that keep nothing in flight.
     fn reap_within(&mut self, _span: Duration, out: &mut Completions) -> Result<(), Errno> {
         self.reap(0, out)
     }
 
-    /// Makes what was written to an open target durable, outside the loop, though other units may be in flight. `None` where that is
-    /// the [storage's](Storage::sync).
+    /// Makes what was written to an open target durable, outside the loop, though other units may be in
+    /// flight. `None` if that is up to the [storage](Storage::sync).
     fn sync_now(&mut self, _handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
         None
     }
 
-    /// Gives up what the engine itself holds of a file in memory, such as a mapping's pages, so that the kernel can drop it. What was written
-    /// has been synced, and the file can be used as before.
+    /// Releases the engine's own memory of a file, such as the pages of a mapping, so that the kernel can
+    /// drop it. Writes have been synced; the file stays usable.
     fn let_go(&mut self, _file: u32) {}
 
-    /// The file with this index has a new descriptor: it was closed and opened again, with nothing of it in flight.
+    /// The file with this index has a new descriptor: it was closed and opened again, without I/O in flight.
     fn reopened(&mut self, _index: usize) {}
 
-    /// False when submitting and reaping are not calls worth counting (nothing is ever handed over).
+    /// False if submissions and reaps are not worth counting, because nothing is ever handed over.
     fn counts_batches(&self) -> bool {
         true
     }
 
-    /// True when every unit ends inside [`queue`](Engine::queue): the loop then takes one after the other. Asked once, after the set-up, with
-    /// what the engine is known to do.
+    /// True if every unit completes inside [`queue`](Engine::queue): the loop then does one unit after the
+    /// other. Asked once, after the set-up, with the engine's known capabilities.
     fn ends_at_once(&self, definition: &EngineDef) -> bool {
         definition.synchronous
     }
 
-    /// What the protocol said of the unit in this slot, which has ended with an error: `HTTP 503 Slow Down`. The error number
-    /// says the rest.
+    /// The protocol's status of the unit in this slot, which has completed with an error: `HTTP 503 Slow
+    /// Down`. The error number says the rest.
     fn protocol_status(&mut self, _slot: u32) -> Option<String> {
         None
     }
 
-    /// What a user should read of what the engine has done since it was asked last: a connection that was lost and is back. Asked
-    /// after the set-up and at the end, and after each I/O where there is something [that may be over](Engine::may_be_over).
+    /// Messages for the user about what the engine has done since the last call, such as a connection that
+    /// was lost and restored. Called after the set-up and at the end; after each I/O if something [may be
+    /// over](Engine::may_be_over).
     fn remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the engine has counted and timed beside the I/Os, since it was set up. Asked at the end.
+    /// What the engine has counted and timed besides the I/Os, since it was set up. Called at the end.
     fn figures(&mut self) -> EngineFigures {
         EngineFigures::default()
     }
 
-    /// Which kernel features the engine found and uses, for the report.
+    /// Kernel features that the engine found and uses, for the report.
     fn features(&self) -> Vec<&'static str> {
         Vec::new()
     }

@@ -1,10 +1,10 @@
-//! What to say when something runs out: which limit it was, how high it is, and how to raise it. The limits are read when it
-//! has happened, in the process that met them.
+//! Messages about exhausted limits: which limit it was, how high it is, and how to raise it. The limits are read afterwards,
+//! in the process that hit them.
 
 use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
 use fathom_sys::{Errno, forbidden};
 
-/// No process or thread could be made.
+/// A process or thread could not be created.
 pub fn processes(errno: Errno) -> String {
     match forbidden::advice(errno, "clone or clone3") {
         Some(advice) => advice,
@@ -15,7 +15,7 @@ pub fn processes(errno: Errno) -> String {
 
 fn number_of_processes() -> String {
     let of_user = Limit::of(Resource::Processes).soft;
-    // What has just failed may have given its threads back already, so the use now says little.
+    // The failed process may already have ended its threads, so the present use proves little.
     let tighter = |found: &GroupLimit| of_user.is_none_or(|of_user| found.limit < of_user);
     if let Some(GroupLimit { group, limit, .. }) = limits::group_processes().filter(tighter) {
         return format!(
@@ -37,7 +37,7 @@ fn number_of_processes() -> String {
     }
 }
 
-/// No memory could be had.
+/// Memory could not be allocated.
 pub fn memory() -> String {
     if let Some(limit) = Limit::of(Resource::AddressSpace).soft {
         return format!(
@@ -56,7 +56,7 @@ pub fn memory() -> String {
     }
 }
 
-/// No more files could be opened; `None` for errors that mean something else.
+/// A file could not be opened; `None` for errors that are not about limits.
 pub fn open_files(errno: Errno) -> Option<String> {
     match errno {
         Errno(libc::EMFILE) => {
@@ -96,13 +96,13 @@ pub fn asynchronous_io(depth: u32) -> String {
     )
 }
 
-/// Requests that one ring of io_uring has room for (`IORING_MAX_ENTRIES` of the kernel).
+/// Most requests in a ring of io_uring (`IORING_MAX_ENTRIES` of the kernel).
 pub const RING: u32 = 32_768;
 
-/// The kernel makes no ring of that length.
+/// The kernel refuses a ring of this length.
 pub fn ring(entries: u32) -> String {
     format!(
-        "the kernel allows {RING} requests in a ring of io_uring, and this job wants {entries}; use a smaller iodepth=, and more clones \
-         (numjobs=) if more I/Os are to be in flight"
+        "the kernel allows {RING} requests in a ring of io_uring, and this job wants {entries}; use a smaller \
+        iodepth=, and more clones (numjobs=) to have more I/Os in flight"
     )
 }

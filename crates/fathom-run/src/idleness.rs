@@ -1,10 +1,6 @@
-//! How idle the processors are (`--idle-prof`).
-//!
-//! A process of its own has one thread per processor, bound to it, that runs only when nothing else wants to. Each does
-//! the same small unit of work over and over and counts. How long a unit takes on a processor is measured beforehand, in
-//! processor time, so that other load does not show. Then
-//!
-//! idleness = units done × time of a unit / time that has passed.
+//! Measures how idle the processors are (`--idle-prof`). A separate process has one thread per processor, bound to it, that
+//! only runs when no other thread wants to. Each repeats a small unit of work and counts. The processor time of a unit is
+//! calibrated beforehand, so that other load does not matter. Then idleness = units done × time of a unit / elapsed time.
 
 use fathom_stats::report::IdlenessReport;
 use fathom_sys::clock::monotonic_ns;
@@ -15,16 +11,17 @@ use std::hint::black_box;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 use std::time::Duration;
 
-/// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is contended for.
+/// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is
+/// contended for.
 const UNIT_STEPS: u32 = 6000;
-/// Units that are timed together, so that reading the clock does not count.
+/// Units per sample, so that the cost of reading the clock is negligible.
 const UNITS_PER_SAMPLE: u32 = 16;
 /// Timed samples of a calibration.
 const SAMPLES: u32 = 64;
 /// A busy machine may delay the calibration, but not for longer than this.
 const LONGEST_CALIBRATION: Duration = Duration::from_secs(10);
 
-/// What the thread of one processor shares with the supervisor. All-zero memory is a valid start.
+/// State that the thread of one processor shares with the supervisor. All-zero memory is a valid start.
 #[repr(C, align(128))]
 struct CpuBlock {
     units: AtomicU64,
@@ -32,7 +29,7 @@ struct CpuBlock {
     unit_mean: AtomicU64,
     /// Bits of its standard deviation in ns.
     unit_stddev: AtomicU64,
-    /// errno of what kept its thread from measuring; 0 while nothing has.
+    /// errno of the failure that stopped its thread; 0 for none.
     failed: AtomicI32,
 }
 
@@ -45,11 +42,12 @@ pub(crate) struct IdleProcess {
 }
 
 impl IdleProcess {
-    /// Starts it and waits until it is calibrated, or until `interrupted` says that nobody wants to know any more
-    /// (`EINTR`). `in_child` arranges what every process of a run needs. The process gets a session of its own, whose share of
-    /// the processors is lowered once it is calibrated: before, a busy machine would keep it waiting.
+    /// Starts it and waits until it is calibrated, or until `interrupted` returns true (`EINTR`). `in_child`
+    /// prepares the process like every process of a run. The process gets a new session, whose share of the
+    /// processors is lowered once it is calibrated: earlier, a busy machine would keep it waiting.
     ///
     /// # Safety
+    ///
     /// The calling process must have one thread only.
     pub(crate) unsafe fn start(
         in_child: impl Fn(),
@@ -71,7 +69,7 @@ impl IdleProcess {
                         }
                     }
                 });
-                // Only where no thread could be set up; the others go on until they are killed.
+                // Reached only if no thread could be set up; otherwise the threads run until they are killed.
                 process::exit_now(1);
             }
             Fork::Parent(pid) => pid,
@@ -103,13 +101,13 @@ impl IdleProcess {
         Err(Errno(libc::ETIMEDOUT))
     }
 
-    /// Counts from now on.
+    /// Restarts the count.
     pub(crate) fn restart(&mut self) {
         self.units_before = self.blocks.all().map(|block| block.units.load(Relaxed)).collect();
         self.since_ns = monotonic_ns();
     }
 
-    /// The idleness up to now.
+    /// The idleness so far.
     pub(crate) fn report(&self, per_cpu: bool) -> IdlenessReport {
         let elapsed_ns = (monotonic_ns() - self.since_ns).max(1) as f64;
         let shares: Vec<f64> = self
@@ -136,12 +134,12 @@ impl Drop for IdleProcess {
     }
 }
 
-/// Only measures how long a unit takes. The calling process must have one thread.
+/// Only calibrates a unit. The calling process must have one thread.
 pub fn calibrate() -> Result<IdlenessReport, Errno> {
     // SAFETY: the caller has one thread.
     let idle = unsafe {
         let in_child = || {
-            // Failing to arrange it is no reason not to measure.
+            // Measuring works without it.
             let _ = process::die_with_parent();
         };
         IdleProcess::start(in_child, || false)
@@ -151,7 +149,8 @@ pub fn calibrate() -> Result<IdlenessReport, Errno> {
 
 /// The thread of one processor. It does not end.
 fn measure(block: &CpuBlock, cpu: u32) {
-    // A processor that went away a moment ago has no idleness; nor has one where this thread is in the way of others.
+    // A processor that has just gone offline has no idleness; neither has one on which this thread would be
+    // in the way of others.
     let arranged = affinity::bind(&[cpu]).map(|()| time_of_a_unit());
     let arranged = arranged.and_then(|times| scheduling::become_idle().map(|()| times));
     let (mean, stddev) = match arranged {
@@ -186,7 +185,7 @@ fn time_of_a_unit() -> (f64, f64) {
 fn work() {
     let mut state = black_box(1u64);
     for _ in 0..UNIT_STEPS {
-        // Every step needs the result of the one before, and no algebra shortens the chain.
+        // Every step depends on the previous result, and no algebra shortens the chain.
         state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
     black_box(state);

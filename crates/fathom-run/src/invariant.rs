@@ -1,18 +1,16 @@
-//! The invariants of the data path, and what becomes of a job that breaks one.
-//!
-//! A broken invariant is a defect of fathom: no figure of the job can be trusted any more, and its next write could go anywhere. The worker
-//! therefore panics at once with a [`Broken`]; its process or thread turns the panic into the job's error, and fathom exits with status 70.
-//!
-//! Cheap assertions are always on, expensive ones where [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
+//! The invariants of the data path, and the handling of a broken one. A broken invariant is a defect of fathom: no figure of
+//! the job can be trusted, and its next write could go anywhere. The worker therefore panics immediately with a [`Broken`];
+//! its process or thread turns the panic into the job's error, and fathom exits with status 70. Cheap assertions are always
+//! on, expensive ones if [`CHECKS_ALL`] is set: in debug builds, and so in the tests.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::panic_any;
 
-/// Expensive assertions are on as well: those that look at more than the I/O at hand.
+/// Enables expensive assertions, which check more than the current I/O.
 pub const CHECKS_ALL: bool = cfg!(debug_assertions);
 
-/// An invariant; [`sentence`](Invariant::sentence) says what each one means.
+/// An invariant; [`sentence`](Invariant::sentence) explains each one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Invariant {
@@ -53,19 +51,19 @@ impl Invariant {
             Invariant::Thread => "a thread that I/Os are handed to lives as long as its job",
             Invariant::Field => "a field of a block's header holds its value",
             Invariant::Histogram => "a histogram holds as many latencies as were counted",
-            Invariant::OwnHandle => "every target has a handle of its own",
+            Invariant::OwnHandle => "every target has a different handle",
             Invariant::Granted => "what goes without a question has the length that the rules know",
             Invariant::Direction => "only the last direction that was drawn is taken back",
         }
     }
 }
 
-/// An invariant that does not hold: the payload of the panic that ends the worker.
+/// A broken invariant: the payload of the panic that ends the worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// Which one.
+    /// The invariant.
     pub invariant: Invariant,
-    /// What was seen instead.
+    /// The values that broke it.
     pub seen: String,
 }
 
@@ -75,21 +73,22 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Ends the job with this broken invariant.
+/// Ends the job because of this broken invariant.
 #[cold]
 #[inline(never)]
 pub fn broken(invariant: Invariant, seen: fmt::Arguments<'_>) -> ! {
     panic_any(Broken { invariant, seen: seen.to_string() })
 }
 
-/// The same for the run loop: a closure that owns what it shows leaves the caller's variables in registers as long as the invariant holds.
+/// Like `broken`, for the run loop: a closure that owns the values leaves the caller's variables in registers
+/// as long as the invariant holds.
 #[cold]
 #[inline(never)]
 pub fn broken_as_seen(invariant: Invariant, seen: impl FnOnce() -> String) -> ! {
     panic_any(Broken { invariant, seen: seen() })
 }
 
-/// What a panic says, as far as it says anything.
+/// The text of a panic, if it has one.
 pub fn text_of(payload: &(dyn Any + Send)) -> String {
     let broken = payload.downcast_ref::<Broken>().map(Broken::to_string);
     broken
@@ -98,7 +97,7 @@ pub fn text_of(payload: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "no details".to_owned())
 }
 
-/// Asserts an invariant of the data path; the text shows what was seen when it does not hold.
+/// Asserts an invariant of the data path; the text describes the values that broke it.
 macro_rules! holds {
     ($condition:expr, $invariant:ident, $($seen:tt)+) => {
         if !$condition {

@@ -1,7 +1,6 @@
-//! One I/O as an engine sees it, and the buffers of a worker.
-//!
-//! Both lead to memory that an engine reads, writes, or hands to the kernel, so their addresses are private: safe code can neither make one up
-//! nor keep an I/O beyond the call that lent it.
+//! One I/O as an engine sees it, and the buffers of a worker. Both refer to memory that an engine reads, writes, or hands to
+//! the kernel, so their addresses are private: safe code can neither construct an address nor keep an I/O beyond the call
+//! that lent it.
 
 use crate::storage::Handle;
 use crate::unit::Operation;
@@ -53,13 +52,13 @@ impl Io {
     ///
     /// # Safety
     ///
-    /// What is kept is used only until the engine has said that the unit has ended.
+    /// It must not be used after the engine has reported the unit's completion.
     #[inline(always)]
     pub unsafe fn keep(&self) -> Io {
         Io { ..*self }
     }
 
-    /// What to do.
+    /// The operation.
     #[inline(always)]
     pub fn operation(&self) -> Operation {
         self.operation
@@ -71,13 +70,14 @@ impl Io {
         self.file
     }
 
-    /// How the storage calls the open file.
+    /// The storage's handle of the open file.
     #[inline(always)]
     pub fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// Memory to read into or write from: [`length`](Io::length) bytes, the engine's until it has said that the unit has ended.
+    /// Memory to read into or write from: [`length`](Io::length) bytes, owned by the engine until it has
+    /// reported the unit's completion.
     #[inline(always)]
     pub fn buffer(&self) -> *mut u8 {
         self.buffer
@@ -95,7 +95,7 @@ impl Io {
         self.offset
     }
 
-    /// The kernel's `ioprio` value for this I/O alone; 0 for that of the process.
+    /// The kernel's `ioprio` value of this I/O; 0 for that of the process.
     #[inline(always)]
     pub fn priority(&self) -> u16 {
         self.priority
@@ -133,13 +133,13 @@ impl Buffers {
         self.stride
     }
 
-    /// Bytes that a buffer holds.
+    /// Bytes of a buffer.
     #[inline(always)]
     pub fn length(self) -> usize {
         self.length
     }
 
-    /// How many there are.
+    /// Number of buffers.
     #[inline(always)]
     pub fn count(self) -> u32 {
         self.count

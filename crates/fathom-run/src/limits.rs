@@ -1,7 +1,6 @@
-//! Limits that control groups set to a job, and how far they held it back: read before the first I/O and after the last one,
-//! in both versions of control groups, from the job's own group up to the outermost that can be seen.
-//!
-//! The files are described in the kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and scheduler/sched-bwc.rst.
+//! Limits of the job's control groups, and how far they throttled it: read before the first I/O and after the last one, in
+//! both versions of control groups, from the job's own group up to the outermost visible one. The files are described in the
+//! kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and scheduler/sched-bwc.rst.
 
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
 use fathom_sys::limits::{self, Membership};
@@ -15,17 +14,17 @@ struct Group {
     /// Below the root of its hierarchy.
     name: String,
     is_v2: bool,
-    /// Limits of processors are there, of I/O, or both.
+    /// It has limits of processors, of I/O, or both.
     has_processors: bool,
     has_io: bool,
 }
 
-/// The groups that a thread is in, inner ones first.
+/// The groups of a thread, inner ones first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupsOfThread(Vec<Group>);
 
 impl GroupsOfThread {
-    /// Those of the calling thread.
+    /// The groups of the calling thread.
     pub(crate) fn of_thread() -> GroupsOfThread {
         GroupsOfThread::of(limits::memberships())
     }
@@ -46,7 +45,7 @@ impl GroupsOfThread {
         GroupsOfThread(groups)
     }
 
-    /// The limits in force now, and what was counted until now.
+    /// The present limits and counters.
     pub(crate) fn read(&self) -> GroupLimits {
         let processors = self.0.iter().filter(|group| group.has_processors);
         let io = self.0.iter().filter(|group| group.has_io);
@@ -64,13 +63,13 @@ impl Group {
 
     fn processor_limit(&self) -> Option<ProcessorLimit> {
         let (quota_us, period_us) = match self.is_v2 {
-            // `max 100000` is no limit.
+            // `max 100000` means no limit.
             true => {
                 let text = self.text("cpu.max")?;
                 let (quota, period) = text.trim().split_once(' ')?;
                 (quota.parse().ok()?, period.parse().ok()?)
             }
-            // So is -1.
+            // So does -1.
             false => {
                 let number = |file: &str| self.text(file)?.trim().parse().ok();
                 (number("cpu.cfs_quota_us")?, number("cpu.cfs_period_us")?)
@@ -154,7 +153,7 @@ impl Group {
     }
 }
 
-/// Bytes read and written, reads and writes of a device as `io.stat` has them.
+/// Bytes read and written, reads and writes of a device, from `io.stat`.
 fn used_v2(stat: &str, device: &str) -> [u64; 4] {
     let line = stat.lines().find(|line| line.split(' ').next() == Some(device)).unwrap_or_default();
     ["rbytes", "wbytes", "rios", "wios"].map(|key| {
@@ -163,7 +162,7 @@ fn used_v2(stat: &str, device: &str) -> [u64; 4] {
     })
 }
 
-/// The kernel's name of a device number such as `8:16`; the number where there is none.
+/// The kernel's name of a device number such as `8:16`; the number if it has none.
 fn name_of(device: &str) -> String {
     let link = fs::read_link(Path::new("/sys/dev/block").join(device)).ok();
     let name = link.as_ref().and_then(|link| link.file_name());

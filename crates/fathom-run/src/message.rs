@@ -1,8 +1,6 @@
-//! Lines from workers to the supervisor, which alone prints.
-//!
-//! A pipe carries them. Every message is one `write` of at most `PIPE_BUF` bytes, so messages of many processes never
-//! mix and a worker killed in between leaves none half-written. On its way a message is in an [`Envelope`], which names the
-//! worker that it is from.
+//! Messages from workers to the supervisor, which alone prints. A pipe carries them. Every message is one `write` of at most
+//! `PIPE_BUF` bytes, so messages of different processes never mix, and a killed worker leaves no partial one. In transit a
+//! message is in an [`Envelope`], which names its worker.
 
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
@@ -11,14 +9,14 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 
-/// What a worker has to say.
+/// A message of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Message {
     /// A line for standard output.
     Output(String),
     /// A line for standard error.
     Error(String),
-    /// What ended a job: among the lines of a report for people, beside one for programs.
+    /// The error that ended a job: one of the lines of a report for people, next to a report for programs.
     Failure(String),
     /// Files are being laid out for a job.
     LayingOut {
@@ -26,16 +24,16 @@ pub enum Message {
         job: String,
         /// Number of files.
         files: usize,
-        /// Bytes that they will have together.
+        /// Their total bytes.
         bytes: u64,
     },
-    /// A piece of what the engine of this worker has counted and timed, as JSON.
+    /// A part of the engine's figures, as JSON.
     Figures(String),
     /// This worker has reached another stage.
     StageChanged,
 }
 
-/// A message and where it is from.
+/// A message with its sender.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
     /// Index of the worker in the plan; `None` for a process that serves all of them.
@@ -49,10 +47,10 @@ const TEXT_LIMIT: usize = 4000;
 /// Kind, length of the text, worker.
 const HEADER: usize = 1 + 2 + 4;
 const _: () = assert!(HEADER + TEXT_LIMIT <= libc::PIPE_BUF);
-/// Stands for no worker.
+/// Stands for "no worker".
 const NOBODY: u32 = u32::MAX;
 
-/// The writing end, in the hands of one worker; all of them share the pipe.
+/// The writing end, owned by one worker; all of them share the pipe.
 pub struct MessageSender {
     pipe: Arc<OwnedFd>,
     worker: u32,
@@ -64,7 +62,7 @@ pub struct MessageReceiver {
     pending: Vec<u8>,
 }
 
-/// A new channel. The sender is nobody's; see [`MessageSender::of_worker`].
+/// A new channel. The sender belongs to no worker; see [`MessageSender::of_worker`].
 pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
     let (read, write) = signal::pipe()?;
     let sender = MessageSender { pipe: Arc::new(write), worker: NOBODY };
@@ -72,12 +70,12 @@ pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
 }
 
 impl MessageSender {
-    /// The same channel in the hands of a worker.
+    /// The same channel for a worker.
     pub fn of_worker(&self, index: usize) -> MessageSender {
         MessageSender { pipe: Arc::clone(&self.pipe), worker: u32::try_from(index).unwrap_or(NOBODY) }
     }
 
-    /// Sends a message. A supervisor that is gone is no error: there is nobody left to tell.
+    /// Sends a message. A supervisor that is gone is not an error: nothing would read it.
     pub fn send(&self, message: &Message) {
         let layout;
         let (kind, text) = match message {
@@ -103,7 +101,7 @@ impl MessageSender {
 }
 
 impl MessageSender {
-    /// Sends what an engine has counted and timed, in as many messages as it takes.
+    /// Sends an engine's figures, in as many messages as needed.
     pub fn send_figures(&self, figures: &EngineFigures) {
         let Ok(text) = serde_json::to_string(figures) else { return };
         let mut rest = text.as_str();
@@ -119,12 +117,12 @@ impl MessageSender {
 }
 
 impl MessageReceiver {
-    /// For waiting.
+    /// Descriptor to poll.
     pub fn descriptor(&self) -> RawFd {
         self.pipe.as_raw_fd()
     }
 
-    /// All messages that have arrived.
+    /// All messages received so far.
     pub fn drain(&mut self) -> Vec<Envelope> {
         let mut buffer = [0u8; 16384];
         loop {
@@ -146,7 +144,7 @@ impl MessageReceiver {
     }
 }
 
-/// The first message and its length; no message if its kind is unknown, nothing if it is not whole yet.
+/// The first message and its length; no message if its kind is unknown, `None` if it is incomplete.
 fn decode(bytes: &[u8]) -> Option<(Option<Envelope>, usize)> {
     let &[kind, low, high, w0, w1, w2, w3] = bytes.first_chunk::<HEADER>()?;
     let end = HEADER + usize::from(u16::from_le_bytes([low, high]));

@@ -1,4 +1,4 @@
-//! Memory that the workers on this machine share with each other and with their crew: one block per worker, and all units.
+//! Memory shared by the workers on this machine and their crew: one block per worker, and all units.
 
 use crate::crew::job_start_ms;
 pub use crate::crew::{Order, Stage};
@@ -25,7 +25,7 @@ const FEATURE_TEXT: usize = 255;
 /// Block devices remembered per worker.
 pub const DEVICES: usize = 16;
 
-/// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory is none.
+/// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory means none.
 pub struct Reservation {
     /// A number that stands for the file; 0 for none.
     file: AtomicU64,
@@ -34,7 +34,7 @@ pub struct Reservation {
 }
 
 impl Reservation {
-    /// Reserves a range, so that everybody who looks afterwards sees it.
+    /// Reserves a range; workers that check later see it.
     pub fn set(&self, file: u64, start: u64, end: u64) {
         self.start.store(start, Ordering::Relaxed);
         self.end.store(end, Ordering::Relaxed);
@@ -42,12 +42,12 @@ impl Reservation {
         fence(Ordering::SeqCst);
     }
 
-    /// Gives it back.
+    /// Releases it.
     pub fn clear(&self) {
         self.file.store(0, Ordering::SeqCst);
     }
 
-    /// True when this range and the reserved one have a byte in common.
+    /// True if this range and the reserved one overlap.
     pub fn meets(&self, file: u64, start: u64, end: u64) -> bool {
         self.file.load(Ordering::SeqCst) == file
             && self.start.load(Ordering::Relaxed) < end
@@ -63,7 +63,7 @@ pub struct WorkerBlock {
     stage: AtomicU32,
     /// Process id.
     pub pid: AtomicU32,
-    /// Id of the thread that runs the loop; that of the process unless clones are threads.
+    /// Id of the thread that runs the loop; equal to `pid` unless clones are threads.
     pub thread_id: AtomicU32,
     /// Files open.
     pub open_files: AtomicU32,
@@ -71,17 +71,17 @@ pub struct WorkerBlock {
     pub start_ns: AtomicU64,
     /// Monotonic ns when the job's clock started (before the ramp); 0 before.
     pub begin_ns: AtomicU64,
-    /// Monotonic ns when the last I/O of the run had ended; 0 before.
+    /// Monotonic ns when the last I/O of the run completed; 0 before.
     pub end_ns: AtomicU64,
     /// `job_start` of the report, ms.
     pub job_start_ms: AtomicU64,
-    /// Monotonic ns after which the worker will not issue; 0: no limit.
+    /// Monotonic ns after which the worker stops issuing; 0: no limit.
     pub deadline_ns: AtomicU64,
-    /// Bytes that the job wants to move in all; 0 when unknown.
+    /// Total bytes that the job wants to move; 0 if unknown.
     pub goal_bytes: AtomicU64,
-    /// Depth that `latency_target` has come to; 0 without a search.
+    /// Depth that `latency_target` has found; 0 without a search.
     pub found_depth: AtomicU32,
-    /// Bytes moved since the job began, ramp included.
+    /// Bytes moved since the job began, including the ramp.
     pub progress_bytes: AtomicU64,
     /// The range that the worker is about to do I/O on.
     pub reservation: Reservation,
@@ -89,7 +89,7 @@ pub struct WorkerBlock {
     pub flow_ios: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.
     pub usage: [AtomicU64; 5],
-    /// What the machine did meanwhile, written at the end of the job.
+    /// The state of the machine during the job, written at its end.
     pub surroundings: SurroundingsBlock,
     /// Holes below the loop devices among the targets.
     pub holes: HoleCounters,
@@ -100,29 +100,30 @@ pub struct WorkerBlock {
     error: AtomicI32,
     error_length: AtomicU32,
     error_text: [AtomicU8; ERROR_TEXT],
-    /// Names of the engine's features, each ended by a NUL.
+    /// Names of the engine's features, each terminated by a NUL.
     features: [AtomicU8; FEATURE_TEXT],
     /// What was checked, and what was found.
     pub verification: VerificationCounters,
-    /// 1 and the bytes of its files that were not yet written to the storage when it ended; 0 while that is not known.
+    /// 1 and the bytes of its files that were not yet written to the storage at its end; 0 while that is not
+    /// known.
     pub unwritten_bytes: AtomicU64,
-    /// How long after their time the entries of a replayed log were issued.
+    /// How late the entries of a replayed log were issued.
     pub lateness: LatencySamples,
-    /// What the worker counts.
+    /// Counters of the worker.
     pub samples: WorkerSamples,
 }
 
-/// What a worker has found of holes in the files below the loop devices that it works on.
+/// Holes that a worker found in the files below its loop devices.
 #[repr(C)]
 pub struct HoleCounters {
-    /// Number of the last device that has some; 0 when there is none.
+    /// Number of the last device with holes; 0 for none.
     device: AtomicU64,
     part_bytes: AtomicU64,
     hole_bytes: AtomicU64,
 }
 
 impl HoleCounters {
-    /// Adds a target: the number of its device, the bytes of the part that is worked on, and how many of them are holes.
+    /// Adds a target: the number of its device, the bytes of the used part, and the bytes of holes in it.
     pub fn add(&self, device: u64, part_bytes: u64, hole_bytes: u64) {
         let holes = self.hole_bytes.load(Ordering::Relaxed);
         if hole_bytes > 0 {
@@ -132,7 +133,7 @@ impl HoleCounters {
         self.hole_bytes.store(holes + hole_bytes, Ordering::Relaxed);
     }
 
-    /// The device, the bytes of all parts and of all holes, if there are any.
+    /// The device, and the total bytes of used parts and of holes, if there are any.
     pub fn found(&self) -> Option<(u64, u64, u64)> {
         let holes = self.hole_bytes.load(Ordering::Relaxed);
         let parts = self.part_bytes.load(Ordering::Relaxed);
@@ -145,28 +146,28 @@ impl HoleCounters {
 pub struct VerificationCounters {
     /// Reads that were checked.
     pub checked_reads: AtomicU64,
-    /// Bytes of them.
+    /// Their bytes.
     pub checked_bytes: AtomicU64,
-    /// Monotonic ns since which data is being read back; 0 while it is not.
+    /// Monotonic ns since which data is being read back; 0 if it is not.
     pub reading_back_since_ns: AtomicU64,
-    /// Nanoseconds of earlier phases of reading back.
+    /// Duration of earlier read-back phases, ns.
     pub read_back_ns: AtomicU64,
     /// Blocks that were wrong, by class.
     pub classes: [AtomicU64; CLASSES.len()],
-    /// Checked bytes that were in memory when reading began, at most.
+    /// Upper bound of the checked bytes that were in memory before they were read.
     pub from_memory_bytes: AtomicU64,
-    /// Checked bytes of which the kernel does not say where they came from.
+    /// Checked bytes whose source the kernel does not report.
     pub unknown_source_bytes: AtomicU64,
-    /// 1 if nothing says which run wrote what is checked: of two runs that write the same, either passes.
+    /// 1 if it is unknown which run wrote the checked data: if two runs write the same, either passes.
     pub takes_any_run: AtomicU64,
-    /// Blocks that were to be checked and were not; known at the end.
+    /// Blocks that should have been checked but were not; known at the end.
     pub unchecked_blocks: AtomicU64,
     /// 1 once that is known.
     pub is_accounted: AtomicU64,
 }
 
 impl VerificationCounters {
-    /// Reading back begins, or is over.
+    /// Marks the begin or end of reading back.
     pub fn set_reading_back(&self, begins: bool, now_ns: u64) {
         let since = self.reading_back_since_ns.load(Ordering::Relaxed);
         if since > 0 {
@@ -176,7 +177,7 @@ impl VerificationCounters {
         self.reading_back_since_ns.store(if begins { now_ns } else { 0 }, Ordering::Relaxed);
     }
 
-    /// Nanoseconds that data was being read back.
+    /// Total duration of reading back, ns.
     pub fn read_back_until(&self, now_ns: u64) -> u64 {
         let current = match self.reading_back_since_ns.load(Ordering::Relaxed) {
             0 => 0,
@@ -187,37 +188,37 @@ impl VerificationCounters {
 }
 
 impl WorkerBlock {
-    /// Where the worker is.
+    /// Stage of the worker.
     pub fn stage(&self) -> Stage {
         Stage::from_number(self.stage.load(Ordering::Acquire))
     }
 
-    /// Moves the worker on.
+    /// Sets the stage.
     pub fn set_stage(&self, stage: Stage) {
         self.stage.store(stage as u32, Ordering::Release);
     }
 
-    /// True once the supervisor wants the worker to stop.
+    /// True if the supervisor wants the worker to stop.
     #[inline(always)]
     pub fn should_stop(&self) -> bool {
         self.order.load(Ordering::Relaxed) >= Order::Stop as u32
     }
 
-    /// True if the worker has to leave behind what it wrote.
+    /// True if the worker has to save its verification state.
     pub fn should_save(&self) -> bool {
         self.order.load(Ordering::Relaxed) == Order::StopAndSave as u32
     }
 
     /// Sends an order and wakes the worker if it sleeps on it.
     pub fn send(&self, order: Order) {
-        // Whoever else wants it to stop does not take back what is to be saved.
+        // A plain stop does not revoke the request to save.
         if order == Order::Stop && self.should_save() {
             return;
         }
         fathom_sys::futex::set_and_wake(&self.order, order as u32);
     }
 
-    /// Stores the error that ends the job, unless there is one already.
+    /// Stores the error that ends the job, unless it has one already.
     pub fn fail_in_words(&self, errno: Errno, text: &str) {
         if self.error.load(Ordering::Acquire) != 0 {
             return;
@@ -231,29 +232,30 @@ impl WorkerBlock {
         self.error.store(errno.0, Ordering::Release);
     }
 
-    /// Stores that a defect of fathom ended the job. This is its error, whatever went wrong before.
+    /// Records that a defect of fathom ended the job. This becomes its error, whatever went wrong before.
     pub fn break_in_words(&self, errno: Errno, text: &str) {
         self.defect.store(1, Ordering::Release);
         self.error.store(0, Ordering::Release);
         self.fail_in_words(errno, text);
     }
 
-    /// True if it was.
+    /// True if a defect ended the job.
     pub fn is_broken(&self) -> bool {
         self.defect.load(Ordering::Acquire) != 0
     }
 
-    /// The job starts now, at this monotonic time: reported by the clock of this number (`job_start_clock_id`).
+    /// The job starts at this monotonic time, which is reported by the clock of this number
+    /// (`job_start_clock_id`).
     pub fn set_job_start(&self, now_ns: u64, clock_id: Option<u32>) {
         self.job_start_ms.store(job_start_ms(now_ns, clock_id), Ordering::Relaxed);
     }
 
-    /// Kernel numbers of the block devices below the files, as far as they are known.
+    /// Kernel numbers of the block devices below the files, as far as known.
     pub fn devices(&self) -> impl Iterator<Item = u64> {
         self.devices.iter().map(|device| device.load(Ordering::Relaxed)).take_while(|&device| device != 0)
     }
 
-    /// Stores which kernel features the engine uses; names that find no room are left out.
+    /// Stores the kernel features that the engine uses; names that do not fit are left out.
     pub fn set_features(&self, names: &[&str]) {
         let mut place = self.features.iter();
         for name in names {
@@ -268,7 +270,7 @@ impl WorkerBlock {
         }
     }
 
-    /// Which kernel features the engine uses.
+    /// Kernel features that the engine uses.
     pub fn features(&self) -> Vec<String> {
         let bytes: Vec<u8> = self.features.iter().map(|byte| byte.load(Ordering::Relaxed)).collect();
         bytes
@@ -295,13 +297,14 @@ impl WorkerBlock {
     }
 }
 
-/// Counters of which all-zero memory is a valid value, made of atomics alone.
+/// Counters that consist of atomics and of which all-zero memory is a valid value.
 ///
 /// # Safety
-/// The type must be just that.
+///
+/// The type must satisfy this.
 unsafe trait Counters {}
 
-// SAFETY: atomics, for which zeros are a start.
+// SAFETY: atomics, which may be zero.
 unsafe impl Counters for PerDirection<ArrivalSamples> {}
 // SAFETY: as above.
 unsafe impl Counters for BlockErrorSamples {}
@@ -346,12 +349,12 @@ impl<T: Counters> OfSome<T> {
 pub struct Region {
     blocks: Mapping,
     units: Mapping,
-    /// Per worker: index of its first unit, and how many it has.
+    /// Per worker: index and number of its units.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
     zones: Option<ZoneTable>,
     priorities: Option<Mapping>,
-    /// Per worker: index of its first samples by priority, and how many it has.
+    /// Per worker: index and number of its samples by priority.
     priority_ranges: Vec<(usize, usize)>,
     arrivals: OfSome<PerDirection<ArrivalSamples>>,
     block_errors: OfSome<BlockErrorSamples>,
@@ -411,18 +414,18 @@ impl Region {
         })
     }
 
-    /// The arrivals of a worker, per direction; `None` unless its loop is open.
+    /// The arrivals of a worker, per direction; `None` in a closed loop.
     pub fn arrivals(&self, index: usize) -> Option<&PerDirection<ArrivalSamples>> {
         self.arrivals.of(index)
     }
 
-    /// What a worker counts of its blocks; `None` without `block_error_percentiles`.
+    /// Counters of a worker's blocks; `None` without `block_error_percentiles`.
     pub fn block_errors(&self, index: usize) -> Option<&BlockErrorSamples> {
         self.block_errors.of(index)
     }
 
-    /// The latencies of a worker by the priority of single I/Os: per priority those of reads, then of writes. Empty when its
-    /// I/Os have none of their own.
+    /// Latencies of a worker by priority of single I/Os: per priority those of reads, then of writes. Empty
+    /// if its I/Os have no priorities.
     pub(crate) fn priorities(&self, index: usize) -> &[LatencySamples] {
         let (first, count) = self.priority_ranges.get(index).copied().unwrap_or_default();
         match &self.priorities {
@@ -434,7 +437,7 @@ impl Region {
         }
     }
 
-    /// Memory for logs; `None` when the plan keeps none.
+    /// Memory for logs; `None` if the plan keeps none.
     pub(crate) fn logs(&self) -> Option<&LogRegion> {
         self.logs.as_ref()
     }

@@ -1,8 +1,8 @@
-//! What is done now and then.
+//! Periodic tasks.
 
 use std::time::Duration;
 
-/// Something that is due again and again, or never.
+/// A task that is due at intervals, or never.
 #[derive(Clone, Debug)]
 pub struct Regularly {
     every_ns: Option<u64>,
@@ -11,18 +11,18 @@ pub struct Regularly {
 }
 
 impl Regularly {
-    /// Due whenever this much time has passed, for the first time after it.
+    /// Due at each interval, for the first time after one.
     pub fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
         Regularly { every_ns: every.map(|every| every.as_nanos() as u64), last_ns: now_ns }
     }
 
-    /// The same, but due at once.
+    /// The same, but due immediately.
     pub fn at_once(every: Option<Duration>, now_ns: u64) -> Regularly {
         let regularly = Regularly::new(every, now_ns);
         Regularly { last_ns: now_ns.saturating_sub(regularly.every_ns.unwrap_or(0)), ..regularly }
     }
 
-    /// Whether it is due. If so, the time to the next begins.
+    /// True if it is due. If so, the next interval begins.
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         let is_due = self.left(now_ns).is_some_and(|left| left.is_zero());
         if is_due {
@@ -31,7 +31,7 @@ impl Regularly {
         is_due
     }
 
-    /// How long until it is due.
+    /// Time until it is due.
     pub fn left(&self, now_ns: u64) -> Option<Duration> {
         let next = self.last_ns.saturating_add(self.every_ns?);
         Some(Duration::from_nanos(next.saturating_sub(now_ns)))

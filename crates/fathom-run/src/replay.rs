@@ -1,4 +1,4 @@
-//! Where a log is read from.
+//! Opens logs for replay.
 
 use crate::plan::model::replay::LogSource;
 use std::fs::{File, OpenOptions};
@@ -10,23 +10,23 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// Why a log that can be read once only is not replayed.
+/// Why a log that can be read only once is not replayed.
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
-    /// Nowhere to keep it.
+    /// No room to keep it.
     #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display())]
     NoRoom {
         /// The log.
         log: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
-    /// It breaks off.
+    /// Reading fails before its end.
     #[error("fathom: {log}: the log cannot be read to its end: {error}")]
     BrokenOff {
         /// The log.
         log: String,
-        /// What the system says.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -34,8 +34,8 @@ pub(crate) enum CopyError {
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// The copies of streams, by the order in which this process made them. They are files that have no name any more, and last as long
-/// as the process and those that it forks.
+/// The copies of streams, in the order in which this process made them. They are unnamed files that last as
+/// long as this process and its children.
 static COPIES: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 /// Opens a log from its beginning.
@@ -45,7 +45,7 @@ pub(crate) fn open(source: &LogSource) -> io::Result<BufReader<File>> {
         LogSource::Copy(number) => {
             let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
             let copy = copies.get(*number).ok_or(io::ErrorKind::NotFound)?;
-            // Opened anew, since a descriptor that was inherited shares its position with others.
+            // Opened again, because an inherited descriptor shares its position with others.
             open_file(Path::new(&format!("/proc/self/fd/{}", copy.as_raw_fd())))
         }
     }
@@ -60,7 +60,7 @@ pub(crate) fn open_file(path: &Path) -> io::Result<BufReader<File>> {
     Ok(BufReader::with_capacity(BUFFER, file))
 }
 
-/// True for what can be read only once.
+/// True for a file that can be read only once.
 pub(crate) fn is_stream(name: &str) -> bool {
     name == "-"
         || std::fs::metadata(name).is_ok_and(|metadata| {
@@ -69,7 +69,7 @@ pub(crate) fn is_stream(name: &str) -> bool {
         })
 }
 
-/// Reads a stream to its end; where it can be read from then on.
+/// Reads a stream to its end; returns the source of its copy.
 pub(crate) fn keep_copy(name: &str) -> Result<LogSource, CopyError> {
     let log = || if name == "-" { "standard input" } else { name }.to_owned();
     let mut file = nameless_file().map_err(|error| CopyError::NoRoom { log: log(), error })?;
@@ -94,7 +94,7 @@ fn directory() -> PathBuf {
 }
 
 fn nameless_file() -> io::Result<File> {
-    // Readable for the user that a worker may become; nobody else finds a file without a name.
+    // Readable for the user that a worker may become; no other user can find an unnamed file.
     let path =
         directory().join(format!("fathom-replay-{}-{:?}", std::process::id(), std::thread::current().id()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(&path)?;

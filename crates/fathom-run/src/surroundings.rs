@@ -1,4 +1,4 @@
-//! What the machine did while a job ran. Looked at before the first I/O and after the last one, so that no I/O pays for it.
+//! The state of the machine during a job. It is read before the first I/O and after the last one, so that no I/O pays for it.
 
 use crate::limits::GroupsOfThread;
 use fathom_stats::limits::GroupLimits;
@@ -10,14 +10,14 @@ use std::sync::atomic::{AtomicU8, AtomicU64};
 /// Room for limits of control groups, as text.
 const LIMIT_TEXT: usize = 2048;
 
-/// The state of things before the job.
+/// The state before the job.
 pub(crate) struct Surroundings {
     waited_ns: Option<u64>,
     processors: Option<ProcessorTime>,
     limits: Option<(GroupsOfThread, GroupLimits)>,
 }
 
-/// What a worker leaves for the report. All-zero memory says that nothing is known.
+/// What a worker stores for the report. All-zero memory means unknown.
 #[derive(Debug)]
 #[repr(C)]
 pub struct SurroundingsBlock {
@@ -25,12 +25,12 @@ pub struct SurroundingsBlock {
     wait_ms: AtomicU64,
     /// 1 and the ms of [`ProcessorShares`]: user, busy, stolen, total.
     processors_ms: [AtomicU64; 4],
-    /// [`GroupLimits`] in lines, ended by a NUL.
+    /// [`GroupLimits`] in lines, terminated by a NUL.
     limits: [AtomicU8; LIMIT_TEXT],
 }
 
 impl Surroundings {
-    /// Clones of a job have the same machine around them, so one of them looks at it for all.
+    /// All clones of a job share the machine, so one of them reads its state for all.
     pub(crate) fn look(is_first_clone: bool) -> Surroundings {
         let processors = if is_first_clone { ProcessorTime::now() } else { None };
         let limits = is_first_clone.then(|| {
@@ -41,7 +41,7 @@ impl Surroundings {
         Surroundings { waited_ns: processor_wait_of_thread_ns(), processors, limits }
     }
 
-    /// Writes down what changed since.
+    /// Stores the changes since then.
     pub(crate) fn store(&self, block: &SurroundingsBlock) {
         if let (Some(before), Some(now)) = (self.waited_ns, processor_wait_of_thread_ns()) {
             block.wait_ms.store(now.saturating_sub(before) / 1_000_000 + 1, Relaxed);
@@ -63,18 +63,18 @@ impl Surroundings {
 }
 
 impl SurroundingsBlock {
-    /// How long the worker was ready to run and had no processor, ms.
+    /// How long the worker was runnable without a processor, ms.
     pub fn processor_wait_ms(&self) -> Option<u64> {
         self.wait_ms.load(Relaxed).checked_sub(1)
     }
 
-    /// Limits that control groups set to the worker.
+    /// Limits of the worker's control groups.
     pub fn limits(&self) -> GroupLimits {
         let bytes = self.limits.iter().map(|byte| byte.load(Relaxed)).take_while(|&byte| byte != 0);
         GroupLimits::from_lines(&String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()))
     }
 
-    /// Where the time of the machine's processors went while the worker ran.
+    /// Use of the machine's processors while the worker ran.
     pub fn processors(&self) -> Option<ProcessorShares> {
         let [user_ms, busy_ms, stolen_ms, total_ms] =
             self.processors_ms.each_ref().map(|value| value.load(Relaxed).checked_sub(1));

@@ -1,14 +1,12 @@
-//! One I/O in flight.
-//!
-//! Units lie in memory that the crew can read too: when a device hangs, that is how it names the I/Os that are
-//! stuck. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost what plain ones do.
+//! One I/O in flight. Units are in memory that the crew can read, too: if a device hangs, it can name the stuck I/Os. Every
+//! field is an atomic that only the worker writes, with `Relaxed` stores, which cost as much as plain ones.
 
 use crate::targets::Target;
 use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// What a unit does.
+/// Operation of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 pub enum Operation {
@@ -16,7 +14,7 @@ pub enum Operation {
     Read = 0,
     /// Write data.
     Write = 1,
-    /// Give a range back.
+    /// Discard a range.
     Trim = 2,
     /// fsync.
     Sync = 3,
@@ -27,7 +25,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The word of messages.
+    /// The operation's word in messages.
     pub fn word(self) -> &'static str {
         ["read", "write", "trim", "sync", "datasync", "sync_file_range"][self as usize]
     }
@@ -66,14 +64,14 @@ impl From<Direction> for Operation {
 pub struct Unit {
     /// First byte in the file.
     offset: AtomicU64,
-    /// Tick at which the worker started to submit.
+    /// Tick at which submission started.
     start: AtomicU64,
-    /// Tick at which the kernel had it.
+    /// Tick at which the kernel had accepted it.
     issue: AtomicU64,
     /// Nonzero while in flight.
     in_flight: AtomicU32,
     length: AtomicU32,
-    /// Bytes moved by earlier, short attempts.
+    /// Bytes moved by earlier, partial attempts.
     done: AtomicU32,
     file: AtomicU32,
     operation: AtomicU32,
@@ -84,7 +82,7 @@ pub struct Unit {
 const _: () = assert!(std::mem::size_of::<Unit>() == 64);
 
 impl Unit {
-    /// Aims the unit at a target. From here on it counts as in flight: submission itself may hang.
+    /// Sets the unit's target. It counts as in flight from here on, because submission itself may hang.
     #[inline(always)]
     pub fn aim(&self, target: Target, start: u64) {
         self.offset.store(target.offset, Relaxed);
@@ -107,20 +105,20 @@ impl Unit {
         self.set_in_flight(true);
     }
 
-    /// For engines that end an I/O inside the call: submission and issue are one moment.
+    /// For engines that complete an I/O inside the call: submission and issue coincide.
     #[inline(always)]
     pub fn started_at(&self, tick: u64) {
         self.start.store(tick, Relaxed);
         self.issue.store(tick, Relaxed);
     }
 
-    /// Marks it as handed to the kernel at this tick.
+    /// Records the tick at which it was handed to the kernel.
     #[inline(always)]
     pub fn issued_at(&self, tick: u64) {
         self.issue.store(tick, Relaxed);
     }
 
-    /// Says whether the unit is in flight.
+    /// Sets whether the unit is in flight.
     #[inline(always)]
     pub fn set_in_flight(&self, in_flight: bool) {
         self.in_flight.store(u32::from(in_flight), Relaxed);
@@ -144,7 +142,7 @@ impl Unit {
         self.length.load(Relaxed)
     }
 
-    /// Bytes that earlier, short attempts have moved.
+    /// Bytes moved by earlier, partial attempts.
     #[inline(always)]
     pub fn done(&self) -> u32 {
         self.done.load(Relaxed)
@@ -161,7 +159,7 @@ impl Unit {
         self.file.load(Relaxed)
     }
 
-    /// Sets the index of its priority; stays until it is set again.
+    /// Sets the index of its priority, which stays until it is set again.
     pub fn set_priority(&self, index: u32) {
         self.priority.store(index, Relaxed);
     }
@@ -171,13 +169,13 @@ impl Unit {
         self.priority.load(Relaxed)
     }
 
-    /// What it does.
+    /// The operation.
     #[inline(always)]
     pub fn operation(&self) -> Operation {
         Operation::from_number(self.operation.load(Relaxed))
     }
 
-    /// Whether it reads, writes or trims, or `None` for a sync.
+    /// Its direction, or `None` for a sync.
     #[inline(always)]
     pub fn direction(&self) -> Option<Direction> {
         Direction::from_index(self.operation.load(Relaxed) as usize)
@@ -189,7 +187,7 @@ impl Unit {
         self.start.load(Relaxed)
     }
 
-    /// Tick at which the kernel had it.
+    /// Tick at which the kernel had accepted it.
     #[inline(always)]
     pub fn issue(&self) -> u64 {
         self.issue.load(Relaxed)

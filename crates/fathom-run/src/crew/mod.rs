@@ -43,36 +43,38 @@ use thiserror::Error;
 
 /// The workers of a run.
 pub trait Crew: LogKeeper + Machine {
-    /// Begins to look at and lay out the files of these workers, one after the other. The end is an
-    /// [`Event::LayoutEnded`], also after workers were told to stop. Gives the number of the process that does it.
+    /// Begins to examine and lay out the files of these workers, one after the other. The end is an
+    /// [`Event::LayoutEnded`], also after workers were told to stop. Returns the ID of the process that does
+    /// it.
     fn lay_out(&mut self, workers: &[usize]) -> Result<u32, Refusal>;
 
-    /// Ends that process at once.
+    /// Kills that process.
     fn end_layout(&mut self);
 
-    /// Starts these workers together. They set themselves up, report [`Stage::Ready`], and wait for [`Order::Go`].
+    /// Starts these workers together. They set themselves up, report [`Stage::Ready`], and wait for
+    /// [`Order::Go`].
     fn start(&mut self, workers: &[usize]) -> Vec<Start>;
 
-    /// Tells a worker what to do. One that has not been started gets the order when it is.
+    /// Gives an order to a worker. One that has not been started gets the order when it is.
     fn order(&mut self, worker: usize, order: Order);
 
-    /// Ends the job of a worker with an error that is not one of its own, unless it has failed already. Workers that share files
-    /// with it learn of that.
+    /// Ends the job of a worker with an error of another origin, unless it has failed already. Workers that
+    /// share files with it are notified.
     fn fail(&mut self, worker: usize, errno: Errno, text: &str);
 
-    /// The supervisor waits for a worker no longer, because it has ended, or never will. A process with nothing but stuck workers
-    /// is killed.
+    /// The supervisor no longer waits for a worker, because it has ended, or never will. A process with only
+    /// stuck workers is killed.
     fn release(&mut self, worker: usize, is_stuck: bool);
 
-    /// Descriptors that can be read when [`poll`](Crew::poll) has something to tell. Ends of processes on this machine also
-    /// show as `SIGCHLD`.
+    /// Descriptors to poll: readable when [`poll`](Crew::poll) has an event. Ends of processes on this
+    /// machine also raise `SIGCHLD`.
     fn descriptors(&self) -> Vec<RawFd>;
 
-    /// What has happened since the last call, in its order. Does not wait. What a worker has said is reported at the latest with
-    /// its end. Every crew collects the children of this process that have ended, also those that it did not start.
+    /// Events since the last call, in order. Does not wait. Messages of a worker are reported before its end.
+    /// Every crew reaps the children of this process that have ended, also those that it did not start.
     fn poll(&mut self) -> Vec<Event>;
 
-    /// A worker now.
+    /// Present state of a worker.
     fn state(&self, worker: usize) -> WorkerState;
 
     /// The latencies that a worker has recorded in one direction.
@@ -81,29 +83,30 @@ pub trait Crew: LogKeeper + Machine {
     /// The I/Os that a worker waits for.
     fn in_flight(&self, worker: usize) -> Vec<InFlight>;
 
-    /// Bytes that a worker waits for: those in flight, and in its final sync what it wrote that may still be in memory.
+    /// Bytes that a worker waits for: those in flight, and in its final sync written data that may still be
+    /// in memory.
     fn awaited_bytes(&self, worker: usize) -> u64;
 
-    /// What tells from outside whether a worker gets on.
+    /// External signs of progress of a worker.
     fn signs_of_life(&mut self, worker: usize) -> SignsOfLife;
 
-    /// Everything that a worker has counted so far.
+    /// All counters of a worker.
     fn figures(&self, worker: usize) -> Figures;
 }
 
-/// The logs of a run, written while it goes on.
+/// The logs of a run, written while it runs.
 pub trait LogKeeper {
-    /// Opens all log files and begins to write them; does nothing in a run without logs. A named pipe without a reader is told
-    /// to `keep_waiting`, which may say no.
+    /// Opens all log files and begins to write them; does nothing in a run without logs. For a named pipe
+    /// without a reader, `keep_waiting` decides.
     fn open_logs(&mut self, keep_waiting: &mut dyn FnMut(&Path) -> bool) -> Result<(), LogError>;
 
-    /// Where writing stands.
+    /// State of the log writer.
     fn log_state(&self) -> LogState;
 
-    /// No worker adds anything any more: the logs are to be completed.
+    /// No worker adds records any more: complete the logs.
     fn finish_logs(&mut self);
 
-    /// Writes no more; returns how the process that did it ended.
+    /// Stops writing; returns how the log writer's process ended.
     fn give_up_logs(&mut self) -> Ended;
 
     /// What is missing in the logs, and what they have cost.
@@ -113,10 +116,10 @@ pub trait LogKeeper {
 /// Why idleness is not measured.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdlenessError {
-    /// A limit on processes or threads, and what to do about it.
+    /// A limit on processes or threads, with advice.
     #[error("{}; {advice}", Errno(libc::EAGAIN))]
     NoProcesses {
-        /// The limit.
+        /// The advice.
         advice: String,
     },
     /// Another error of the system.
@@ -124,71 +127,71 @@ pub enum IdlenessError {
     System(#[from] Errno),
 }
 
-/// What the workers run on.
+/// The machine of the workers.
 pub trait Machine {
-    /// Makes the control groups of all jobs; those that could not be made are returned.
+    /// Creates the control groups of all jobs; returns the failures.
     fn make_control_groups(&mut self) -> Vec<GroupFailure>;
 
-    /// Removes the control groups that were made, unless somebody is in them; names those that stay.
+    /// Removes the created control groups, unless they are in use; returns the names of those that stay.
     fn remove_control_groups(&mut self) -> Vec<String>;
 
     /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end.
     fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError>;
 
-    /// How idle the processors have been; nothing where that is not measured.
+    /// Idleness of the processors; `None` if it is not measured.
     fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport>;
 
-    /// From now on counts what the block devices below a worker's files do, and what goes through file systems of servers and in
-    /// user space. The worker is ready, so its files are known.
+    /// Begins to count what the block devices below a worker's files do, and the traffic of network and
+    /// user-space file systems. The worker is ready, so its files are known.
     fn watch_disks(&mut self, worker: usize);
 
-    /// What the devices have done since they are watched.
+    /// Counters of the devices since they are watched.
     fn disks(&self) -> Vec<DiskReport>;
 
-    /// What the devices that the stage used have done in it. The stage is over.
+    /// Counters of the stage's devices during the stage, which is over.
     fn end_stage_of_disks(&mut self) -> Vec<DiskReport>;
 
-    /// What has gone through file systems of servers and in user space since they are watched.
+    /// Traffic of network and user-space file systems since they are watched.
     fn mounts(&self) -> Vec<MountReport>;
 
-    /// What has gone through those that the stage used. The stage is over.
+    /// Their traffic during the stage, which is over.
     fn end_stage_of_mounts(&mut self) -> Vec<MountReport>;
 
-    /// What the devices have done since the last call, members after the device that they are part of.
+    /// Counters of the devices since the last call; members follow the device that they are part of.
     fn look_at_disks(&mut self) -> Vec<LiveDisk>;
 
     /// The machine, and the storage below the files of the run.
     fn host(&self) -> HostReport;
 
-    /// From now on notes what surrounds the run.
+    /// Begins to record facts about the machine.
     fn begin_facts(&mut self);
 
-    /// Looks at what surrounds the run, about once a second. This look is late by so much.
+    /// Records facts about the machine, about once per second. `late_ns` is how late this call is.
     fn look_at_facts(&mut self, late_ns: u64);
 
-    /// What surrounded the run; nothing where that was not noted.
+    /// The recorded facts; `None` without recording.
     fn facts(&self) -> Option<RunFacts>;
 }
 
-/// Something that has happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
-    /// Somebody has something to say.
+    /// A message.
     Said(Envelope),
     /// A worker has ended.
     Ended {
-        /// Which one.
+        /// Its index.
         worker: usize,
         /// How its process ended, if that was before the worker was done.
         lost: Option<Lost>,
     },
-    /// The process that lays files out has ended.
+    /// The layout process has ended.
     LayoutEnded(Ended),
-    /// The process that writes the logs has ended before it was done.
+    /// The log writer has ended early.
     LogsLost(Ended),
-    /// A child of this process that has nothing to do with the crew has ended.
+    /// Another child of this process has ended.
     OtherEnded {
-        /// Its number.
+        /// Its process ID.
         process: u32,
         /// How.
         ended: Ended,
@@ -196,47 +199,47 @@ pub enum Event {
 }
 
 impl Event {
-    /// True when somebody has something to say.
+    /// True for a message.
     pub fn is_said(&self) -> bool {
         matches!(self, Event::Said(_))
     }
 }
 
-/// The end of a worker that was not done.
+/// The early end of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// How its process ended.
     pub ended: Ended,
     /// Processor use as the kernel counted it.
     pub cpu: CpuReport,
-    /// In words, if it ended because there was no memory.
+    /// Description of a memory shortage, if that was the cause.
     pub without_memory: Option<String>,
 }
 
-/// A worker was to be started.
+/// Result of starting a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
-    /// Which one.
+    /// Its index.
     pub worker: usize,
-    /// The number of the process that runs it.
+    /// The ID of its process.
     pub process: Result<u32, Refusal>,
 }
 
-/// The system gave no process.
+/// No process could be created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
-    /// What it said.
+    /// The error.
     pub errno: Errno,
-    /// The limits that may be behind it, in words.
+    /// Description of the limits that may have caused it.
     pub limits: String,
 }
 
-/// A control group that could not be made.
+/// A control group that could not be created.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GroupFailure {
     /// Index of its job.
     pub job: usize,
-    /// What the system said.
+    /// The error.
     pub errno: Errno,
     /// A line for the user.
     pub message: String,
@@ -251,42 +254,42 @@ pub enum LogError {
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         errno: Errno,
     },
 }
 
-/// Where the writing of logs stands.
+/// State of the log writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogState {
     /// Everything has been written, or there are no logs.
     Done,
     /// They are being written.
     Writing {
-        /// Grows for as long as that gets on.
+        /// Grows while there is progress.
         progress: u64,
     },
-    /// The process that wrote them ended before it was done.
+    /// The writer's process ended early.
     Lost,
 }
 
-/// What a reader of the logs must know.
+/// Losses in the logs that the reader must know.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLosses {
-    /// Files that could not be written to their end.
+    /// Files that could not be written completely.
     pub failed_files: u32,
-    /// The workers that lost something or had to wait; one entry per log.
+    /// Workers that lost records or had to wait; one entry per log.
     pub of_workers: Vec<LogLoss>,
 }
 
-/// What one log of one worker has lost or cost.
+/// Losses and costs of one log of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLoss {
     /// The worker.
     pub worker: usize,
     /// How often it waited for the log to be written.
     pub waits: u64,
-    /// How long, in all.
+    /// Total duration, ns.
     pub waited_ns: u64,
     /// I/Os that are missing.
     pub dropped: u64,
@@ -306,7 +309,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<T>(&text).expect(&text), value);
     }
 
-    /// A crew elsewhere sends what it gives.
+    /// A crew elsewhere sends this data.
     #[test]
     fn what_a_crew_gives_can_be_sent() {
         let lost = Lost {

@@ -1,4 +1,4 @@
-//! Where a worker is, and what it is told to do: the words that a supervisor and its workers have in common.
+//! Stages of a worker and orders to it, shared by supervisor and workers.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stage with this number; numbers beyond the last stand for it.
+    /// The stage with this number; larger numbers mean the last one.
     pub(crate) fn from_number(number: u32) -> Stage {
         use Stage::*;
         [
@@ -45,13 +45,13 @@ impl Stage {
         ][(number as usize).min(12)]
     }
 
-    /// True for stages in which I/O is under way.
+    /// True for stages with I/O.
     pub(crate) fn does_io(self) -> bool {
         matches!(self, Stage::Ramping | Stage::Running | Stage::Verifying | Stage::Draining)
     }
 }
 
-/// Requests from the supervisor to a worker.
+/// Orders from the supervisor to a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[repr(u32)]
 pub enum Order {
@@ -59,8 +59,8 @@ pub enum Order {
     Wait = 0,
     /// Run.
     Go = 1,
-    /// Stop issuing, finish what is in flight.
+    /// Stop issuing; complete what is in flight.
     Stop = 2,
-    /// The same, and leave behind what was written, for a later check.
+    /// The same, and save the verification state for a later check.
     StopAndSave = 3,
 }

@@ -1,4 +1,4 @@
-//! One target of a clone: what it is, how large, and why it cannot be used.
+//! A target of a clone: its kind and size, and why it cannot be used.
 
 use crate::cause::{self, Cause};
 use crate::exhausted;
@@ -7,7 +7,7 @@ use crate::zones::geometry::Geometry;
 use fathom_sys::Errno;
 use std::path::{Path, PathBuf};
 
-/// What a path stands for.
+/// Kind of a target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A regular file, or nothing yet.
@@ -16,39 +16,39 @@ pub enum FileKind {
     Block,
     /// A character device, pipe or socket, which has no size.
     Character,
-    /// A character device in front of a medium, which has a size: SCSI generic, flash memory.
+    /// A character device with a medium, which has a size: SCSI generic, flash memory.
     Medium,
-    /// What a server keeps and what has the size it has: an export, an image, a logical unit.
+    /// A target of fixed size on a server: an export, an image, a logical unit.
     Volume,
-    /// What a server keeps and what is as long as what was written to it.
+    /// A target on a server that grows when it is written to.
     Object,
-    /// Many of those, one for each block of the job: nothing has to be there before a write.
+    /// One object for each block of the job: nothing has to exist before a write.
     Objects,
-    /// A directory, or nothing yet, which is worked on as such.
+    /// A directory, existing or to be created, that is itself the target.
     Directory,
-    /// A name that the I/O itself makes: nothing has to be there before.
+    /// A name that the I/O itself creates: nothing has to exist before.
     Name,
     /// No file at all (diskless engines).
     None,
 }
 
 impl FileKind {
-    /// True for what has the size it has, whatever is written to it.
+    /// True if writes never change its size.
     pub fn has_fixed_size(self) -> bool {
         matches!(self, FileKind::Block | FileKind::Medium | FileKind::Volume)
     }
 
-    /// True for what can be made, becomes longer when it is written to, and can be removed.
+    /// True if it can be created, grows when it is written to, and can be removed.
     pub fn can_grow(self) -> bool {
         matches!(self, FileKind::Regular | FileKind::Object)
     }
 
-    /// True for what can be removed and made again.
+    /// True if it can be removed and created again.
     pub fn can_be_made(self) -> bool {
         self.can_grow() || matches!(self, FileKind::Directory | FileKind::Name)
     }
 
-    /// True for what the kernel of this machine knows by its path.
+    /// True if this machine's kernel knows it by its path.
     pub fn has_path(self) -> bool {
         matches!(
             self,
@@ -65,26 +65,27 @@ impl FileKind {
 /// One file of a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Name as in messages: the path.
+    /// Its name in messages: the path.
     pub path: PathBuf,
-    /// What it is.
+    /// Its kind.
     pub kind: FileKind,
-    /// Its size now; `None` when it does not exist yet.
+    /// Its present size; `None` if it does not exist yet.
     pub present_size: Option<u64>,
-    /// First byte of the part to work on.
+    /// First byte of the used part.
     pub start: u64,
-    /// Bytes of that part.
+    /// Bytes of the used part.
     pub size: u64,
-    /// Bytes that `size` asks for beyond its end.
+    /// Bytes of `size` beyond its end.
     pub beyond_end: u64,
-    /// Where the data set ends that this part is a share of. All who have one make the file as long as that.
+    /// End of the data set that this part is a share of. All owners of a share lay the file out with this
+    /// length.
     pub data_set_end: Option<u64>,
     /// Its zones, with `zonemode=zbd`.
     pub zones: Option<Geometry>,
 }
 
 impl FileEntry {
-    /// What was found under a name; which part of it is worked on is not chosen yet.
+    /// A target found under a name; the used part is not chosen yet.
     pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
         FileEntry {
             path,
@@ -113,17 +114,17 @@ impl FileEntry {
         self.wanted_size().max(self.present_size.unwrap_or(0))
     }
 
-    /// True when a log reaches beyond what can be mapped of the file.
+    /// True if a log reaches beyond what can be mapped of the file.
     pub(super) fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
         plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
-    /// Bytes that it lacks, if it is to have its wanted size.
+    /// Bytes missing to its wanted size.
     pub fn missing(&self) -> u64 {
         self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
     }
 
-    /// True when bytes are missing that the run needs.
+    /// True if bytes are missing that the run needs.
     pub fn is_short(&self) -> bool {
         match self.kind {
             FileKind::Directory => self.present_size.is_none(),
@@ -132,14 +133,14 @@ impl FileEntry {
     }
 }
 
-/// Why the files of a clone cannot be used: what the job's error line says, and what else a user should read.
+/// Why the files of a clone cannot be used: the text of the job's error line, and further messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
-    /// errno.
+    /// The error.
     pub errno: i32,
-    /// Text in the form of fio's error line, after `err=N/`; `None` where fio leaves it at the message.
+    /// Text in the form of fio's error line, after `err=N/`; `None` if fio prints only the message.
     pub text: Option<String>,
-    /// A message for standard error, if there is more to say.
+    /// A message for standard error.
     pub message: Option<String>,
 }
 
@@ -152,7 +153,7 @@ impl FileError {
         FileError { errno: errno.0, text: Some(text), message }
     }
 
-    /// An error of a call of an engine.
+    /// An error of an engine's call.
     pub fn of_engine(engine: &str, call: &str, errno: Errno) -> FileError {
         FileError { errno: errno.0, text: Some(cause::line_of_engine(engine, call, errno)), message: None }
     }
@@ -163,7 +164,7 @@ impl FileError {
         FileError { errno: errno.0, text: Some(cause.line(errno)), message: Some(message) }
     }
 
-    /// A mistake in the job of which fio says nothing but the message.
+    /// A mistake in the job for which fio prints only the message.
     pub fn without_line(message: String) -> FileError {
         FileError { errno: libc::EINVAL, text: None, message: Some(message) }
     }

@@ -1,4 +1,4 @@
-//! The content that files are given before they are read.
+//! The content that files get before they are read.
 
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
@@ -7,10 +7,11 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::io::Write;
 
-/// Bytes that a file is given at once, unless the job's blocks are larger.
+/// Bytes per write to a new file, unless the job's blocks are larger.
 const HANDED_OVER: usize = 1 << 20;
 
-/// Fills the files of a job one after the other, each with content of its own, or a deduplicating device would store one.
+/// Fills the files of a job one after the other, each with different content, because a deduplicating device
+/// would store equal content once.
 pub struct Filling {
     payload: Payload,
     buffer: Vec<u8>,
@@ -19,7 +20,7 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// For files of which the longest is to have this many bytes. Fails with ENOMEM.
+    /// For files of at most this many bytes. Fails with ENOMEM.
     pub(super) fn new(plan: &WorkerPlan, longest: u64) -> Result<Filling, Errno> {
         let rule = match &plan.payload {
             // Every block of a new file is different, too.
@@ -29,9 +30,9 @@ impl Filling {
         let is_pattern = matches!(rule, PayloadRule::Pattern(_));
         let no_memory = Errno(libc::ENOMEM);
         let mut payload = Payload::new(rule, &plan.files.seeds, longest).map_err(|_| no_memory)?;
-        // As if written by the job: each of its blocks has content of its own. Small ones are handed over together.
+        // As if written by the job: each of its blocks is different. Small ones are written together.
         let block = plan.target_plan.lengths[Direction::Write].max().max(1) as usize;
-        // The last block that there is room for counts, too, where space is to be filled.
+        // To fill space, the last block that fits counts, too.
         let at_once =
             if plan.files.layout.fills_device { block } else { block * (HANDED_OVER / block).max(1) };
         let at_once = usize::try_from(longest).map_or(at_once, |longest| longest.min(at_once));
@@ -44,7 +45,7 @@ impl Filling {
         Ok(Filling { payload, buffer, block })
     }
 
-    /// Hands over what a target lacks after the bytes that it has, in order. Fails with EINTR when it is stopped.
+    /// Writes what a target lacks after its present bytes, in order. Fails with EINTR when it is stopped.
     pub fn fill(
         &mut self,
         target: &mut dyn Write,

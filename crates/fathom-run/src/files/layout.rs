@@ -1,4 +1,4 @@
-//! Creates and fills what is missing of a clone's targets before a run: the rules that hold for every storage.
+//! Creates and fills what is missing of a clone's targets before a run: the rules for every storage.
 
 use super::filling::Filling;
 use super::{FileEntry, FileError, FileKind};
@@ -7,8 +7,8 @@ use crate::plan::model::files::LayoutPlan;
 use crate::storage::Storage;
 use fathom_sys::Errno;
 
-/// Checks the targets of a clone, and creates and extends what is missing. `announce` is told how many files are laid
-/// out and how many bytes they will have, before the first is touched.
+/// Checks the targets of a clone, and creates and extends what is missing. `announce` receives the number of
+/// files to be laid out and their bytes, before the first is touched.
 pub fn prepare(
     storage: &mut dyn Storage,
     plan: &WorkerPlan,
@@ -19,7 +19,8 @@ pub fn prepare(
     prepare_unless(storage, &|| false, plan, entries, readonly, announce)
 }
 
-/// As [`prepare`], and ends with EINTR soon after `stopped` says so. The file at hand is then put back as it was.
+/// Like [`prepare`], but ends with EINTR soon after `stopped` returns true. The current file is then restored
+/// to its previous length.
 pub fn prepare_unless(
     storage: &mut dyn Storage,
     stopped: &dyn Fn() -> bool,
@@ -31,7 +32,7 @@ pub fn prepare_unless(
     let layout = &plan.files.layout;
     entries.iter().try_for_each(|entry| check_creation(layout, entry))?;
     storage.check(plan, entries)?;
-    // A log is done to the files as they are.
+    // A log is replayed on the files as they are.
     if plan.replay.is_some() {
         return Ok(());
     }
@@ -39,7 +40,7 @@ pub fn prepare_unless(
     if !readonly && layout.creates {
         storage.make_directories(&plan.files.names)?;
     }
-    // What is appended must begin where the file ends now.
+    // Appended data must begin at the present end of the file.
     if layout.happens_at_open || plan.files.part.appends {
         return Ok(());
     }
@@ -52,11 +53,11 @@ pub fn prepare_unless(
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
     short.iter().try_for_each(|entry| storage.check_layout(entry))?;
-    // Files that take all the space there is have no size that could be announced.
+    // Files that fill the space have no size to announce.
     if !plan.files.part.fills_space && short[0].kind != FileKind::Directory {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
-    // Writes find out themselves how far the space goes.
+    // Writes find the end of the space themselves.
     if layout.fills_device && !layout.content_needed && !plan.files.are_mapped {
         return Ok(());
     }
@@ -69,7 +70,7 @@ pub fn prepare_unless(
     short.iter().try_for_each(|entry| storage.lay_out(plan, entry, filling.as_mut(), stopped))
 }
 
-/// With `allow_file_create=0` nothing is made.
+/// With `allow_file_create=0` nothing is created.
 fn check_creation(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileError> {
     if layout.creates || !entry.kind.can_be_made() || entry.present_size.is_some() {
         return Ok(());
@@ -78,8 +79,7 @@ fn check_creation(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileErro
     Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()))
 }
 
-/// With `allow_file_create=0` no file gets a length that it does not have, except where the job says that it appends or opens
-/// files as they are.
+/// With `allow_file_create=0` no file is extended, except if the job appends or opens files as they are.
 fn check_growth(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let (layout, part) = (&plan.files.layout, &plan.files.part);
     if layout.creates || layout.happens_at_open || part.appends {

@@ -1,7 +1,5 @@
-//! The files of a clone: which ones, how large, and which part of each the clone works on.
-//!
-//! [`resolve`] only looks; [`layout`] creates and fills what is missing; [`open`] opens for the run. Where they lie, and how
-//! that is done there, is the business of a [`Storage`].
+//! The files of a clone: which ones, how large, and which part of each the clone uses. [`resolve`] only examines; [`layout`]
+//! creates and fills what is missing; [`open`] opens for the run. A [`Storage`] implements these for its kind of file.
 
 pub mod entry;
 pub mod filling;
@@ -26,7 +24,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// The files of a clone as they are now.
+/// The present files of a clone.
 pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
         return resolve_replay(storage, plan, replay);
@@ -54,7 +52,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         };
         return Err(FileError::of_job(Cause::SIZES, message));
     }
-    // `filesize` may end where `offset` begins. A job that says how much it wants gets nothing then.
+    // `filesize` may end where `offset` begins. A job with an explicit size then gets nothing.
     let filesize_given = plan.files.part.lengths.is_some();
     let is_empty = entries.iter().all(|entry| entry.size == 0);
     if is_empty && filesize_given && matches!(plan.amounts.size, Some(SizeSpec::Bytes(_))) {
@@ -64,7 +62,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         return Err(missing_size(plan, &entries));
     }
     let smallest = plan.target_plan.smallest_length();
-    // Bytes, even fewer than a block has, are a wish for the first one.
+    // Bytes, even fewer than a block, are an explicit size for the first one.
     let available = entries.iter().map(|entry| entry.size).fold(0, u64::saturating_add);
     let share_is_empty = matches!(
         plan.amounts.io_size,
@@ -76,7 +74,8 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     Ok(entries)
 }
 
-/// What a storage finds under a name. Servers and devices say any size; with more than a file can have, offsets would wrap around.
+/// What a storage finds under a name. Servers and devices may report any size; beyond the largest file,
+/// offsets would wrap around.
 fn look_at(storage: &dyn Storage, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
     check_size(&plan.name, storage.look_at(plan, path)?)
 }
@@ -94,7 +93,7 @@ fn check_size(job: &str, entry: FileEntry) -> Result<FileEntry, FileError> {
     }
 }
 
-/// Files that were to take all the space there is and are read end where that was.
+/// Files that filled the space and are read end where the space ended.
 pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
     if !layout.fills_device || !layout.content_needed {
@@ -108,7 +107,7 @@ pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut 
     }
 }
 
-/// The files of a log, each as far as the log reaches into it.
+/// The files of a log, each as far as the log reaches.
 fn resolve_replay(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -160,7 +159,7 @@ fn place_all(plan: &WorkerPlan, amounts: &Amounts, entries: &mut [FileEntry]) ->
     entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, amounts, entry, wanted))
 }
 
-/// The same with amounts that may count zones, and whole zones as the result.
+/// The same for amounts that may count zones; rounds to whole zones.
 fn place_in_zones(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -174,7 +173,7 @@ fn place_in_zones(
     fit::fit(plan, zones, entries)
 }
 
-/// Rules between the job and the sizes found.
+/// Checks the job against the sizes found.
 fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     // Files that are read have an end: the one that they are filled up to.
     let has_end = |entry: &FileEntry| match entry.kind {
@@ -260,14 +259,14 @@ fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileErr
     FileError::without_line(format!("fio: blocksize is larger than data set range{why}"))
 }
 
-/// What a job says about the size of one file's part.
+/// The wanted size of one file's part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wanted {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// This share of what is there.
+    /// This share of the present size.
     Percent(u32),
-    /// All that is there.
+    /// The whole file.
     Everything,
     /// What a file of this length has after the offset, or this share of the length in percent.
     Within { length: u64, share: Option<u32> },
@@ -283,7 +282,8 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,
         };
-        // Where there are no files whose lengths could differ, `size` is shared out among them if it fits the range.
+        // Files that do not exist yet cannot differ in length, so `size` is divided among them if it fits the
+        // range.
         let shared_size = match amounts.size {
             Some(SizeSpec::Bytes(total)) => Some(total / count),
             _ => None,
@@ -309,7 +309,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
         Some(SizeSpec::Bytes(total)) => {
             let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
-            // What does not divide goes to the first files, a block each, if it is made of whole blocks.
+            // The remainder goes to the first files, a block each, if it consists of whole blocks.
             let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
             (0..count)
                 .map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 }))
@@ -318,8 +318,8 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
     })
 }
 
-/// What percentages of offsets count from: the target as it is, or the size asked for where the target has yet to grow
-/// for it. All clones come to the same answer, and to the same before and after the layout.
+/// The base of offsets in percent: the present target, or the size asked for if the target has yet to grow.
+/// All clones get the same result, before and after the layout.
 fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, wanted: Wanted) -> u64 {
     let present = entry.present_size.unwrap_or(0);
     let bytes = match wanted {
@@ -332,7 +332,8 @@ fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, want
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// First byte of the clone after `clones_before` others. If the sum has shares of the target in it, it is rounded up to the alignment.
+/// First byte of the clone after `clones_before` others. If the sum contains shares of the target, it is
+/// rounded up to the alignment.
 fn start_of_clone(amounts: &Amounts, clones_before: u32, reference: u64, part: &PartPlan) -> u64 {
     let times = |spec: &SizeSpec, count: u32| match spec {
         SizeSpec::Bytes(bytes) => bytes.saturating_mul(u64::from(count)),
@@ -378,7 +379,7 @@ fn place(
             let room = end_within(entry, length).saturating_sub(entry.start);
             share.map_or(room, |percent| (share_of(length, percent) / smallest * smallest).min(room))
         }
-        // A server's volume ends where it ends, and fio takes media the same way.
+        // A server's volume does not grow, and fio treats media the same way.
         Wanted::Bytes(bytes) if matches!(entry.kind, FileKind::Volume | FileKind::Medium) => bytes.min(room),
         // One size serves devices of all sizes.
         Wanted::Bytes(bytes) if entry.kind.has_fixed_size() => bytes.min(room),
@@ -388,7 +389,7 @@ fn place(
         Wanted::Bytes(bytes) => bytes - entry.size,
         _ => 0,
     };
-    // The kernel counts offsets in 63 bits; within them, no sum of a place and a length overflows.
+    // The kernel counts offsets in 63 bits; within them, no sum of an offset and a length overflows.
     let end = entry.start.checked_add(entry.size).filter(|end| *end <= i64::MAX as u64);
     if end.is_none() {
         let message = format!(
@@ -400,13 +401,13 @@ fn place(
     Ok(())
 }
 
-/// Where a file that is to have this length ends. A device keeps the length that it has.
+/// End of the part in a file that is to have this length. A device keeps its length.
 fn end_within(entry: &FileEntry, length: u64) -> u64 {
     let fixed = entry.present_size.filter(|_| entry.kind.has_fixed_size());
     fixed.map_or(length, |present| length.min(present))
 }
 
-/// Refuses offsets that lie beyond whatever there is or will be.
+/// Refuses offsets beyond the present and future end.
 fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
     let (is_beyond, end) = match wanted {
@@ -432,7 +433,7 @@ fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(
     )))
 }
 
-/// A device that is filled has an end; a file system is filled until it says so.
+/// A device to be filled has an end; a file system is filled until a write fails.
 fn fill_size(entry: &FileEntry) -> u64 {
     let end = match entry.kind.has_fixed_size() {
         true => entry.present_size.unwrap_or(0),

@@ -1,14 +1,12 @@
-//! Names of the files of a clone.
-//!
-//! With `directory=`, every file of a job lies below that directory, however its name begins: `/b` in `d` is `d//b`.
-//! Only so does a job write where it says. A name that goes up (`../b`) does say so.
+//! Names of the files of a clone. With `directory=`, every file of a job is below that directory, however its name begins:
+//! `/b` in `d` is `d//b`. This ensures that a job writes where it says. A name that goes up (`../b`) is taken as such.
 
 use crate::plan::model::files::{Names, NamesPlan};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// The paths that a clone works on, in order.
+/// The paths of a clone's targets, in order.
 pub fn paths(plan: &NamesPlan) -> Vec<PathBuf> {
     let directory = plan.directory.as_deref();
     let mut paths = match &plan.device {
@@ -23,7 +21,8 @@ pub fn paths(plan: &NamesPlan) -> Vec<PathBuf> {
     paths
 }
 
-/// A name below a directory. Unlike [`Path::join`] it keeps to the directory if the name begins with a slash.
+/// A name below a directory. Unlike [`Path::join`] it stays below the directory if the name begins with a
+/// slash.
 fn below(directory: Option<&str>, name: impl AsRef<OsStr>) -> PathBuf {
     let Some(directory) = directory else { return PathBuf::from(name.as_ref()) };
     let mut path = OsString::from(directory);
@@ -32,7 +31,8 @@ fn below(directory: Option<&str>, name: impl AsRef<OsStr>) -> PathBuf {
     PathBuf::from(path)
 }
 
-/// Adds the files and devices below a directory, in the order of their names; links are not followed.
+/// Adds the files and devices below a directory, in the order of their names; symbolic links are not
+/// followed.
 fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else { return };
     let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -49,7 +49,7 @@ fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same by the words of the plan alone, without a look at any file.
+/// The same from the plan alone, without a look at any file.
 pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     let directory = plan.directory.as_deref();
     match &plan.names {
@@ -65,7 +65,7 @@ pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     }
 }
 
-/// The paths by which it is known where a clone works: its targets, or the first directory of the tree that they all lie in.
+/// The paths that determine where a clone works: its targets, or the top directory of its tree.
 pub fn leading_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     match &plan.names {
         Names::Numbered { tree: Some(tree), .. } => vec![below(plan.directory.as_deref(), tree.directory(0))],
@@ -73,7 +73,7 @@ pub fn leading_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     }
 }
 
-/// The directories of a clone's tree, each after the one that it lies in; none where there is no tree.
+/// The directories of a clone's tree, parents first; none without a tree.
 pub fn tree_directories(plan: &NamesPlan) -> Vec<PathBuf> {
     let Names::Numbered { tree: Some(tree), .. } = &plan.names else { return Vec::new() };
     let directory = plan.directory.as_deref();

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 /// The opened targets of a clone; closed on drop.
 pub struct OpenFiles {
-    /// What engines see.
+    /// The files as engines see them.
     pub list: Vec<OpenFile>,
-    /// Device numbers of the block devices below, without repetition.
+    /// Device numbers of the block devices below, without duplicates.
     pub devices: Vec<u64>,
     storage: Box<dyn Storage>,
     entries: Vec<FileEntry>,
@@ -23,7 +23,7 @@ pub struct OpenFiles {
 }
 
 impl OpenFiles {
-    /// Opens everything; drops what is cached of the targets where the job wants that.
+    /// Opens everything; drops cached data of the targets if the job wants that.
     pub fn open(
         plan: &WorkerPlan,
         storage: Box<dyn Storage>,
@@ -36,7 +36,8 @@ impl OpenFiles {
         for (index, entry) in files.entries.clone().iter().enumerate() {
             let handle = files.reopen(plan, index)?;
             files.storage.settle(&plan.files.opening, entry, handle)?;
-            // Beyond the limit a file is opened when an I/O wants it; the check that it can be comes now.
+            // Files beyond the limit are opened when an I/O needs them; here it is only checked that they can
+            // be opened.
             if handle.is_open() && index >= limit {
                 // Nothing was written to it yet.
                 let _ = files.close(index);
@@ -48,39 +49,39 @@ impl OpenFiles {
         Ok(files)
     }
 
-    /// Refuses to change what has come into use since it was looked at.
+    /// Refuses to change targets that have come into use since they were examined.
     pub(crate) fn check_again(&mut self, plan: &WorkerPlan) -> Result<(), FileError> {
         self.storage.check_opened(plan, &self.entries)?;
         self.checked = Instant::now();
         Ok(())
     }
 
-    /// How long ago that was.
+    /// Time since that check.
     pub(crate) fn since_check(&self) -> Duration {
         self.checked.elapsed()
     }
 
-    /// What was found before they were opened.
+    /// The targets as found before they were opened.
     pub(crate) fn entries(&self) -> &[FileEntry] {
         &self.entries
     }
 
-    /// Bytes of a zone, with `zonemode=zbd`.
+    /// Zone size in bytes, with `zonemode=zbd`.
     pub(crate) fn zone_size(&self) -> Option<u64> {
         self.entries.first()?.zones.as_ref().map(|geometry| geometry.zone_size)
     }
 
-    /// What holds the targets.
+    /// The storage of the targets.
     pub(crate) fn storage(&self) -> &dyn Storage {
         &*self.storage
     }
 
-    /// How many files are open; those of diskless engines always are.
+    /// Number of open files; those of diskless engines always are.
     pub fn open_count(&self) -> usize {
         (0..self.list.len()).filter(|index| self.is_open(*index)).count()
     }
 
-    /// What the file of this index is.
+    /// Kind of the file with this index.
     pub fn kind(&self, index: usize) -> FileKind {
         self.entries[index].kind
     }
@@ -90,20 +91,20 @@ impl OpenFiles {
         self.list[index].handle.is_open() || self.entries[index].kind == FileKind::None
     }
 
-    /// Closes a file for now. An error is one of an earlier write.
+    /// Closes a file temporarily. An error is that of an earlier write.
     pub(crate) fn close(&mut self, index: usize) -> Result<(), Errno> {
         self.list[index].handle = Handle::NONE;
         self.storage.close(index)
     }
 
-    /// Opens a file (again); its handle.
+    /// Opens a file (again) and returns its handle.
     pub(crate) fn reopen(&mut self, plan: &WorkerPlan, index: usize) -> Result<Handle, FileError> {
         let handle = self.storage.open(plan, index, &self.entries[index])?;
         self.list[index].handle = handle;
         Ok(handle)
     }
 
-    /// Removes what can be made anew, lays it out again and opens it.
+    /// Removes targets that can be recreated, lays them out again and opens them.
     pub(crate) fn renew(&mut self, plan: &WorkerPlan, readonly: bool) -> Result<(), FileError> {
         for entry in self.entries.iter_mut().filter(|entry| entry.kind.can_be_made()) {
             self.storage.remove(entry).map_err(|errno| FileError::of_call(errno, "unlink", &entry.path))?;
@@ -118,7 +119,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes what is to be gone after the run (`unlink`); an export or an image never is. What fails does not keep the rest.
+    /// Removes files after the run (`unlink`), but never an export or an image. A failure does not keep the
+    /// rest.
     pub(crate) fn remove(&mut self, plan: &NamesPlan) -> Vec<Errno> {
         let removable = self.entries.iter().filter(|entry| entry.kind != FileKind::Volume);
         let mut errors: Vec<Errno> = removable.filter_map(|entry| self.storage.remove(entry).err()).collect();
@@ -126,7 +128,7 @@ impl OpenFiles {
         errors
     }
 
-    /// Makes what was written to an open file durable, by its engine or its storage; nothing to do for one that is closed.
+    /// Syncs an open file through its engine or its storage; does nothing for a closed one.
     pub(crate) fn sync(
         &mut self,
         engine: &mut dyn Engine,
@@ -167,12 +169,13 @@ impl OpenFiles {
         file.start..file.start.saturating_add(file.size)
     }
 
-    /// The first file whose data lies on this block device (`dev_t`).
+    /// The first file on this block device (`dev_t`).
     pub(crate) fn on_device(&self, device: u64) -> Option<&FileEntry> {
         self.entries.iter().find(|entry| self.storage.device_below(entry) == Some(device))
     }
 
-    /// Reads all files once, so that they are cached, unless it is stopped. Those beyond `openfiles` are open meanwhile.
+    /// Reads all files once to cache them, unless it is stopped. Those beyond `openfiles` are opened for
+    /// that.
     pub(crate) fn read_into_cache(
         &mut self,
         plan: &WorkerPlan,
@@ -190,7 +193,7 @@ impl OpenFiles {
             }
             self.storage.read_into_cache(&self.list[index], &stopped).map_err(failed)?;
             if !was_open {
-                // It was opened to be read.
+                // It was opened for reading.
                 let _ = self.close(index);
             }
         }

@@ -1,11 +1,11 @@
-//! `split`: which part of each file belongs to which clone.
+//! `split`: assigns parts of the files to clones.
 
 use super::entry::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::Share;
 
-/// Reduces the files to the share of this clone, if it has one. The files are divided as one sequence of blocks, so shares differ by at most
-/// one block even if there are more files than shares.
+/// Reduces the files to the share of this clone, if it has one. The files are divided as one sequence of
+/// blocks, so shares differ by at most one block even if there are more files than shares.
 pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
     let Some(share) = plan.files.part.share else { return Ok(()) };
     let lengths =
@@ -20,8 +20,9 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
         )));
     }
     for (entry, (from, to)) in entries.iter_mut().zip(parts(&sizes, unit, share)) {
-        // All hosts lay a file out with the same length, so that none truncates another's part. If the layout writes content, each host
-        // writes up to the end of its own share, and all wait for the last one before they start.
+        // All hosts lay a file out with the same length, so that none truncates another's part. If the layout
+        // writes content, each host writes up to the end of its own share, and all wait for the last one
+        // before they start.
         let is_filled_by_others = plan.files.layout.content_needed && from < to;
         entry.data_set_end = (!is_filled_by_others).then_some(entry.start.saturating_add(entry.size));
         entry.start = entry.start.saturating_add(from);
@@ -75,7 +76,7 @@ mod tests {
                 }
                 prop_assert_eq!(at, *size, "the last one ends with the file");
             }
-            // Shares are equal up to a block.
+            // Shares differ by at most one block.
             let blocks = |share: &Vec<(u64, u64)>| -> u128 {
                 share.iter().map(|(from, to)| u128::from((to - from).div_ceil(unit))).sum()
             };

@@ -9,18 +9,18 @@ use fathom_sys::clock::monotonic_ns;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Time between two lines.
+/// Interval of the lines.
 const INTERVAL_NS: u64 = 500_000_000;
 
-/// What each worker had moved at the last sample. A worker that begins to record starts over from zero; what it moved before,
-/// in a ramp, is in no line.
+/// Bytes of each worker at the last sample. A worker that begins to record restarts from zero; bytes of its
+/// ramp are in no line.
 struct Seen {
     epoch: u64,
     bytes: PerDirection<u64>,
 }
 
-/// Appends a line per interval to each of the three files (read, write, trim) until the run is over. Line n stands for the
-/// time from n - 1 to n intervals after the start; the last one for what is left.
+/// Appends a line per interval to each of the three files (read, write, trim) until the run is over. Line n
+/// covers the time from n - 1 to n intervals after the start; the last line covers the rest.
 pub(crate) fn sample_bandwidth(
     plan: &Plan,
     region: &Region,
@@ -40,7 +40,7 @@ pub(crate) fn sample_bandwidth(
             continue;
         }
         let moved = bytes_since(region, &mut seen);
-        // What is left at the end is a line only if it says something.
+        // A short rest at the end only gets a line if bytes were moved.
         if finished && now - last < INTERVAL_NS / 10 && moved == PerDirection::default() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Log files, opened before anything runs: a run whose logs cannot be written had better not start.
+//! Log files, opened before anything runs: a run must not start if its logs cannot be written.
 
 use super::LogRegion;
 use crate::message::{Message, MessageSender};
@@ -11,18 +11,19 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Asked while a log waits for its reader; says whether to go on with that.
+/// Called while a log waits for its reader; returns whether to keep waiting.
 pub(crate) type KeepWaiting<'a> = &'a mut dyn FnMut(&Path) -> bool;
 
-/// A log file in the hands of the writer.
+/// A log file of the writer.
 pub(crate) struct LogFile {
     path: PathBuf,
-    /// `None` once writing has failed: the run goes on without this log.
+    /// `None` after a write error: the run continues without this log.
     file: Option<File>,
 }
 
 impl LogFile {
-    /// Creates or empties a file, or opens it for writing at its end. A named pipe without a reader is told to `keep_waiting`.
+    /// Creates or truncates a file, or opens it for appending. For a named pipe without a reader,
+    /// `keep_waiting` decides.
     fn open(path: &Path, append: bool, keep_waiting: KeepWaiting<'_>) -> Result<LogFile, (PathBuf, Errno)> {
         let mut options = OpenOptions::new();
         match append {
@@ -35,7 +36,7 @@ impl LogFile {
         }
     }
 
-    /// Writes and empties `bytes`. The first failure is reported and counted; from then on everything is thrown away.
+    /// Writes and clears `bytes`. The first failure is reported and counted; later data is discarded.
     pub(crate) fn write(&mut self, bytes: &mut Vec<u8>, region: &LogRegion, messages: &MessageSender) {
         if bytes.is_empty() {
             return;
@@ -57,7 +58,7 @@ impl LogFile {
 pub(crate) struct OpenLogs {
     /// Per worker, in the order of its plan's paths.
     pub(crate) of_workers: Vec<Vec<LogFile>>,
-    /// Per worker, what it issued (`write_iolog`).
+    /// Per worker, the recording of its I/Os (`write_iolog`).
     pub(crate) of_recordings: Vec<Option<LogFile>>,
     /// Bandwidth of the whole run: read, write, trim.
     pub(crate) aggregate: Vec<LogFile>,

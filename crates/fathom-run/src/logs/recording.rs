@@ -1,15 +1,15 @@
-//! `write_iolog`: the text of what a worker issued, in the order of issue.
+//! `write_iolog`: the text of the I/Os that a worker issued, in the order of issue.
 
 use crate::files::names;
 use crate::plan::{Plan, WorkerPlan};
 use fathom_logs::IoRecord;
 use fathom_trace::iolog::{HEADER, write_file_line, write_io_line};
 
-/// What a recording says of a file. The first six are operations, as numbered in units.
+/// Entries of a recording. The first six numbers are operations, as in units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileEvent {
-    /// The job has it.
+    /// The job uses the file.
     Add = 6,
     /// It was opened.
     Open = 7,
@@ -30,7 +30,7 @@ pub(super) struct Recording {
 }
 
 impl Recording {
-    /// A recording that begins with the header unless another clone writes it into the same file.
+    /// A recording that begins with the header unless another clone writes it to the same file.
     pub(super) fn new(plan: &Plan, worker: &WorkerPlan) -> Recording {
         let paths = names::paths(&worker.files.names);
         let is_first = plan

@@ -1,4 +1,4 @@
-//! Memory between workers and the log writer: a ring per worker that keeps logs, and a word per writer thread to wake it.
+//! Memory shared by workers and the log writer: a ring per worker that keeps logs, and a word per writer thread to wake it.
 
 use crate::plan::{Plan, WorkerPlan};
 use fathom_logs::ring::{Consumer, Producer, RingHeader, words_for};
@@ -12,7 +12,7 @@ const RECORDS_OF_A_RUN: usize = 1 << 20;
 /// A ring larger than this only costs cache.
 const LARGEST_RING: usize = 1 << 15;
 const SMALLEST_RING: usize = 1 << 10;
-/// Threads that write logs, at most.
+/// Most threads that write logs.
 const MOST_THREADS: usize = 64;
 
 /// One thread of the log writer.
@@ -24,7 +24,7 @@ pub(crate) struct WriterThread {
 }
 
 impl WriterThread {
-    /// Sleeps until somebody wakes this thread, or the time is over.
+    /// Sleeps until woken, or until the time is over.
     pub(crate) fn sleep(&self, time: Duration) {
         self.sleeping.store(1, Relaxed);
         futex::wait_while(&self.sleeping, 1, Some(time));
@@ -39,15 +39,15 @@ impl WriterThread {
     }
 }
 
-/// What holds for the writer as a whole.
+/// State of the writer as a whole.
 #[repr(C, align(128))]
 #[derive(Default)]
 struct State {
     /// No worker runs any more.
     finished: AtomicU32,
-    /// The writer is gone: nobody takes records out.
+    /// The writer is gone and takes no more records out.
     gone: AtomicU32,
-    /// Files that could not be written to their end.
+    /// Files that could not be written completely.
     failed_files: AtomicU32,
     /// Writes to log files.
     writes: AtomicU64,
@@ -60,12 +60,12 @@ struct Control {
     threads: [WriterThread; MOST_THREADS],
 }
 
-/// What a worker may have a ring for.
+/// Kinds of rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ring {
-    /// Its logs: a record per I/O that has ended.
+    /// Its logs: a record per completed I/O.
     Logs = 0,
-    /// `write_iolog`: a record per I/O that is issued.
+    /// `write_iolog`: a record per issued I/O.
     Recording = 1,
 }
 
@@ -155,7 +155,7 @@ impl LogRegion {
         Some(Consumer::new(header, words))
     }
 
-    /// What both sides know of a worker's ring.
+    /// State that both sides share.
     pub(crate) fn header(&self, ring: Ring, worker: usize) -> Option<&RingHeader> {
         Some(self.ring(self.places[worker][ring as usize]?).0)
     }
@@ -198,7 +198,7 @@ impl LogRegion {
         self.control().state.finished.load(Relaxed) != 0
     }
 
-    /// Nobody takes records out any more, so workers must not wait for that.
+    /// No records are taken out any more, so workers must not wait for that.
     pub(crate) fn set_gone(&self) {
         self.control().state.gone.store(1, Relaxed);
     }
@@ -208,12 +208,12 @@ impl LogRegion {
         self.control().state.gone.load(Relaxed) != 0
     }
 
-    /// Counts a file that could not be written to its end.
+    /// Counts a file that could not be written completely.
     pub(crate) fn add_failed_file(&self) {
         self.control().state.failed_files.fetch_add(1, Relaxed);
     }
 
-    /// Files that could not be written to their end.
+    /// Files that could not be written completely.
     pub(crate) fn failed_files(&self) -> u32 {
         self.control().state.failed_files.load(Relaxed)
     }
@@ -223,8 +223,8 @@ impl LogRegion {
         self.control().state.writes.fetch_add(1, Relaxed);
     }
 
-    /// Grows for as long as the writer gets on: records taken out, and writes. After an idle time few records stand for many
-    /// windows, so neither alone would tell.
+    /// Grows while the writer makes progress: records taken out, and writes. After an idle time few records
+    /// stand for many windows, so neither alone would suffice.
     pub(crate) fn progress(&self) -> u64 {
         let headers = (0..self.places.len()).flat_map(|worker| self.headers_of(worker));
         let taken: u64 = headers.map(RingHeader::taken).sum();

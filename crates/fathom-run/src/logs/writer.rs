@@ -14,16 +14,16 @@ use fathom_sys::affinity;
 use std::thread::Scope;
 use std::time::{Duration, Instant};
 
-/// A log's bytes are written when so many have come together.
+/// A log is written once this many bytes are pending.
 const WRITE_BYTES: usize = 128 << 10;
-/// And at least this often, for those who look at a log while the run goes on.
+/// And at least at this interval, for readers who follow a log during the run.
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// Longest sleep; a worker whose ring fills up wakes the thread earlier.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
-/// A round that found more records than this goes straight on to the next.
+/// After a round with more records than this, the next follows immediately.
 const BUSY_RECORDS: u64 = 4096;
 
-/// What the records of a ring become.
+/// Content made from the records of a ring.
 enum Content {
     Logs(Box<LogSet>),
     Recording(Recording),
@@ -48,7 +48,7 @@ pub(crate) fn write_logs(
     messages: &MessageSender,
 ) {
     let mut by_thread: Vec<Vec<Keeper<'_>>> = (0..logs.threads()).map(|_| Vec::new()).collect();
-    // Threads bound to processors of their own serve one job each.
+    // Threads with bound processors serve one job each.
     let mut bound = Vec::new();
     for (index, files) in open.of_workers.into_iter().enumerate() {
         let Some(plan) = &plan.workers[index].logs else { continue };
@@ -74,8 +74,8 @@ pub(crate) fn write_logs(
     });
 }
 
-/// Starts a thread. Without it some log would never be written, and its worker wait for that: the process ends, and the
-/// supervisor hears of it.
+/// Starts a thread. Without it a log would not be written, and its worker would wait for that: the process
+/// ends, and the supervisor notices.
 fn start<'s>(scope: &'s Scope<'s, '_>, messages: &MessageSender, work: impl FnOnce() + Send + 's) {
     if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work).map_err(Errno::from) {
         messages.send(&Message::Error(format!(
@@ -141,12 +141,12 @@ impl<'a> Keeper<'a> {
         })
     }
 
-    /// Takes what is in the ring; returns how many records that were.
+    /// Takes the records out of the ring; returns their number.
     fn take(&mut self, logs: &LogRegion, messages: &MessageSender) -> u64 {
         if self.done {
             return 0;
         }
-        // Looked at first: what was pushed before the ring was closed is taken below.
+        // Read first: records pushed before the ring was closed are then taken below.
         let closed = self.consumer.header().is_closed();
         let epoch_ms = self.consumer.header().epoch_ms();
         let mut total = 0;
@@ -185,7 +185,7 @@ impl<'a> Keeper<'a> {
         total
     }
 
-    /// Writes every log that has at least so many bytes waiting.
+    /// Writes every log with at least this many pending bytes.
     fn write(&mut self, at_least: usize, logs: &LogRegion, messages: &MessageSender) {
         let set = match &mut self.content {
             Content::Logs(set) => set,

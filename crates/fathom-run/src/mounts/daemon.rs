@@ -1,5 +1,5 @@
-//! The process that serves a file system in user space, found by the connection to the kernel that it holds. Only `/proc` is
-//! read, and of a process that hangs nothing for long.
+//! The daemon of a user-space file system, found by the connection to the kernel that it holds. Only `/proc` is read, without
+//! blocking for long on a process that hangs.
 
 use super::Mount;
 use fathom_stats::host::DaemonReport;
@@ -9,8 +9,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Options about caches and the sizes of requests, of all file systems: nothing else of a command line is repeated, because it may
-/// hold secrets.
+/// Options about caches and request sizes, of all file systems: other parts of a command line are not shown,
+/// because they may hold secrets.
 const TOLD: [&str; 40] = [
     "async-read",
     "attr-timeout",
@@ -54,21 +54,21 @@ const TOLD: [&str; 40] = [
     "writeback-cache",
 ];
 
-/// How long to wait for the command line of a process that may hang.
+/// Timeout for reading the command line of a process that may hang.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
 /// A process and its connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     process: u32,
-    /// The descriptor that it holds the connection by, in `/proc`.
+    /// The descriptor of the connection in `/proc`.
     descriptor: PathBuf,
-    /// What the descriptor is.
+    /// What the descriptor refers to.
     link: PathBuf,
 }
 
 impl Daemon {
-    /// The process that serves this mount; `None` where it cannot be seen, as that of another user.
+    /// The daemon of this mount; `None` if it is not visible, such as another user's.
     pub(crate) fn of(mount: &Mount) -> Option<Daemon> {
         let connection = mount.device.split_once(':')?.1;
         let program = mount.report.kind.strip_prefix("fuse.").unwrap_or_default();
@@ -80,18 +80,18 @@ impl Daemon {
                 (name_of(process).is_none_or(|name| program.is_empty() || !name.contains(program)), process)
             })
             .collect();
-        // Those that are called like the file system come first, and spare a look at all others.
+        // Processes named like the file system come first, which usually avoids looking at the others.
         processes.sort_unstable();
         let directory = &mount.report.directory;
         processes.into_iter().find_map(|(_, process)| Daemon::if_serves(process, connection, directory))
     }
 
-    /// This process, if it holds the connection with this number. Kernels before 6.17 do not tell the number; there it is the
-    /// process that was told to mount something on the directory.
+    /// This process, if it holds the connection with this number. Kernels before 6.17 do not report the
+    /// number; there, the process whose command line names the directory.
     fn if_serves(process: u32, connection: &str, directory: &str) -> Option<Daemon> {
         let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
         descriptors.flatten().find_map(|entry| {
-            // A link of `/proc` is read, never followed.
+            // Links of `/proc` are read, never followed.
             let link = fs::read_link(entry.path()).ok().filter(|link| link.ends_with("fuse"))?;
             let found = Daemon { process, descriptor: entry.path(), link };
             let serves = match found.connection() {
@@ -102,7 +102,7 @@ impl Daemon {
         })
     }
 
-    /// The number of the connection, if the kernel tells.
+    /// The number of the connection, if the kernel reports it.
     fn connection(&self) -> Option<String> {
         let number = self.descriptor.file_name()?;
         let text = fs::read_to_string(format!("/proc/{}/fdinfo/{}", self.process, number.to_str()?)).ok()?;
@@ -110,22 +110,22 @@ impl Daemon {
         Some(line.trim().to_owned())
     }
 
-    /// It still is the process that was found.
+    /// True if it is still the process that was found.
     fn is_there(&self) -> bool {
         fs::read_link(&self.descriptor).is_ok_and(|link| link == self.link)
     }
 
-    /// What a report says of it.
+    /// Its description in a report.
     pub(crate) fn report(&self) -> Option<DaemonReport> {
         let name = name_of(self.process)?;
         Some(DaemonReport { process: self.process, name, options: options_in(&self.words()) })
     }
 
-    /// The words of its command line; none where they cannot be had within [`READ_LIMIT`].
+    /// The arguments of its command line; none if they cannot be read within [`READ_LIMIT`].
     fn words(&self) -> Vec<String> {
         let path = format!("/proc/{}/cmdline", self.process);
-        // A thread that waits uninterruptibly may hold the lock of the memory that the command line is read from. Most do not, as
-        // they wait for a disk. A read that hangs ends with this process.
+        // A thread in uninterruptible sleep may hold the lock of the memory that holds the command line. Most
+        // do not, because they wait for a disk. A read that hangs ends with this process.
         let line = if waits_uninterruptibly(self.process) {
             let (sender, receiver) = mpsc::channel();
             let reader = thread::Builder::new().spawn(move || sender.send(fs::read(path)));
@@ -137,7 +137,7 @@ impl Daemon {
         line.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// Bytes that the process has moved by system calls; `None` where that is not shown.
+    /// Bytes moved by the process's system calls; `None` if that is not shown.
     pub(crate) fn moved(&self) -> Option<MovedBytes> {
         let text = fs::read_to_string(format!("/proc/{}/io", self.process)).ok()?;
         let value = |name: &str| {
@@ -147,7 +147,7 @@ impl Daemon {
         self.is_there().then_some(moved)
     }
 
-    /// Bytes that the network interfaces have moved that the process sees.
+    /// Bytes moved by the network interfaces that the process sees.
     pub(crate) fn interfaces(&self) -> Option<MovedBytes> {
         let moved = all_interfaces(&fs::read_to_string(format!("/proc/{}/net/dev", self.process)).ok()?)?;
         self.is_there().then_some(moved)
@@ -168,7 +168,7 @@ fn waits_uninterruptibly(process: u32) -> bool {
     })
 }
 
-/// The sum of the interfaces of a file like `/proc/net/dev`.
+/// Sum over the interfaces in a file like `/proc/net/dev`.
 fn all_interfaces(text: &str) -> Option<MovedBytes> {
     let mut sum = MovedBytes::default();
     for line in text.lines().skip(2) {
@@ -179,7 +179,7 @@ fn all_interfaces(text: &str) -> Option<MovedBytes> {
     Some(sum)
 }
 
-/// Those of [`TOLD`] in a command line: `--name=value`, `--name value`, `-o name=value,name`.
+/// The options of [`TOLD`] in a command line: `--name=value`, `--name value`, `-o name=value,name`.
 fn options_in(words: &[String]) -> String {
     let mut found: Vec<String> = Vec::new();
     let is_told = |name: &str| TOLD.contains(&name);
@@ -207,7 +207,7 @@ fn options_in(words: &[String]) -> String {
     super::secrets::without_secrets(&found.join(" "))
 }
 
-/// A word after an option that may be its value, and is neither the next option nor a path or a remote.
+/// The argument after an option, if it may be its value: neither the next option nor a path or a remote.
 fn is_value(word: &str) -> bool {
     !word.is_empty() && !word.starts_with('-') && !word.contains(['/', ':', '@'])
 }

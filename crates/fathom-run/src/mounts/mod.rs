@@ -1,4 +1,4 @@
-//! The kernel's list of mounts, and what goes through those of servers and in user space.
+//! The kernel's list of mounts, and the traffic of network and user-space file systems.
 
 mod daemon;
 mod secrets;
@@ -22,12 +22,12 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// No block device lies below it.
+    /// It is not on a block device.
     pub(crate) fn has_no_device(&self) -> bool {
         self.device.starts_with("0:")
     }
 
-    /// True for the mount that shows this number.
+    /// True for the mount with this device number.
     pub(crate) fn is_on(&self, device: u64) -> bool {
         self.device == format!("{}:{}", libc::major(device), libc::minor(device))
     }
@@ -63,7 +63,7 @@ pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// A text of the kernel's tables, where blanks and backslashes are written as octal numbers.
+/// Decodes a text of the kernel's tables, where blanks and backslashes are octal escapes.
 pub(crate) fn plain(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
@@ -73,7 +73,7 @@ pub(crate) fn plain(text: &str) -> String {
         .fold(text.to_owned(), |text, (code, character)| text.replace(code, character))
 }
 
-/// The mount that a path lies on: the longest prefix, and of several mounts on one directory the last.
+/// The mount of a path: the longest prefix, and of several mounts on one directory the last.
 pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
     let holds = |mount: &&Mount| path.starts_with(&mount.report.directory);
     mounts.iter().filter(holds).max_by_key(|mount| mount.report.directory.len())

@@ -1,14 +1,13 @@
-//! Texts of the list of mounts without the passwords and keys that some file systems let stand in them. Rather too much is hidden
-//! than too little.
+//! Removes passwords and keys that some file systems show in the list of mounts. In doubt, a text is hidden.
 
-/// What stands for what is hidden.
+/// Replaces hidden text.
 const HIDDEN: &str = "<hidden>";
 /// Parts of the names of options that hold secrets.
 const SECRET: [&str; 8] = ["pass", "secret", "token", "key", "credential", "auth", "signature", "pwd"];
 
-/// A source or options of a mount, as anybody may read them.
+/// A source or options of a mount, without secrets.
 pub(super) fn without_secrets(text: &str) -> String {
-    // Before items are told apart: a password may have a comma.
+    // Before the text is split into items: a password may contain a comma.
     let text = without_passwords_of_addresses(text);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -22,7 +21,7 @@ pub(super) fn without_secrets(text: &str) -> String {
     kept
 }
 
-/// Without what stands between the colon after a user and the last `@` of an address with a scheme.
+/// Removes the password in an address with a scheme: from the colon after the user to the last `@`.
 fn without_passwords_of_addresses(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -43,7 +42,7 @@ fn without_passwords_of_addresses(text: &str) -> String {
     kept + rest
 }
 
-/// Where an item of a list ends: at a comma or a blank, unless it is quoted.
+/// End of an item in a list: a comma or a blank, unless it is quoted.
 fn end_of_item(text: &str) -> usize {
     let mut quote = None;
     for (place, character) in text.char_indices() {
@@ -74,7 +73,7 @@ fn is_secret(name: &str) -> bool {
     SECRET.iter().any(|part| name.contains(part))
 }
 
-/// An address without what follows a question mark, which may be a signature, and `user:password@host` without its password.
+/// An address without its query, which may be a signature, and `user:password@host` without its password.
 fn hide_in_address(text: &str) -> String {
     if text.contains("://") {
         return match text.split_once('?') {
@@ -83,7 +82,7 @@ fn hide_in_address(text: &str) -> String {
         };
     }
     let colon = text.find([':', '@']).filter(|&colon| text[colon..].starts_with(':'));
-    // A colon also comes after a host, `host:/path`, and in paths.
+    // A colon also follows a host, `host:/path`, and occurs in paths.
     let is_of_user = |colon: usize| {
         !text[..colon].trim_start_matches('/').contains('/') && !text[colon + 1..].starts_with('/')
     };
@@ -148,7 +147,7 @@ mod tests {
             ] {
                 prop_assert!(!without_secrets(&text).contains("Zq"), "{text} {}", without_secrets(&text));
             }
-            // Never panics, wherever quotes, commas and characters of several bytes stand.
+            // Never panics, whatever the positions of quotes, commas and multibyte characters.
             let _ = without_secrets(&format!("{rest}{word}"));
         }
     }

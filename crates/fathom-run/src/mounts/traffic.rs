@@ -1,5 +1,4 @@
-//! What goes through a mounted file system of a server or in user space, from counters in `/proc`: reading them never touches
-//! the mount.
+//! Traffic of a mounted network or user-space file system, from counters in `/proc`, which never touches the mount.
 
 use super::daemon::Daemon;
 use super::{Mount, plain};
@@ -16,12 +15,12 @@ struct Watched {
     directory: String,
     daemon: Option<Daemon>,
     start: MountReport,
-    /// When the first job on it began in the stage that runs; `None` while there is none.
+    /// When the first job on it began in the current stage; `None` if none has.
     stage_start: Option<MountReport>,
 }
 
 impl MountWatch {
-    /// Adds a mount, if it is one that can be counted.
+    /// Adds a mount, if its traffic is counted.
     pub(crate) fn add(&mut self, mount: &Mount) {
         if let Some(known) = self.watched.iter_mut().find(|known| known.directory == mount.report.directory) {
             if known.stage_start.is_none() {
@@ -45,12 +44,13 @@ impl MountWatch {
         self.watched.push(watched);
     }
 
-    /// What was counted since.
+    /// The traffic since the start.
     pub(crate) fn report(&self) -> Vec<MountReport> {
         self.watched.iter().filter_map(|mount| mount.since(&mount.start)).collect()
     }
 
-    /// What was counted since the first job of the stage began, for the mounts that the stage used. The stage is over.
+    /// The traffic since the first job of the stage began, for the mounts that the stage used. The stage is
+    /// over.
     pub(crate) fn end_stage(&mut self) -> Vec<MountReport> {
         let ended = |mount: &mut Watched| {
             let start = mount.stage_start.take()?;
@@ -59,7 +59,7 @@ impl MountWatch {
         self.watched.iter_mut().filter_map(ended).collect()
     }
 
-    /// The process that serves the mount on this directory.
+    /// The daemon of the mount on this directory.
     pub(crate) fn daemon(&self, directory: &str) -> Option<&Daemon> {
         self.watched.iter().find(|mount| mount.directory == directory)?.daemon.as_ref()
     }
@@ -92,8 +92,8 @@ impl Watched {
     }
 }
 
-/// Bytes that the kernel's client of NFS has read from the server of a mount and written to it, see proc_pid_mountstats(5): the
-/// fifth and sixth of its `bytes`.
+/// Bytes that the kernel's NFS client has read from and written to the server of a mount, see
+/// proc_pid_mountstats(5): the fifth and sixth of its `bytes`.
 fn of_nfs(text: &str, directory: &str) -> Option<MovedBytes> {
     let mut lines = text.lines().skip_while(|line| {
         let place = line.strip_prefix("device ").and_then(|line| line.split_once(" mounted on "));
@@ -138,7 +138,7 @@ mod tests {
             watch.add(&super::super::parse_mount(line).expect("a mount"));
         }
         assert!(watch.watched.is_empty());
-        // A mount that cannot be counted is no line of the report.
+        // A mount without counters is not part of the report.
         watch.add(
             &super::super::parse_mount("24 1 0:4094967 / /s rw - fuse.sshfs me@host:/ rw").expect("a mount"),
         );

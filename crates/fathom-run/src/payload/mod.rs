@@ -1,4 +1,4 @@
-//! What is written: the content of I/O buffers.
+//! Content of written data.
 
 pub mod shaped;
 
@@ -12,12 +12,12 @@ use shaped::Shaper;
 #[derive(Clone, Debug)]
 pub struct Payload {
     content: Content,
-    /// Data is read into the same buffers, so nothing of what they held before can be relied on.
+    /// Reads use the same buffers, so their earlier content cannot be relied on.
     beside_reads: bool,
     generator: Taus88,
 }
 
-/// A rule at work.
+/// The state of a rule.
 #[derive(Clone, Debug)]
 enum Content {
     Zero,
@@ -38,12 +38,12 @@ impl Payload {
         Ok(Payload { content, beside_reads: false, generator: seeds.generator(SeedUse::Buffer) })
     }
 
-    /// For buffers that reads use as well.
+    /// Sets whether reads use the buffers as well.
     pub fn beside_reads(self, beside_reads: bool) -> Payload {
         Payload { beside_reads, ..self }
     }
 
-    /// Content that a buffer has before the first I/O.
+    /// Initial content of a buffer, before the first I/O.
     pub fn prepare(&mut self, buffer: &mut [u8]) {
         match &mut self.content {
             Content::Zero => buffer.fill(0),
@@ -53,7 +53,7 @@ impl Payload {
         }
     }
 
-    /// True when a write needs no work: the content stays as prepared, or any content will do.
+    /// True if writes need no work: the content stays as prepared, or any content will do.
     pub fn is_static(&self) -> bool {
         match &self.content {
             Content::Zero => !self.beside_reads,

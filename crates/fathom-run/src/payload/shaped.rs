@@ -1,15 +1,14 @@
-//! Content that compresses and repeats as a job asks: `buffer_compress_percentage` and `dedupe_percentage`.
-//!
-//! A buffer is a row of segments, each random at first and fixed after that. Every segment takes one seed from the
-//! content generator, so the state of this generator stands for a whole buffer: a duplicate is a buffer made from a state
-//! that was, or will be, used anyway.
+//! Content that compresses and repeats as requested: `buffer_compress_percentage` and `dedupe_percentage`. A buffer is a row
+//! of segments, each of which begins with random and ends with fixed bytes. Every segment takes one seed from the content
+//! generator, so the state of this generator represents a whole buffer: a duplicate is a buffer made from a state that was,
+//! or will be, used anyway.
 
 use super::fill_random;
 use crate::plan::model::payload::{DuplicateSource, Duplicates, SetPart, SetSize, ShapedRule};
 use crate::random::{SeedUse, Seeds, Taus88};
 use thiserror::Error;
 
-/// A working set that does not fit the memory of this machine.
+/// The working set does not fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")]
 pub struct NoRoomForPages {
@@ -17,7 +16,7 @@ pub struct NoRoomForPages {
     pub pages: u64,
 }
 
-/// Makes such content for one worker.
+/// Generates such content for one worker.
 #[derive(Clone, Debug)]
 pub(super) struct Shaper {
     rule: ShapedRule,
@@ -36,7 +35,7 @@ impl Shaper {
                 add_pages(&mut working_set, part, seeds, bytes)?;
             }
             if working_set.is_empty() {
-                // A set smaller than a page: duplicates are all the same.
+                // A set smaller than a page: all duplicates are equal.
                 working_set.push(seeds.generator(SeedUse::Buffer));
             }
         }
@@ -49,7 +48,7 @@ impl Shaper {
         })
     }
 
-    /// True when all buffers are the same for good.
+    /// True if all buffers are always equal.
     pub(super) fn is_static(&self) -> bool {
         let offsets = self.rule.fixed.as_ref().is_some_and(|fixed| !fixed.offset_places.is_empty());
         let repeats = self.rule.duplicates.as_ref().is_some_and(|duplicates| {
@@ -58,7 +57,7 @@ impl Shaper {
         repeats && !offsets
     }
 
-    /// Makes the next buffer, which is for this file offset.
+    /// Fills the next buffer, for this file offset.
     pub(super) fn fill(&mut self, buffer: &mut [u8], offset: u64) {
         let Some(duplicates) = &self.rule.duplicates else {
             return fill_segments(&self.rule, &mut self.content, buffer, offset);
@@ -124,7 +123,8 @@ mod tests {
         Shaper::new(rule, &Seeds::new(0x89, 1), 4 << 20).expect("memory")
     }
 
-    /// Which state of the content generator each of the next buffers of 4 KiB begins with, counted in segments.
+    /// The state of the content generator at the start of each of the next buffers of 4 KiB, counted in
+    /// segments.
     fn states(shaper: &mut Shaper, count: usize) -> Vec<usize> {
         let mut generator = Seeds::new(0x89, 1).generator(SeedUse::Buffer);
         let seeds: Vec<u64> = (0..2000).map(|_| generator.buffer_seed()).collect();

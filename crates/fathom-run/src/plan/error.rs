@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What is wrong with a job, where, and what to do about it. The text is one or several lines for the user.
+/// What is wrong with a job, where, and what to do about it: one or several lines for the user.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// An unknown engine name.
@@ -16,7 +16,7 @@ pub enum PlanError {
          cargo install --locked --path crates/fathom --features {0}"
     )]
     EngineLeftOut(String),
-    /// Memory in a file makes it, and writes to it.
+    /// Memory in a file creates the file and writes to it.
     #[error("fathom: job {job}: mem= would write to {path}, which --readonly forbids; leave one of them out", path = path.display())]
     ReadonlyMemory {
         /// The job.
@@ -24,9 +24,9 @@ pub enum PlanError {
         /// The file.
         path: PathBuf,
     },
-    /// The engine changes what is there whatever the direction of the I/O.
+    /// The engine changes data for any direction of I/O.
     #[error(
-        "fathom: job {job}: ioengine={engine} changes what is there whatever rw= says, which --readonly forbids; leave one of them out"
+        "fathom: job {job}: ioengine={engine} changes data whatever rw= says, which --readonly forbids; leave one of them out"
     )]
     ReadonlyEngine {
         /// The job.
@@ -34,17 +34,17 @@ pub enum PlanError {
         /// The engine.
         engine: &'static str,
     },
-    /// A job chooses a host in a run without any.
+    /// A job chooses a host in a run without hosts.
     #[error(
-        "fathom: job {job}: host={hosts} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave host= out"
+        "fathom: job {job}: host={hosts} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave out host="
     )]
     NoHosts {
         /// The job.
         job: String,
-        /// What it asks for.
+        /// The value.
         hosts: String,
     },
-    /// `wait_for` names no earlier job.
+    /// `wait_for` names an unknown job.
     #[error("{job}: waitee job {waitee} unknown.")]
     UnknownWaitee {
         /// The job.
@@ -54,23 +54,23 @@ pub enum PlanError {
     },
     /// An open loop with more arrivals than a clone can count.
     #[error(
-        "fathom: job {job}: open_loop=1: {per_second:.0} I/Os a second are more than the {most} that a clone can count; \
-         divide them among clones (numjobs=)"
+        "fathom: job {job}: open_loop=1: {per_second:.0} I/Os per second are more than the {most} that a \
+        clone can count; divide them among clones (numjobs=)"
     )]
     TooManyArrivals {
         /// The job.
         job: String,
-        /// Arrivals in a second.
+        /// Arrivals per second.
         per_second: f64,
-        /// As many as a clone can count.
+        /// The limit of a clone.
         most: f64,
     },
-    /// `block_error_percentiles` without blocks that could be followed.
+    /// `block_error_percentiles` without trackable blocks.
     #[error("fathom: job {job}: block_error_percentiles=1 follows blocks of the size of a trim: {reason}")]
     NoBlocks {
         /// The job.
         job: String,
-        /// What is in the way.
+        /// The obstacle.
         reason: &'static str,
     },
     /// `dedupe_global` without a size.
@@ -79,10 +79,10 @@ pub enum PlanError {
         /// The job.
         job: String,
     },
-    /// A clone whose number does not fit the headers of the blocks that it verifies.
+    /// A clone whose number does not fit into the headers of verified blocks.
     #[error(
-        "fathom: job {job}: clone {number} of the run is one more than the headers of verified blocks can number ({most}); use fewer \
-         clones (numjobs=)",
+        "fathom: job {job}: clone {number} of the run exceeds the number that fits into the headers of \
+        verified blocks ({most}); use fewer clones (numjobs=)",
         most = u16::MAX
     )]
     TooManyToVerify {
@@ -92,7 +92,7 @@ pub enum PlanError {
         number: u32,
     },
     /// The merged trace would overwrite something other than a regular file.
-    #[error("fathom: merge_blktrace_file={target}: it is there already and no plain file", target = .0.display())]
+    #[error("fathom: merge_blktrace_file={target}: it exists already and is not a regular file", target = .0.display())]
     MergeIntoDevice(PathBuf),
     /// The merged trace would overwrite one of its inputs.
     #[error("fathom: merge_blktrace_file={target} would overwrite {trace}, which is merged", target = target.display())]

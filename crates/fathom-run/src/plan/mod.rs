@@ -1,6 +1,5 @@
-//! From typed jobs to what each worker does: [`model`] is the result as plain data, `build` makes it from the options.
-//!
-//! Only the builders read options. The run reads the model.
+//! From typed jobs to worker plans: [`model`] is the result as plain data, `build` makes it from the options. Only the
+//! builders read options. The run reads the model.
 
 mod build;
 mod error;

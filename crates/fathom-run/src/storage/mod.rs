@@ -1,7 +1,6 @@
-//! Where the data of a clone lives: what a name stands for there, and how it is made, opened and removed.
-//!
-//! A storage does what comes before the first I/O and after the last one. The I/Os themselves, trims and syncs among them,
-//! are the engine's, which says what storage it works on ([`EngineType::storage`](crate::engine::EngineType::storage)).
+//! Storage of a clone's data: what a name means there, and how targets are created, opened and removed. A storage does
+//! everything before the first I/O and after the last one. The I/Os themselves, including trims and syncs, are up to the
+//! engine, which selects its storage ([`EngineType::storage`](crate::engine::EngineType::storage)).
 
 pub mod files;
 pub mod nowhere;
@@ -22,19 +21,21 @@ use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// The storage of a job. Each clone has its own, and so has the layout that comes before all of them.
+/// Constructor of a job's storage. Each clone has a separate one, and so has the layout that precedes all of
+/// them.
 pub type StorageOf = fn(&JobSpec) -> Box<dyn Storage>;
 
-/// How an engine reaches an open target: for files and devices by a descriptor, otherwise by a number between a storage and its engines. One is
-/// never taken for the other: a number is kept as a negative one, which the kernel knows no descriptor by.
+/// Opaque reference to an open target: a descriptor for files and devices, otherwise a number shared by a
+/// storage and its engines. The two cannot be confused: a number is stored as a negative value, which is
+/// never a valid descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(i32);
 
 impl Handle {
-    /// Of a target that is closed, or that there is no way to open.
+    /// A target that is closed, or cannot be opened.
     pub const NONE: Handle = Handle(-1);
 
-    /// The handle of a target that is no file of this machine.
+    /// The handle of a target that is not a file of this machine.
     pub fn of_number(number: usize) -> Handle {
         let number = i32::try_from(number).ok().and_then(|number| (-2i32).checked_sub(number));
         Handle(number.unwrap_or_else(|| broken(Invariant::OwnHandle, format_args!("number {number:?}"))))
@@ -55,7 +56,7 @@ impl Handle {
         usize::try_from((-2i32).checked_sub(self.0)?).ok()
     }
 
-    /// The descriptor; negative where there is none.
+    /// The descriptor; negative if there is none.
     #[inline(always)]
     pub const fn descriptor(self) -> RawFd {
         self.0
@@ -71,15 +72,15 @@ impl Handle {
 /// One opened file.
 #[derive(Clone, Debug)]
 pub struct OpenFile {
-    /// Name as in messages.
+    /// Name in messages.
     pub name: String,
-    /// How the storage calls it while it is open.
+    /// Handle while it is open.
     pub handle: Handle,
     /// True for block devices.
     pub is_block_device: bool,
-    /// First byte of the part that the job uses.
+    /// First byte of the used part.
     pub start: u64,
-    /// Bytes of that part.
+    /// Bytes of the used part.
     pub size: u64,
 }
 
@@ -101,50 +102,51 @@ impl OpenFile {
 pub struct ReadBack {
     /// The bytes.
     pub range: Range<u64>,
-    /// Reads are answered from the page cache where it has the data: they are buffered, or copies from a mapping.
+    /// Reads may be answered from the page cache: they are buffered, or copies from a mapping.
     pub is_cached: bool,
-    /// What is cached is dropped; otherwise it is only counted.
+    /// Cached data is dropped; otherwise it is only counted.
     pub drops: bool,
 }
 
-/// What holds the targets of a clone. Targets have the indices of the clone's entries. An engine that shares more with its
-/// storage than handles, such as a connection, finds its own type behind [`Setup::storage`](crate::engine::Setup::storage).
+/// The storage of a clone's targets, which are numbered like the clone's entries. An engine that shares more
+/// with its storage than handles, such as a connection, downcasts
+/// [`Setup::storage`](crate::engine::Setup::storage).
 pub trait Storage: Any {
-    /// The names that a clone works on, in order.
+    /// The names of a clone's targets, in order.
     fn names(&self, plan: &NamesPlan) -> Vec<PathBuf> {
         names::planned_paths(plan)
     }
 
-    /// Makes the directories of a tree that the targets are spread over, if there is one.
+    /// Creates the directories of the targets' tree, if there is one.
     fn make_directories(&mut self, _plan: &NamesPlan) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Removes those that are empty, after the targets.
+    /// Removes the empty ones, after the targets.
     fn remove_directories(&mut self, _plan: &NamesPlan) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// What a name stands for now; the part of it to work on is not chosen yet. Changes nothing.
+    /// Examines what a name means now; the used part is not chosen yet. Changes nothing.
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError>;
 
-    /// Refuses targets that the run must not change or make, such as those in use. Changes nothing.
+    /// Refuses targets that the run must not change or create, such as those in use. Changes nothing.
     fn check(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// The same for targets that are open by now, by what was opened rather than by their names.
+    /// The same for opened targets, by what was opened rather than by their names.
     fn check_opened(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Refuses to make a target longer that exists. Changes nothing.
+    /// Refuses to extend an existing target. Changes nothing.
     fn check_layout(&self, _entry: &FileEntry) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Makes a target as long as its entry wants, from where it ends now; what it holds already stays. `filling` has the content,
-    /// if it matters which. Soon after `stopped` says so, it ends with EINTR, and the target is as it was.
+    /// Extends a target to its entry's size from its present end; existing content stays. `filling` has the
+    /// content, if it matters. Ends with EINTR soon after `stopped` returns true, with the target restored.
     fn lay_out(
         &mut self,
         plan: &WorkerPlan,
@@ -153,69 +155,69 @@ pub trait Storage: Any {
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), FileError>;
 
-    /// Lines on targets that were made otherwise than the job asks, each once.
+    /// Messages about targets that were not created as requested, each once.
     fn take_remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Opens a target. Where there is nothing to open, its handle is its index.
+    /// Opens a target. If there is nothing to open, its handle is its index.
     fn open(&mut self, _plan: &WorkerPlan, index: usize, _entry: &FileEntry) -> Result<Handle, FileError> {
         Ok(Handle::of_number(index))
     }
 
-    /// Closes a target; nothing of it is in flight. An error is one of an earlier write, which file systems of servers and in user space may
-    /// tell only now.
+    /// Closes a target without I/O in flight. An error is that of an earlier write, which network and
+    /// user-space file systems may only report now.
     fn close(&mut self, _index: usize) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Once after the first opening of a target: what was cached of it is dropped, hints are given (`invalidate`, `fadvise_hint`,
-    /// `write_hint`).
+    /// Called once after the first opening of a target: drops cached data, gives hints (`invalidate`,
+    /// `fadvise_hint`, `write_hint`).
     fn settle(&mut self, _plan: &OpenPlan, _entry: &FileEntry, _handle: Handle) -> Result<(), FileError> {
         Ok(())
     }
 
-    /// Reads the part of an open target that the job uses, so that it is cached (`pre_read`). Ends early when `stopped` says so.
-    /// EOPNOTSUPP where this machine caches nothing.
+    /// Reads the used part of an open target into the cache (`pre_read`). Ends early when `stopped` returns
+    /// true. EOPNOTSUPP if this machine does not cache it.
     fn read_into_cache(&mut self, _target: &OpenFile, _stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Makes what was written to an open target durable, outside the loop, unless that is
-    /// [the engine's](crate::engine::Engine::sync_now).
+    /// Makes what was written to an open target durable, outside the loop, unless that is up to [the
+    /// engine](crate::engine::Engine::sync_now).
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Drops what this machine has cached of a range of an open target, so that it is read from its medium. What was written must have
-    /// been synced. Bytes that stay in memory all the same; `None` where that cannot be told.
+    /// Drops this machine's cached data of a range of an open target, so that it is read from its medium.
+    /// Writes must have been synced. Returns the bytes that stay in memory nevertheless; `None` if unknown.
     fn forget(&mut self, _entry: &FileEntry, _handle: Handle, _wanted: &ReadBack) -> Option<u64> {
         Some(0)
     }
 
-    /// Hands what was written to a range of an open target to its medium and waits, without a flush of the device's own cache. Nothing
-    /// to do where this machine caches no writes.
+    /// Writes cached data of a range of an open target back to its medium and waits, without flushing the
+    /// device's own cache. Nothing to do if this machine does not cache writes.
     fn write_back(&mut self, _entry: &FileEntry, _handle: Handle, _range: &Range<u64>) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// From now on, reads of an open target go past the page cache, or no longer do; false where that cannot be. Offsets and lengths
-    /// are multiples of `alignment`.
+    /// Makes reads of an open target bypass the page cache, or use it again; false if that is impossible.
+    /// Offsets and lengths are multiples of `alignment`.
     fn read_past_cache(&mut self, _entry: &FileEntry, _handle: Handle, _on: bool, _alignment: u64) -> bool {
         false
     }
 
-    /// What this machine has not yet written to the medium of an open target, in bytes; `None` where that cannot be told. An error is that of
-    /// an earlier write, which nothing else has reported.
+    /// Bytes that this machine has not yet written to the medium of an open target; `None` if unknown. An
+    /// error is that of an earlier write, which has not been reported before.
     fn unwritten(&mut self, _entry: &FileEntry, _handle: Handle) -> Result<Option<u64>, Errno> {
         Ok(None)
     }
 
-    /// Removes a target. It is no error if there is none any more: clones that share it all try.
+    /// Removes a target. A missing one is not an error: clones that share it all try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
 
-    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one
-    /// that has none. For changes if `writes`.
+    /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one without
+    /// zones. `writes` is true if they will be changed.
     fn own_zones(&self, entry: &FileEntry, _writes: bool) -> Result<Option<OwnZones>, FileError> {
         Err(FileError::without_line(format!(
             "{}: zonemode=zbd needs a regular file or a block device",
@@ -229,7 +231,7 @@ pub trait Storage: Any {
     }
 }
 
-/// The storage of engines that bring none of their own.
+/// The storage of engines without a special one.
 pub fn of_kind(kind: StorageKind) -> Box<dyn Storage> {
     match kind {
         StorageKind::Files => Box::new(files::Files::default()),

@@ -1,5 +1,5 @@
-//! No storage at all: engines that move nothing (`null`), or nothing that stays (`cpuio`, `exec`), and those that move it to or from
-//! somebody else (`net`, `rdma`), who open their side here. Their targets are names.
+//! No storage at all: engines that move no data (`null`), or none that stays (`cpuio`, `exec`), and those that exchange it
+//! with a peer (`net`, `rdma`), which open their side here. Their targets are names.
 
 use super::{Handle, OpenFile, Storage};
 use crate::files::filling::Filling;
@@ -10,22 +10,23 @@ use fathom_verify::ledger::SyncKind;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-/// Opens what the targets of a clone share.
+/// Opens the state that the targets of a clone share.
 type Open<T> = Box<dyn Fn(&WorkerPlan) -> Result<T, FileError>>;
 
-/// Holds nothing, so nothing has to be done. What all targets share, if anything, is opened with the first one, for the engine to take.
+/// Stores nothing, so all operations are no-ops. Shared state of the targets, if any, is opened with the
+/// first one, for the engine to take.
 pub struct Nowhere<T> {
     open: Open<T>,
     opened: RefCell<Option<T>>,
 }
 
 impl<T> Nowhere<T> {
-    /// Targets that share what `open` gives.
+    /// Targets that share the result of `open`.
     pub fn opening(open: impl Fn(&WorkerPlan) -> Result<T, FileError> + 'static) -> Nowhere<T> {
         Nowhere { open: Box::new(open), opened: RefCell::new(None) }
     }
 
-    /// What was opened, once.
+    /// Takes the shared state, once.
     pub fn take(&self) -> Option<T> {
         self.opened.borrow_mut().take()
     }

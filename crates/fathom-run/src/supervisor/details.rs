@@ -1,5 +1,5 @@
-//! What a full-screen view shows beside the status line: figures of every job and device since the previous tick, as exact
-//! differences of the workers' samples. Nobody pays for it who has not asked.
+//! Details for the full-screen view: figures of every job and device since the previous tick, as exact differences of the
+//! workers' samples. They cost nothing unless requested.
 
 use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
@@ -14,10 +14,10 @@ pub(super) struct DetailWatch {
     before: Vec<Figures>,
 }
 
-/// What a clone had counted at one moment.
+/// Figures of a clone at one moment.
 #[derive(Default)]
 struct Figures {
-    /// How often it began its figures anew.
+    /// Number of restarts of its figures.
     epoch: u64,
     bytes: PerDirection<u64>,
     ios: PerDirection<u64>,
@@ -25,7 +25,7 @@ struct Figures {
     latency_counts: PerDirection<u64>,
 }
 
-/// What a clone did between two moments.
+/// Figures of a clone between two moments.
 #[derive(Default)]
 struct Difference {
     bytes: PerDirection<u64>,
@@ -41,8 +41,8 @@ impl DetailWatch {
 }
 
 impl Figures {
-    /// Moves on to what the clone has counted by now, and returns what is new. `latencies` gives the completion latencies of a
-    /// direction so far.
+    /// Advances to the clone's present figures, and returns the difference. `latencies` gives the completion
+    /// latencies of a direction so far.
     fn advance(&mut self, state: &WorkerState, latencies: impl Fn(Direction) -> Histogram) -> Difference {
         if state.epoch != self.epoch {
             *self = Figures { epoch: state.epoch, ..Figures::default() };
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn differences_are_exact_and_begin_anew_with_the_figures() {
         let mut figures = Figures::default();
-        // All that was counted in an epoch, and what is new of it.
+        // All counts of an epoch, and the new ones.
         let mut advance = |epoch, latencies: &[u64]| {
             let mut histogram = Histogram::default();
             latencies.iter().for_each(|&ns| histogram.record(ns));
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(advance(1, &[100, 100, 50]), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (1, 4096, vec![(100, 1)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (0, 0, vec![]));
-        // The ramp is over: more than before, and all of it new.
+        // The ramp is over: the counts exceed the earlier ones, and all of them are new.
         assert_eq!(advance(2, &[7; 5]), (5, 5 * 4096, vec![(7, 5)]));
     }
 }

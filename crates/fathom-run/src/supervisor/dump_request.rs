@@ -1,7 +1,6 @@
-//! The file `fio-dump-status`: when it appears, a report of the run so far is printed.
-//!
-//! The kernel reports new names in the directory, so the supervisor touches the file system only when somebody has just put
-//! the file there: a directory on a device that hangs does it no harm.
+//! The file `fio-dump-status`: when it appears, a report of the run so far is printed. The kernel reports new names in the
+//! directory, so the supervisor accesses the file system only when the file has just been created: a directory on a device
+//! that hangs does no harm.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -9,19 +8,19 @@ use fathom_sys::directory_watch::DirectoryWatch;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The name to look for.
+/// The name to watch for.
 const NAME: &str = "fio-dump-status";
-/// Time between two looks; a run that is over sooner needs none.
+/// Poll interval; shorter runs do not poll.
 const LOOK_NS: u64 = 1_000_000_000;
 
-/// Where the supervisor stands with the file.
+/// State of the watch.
 #[derive(Default)]
 pub(super) struct DumpWatch {
     directory: PathBuf,
-    /// `None` before the first look, and where the directory cannot be watched.
+    /// `None` before the first poll, or if the directory cannot be watched.
     watch: Option<DirectoryWatch>,
     has_begun: bool,
-    /// Monotonic ns of the last look.
+    /// Monotonic ns of the last poll.
     looked_ns: u64,
 }
 
@@ -46,7 +45,7 @@ impl DumpWatch {
             self.directory = temporary_directory(|name| std::env::var_os(name));
             self.watch = DirectoryWatch::new(&self.directory).ok();
         }
-        // What was there before the watch began is found by trying to remove it.
+        // A file that existed before the watch began is found by trying to remove it.
         let may_be_there = begins || self.watch.as_ref().is_some_and(|watch| watch.has_seen(NAME));
         may_be_there && std::fs::remove_file(self.directory.join(NAME)).is_ok()
     }

@@ -1,4 +1,4 @@
-//! What happens to the supervisor: messages, signals, ended processes, time.
+//! Events of the supervisor: messages, signals, ended processes, time.
 
 use super::gather::Occasion;
 use super::schedule::NEAR;
@@ -12,22 +12,22 @@ use fathom_sys::process::Ended;
 use fathom_sys::signal;
 use std::time::Duration;
 
-/// Signals that the supervisor always takes.
+/// Signals that the supervisor always handles.
 const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD, libc::SIGUSR1];
 
-/// All signals that the supervisor takes.
+/// All signals that the supervisor handles.
 pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
     let of_terminal = if has_live_view { terminal::SIGNALS } else { &[] };
     SIGNALS.iter().chain(of_terminal).copied().collect()
 }
 
-/// Longest time between two looks at the workers.
+/// Longest interval between two checks of the workers.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(250);
-/// The same while something is about to end, so that a hang is seen in time.
+/// The same while something is about to end, so that a hang is noticed in time.
 pub(super) const SHORT_WAIT: Duration = Duration::from_millis(50);
 
 impl Supervisor<'_> {
-    /// Sleeps until something happens or the next look is due.
+    /// Sleeps until something happens or the next check is due.
     pub(super) fn wait_for_events(&mut self) {
         let now = monotonic_ns();
         let mut wait = LONGEST_WAIT;
@@ -56,7 +56,7 @@ impl Supervisor<'_> {
             wait = wait.min(left);
         }
         if let Some(opens_ns) = self.gate_opens_ns {
-            // What is left then is slept for.
+            // The remaining time is slept precisely afterwards.
             wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));
         }
         if let Some(left) = self.trigger.as_ref().and_then(|trigger| trigger.time_left(self.started_ns, now))
@@ -74,7 +74,7 @@ impl Supervisor<'_> {
         signal::wait_readable(&descriptors, wait);
     }
 
-    /// Handles everything that has happened.
+    /// Handles all pending events.
     pub(super) fn handle_events(&mut self) {
         self.observer.advance();
         let events = self.take_lines();
@@ -92,8 +92,8 @@ impl Supervisor<'_> {
         events.into_iter().for_each(|event| self.handle(event));
     }
 
-    /// Asks the crew what has happened. What was said is printed at once, before a signal that came later has its effect; what
-    /// follows on the first other event is returned with it.
+    /// Polls the crew. Messages are printed immediately, before a later signal takes effect; events from the
+    /// first one that is not a message on are returned.
     pub(super) fn take_lines(&mut self) -> Vec<Event> {
         let mut events = self.crew.poll().into_iter().peekable();
         while let Some(said) = events.next_if(Event::is_said) {
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         events.collect()
     }
 
-    /// Handles events, those first that are lines of somebody who has ended meanwhile.
+    /// Handles events; messages of those that have ended meanwhile come first.
     pub(super) fn handle_lines_first(&mut self, events: Vec<Event>) {
         let (said, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(Event::is_said);
         said.into_iter().chain(others).for_each(|event| self.handle(event));
@@ -127,7 +127,7 @@ impl Supervisor<'_> {
             }
             Event::LogsLost(ended) => self.say_logs_lost(ended),
             Event::OtherEnded { process, ended } => self.note_trigger_end(process, ended),
-            // Whoever waits for it takes it out of the events; here it has been given up.
+            // Its waiter takes it out of the events; here it has been given up.
             Event::LayoutEnded(_) => {}
         }
     }
@@ -143,7 +143,7 @@ impl Supervisor<'_> {
         self.stop_everything();
     }
 
-    /// A worker's process ended before the worker had.
+    /// A worker's process ended before the worker was done.
     fn lost_worker(&mut self, index: usize, lost: Lost) {
         self.tracked[index].killed = Some(lost.ended);
         self.tracked[index].cpu = Some(lost.cpu);

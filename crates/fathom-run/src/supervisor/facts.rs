@@ -1,12 +1,12 @@
-//! When to look at what surrounds the run. The crew does it, where its workers are; the workers do nothing for it.
+//! Timer for the facts about the machine. The crew reads them on the workers' machine; the workers take no part in it.
 
 use super::Supervisor;
 use std::time::Duration;
 
-/// Time between two looks.
+/// Interval of the readings.
 const EVERY_NS: u64 = 1_000_000_000;
 
-/// When the next look is due.
+/// When the next reading is due.
 pub(super) struct FactTimer {
     due_ns: u64,
 }
@@ -24,7 +24,7 @@ impl Supervisor<'_> {
         FactTimer { due_ns: now_ns + EVERY_NS }
     }
 
-    /// Looks again if it is time.
+    /// Reads the facts again if it is time.
     pub(super) fn watch_facts(&mut self, now_ns: u64) {
         let Some(timer) = &mut self.facts else { return };
         if now_ns >= timer.due_ns {

@@ -1,4 +1,4 @@
-//! From the workers' samples to the result of the run.
+//! Makes the result of the run from the workers' samples.
 
 use super::{Idleness, Standing, Supervisor};
 use crate::cause::Cause;
@@ -18,23 +18,24 @@ use fathom_sys::Errno;
 use fathom_sys::clock::{monotonic_ns, wall_clock_ms, wall_minus_monotonic_ns};
 use fathom_verify::verdict::CLASSES;
 
-/// What a report is made for.
+/// Purpose of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Occasion {
     /// The run is over.
     End,
-    /// It is time for one, or somebody has asked: an interval ends with it, where intervals are kept.
+    /// Periodic or requested: it ends an interval, if intervals are kept.
     Interval,
-    /// To be looked at; no interval ends.
+    /// A snapshot for viewers; no interval ends.
     Snapshot,
 }
 
 impl Supervisor<'_> {
-    /// The result when all is over.
+    /// The result after the end of the run.
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
         let mut report = self.report(Occasion::End);
-        // A run of one group has the same in its devices. Groups of one stage are listed, too: they ran together.
+        // In a run of one group, the devices' figures are the same. Groups of one stage are listed, too: they
+        // ran together.
         if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
         }
@@ -94,7 +95,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// When the jobs began and ended; `None` as long as none has begun.
+    /// When the jobs began and ended; `None` before the first one.
     fn span(&self, figures: &[Figures]) -> Option<RunSpan> {
         let did_run = |&index: &usize| {
             figures[index].state.begin_ns > 0 && self.plan.workers[index].background.is_none()
@@ -122,7 +123,7 @@ impl Supervisor<'_> {
         self.crew.idleness(wanted == Idleness::PerCpu)
     }
 
-    /// What was checked and found, per job.
+    /// Verification results by job.
     fn verification(&self, figures: &[Figures]) -> Vec<VerificationReport> {
         let mut reports: Vec<(usize, VerificationReport)> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -145,7 +146,7 @@ impl Supervisor<'_> {
             report.from_memory_bytes += checks.from_memory_bytes;
             report.unknown_source_bytes += checks.unknown_source_bytes;
             report.takes_any_run |= checks.takes_any_run;
-            // One that did not begin has written nothing.
+            // A worker that did not begin has written nothing.
             let own = if figures[index].state.begin_ns == 0 { Some(0) } else { checks.unchecked_blocks };
             let unchecked = report.unchecked_blocks.zip(own);
             report.unchecked_blocks = unchecked.map(|(all, own)| all.saturating_add(own));
@@ -162,7 +163,7 @@ impl Supervisor<'_> {
         reports.into_iter().map(|(_, report)| report).collect()
     }
 
-    /// The notes of the run, and one on every job whose data was wrong.
+    /// The notes of the run, plus one on every job with wrong data.
     fn notes_of_report(
         &self,
         verification: &[VerificationReport],
@@ -190,7 +191,8 @@ impl Supervisor<'_> {
         notes
     }
 
-    /// What was chosen for each job, as its first clone reports, and how long its clones waited for a processor.
+    /// Settings chosen for each job, as reported by its first clone, and how long its clones waited for a
+    /// processor.
     fn choices(&self, figures: &[Figures]) -> Vec<JobChoices> {
         let workers: Vec<usize> = (0..self.tracked.len()).collect();
         let clones_of_jobs = workers.chunk_by(|&a, &b| self.plan.workers[a].job == self.plan.workers[b].job);
@@ -212,7 +214,7 @@ impl Supervisor<'_> {
             .collect()
     }
 
-    /// The groups' totals, without the jobs that have `stats=0`.
+    /// Totals of the groups, without jobs that have `stats=0`.
     fn groups(&self, clones: &[JobReport]) -> Vec<GroupReport> {
         let last = clones.iter().map(|clone| clone.group_id).max().unwrap_or(0);
         let counted = || {
@@ -228,7 +230,7 @@ impl Supervisor<'_> {
             .collect()
     }
 
-    /// One entry per clone, or per group where `group_reporting` asks for it.
+    /// One entry per clone, or per group with `group_reporting`.
     pub(super) fn merged<T>(
         &self,
         clones: Vec<T>,
@@ -253,7 +255,7 @@ impl Supervisor<'_> {
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// How often a clone has begun its figures anew; `None` while nothing of them counts.
+    /// How often a clone has restarted its figures; `None` while they do not count.
     fn epoch_that_counts(&self, index: usize, figures: &Figures) -> Option<u64> {
         let counts = figures.state.start_ns != 0 || self.tracked[index].standing == Standing::Over;
         counts.then_some(figures.state.epoch)
@@ -293,7 +295,7 @@ impl Supervisor<'_> {
             block_errors: figures.block_errors,
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
-            // A worker that was killed half-way through has none.
+            // A worker that was killed half-way has no complete figures.
             engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
             ..JobReport::default()
@@ -302,7 +304,7 @@ impl Supervisor<'_> {
         let places = report.directions.iter_mut().zip(figures.directions.into_array());
         for ((direction, place), counted) in places {
             if worker.background.is_some() {
-                // Without data there is no rate, and no time over which there could be one.
+                // Without data there is neither a rate nor a time for it.
                 *place = timed(counted, 0);
                 continue;
             }
@@ -315,14 +317,15 @@ impl Supervisor<'_> {
         report
     }
 
-    /// When a clone ran, by a wall clock that is so many ns ahead.
+    /// When a clone ran, by a wall clock that is this many ns ahead.
     fn wall_span(&self, index: usize, figures: &Figures, wall_minus_monotonic: i64) -> Option<WallSpan> {
         let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
         let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic);
         Some(WallSpan { begin_ns: wall(begin_ns), end_ns: wall(self.end_ns(index, figures)) })
     }
 
-    /// Latencies by priority. Unless single I/Os have their own, all I/O of a clone has one; merged clones may have several.
+    /// Latencies by priority. Unless single I/Os have priorities, all I/O of a clone has one; merged clones
+    /// may have several.
     fn priorities(
         &self,
         index: usize,
@@ -349,10 +352,11 @@ impl Supervisor<'_> {
         all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }
 
-    /// Milliseconds of recorded run time. A worker that could not say when it ended, ended when that was seen.
+    /// Milliseconds of recorded run time. If a worker could not record its end, the time at which it was
+    /// noticed counts.
     fn runtime_ms(&self, index: usize, figures: &Figures) -> u64 {
         let state = &figures.state;
-        // A job that ended before its ramp did has only the ramp to report.
+        // A job that ended during its ramp only has the ramp to report.
         let start = if state.start_ns > 0 { state.start_ns } else { state.begin_ns };
         if start == 0 {
             return 0;
@@ -361,7 +365,7 @@ impl Supervisor<'_> {
         ((self.end_ns(index, figures).saturating_sub(start) + 500_000) / 1_000_000).max(1)
     }
 
-    /// When a clone ended, or was last looked at; monotonic ns.
+    /// End of a clone, or time of its last state; monotonic ns.
     fn end_ns(&self, index: usize, figures: &Figures) -> u64 {
         match (figures.state.end_ns, self.tracked[index].over_ns) {
             (0, 0) => figures.taken_ns,
@@ -370,7 +374,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Milliseconds that I/O of one direction had: what is read back has the time of reading back, the rest the rest.
+    /// Milliseconds of I/O in one direction: reading back and the rest are timed separately.
     fn runtime_of_direction_ms(
         &self,
         index: usize,
@@ -384,14 +388,14 @@ impl Supervisor<'_> {
         match (direction, reads_besides) {
             (Direction::Read, true) => runtime_ms,
             (Direction::Read, false) => read_back_ms.max(1),
-            // Gone through, and not made.
+            // Generated, but not issued.
             _ if plan.only_checks => 0,
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }
 }
 
-/// What the clones of a job left in the page cache. Clones that share their files have all looked at the same.
+/// Dirty bytes of a job's clones in the page cache. Clones that share their files have all counted the same.
 fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]) -> Option<u64> {
     let mut by_files: Vec<(&NamesPlan, u64)> = Vec::new();
     for &index in clones {
@@ -405,7 +409,8 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// The figures of a clone in a direction with their run time, which is 0 if no byte was moved: failed I/Os make no rate.
+/// The figures of a clone in a direction with their run time, which is 0 if no byte was moved: failed I/Os
+/// make no rate.
 fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     DirectionReport {
         runtime_ms: if counted.io_bytes > 0 { runtime_ms } else { 0 },
@@ -414,18 +419,18 @@ fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     }
 }
 
-/// What `latency_target` asks for, and the depth that was found or asked for.
+/// The goal of `latency_target`, with the depth that was found or requested.
 fn latency_goal(asked: &LatencyGoal, found: u32) -> LatencyGoal {
     LatencyGoal { depth: if found > 0 { found } else { asked.depth }, ..asked.clone() }
 }
 
-/// The error that ended the job, or the first of those that it went on after.
+/// The error that ended the job, or the first tolerated one.
 fn error_of(figures: &Figures) -> Option<JobError> {
     let tolerated = || match figures.first_tolerated_error {
         0 => None,
         code => {
             let errno = Errno(code);
-            // Wrong data is no failure of a call.
+            // Wrong data is not a failed call.
             let text = if errno == Errno(libc::EILSEQ) { String::new() } else { Cause::TRANSFER.line(errno) };
             Some(JobError { code, text })
         }

@@ -1,7 +1,6 @@
-//! Reports at regular intervals, and what was done in each: differences of the workers' samples, clone by clone.
-//!
-//! Only what counts in the final report is in an interval. So a clone in its ramp adds nothing, its first interval
-//! begins where its ramp ends, and the intervals of a run add up to its total.
+//! Reports at regular intervals, and the figures of each: differences of the workers' samples, clone by clone. Intervals
+//! contain only what counts in the final report. So a clone in its ramp adds nothing, its first interval begins at the end of
+//! its ramp, and the intervals of a run add up to its total.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -10,7 +9,7 @@ use fathom_stats::report::JobReport;
 use fathom_sys::clock::wall_clock_ms;
 use std::time::Duration;
 
-/// Where the next interval begins.
+/// Begin of the next interval.
 pub(super) struct IntervalWatch {
     length_ns: u64,
     /// Monotonic ns when the jobs of the run were started.
@@ -18,7 +17,7 @@ pub(super) struct IntervalWatch {
     number: u64,
     since_ns: u64,
     since_wall_ms: u64,
-    /// The figures of each clone then, and the epoch that they belong to.
+    /// The figures of each clone then, and their epoch.
     before: Vec<Option<(u64, JobReport)>>,
     /// The interval that was closed last.
     latest: Option<IntervalReport>,
@@ -41,7 +40,8 @@ impl IntervalWatch {
         }
     }
 
-    /// Time until the next report is due. Due times lie on a grid, so that a late report does not delay the others.
+    /// Time until the next report is due. Due times are on a grid, so that a late report does not delay the
+    /// others.
     pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
         Duration::from_nanos(self.next_ns().saturating_sub(now_ns))
     }
@@ -51,8 +51,8 @@ impl IntervalWatch {
         self.origin_ns + (passed + 1) * self.length_ns
     }
 
-    /// What a clone did since its last snapshot. `epoch` counts how often it began its figures anew; `None` as long as
-    /// nothing that it does counts.
+    /// The figures of a clone since its last snapshot. `epoch` counts restarts of its figures; `None` while
+    /// they do not count.
     fn advance(&mut self, index: usize, epoch: Option<u64>, clone: &JobReport) -> IntervalJob {
         let Some(epoch) = epoch else {
             let nothing = IntervalJob::between(clone, clone);
@@ -105,8 +105,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Closes the interval, where intervals are asked for. For each clone there is its report, and the epoch that this belongs to;
-    /// no epoch while nothing of it counts.
+    /// Closes the interval, if intervals are kept. Each clone comes with its report and its epoch; no epoch
+    /// while its figures do not count.
     pub(super) fn close_interval(
         &mut self,
         snapshots: &[(Option<u64>, JobReport)],
@@ -144,7 +144,7 @@ mod tests {
             let job = watch.advance(0, epoch, &clone(total));
             (job.directions[Direction::Read].io_bytes, job.clones_not_recording, job.clones_restarted)
         };
-        // The ramp, the first figures that count, more of them, a new beginning.
+        // The ramp, the first figures that count, more of them, a restart.
         assert_eq!(bytes(None, 100), (0, 1, 0));
         assert_eq!(bytes(Some(1), 30), (30, 0, 0));
         assert_eq!(bytes(Some(1), 70), (40, 0, 0));

@@ -1,4 +1,4 @@
-//! Files are laid out before the first worker starts, and while that goes on signals are taken and the screen is drawn.
+//! Lays files out before the first worker starts, while signals are handled and the screen is updated.
 
 use super::events::{LONGEST_WAIT, SHORT_WAIT};
 use super::{Standing, Supervisor};
@@ -10,18 +10,20 @@ use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use std::time::Duration;
 
-/// How long the layout process may take to put its file back, unless `--patience` says otherwise, and then to go when it is
-/// killed.
+/// How long the layout process may take to restore its file, unless `--patience` says otherwise, and then to
+/// exit after it was killed.
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
 const LAYOUT_END: Duration = Duration::from_millis(300);
 
 impl Supervisor<'_> {
-    /// Has the files of all jobs looked at and laid out. Returns when that is done, or when a signal ended the run.
+    /// Has the files of all jobs examined and laid out. Returns when that is done, or when a signal ended the
+    /// run.
     pub(super) fn prepare_files(&mut self) {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
-                // A job without files has nothing to lay out, but that it lacks a size is reported here as for any other.
+                // A job without files has nothing to lay out, but its missing size is reported here as for
+                // any other.
                 let is_looked_at = worker.may_make_targets()
                     || !worker.has_storage()
                         && (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
@@ -39,7 +41,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Follows the layout process until it has ended, or a signal ends it.
+    /// Watches the layout process until it has ended, or a signal ends it.
     fn wait_for_layout(&mut self, pid: u32) {
         let mut stopped_since = None;
         loop {
@@ -74,8 +76,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The layout process was told to stop at `since`: it puts its file back, or it is killed; true when it does not
-    /// even go then.
+    /// The layout process was told to stop at `since`: it restores its file, or is killed; true if it does
+    /// not exit even then.
     fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
         let patience = self.options.patience.unwrap_or(LAYOUT_PATIENCE);
         let waited = Duration::from_nanos(monotonic_ns() - since);
@@ -99,7 +101,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Without its files no job can run.
+    /// No job can run without its files.
     fn layout_failed(&mut self, how: &str) {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));

@@ -1,4 +1,4 @@
-//! The status line's view of a run.
+//! The live view of a run for the status line.
 
 use super::{Standing, Supervisor};
 use crate::crew::{Stage, WorkerState};
@@ -7,7 +7,7 @@ use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveTick, RunState};
 use std::time::Duration;
 
-/// An estimate of the time to go is given from this age of the run on.
+/// Age of the run from which on an estimate of the remaining time is shown.
 const ESTIMATE_AFTER_NS: u64 = 2_000_000_000;
 
 /// What was shown last.
@@ -89,7 +89,7 @@ impl Supervisor<'_> {
         tick.unit_base = report.view.unit_base;
     }
 
-    /// Where the run stands with a worker that is in this state.
+    /// State of the run for a worker in this state.
     pub(super) fn run_state(&self, index: usize, state: &WorkerState) -> RunState {
         let tracked = &self.tracked[index];
         match tracked.standing {

@@ -9,12 +9,13 @@ use fathom_sys::signal;
 use std::path::Path;
 use std::time::Duration;
 
-/// A writer that neither takes a record nor ends a write for so long is stuck on its disk, unless `--patience` says otherwise.
+/// A writer that neither takes a record nor completes a write for this long is stuck on its disk, unless
+/// `--patience` says otherwise.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Supervisor<'_> {
-    /// Opens all log files; from then on they are written.
+    /// Opens all log files and starts writing them.
     pub(super) fn open_logs(&mut self) -> Result<(), StartError> {
         let mut is_said = false;
         let mut keep_waiting = |path: &Path| {
@@ -41,8 +42,8 @@ impl Supervisor<'_> {
         self.observer.message(&Message::Error(text));
     }
 
-    /// Waits until the logs have been written. A second signal, be the first one that ended the run or one that came meanwhile, ends
-    /// the wait, and so does a log disk that does not answer.
+    /// Waits until the logs have been written. A second signal ends the wait, whether the first one ended the
+    /// run or came during the wait, and so does a log disk that does not respond.
     pub(super) fn finish_logs(&mut self) {
         self.crew.finish_logs();
         let LogState::Writing { mut progress } = self.crew.log_state() else { return };
@@ -73,7 +74,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What a reader of the logs must know.
+    /// Notes on losses in the logs.
     pub(super) fn note_log_losses(&mut self, losses: &LogLosses) {
         if self.crew.log_state() == LogState::Lost {
             self.notes
@@ -81,7 +82,7 @@ impl Supervisor<'_> {
         }
         if losses.failed_files > 0 {
             self.notes
-                .push(format!("log files that could not be written to their end: {}", losses.failed_files));
+                .push(format!("log files that could not be written completely: {}", losses.failed_files));
         }
         for loss in &losses.of_workers {
             let worker = &self.plan.workers[loss.worker];

@@ -61,25 +61,27 @@ use timeline::TimelineWatch;
 pub use trigger::TriggerSignal;
 use trigger::TriggerWatch;
 
-/// What a caller wants to hear of a run while it goes on.
+/// Receives the events of a run in progress.
 pub trait Observer {
-    /// A line of a worker, or of the supervisor.
+    /// A message of a worker or of the supervisor.
     fn message(&mut self, message: &Message);
-    /// A moment of the run; called every [`Options::tick`], with details where [`Options::live_view`] asks for them.
+    /// A tick of the run; called every [`Options::tick`], with details if [`Options::live_view`] requests
+    /// them.
     fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>);
-    /// Called often while the run goes on: what is still to be written can be tried again.
+    /// Called often during the run: pending output can be retried.
     fn advance(&mut self) {}
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
-    /// The same every [`Options::snapshot`]: nobody asked for it to be printed, and it closes no interval.
+    /// A report every [`Options::snapshot`], which is not to be printed and closes no interval.
     fn snapshot(&mut self, _report: &RunReport) {}
-    /// All workers of a batch of this stage are ready: when they begin. Asked again until the gate is open.
+    /// All workers of a batch of this stage are ready: decides when they begin. Called again until the gate
+    /// is open.
     fn gate(&mut self, _stage: u32) -> Gate {
         Gate::Open
     }
-    /// Something happened to the terminal; only with [`Options::live_view`].
+    /// A terminal event; only with [`Options::live_view`].
     fn terminal(&mut self, _event: TerminalEvent) {}
-    /// The descriptor on which a user asks for things, as long as there is one.
+    /// The descriptor for user requests, as long as there is one.
     fn input(&self) -> Option<RawFd> {
         None
     }
@@ -89,14 +91,14 @@ pub trait Observer {
     }
 }
 
-/// What a user asks of a run while it goes on.
+/// A user's request during a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Stop it, as Ctrl-C does.
     Stop,
     /// A report of the run so far, by [`Observer::interim_report`].
     Report,
-    /// Do what the trigger of the plan does, whatever it watches for.
+    /// Fire the plan's trigger.
     Trigger,
 }
 
@@ -107,45 +109,46 @@ pub enum Gate {
     Open,
     /// At this instant of [`monotonic_ns`].
     At(u64),
-    /// Not before something can be read from [`Observer::input`], or a while has passed.
+    /// Not before [`Observer::input`] is readable, or a while has passed.
     Closed,
 }
 
-/// What happens to a terminal.
+/// Event of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalEvent {
-    /// It has another size.
+    /// Its size has changed.
     Resized,
-    /// It belongs to others until [`Continued`](TerminalEvent::Continued): the program is about to be stopped.
+    /// Other programs may use it until [`Continued`](TerminalEvent::Continued): the program is about to be
+    /// stopped.
     Suspending,
-    /// The program goes on; others may have changed the terminal.
+    /// The program was continued; others may have changed the terminal.
     Continued,
-    /// A signal ends the program at once, without a report.
+    /// A signal ends the program immediately, without a report.
     Ending,
 }
 
-/// How to supervise.
+/// Settings of the supervisor.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
-    /// The observer shows the run on a whole terminal: it gets details with every tick, even while files are laid out, and
-    /// hears what happens to the terminal.
+    /// The observer shows the run in full-screen mode: it receives details with every tick, also while files
+    /// are laid out, and terminal events.
     pub live_view: bool,
-    /// Time between two reports of the run so far; with it, every report shows what was done in its interval.
+    /// Interval of reports of the run so far; with it, every report shows the figures of its interval.
     pub status_interval: Option<Duration>,
-    /// Time between two snapshots of the run; `None` for none.
+    /// Interval of snapshots of the run; `None` for none.
     pub snapshot: Option<Duration>,
     /// Measure how idle the processors are.
     pub idleness: Option<Idleness>,
-    /// Tell the shares of slow reads by slices of time.
+    /// Report the shares of slow reads by slices of time.
     pub slices: Option<SliceRule>,
-    /// Keep the course of the run and the facts that surround it for the report.
+    /// Keep the timeline of the run and facts about the machine for the report.
     pub timeline: bool,
-    /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or 10 s once a signal
-    /// has asked for the end.
+    /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or
+    /// 10 s after a signal to end.
     pub patience: Option<Duration>,
-    /// Standard output is the report's alone: what commands of the user print goes to standard error.
+    /// Standard output is reserved for the report: output of user commands goes to standard error.
     pub report_alone: bool,
     /// Version for the report.
     pub version: &'static str,
@@ -163,15 +166,15 @@ pub enum Idleness {
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Everything that was counted.
+    /// The complete report.
     pub report: RunReport,
     /// Jobs that failed.
     pub failed_jobs: u32,
-    /// A defect of fathom has ended some of them: no figure of these is to be trusted.
+    /// A defect of fathom has ended some of them, whose figures cannot be trusted.
     pub is_broken: bool,
     /// The signal that ended the run early.
     pub signal: Option<i32>,
-    /// Some log could not be written to its end.
+    /// A log is incomplete.
     pub lost_logs: bool,
 }
 
@@ -182,13 +185,13 @@ pub enum StartError {
     System(Errno),
     /// The system refused to queue signals.
     Signals(Refused),
-    /// This signal asked for the end before anything had begun.
+    /// A signal to end arrived before anything had begun.
     Signal(i32),
     /// A log file could not be opened.
     Log {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error.
         errno: Errno,
     },
 }
@@ -205,39 +208,39 @@ impl From<Errno> for StartError {
     }
 }
 
-/// Where the supervisor stands with a worker.
+/// State of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
     /// Not started.
     Waiting,
     /// Started, in the batch with this number.
     Started { batch: u32 },
-    /// Over; nothing more will come.
+    /// It has ended; no more events follow.
     Over,
 }
 
-/// What the supervisor keeps per worker.
+/// The supervisor's data about a worker.
 struct Tracked {
     standing: Standing,
-    /// Process that runs it (shared by the threads of a batch).
+    /// Its process (shared by the threads of a batch).
     process: u32,
     is_told_to_stop: bool,
-    /// How its process ended, if it ended before the worker was done.
+    /// How its process ended, if that was before the worker was done.
     killed: Option<Ended>,
-    /// Given up on: its I/O is stuck.
+    /// Given up: its I/O is stuck.
     stuck: bool,
-    /// `job_start` of a job that has nothing to run; 0 for others.
+    /// `job_start` of a job without work; 0 for others.
     job_start_ms: u64,
-    /// Monotonic ns when it was over, for workers that could not say so themselves.
+    /// End time (monotonic ns) as seen by the supervisor, for workers that died before recording it.
     over_ns: u64,
     /// Processor use as the kernel counted it for a process that was killed.
     cpu: Option<CpuReport>,
     progress: Progress,
-    /// Its deadline when it was last looked at, monotonic ns; 0 for none.
+    /// Its deadline at the last check, monotonic ns; 0 for none.
     deadline_ns: u64,
     /// Monotonic ns when it was first seen to have been told to stop.
     told_to_stop_ns: Option<u64>,
-    /// What its engine has counted and timed, as it arrived.
+    /// Its engine's figures, as received.
     engine_figures: String,
     series: Series,
 }
@@ -262,7 +265,7 @@ struct Supervisor<'a> {
     batch: u32,
     /// Batches whose start gate is still closed.
     closed_batches: Vec<u32>,
-    /// Monotonic ns when the next of these gates opens, where that is known.
+    /// Monotonic ns when the next of these gates opens, if known.
     gate_opens_ns: Option<u64>,
     stage: u32,
     /// Stages that are over.
@@ -270,9 +273,9 @@ struct Supervisor<'a> {
     signal: Option<i32>,
     dump_watch: DumpWatch,
     trigger: Option<TriggerWatch<'a>>,
-    /// Monotonic ns since when everything has been told to stop.
+    /// Monotonic ns when everything was told to stop.
     stopping_since: Option<u64>,
-    /// When to say again what is waited for.
+    /// When to report again what is waited for.
     waiting_lines: watch::WaitingLines,
 }
 
@@ -344,7 +347,7 @@ pub fn supervise(
 }
 
 impl Supervisor<'_> {
-    /// Starts what may start and handles what happens, until nothing is left.
+    /// Starts workers and handles events until all have ended.
     fn run_all(&mut self) {
         loop {
             self.start_runnable();
@@ -385,7 +388,7 @@ impl Supervisor<'_> {
         self.crew.order(index, order);
     }
 
-    /// A worker is over: note when, and let `exitall` do its work.
+    /// A worker has ended: records when, and applies `exitall`.
     fn mark_over(&mut self, index: usize) {
         if self.tracked[index].standing == Standing::Over {
             return;
@@ -402,7 +405,7 @@ impl Supervisor<'_> {
         self.crew.state(index).has_failed
     }
 
-    /// Makes the control groups of all jobs. A job without its group fails.
+    /// Creates the control groups of all jobs. A job without its group fails.
     fn make_control_groups(&mut self) {
         for failure in self.crew.make_control_groups() {
             self.observer.message(&Message::Error(failure.message));
@@ -414,7 +417,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Measures the processors' idleness from now on, if that is asked for.
+    /// Starts measuring the processors' idleness, if requested.
     fn measure_idleness(&mut self) {
         if self.options.idleness.is_none() || self.signal.is_some() {
             return;

@@ -1,23 +1,24 @@
-//! How long the supervisor waits for a worker that should have ended.
+//! How long the supervisor waits for an overdue worker.
 
 use super::Supervisor;
 use crate::crew::{Stage, WorkerState};
 
-/// I/O that makes no progress for so long after the end of its job is given up.
+/// Patience with I/O that makes no progress after the end of its job.
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// The same once the user has asked for the end.
+/// The same after the user has asked for the end.
 const PATIENCE_AFTER_SIGNAL_NS: u64 = 10_000_000_000;
-/// A device that has been slow before is not stuck for being slow again: it has this many times its longest latency.
+/// A slow device is not stuck if it is slow again: patience is at least this multiple of its longest latency.
 const LATENCY_FACTOR: u64 = 4;
-/// But not longer than this for that reason.
+/// Upper limit of that.
 const LONGEST_FOR_LATENCY_NS: u64 = 300_000_000_000;
-/// What is queued gets the time that it takes at this rate, in bytes a second: that of slow memory cards and links.
+/// Queued bytes get the time that they take at this rate, in bytes per second: that of slow memory cards and
+/// links.
 const SLOWEST_RATE: u64 = 1 << 20;
-/// But not longer than this for that reason.
+/// Upper limit of that.
 const LONGEST_FOR_QUEUE_NS: u64 = 3_600_000_000_000;
 
 impl Supervisor<'_> {
-    /// Since when a worker should have ended, monotonic ns: its run time is over, or it was told to stop.
+    /// Since when a worker is overdue, monotonic ns: its run time is over, or it was told to stop.
     pub(super) fn overdue_since(&mut self, index: usize, state: &WorkerState, now: u64) -> Option<u64> {
         let deadline = state.deadline_ns;
         let by_time = (deadline != 0 && now > deadline && state.stage >= Stage::Ready).then_some(deadline);
@@ -28,7 +29,7 @@ impl Supervisor<'_> {
         [by_time, tracked.told_to_stop_ns].into_iter().flatten().min()
     }
 
-    /// How long a worker may wait without anything moving.
+    /// How long a worker may wait without progress.
     pub(super) fn patience_ns(&self, index: usize, state: &WorkerState) -> u64 {
         let usual = if self.signal.is_some() { PATIENCE_AFTER_SIGNAL_NS } else { PATIENCE_NS };
         let own =

@@ -9,45 +9,46 @@
 use crate::crew::{SignsOfLife, Stage};
 use fathom_sys::task::{Task, TaskState};
 
-/// Looks are closer together than this, unless this process was held up itself: more does not count as waiting.
+/// Polls are closer together than this, unless this process was delayed itself: a longer gap does not count
+/// as waiting.
 const LONGEST_STEP_NS: u64 = 500_000_000;
-/// A worker must have been seen waiting for so long, even if its last I/O ended long ago.
+/// A worker must have been observed waiting for this long, even if its last I/O ended long ago.
 const SHORTEST_WATCH_NS: u64 = 2_000_000_000;
-/// Turns at a processor in which a worker takes what has ended.
+/// Turns on a processor in which a worker takes its completions.
 const TURNS: u64 = 2;
-/// A worker that computes sleeps no longer than this many times as long as it runs.
+/// A computing worker sleeps for at most this multiple of the time that it runs.
 const SLEPT_PER_RUN: u64 = 4;
 
-/// What is seen at one look.
+/// An observation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Look {
-    /// I/Os that have ended, syncs and checks among them.
+    /// Completed I/Os, including syncs and checks.
     pub(super) ended: u64,
-    /// Where the worker is.
+    /// Stage of the worker.
     pub(super) stage: Stage,
-    /// Only of a worker that should have ended: what takes a closer look.
+    /// External signs of progress; only for an overdue worker.
     pub(super) closer: Option<SignsOfLife>,
 }
 
-/// When a worker last got on.
+/// Progress of a worker over time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Progress {
     last: Option<Look>,
     looked_ns: u64,
-    /// For how long nothing has moved.
+    /// How long there has been no progress.
     idle_ns: u64,
-    /// For how much of that it was looked at closely.
+    /// How much of that was observed closely.
     watched_ns: u64,
-    /// For how long it has been ready without a processor since; that counts once it has had one.
+    /// How long it has been runnable without a processor since; counts once it has had one.
     starved_ns: u64,
-    /// What it had had of processors when that began.
+    /// Its processor time when that began.
     starves_from: Option<Task>,
-    /// Monotonic ns of the last I/O or stage of its own.
+    /// Monotonic ns of its last completion or stage change.
     own_ns: u64,
 }
 
 impl Progress {
-    /// Takes a look into account.
+    /// Adds an observation.
     pub(super) fn see(&mut self, look: Look, now_ns: u64) {
         let step = now_ns.saturating_sub(self.looked_ns).min(LONGEST_STEP_NS);
         self.looked_ns = now_ns;
@@ -82,7 +83,7 @@ impl Progress {
         (self.idle_ns, self.watched_ns, self.starved_ns, self.starves_from) = (0, 0, 0, None);
     }
 
-    /// True when it has waited, and nothing has moved, for longer than this.
+    /// True if it has waited without progress for longer than this.
     pub(super) fn is_stuck(&self, patience_ns: u64) -> bool {
         let waits_for_a_command = self.last.is_some_and(|look| look.stage == Stage::PostRun);
         !waits_for_a_command
@@ -90,34 +91,35 @@ impl Progress {
             && self.watched_ns > patience_ns.min(SHORTEST_WATCH_NS)
     }
 
-    /// True when somebody has stopped it.
+    /// True if it has been stopped by a signal.
     pub(super) fn is_stopped(&self) -> bool {
         let task = self.last.and_then(|look| look.closer).and_then(|closer| closer.task);
         task.is_some_and(|task| task.state == TaskState::Stopped)
     }
 
-    /// For how long nothing of its own has ended.
+    /// How long it has had no completion.
     pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.own_ns)
     }
 }
 
-/// What a look says of the time since the look before it.
+/// Conclusion from two consecutive observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// Something moved, or nothing could have.
+    /// There was progress, or there could not have been any.
     GetsOn,
-    /// It could have got on, and nothing moved.
+    /// Progress was possible, but there was none.
     Stands,
-    /// It was ready to run and had no processor. What ended meanwhile it could not take, so whether it gets on shows when it has one.
+    /// It was runnable without a processor. It could not take completions, so its progress only shows once it
+    /// has a processor.
     Starves,
 }
 
 impl Sight {
-    /// Of a worker that was looked at closely before, and now again after `step_ns`. `from` is where it was when it last had a
+    /// Compares an observation with the last one, `step_ns` earlier. `from` is its state when it last had a
     /// processor.
     fn of(last: Option<SignsOfLife>, now: SignsOfLife, from: Option<Task>, step_ns: u64) -> Sight {
-        // The first close look has nothing to compare with.
+        // The first close observation has nothing to compare with.
         let Some(last) = last else { return Sight::Stands };
         if now.devices != last.devices || now.logs != last.logs {
             return Sight::GetsOn;
@@ -126,7 +128,8 @@ impl Sight {
         match task.state {
             TaskState::Stopped => Sight::GetsOn,
             TaskState::Waiting => Sight::Stands,
-            // Checking, sorting, reading a log. With I/O in flight that is polling, which goes on for as long as a device hangs.
+            // Checking, sorting, reading a log. With I/O in flight it is polling, which continues while a
+            // device hangs.
             TaskState::Runnable if !now.in_flight && computes(before, task, step_ns) => Sight::GetsOn,
             TaskState::Runnable if has_run(from.unwrap_or(before), task) => Sight::Stands,
             TaskState::Runnable => Sight::Starves,
@@ -134,7 +137,7 @@ impl Sight {
     }
 }
 
-/// It used its processor time to compute rather than to see, now and then, whether something has arrived: it slept little.
+/// It used its processor time for computing, not for occasional polling: it slept little.
 fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     let (Some(before_turns), Some(turns)) = (before.turns, now.turns) else {
         return now.used_ticks != before.used_ticks;
@@ -145,7 +148,8 @@ fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     ran_ns > 0 && ran_ns >= slept_ns / SLEPT_PER_RUN
 }
 
-/// It had a processor for long enough to take what has ended: a second turn begins where the first one found nothing.
+/// It had a processor for long enough to take completions: a second turn begins where the first one found
+/// nothing.
 fn has_run(before: Task, now: Task) -> bool {
     let turns = |task: Task| task.turns.map_or(0, |turns| turns.count);
     turns(now).saturating_sub(turns(before)) >= TURNS || now.used_ticks != before.used_ticks
@@ -172,7 +176,7 @@ mod tests {
         Look { closer: Some(closer), ..look }
     }
 
-    /// Looks at a worker for a minute; true if it is ever stuck.
+    /// Observes a worker for a minute; true if it is ever considered stuck.
     fn stuck_within_a_minute(look_at: impl Fn(u64) -> Look) -> bool {
         let mut progress = Progress::default();
         (0..60_000_000_000 / LOOK_EVERY_NS).any(|number| {
@@ -185,7 +189,7 @@ mod tests {
         Some(Task { state, used_ticks, turns: None })
     }
 
-    /// A thread that had so many turns, each of so many ns, after waits of so many ns.
+    /// A thread after `count` turns of `ran_ns` each, with waits of `waited_ns`.
     fn took_turns(state: TaskState, count: u64, ran_ns: u64, waited_ns: u64) -> Option<Task> {
         let turns = Turns { ran_ns: count * ran_ns, waited_ns: count * waited_ns, count };
         Some(Task { state, used_ticks: count * ran_ns / 10_000_000, turns: Some(turns) })
@@ -215,7 +219,7 @@ mod tests {
         assert!(!stuck_within_a_minute(computing));
     }
 
-    /// When a worker is given up that is looked at every 50 ms from the start; `None` within ten minutes.
+    /// When a worker is given up that is polled every 50 ms from the start; `None` within ten minutes.
     fn given_up_after(look_at: impl Fn(u64) -> Look) -> Option<u64> {
         let mut progress = Progress::default();
         (0..600_000_000_000 / LOOK_EVERY_NS).find_map(|number| {
@@ -224,12 +228,13 @@ mod tests {
         })
     }
 
-    /// A worker wakes up ten times a second to see whether its server has answered, and waits for a processor most of the time.
+    /// A worker wakes up ten times per second to check for its server's answer, and waits for a processor
+    /// most of the time.
     #[test]
     fn a_server_that_does_not_answer_is_given_up_on_a_busy_machine() {
         for in_flight in [true, false] {
             for looks_per_turn in [1, 2, 5, 20] {
-                // One look in ten finds it asleep; or none ever does.
+                // One observation in ten finds it asleep; or none does.
                 for sleeps in [10, u64::MAX] {
                     let look = |number: u64| {
                         let state =
@@ -250,7 +255,8 @@ mod tests {
         let starved =
             |_| closer(waiting(0), |closer| closer.task = took_turns(TaskState::Runnable, 9, 30_000, 9));
         assert_eq!(given_up_after(starved), None);
-        // Nor is one that gets on whenever it has one: the I/O ends in the turn after the one in which it was seen.
+        // Nor is one that makes progress whenever it has a processor: the I/O ends in the turn after the one
+        // in which it was observed.
         let slow = |number: u64| {
             let task = took_turns(TaskState::Runnable, number / 700, 3_000_000, 34_000_000_000);
             closer(waiting(number / 700), |closer| closer.task = task)
@@ -308,7 +314,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever else happens: something that moves more often than every `PATIENCE_NS` is never stuck.
+        /// Progress at intervals shorter than `PATIENCE_NS` is never considered stuck.
         #[test]
         fn what_moves_is_never_stuck(
             moves in proptest::collection::vec((0u8..4, 1u64..590), 1..200),

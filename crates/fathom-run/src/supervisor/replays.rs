@@ -1,4 +1,4 @@
-//! What the report says of replayed logs.
+//! Report on replayed logs.
 
 use super::Supervisor;
 use crate::crew::Figures;
@@ -24,7 +24,7 @@ impl Supervisor<'_> {
         reports.into_iter().map(|(_, report)| report).collect()
     }
 
-    /// What a reader of the figures must know about the pace of a replay.
+    /// Notes on the pace of a replay.
     pub(super) fn notes_of_replays(&self, replays: &[ReplayReport]) -> Vec<String> {
         let timed = replays.iter().filter(|report| report.lateness.count > 0);
         let note = |report: &ReplayReport| {

@@ -1,4 +1,4 @@
-//! Which worker may start when: stages, `wait_for`, the common start gate, and `exitall`.
+//! Decides which worker may start: stages, `wait_for`, the common start gate, and `exitall`.
 
 use super::{Gate, Standing, Supervisor};
 use crate::cause::Cause;
@@ -9,11 +9,12 @@ use fathom_stats::report::StageReport;
 use fathom_sys::clock::{monotonic_ns, sleep_until};
 use std::time::Duration;
 
-/// An instant that is nearer than this is slept for, so that workers begin at it and not at the next look.
+/// For a start closer than this the supervisor sleeps precisely, so that workers do not begin late by a poll
+/// interval.
 pub(super) const NEAR: Duration = Duration::from_millis(20);
 
 impl Supervisor<'_> {
-    /// Starts every worker whose time has come, as one batch.
+    /// Starts every worker whose turn has come, as one batch.
     pub(super) fn start_runnable(&mut self) {
         if self.stopping_since.is_some() {
             return;
@@ -35,7 +36,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Notes what the devices and mounts did in the stage that is over.
+    /// Records what the devices and mounts did in the finished stage.
     pub(super) fn end_stage(&mut self) {
         let (disks, mounts) = (self.crew.end_stage_of_disks(), self.crew.end_stage_of_mounts());
         let workers = self.plan.workers.iter().filter(|worker| worker.stage == self.stage);
@@ -53,7 +54,7 @@ impl Supervisor<'_> {
             if self.tracked[index].standing != Standing::Waiting || worker.stage > self.stage {
                 continue;
             }
-            // Files that could not be prepared, a stop that came first, or nothing to do but prepare files.
+            // Files that could not be prepared, an earlier stop, or a job that only prepares files.
             let only_files = worker.files.layout.is_all;
             if self.has_failed(index) || self.tracked[index].is_told_to_stop || only_files {
                 if only_files {
@@ -84,7 +85,8 @@ impl Supervisor<'_> {
         self.closed_batches.push(batch);
     }
 
-    /// Notes a new process. A worker for which there is none has failed; the others run, and the report is whole.
+    /// Records a new process. A worker without a process has failed; the others run, and the report is
+    /// complete.
     fn track_start(&mut self, start: Start, batch: u32) {
         let index = start.worker;
         match start.process {
@@ -104,7 +106,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Opens the gate of each batch whose workers are all ready (or over), when the observer lets it.
+    /// Opens the gate of each batch whose workers are all ready (or have ended), when the observer permits.
     pub(super) fn open_gates(&mut self) {
         self.gate_opens_ns = None;
         for batch in std::mem::take(&mut self.closed_batches) {
@@ -117,7 +119,7 @@ impl Supervisor<'_> {
                 self.closed_batches.push(batch);
                 continue;
             }
-            // What takes time comes before an instant that is waited for.
+            // Slow preparations come before the agreed start.
             for &index in &members {
                 if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);
@@ -132,15 +134,15 @@ impl Supervisor<'_> {
                 }
             }
             if matches!(gate, Gate::At(_)) && self.stage == 0 && self.timeline.is_some() {
-                // Whoever waited for others has the same beginning as they.
+                // Workers that waited for others share their begin.
                 self.timeline = Some(self.begin_timeline(monotonic_ns()));
             }
         }
     }
 
-    /// Whether workers that are ready may begin: now, at an instant that is near, or not yet.
+    /// Whether ready workers may begin: now, at a near instant, or not yet.
     fn gate_of(&mut self, members: &[usize]) -> Gate {
-        // Those that are all over, or told to stop, begin nothing.
+        // Workers that have all ended, or were told to stop, begin nothing.
         let Some(&first) = members.first().filter(|_| self.stopping_since.is_none()) else {
             return Gate::Open;
         };
@@ -170,7 +172,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// `exitall` and `exitall_on_error`: one job's end is that of others.
+    /// `exitall` and `exitall_on_error`: one job's end ends others.
     pub(super) fn apply_exitall(&mut self, index: usize, failed: bool) {
         let own = &self.plan.workers[index];
         let on_error = failed && own.exit.ends_all_by_failing;

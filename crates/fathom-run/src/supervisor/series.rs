@@ -1,4 +1,4 @@
-//! Bandwidth and IOPS samples at regular intervals, taken from outside: the worker does nothing for them.
+//! Bandwidth and IOPS samples at regular intervals, taken by the supervisor without the worker's help.
 
 use crate::crew::WorkerState;
 use crate::plan::model::report::ReportPlan;
@@ -80,7 +80,7 @@ impl Windows {
             return;
         }
         if self.epoch != epoch {
-            // The worker began to record (again): earlier windows do not count.
+            // The worker began recording (again): earlier windows do not count.
             self.epoch = epoch;
             self.since = start;
             self.last = PerDirection::default();

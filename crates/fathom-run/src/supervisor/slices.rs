@@ -1,5 +1,5 @@
-//! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences of the
-//! workers' samples; the workers do nothing for it.
+//! Slices of time in which the shares of slow reads are listed (`--profile=act`). The figures are differences of the workers'
+//! samples; the workers take no part.
 
 use super::Supervisor;
 use crate::crew::{Crew, LatencyKind};
@@ -8,12 +8,12 @@ use fathom_stats::Direction;
 use fathom_stats::slices::{Slice, SliceReport};
 use std::time::Duration;
 
-/// How a run is cut.
+/// Division of a run into slices.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceRule {
     /// Length of a slice.
     pub length: Duration,
-    /// Slices of the whole run; what comes after the end of the last belongs to it.
+    /// Number of slices; time after the end of the last belongs to it.
     pub count: u64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct SliceWatch {
     /// Indices of the clones that read.
     readers: Vec<usize>,
     closed: Vec<Slice>,
-    /// All reads when the last slice was closed.
+    /// Total of reads at the end of the last slice.
     before: Slice,
 }
 
@@ -40,7 +40,7 @@ impl SliceWatch {
         })
     }
 
-    /// Monotonic ns when the current slice ends and another follows; the first begins at `origin_ns`.
+    /// Monotonic ns of the end of the current slice, if another follows; the first begins at `origin_ns`.
     fn end_ns(&self, origin_ns: u64) -> Option<u64> {
         let ended = self.closed.len() as u64 + 1;
         let is_last = ended >= self.rule.count;
@@ -63,7 +63,7 @@ impl SliceWatch {
         total
     }
 
-    /// Closes the slice at whose end this is the total.
+    /// Closes the slice; `total` is the total at its end.
     fn close(&mut self, total: Slice) {
         self.closed.push(total.since(&self.before));
         self.before = total;
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// All slices, the last of which ends with the run; nothing if no clone came to read.
+    /// All slices, the last of which ends with the run; `None` if no clone began to read.
     pub(super) fn slice_report(&mut self) -> Option<SliceReport> {
         let has_failed_jobs = (0..self.tracked.len()).any(|index| self.has_failed(index));
         let watch = self.slices.as_mut()?;

@@ -1,4 +1,4 @@
-//! Reports for whoever watches from outside, at regular times: what was counted so far, and where the jobs stand.
+//! Reports for external viewers at regular intervals: counters so far, and state of the jobs.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -13,7 +13,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Where a clone in this state stands.
+    /// State of a clone.
     pub(super) fn moment(&self, index: usize, state: &WorkerState) -> JobMoment {
         let worker = &self.plan.workers[index];
         let mut moment = JobMoment {

@@ -1,4 +1,4 @@
-//! `steadystate`: samples what jobs do, and ends them when their figures have settled. The workers do nothing for it.
+//! `steadystate`: samples the jobs' figures, and ends jobs in steady state. The workers take no part.
 
 use super::Supervisor;
 use crate::crew::{Crew, Order};
@@ -27,7 +27,7 @@ pub(super) struct SteadyGroup {
 #[derive(Clone, Copy)]
 struct Step {
     since_ns: u64,
-    /// Sum of the clones' epochs: changes when one of them begins its figures anew.
+    /// Sum of the clones' epochs: changes when one of them restarts its figures.
     epochs: u64,
     ios: u64,
     bytes: u64,
@@ -83,13 +83,13 @@ impl SteadyGroup {
         }
     }
 
-    /// Takes the sample that is due, if one is; true when the group has just become steady.
+    /// Takes the sample that is due, if any; true when the group has just reached steady state.
     fn sample(&mut self, crew: &dyn Crew, now_ns: u64) -> bool {
         if self.attained {
             return false;
         }
         let start = self.members.iter().map(|&index| crew.state(index).start_ns).min();
-        // All of them have to record before any figure is one of the group.
+        // A figure of the group needs all of them to record.
         let Some(begin) = start.filter(|&start| start != 0).map(|start| start + self.ramp_ns) else {
             return false;
         };
@@ -151,10 +151,10 @@ impl SteadyGroup {
 }
 
 impl Step {
-    /// What happened since an earlier step, per second.
+    /// The rates since an earlier step.
     fn since(&self, earlier: &Step) -> Sample {
         let span_ns = u128::from((self.since_ns - earlier.since_ns).max(1));
-        // Rounded: a sample is taken a moment late, and 500 I/Os in 1.0001 s are 500 a second.
+        // Rounded: samples are slightly late, and 500 I/Os in 1.0001 s count as 500 per second.
         let per_second = |now: u64, before: u64| {
             ((u128::from(now.saturating_sub(before)) * 1_000_000_000 + span_ns / 2) / span_ns) as u64
         };
@@ -168,7 +168,7 @@ impl Step {
 }
 
 impl Supervisor<'_> {
-    /// Samples the jobs that wait for a steady state, and ends those that have reached it.
+    /// Samples jobs with a steady-state criterion, and ends those that have reached it.
     pub(super) fn watch_steady_states(&mut self, now_ns: u64) {
         let mut settled = Vec::new();
         for group in &mut self.steady {
@@ -182,7 +182,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What became of the steady state that a clone was to reach.
+    /// Outcome of a clone's steady-state criterion.
     pub(super) fn steady_state_of(&self, index: usize) -> Option<SteadyStateReport> {
         self.steady.iter().find(|group| group.members.contains(&index)).map(SteadyGroup::report)
     }

@@ -1,16 +1,16 @@
-//! A run that is shown on a whole terminal: what the user types, and the signals that a terminal sends.
+//! A full-screen run: user input, and the signals of a terminal.
 
 use super::gather::Occasion;
 use super::{Request, Supervisor, TerminalEvent};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
 
-/// Signals that the supervisor takes while a terminal is in use. All of them would otherwise leave it as it is.
+/// Signals handled while a terminal is in use, all of which would otherwise leave it in a bad state.
 pub(super) const SIGNALS: &[i32] =
     &[libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT, libc::SIGQUIT, libc::SIGHUP];
 
 impl Supervisor<'_> {
-    /// Does what the user has asked for.
+    /// Performs the user's requests.
     pub(super) fn take_requests(&mut self) {
         while let Some(request) = self.observer.take_input() {
             match request {
@@ -24,7 +24,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Tells the observer what one of [`SIGNALS`] means, and lets the signal have its effect.
+    /// Reports one of [`SIGNALS`] to the observer, and lets the signal take effect.
     pub(super) fn handle_terminal_signal(&mut self, signal: i32) {
         match signal {
             libc::SIGWINCH => self.observer.terminal(TerminalEvent::Resized),

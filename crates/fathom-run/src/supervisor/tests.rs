@@ -1,5 +1,5 @@
-//! The supervisor with a crew that has neither processes nor memory to share: workers that a test makes up, as they might be
-//! on another machine.
+//! The supervisor with a crew without processes and shared memory: workers made up by a test, as they might be on another
+//! machine.
 
 use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
@@ -27,28 +27,28 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
 use std::time::Duration;
 
-/// What a worker does as soon as it may.
+/// Behaviour of a worker.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// Reads so many bytes and ends.
+    /// Reads this many bytes and ends.
     Reads(u64),
     /// Its process is killed.
     IsKilled,
     /// Runs until it is told to stop.
     Waits,
-    /// Waits for an I/O past the end of its run time, and nothing moves.
+    /// Waits for an I/O past the end of its run time, without progress.
     Hangs,
     /// It cannot be started.
     FindsNoProcess,
 }
 
-/// Workers that are nowhere.
+/// Workers that exist only in the test.
 struct Elsewhere {
     fates: Vec<Fate>,
     states: Vec<WorkerState>,
     errors: Vec<Option<JobError>>,
     events: Vec<Event>,
-    /// What the supervisor asked for.
+    /// Requests of the supervisor.
     asked: Vec<String>,
     always_readable: File,
 }
@@ -262,7 +262,7 @@ impl Machine for Elsewhere {
     }
 }
 
-/// Keeps the lines of a run, and what a view of it would show.
+/// Records the messages of a run, and what a view of it would show.
 #[derive(Default)]
 struct Lines(Vec<String>, Vec<LiveDetails>);
 
@@ -281,13 +281,13 @@ impl Observer for Lines {
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// Runs jobs with these fates; what came of it, what was asked of the crew, and what was said.
+/// Runs jobs with this behaviour; returns the outcome, the requests to the crew, and the messages.
 fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
     let (outcome, asked, lines) = run_with_ticks(words, fates, None);
     (outcome, asked, lines.0)
 }
 
-/// The same, with a view that is brought up to date so often.
+/// The same, with a view that is updated at this interval.
 fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outcome, Vec<String>, Lines) {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let fathom_spec::Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
@@ -339,7 +339,7 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     assert_eq!(slices.iter().map(|slice| (slice.reads, slice.above[0])).collect::<Vec<_>>(), [(259, 257)]);
 }
 
-/// A view gets all latencies, in whichever ticks they come: those of several hosts are added up from them.
+/// A view gets all latencies, in whichever ticks they occur: the sum over several hosts is made from them.
 #[test]
 fn details_hold_the_histograms_of_their_percentiles() {
     let words = "--ioengine=psync --size=1m --rw=read --name=a --name=b --name=c";

@@ -1,4 +1,4 @@
-//! The course of a run, for the report: differences of the workers' samples. The workers do nothing for it.
+//! The timeline of a run for the report: differences of the workers' samples. The workers take no part.
 
 use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
@@ -8,19 +8,19 @@ use std::time::Duration;
 
 /// Length of a point of a short run.
 const SHORTEST_MS: u64 = 250;
-/// Workers that are looked at that often; more of them are looked at less often.
+/// Most workers polled at that interval; with more of them the interval grows.
 const WORKERS_AT_SHORTEST: usize = 64;
-/// Entries of the report that have a course of their own; more of them have one together.
+/// Most report entries with separate timelines; more of them share one.
 const MOST_ENTRIES: usize = 16;
 
 /// The points so far.
 pub(super) struct TimelineWatch {
     timeline: Timeline,
-    /// The entry of each worker; none for those that are not in the report.
+    /// The report entry of each worker; `None` for those without one.
     entry_of: Vec<Option<usize>>,
     origin_ns: u64,
     since_ns: u64,
-    /// Totals of each worker at the last point, and the epoch that they belong to.
+    /// Totals of each worker at the last point, and their epoch.
     before: Vec<(u64, PerDirection<TimelineFigures>)>,
 }
 
@@ -35,7 +35,7 @@ impl TimelineWatch {
 }
 
 impl Supervisor<'_> {
-    /// The watch of a run whose jobs start now.
+    /// The timeline of a run whose jobs start now.
     pub(super) fn begin_timeline(&self, now_ns: u64) -> TimelineWatch {
         let workers = &self.plan.workers;
         let numbered = (0..workers.len()).map(|index| (vec![index], workers[index].group_id)).collect();
@@ -68,17 +68,17 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Adds the point that is due, if one is.
+    /// Adds the point that is due, if any.
     pub(super) fn watch_timeline(&mut self, now_ns: u64) {
         if self.timeline.as_ref().is_some_and(|watch| now_ns >= watch.next_ns()) {
             self.add_point(now_ns);
         }
     }
 
-    /// The whole course, with what has happened since the last point.
+    /// The complete timeline, including the time since the last point.
     pub(super) fn timeline_so_far(&mut self, now_ns: u64) -> Option<Timeline> {
         let since_ns = self.timeline.as_ref()?.since_ns;
-        // A sliver at the end would show rates of its own.
+        // A very short last point would show extreme rates.
         if now_ns - since_ns >= SHORTEST_MS * 1_000_000 / 2 {
             self.add_point(now_ns);
         }
@@ -92,7 +92,7 @@ impl Supervisor<'_> {
         for index in 0..self.tracked.len() {
             let Some(entry) = watch.entry_of[index] else { continue };
             let state = self.crew.state(index);
-            // What is done in a ramp is thrown away at its end.
+            // Figures of a ramp are discarded at its end.
             let counts = state.start_ns != 0;
             if !counts {
                 continue;

@@ -1,9 +1,7 @@
-//! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time is over, the jobs are told to end and leave
-//! behind what they wrote, and then the command runs.
-//!
-//! The command may cut the power. So it comes when the jobs have ended and their states are on the disk, or after a while if a job
-//! does not end. As with other requests by file, the kernel reports new names in the directory, and a directory that hangs does the
-//! supervisor no harm.
+//! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time is over, the jobs are told to end
+//! and save their verification states, then the command runs. The command may cut the power. So it runs when the jobs have
+//! ended and their states are on the disk, or after a while if a job does not end. As with other requests by file, the kernel
+//! reports new names in the directory, and a directory that hangs does the supervisor no harm.
 
 use super::Supervisor;
 use crate::crew::Order;
@@ -15,32 +13,32 @@ use fathom_sys::shell;
 use std::path::Path;
 use std::time::Duration;
 
-/// Time between two looks for the file.
+/// Poll interval of the file.
 const LOOK_NS: u64 = 1_000_000_000;
 /// The command does not wait longer than this for jobs to end.
 const LONGEST_END_NS: u64 = 5_000_000_000;
 
-/// Where a trigger stands.
+/// State of a trigger.
 pub(super) struct TriggerWatch<'a> {
     plan: &'a Trigger,
     signal: TriggerSignal<'a>,
     stage: Stage,
 }
 
-/// Looks whether it is time to end the jobs.
+/// Detects when to end the jobs.
 pub struct TriggerSignal<'a> {
     plan: &'a Trigger,
-    /// The directory of the file; `None` before the first look, and where it cannot be watched.
+    /// The directory of the file; `None` before the first poll, or if it cannot be watched.
     directory: Option<DirectoryWatch>,
     has_looked: bool,
-    /// Monotonic ns of the last look.
+    /// Monotonic ns of the last poll.
     looked_ns: u64,
 }
 
-/// What has happened.
+/// Progress of a trigger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Nothing yet.
+    /// Waiting.
     Armed,
     /// The jobs were told to end, at this monotonic time in ns.
     Fired(u64),
@@ -55,26 +53,26 @@ impl<'a> TriggerWatch<'a> {
         TriggerWatch { plan, signal: TriggerSignal::new(plan), stage: Stage::Armed }
     }
 
-    /// Time until its own time is over; `None` if it has none left.
+    /// Time left of the current step; `None` if it has no limit.
     pub(super) fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
         (self.stage == Stage::Armed).then(|| self.signal.time_left(started_ns, now)).flatten()
     }
 }
 
 impl<'a> TriggerSignal<'a> {
-    /// Nothing was looked at yet.
+    /// A signal that has not polled yet.
     pub fn new(plan: &'a Trigger) -> TriggerSignal<'a> {
         TriggerSignal { plan, directory: None, has_looked: false, looked_ns: 0 }
     }
 
-    /// Time until the jobs, which started then, have had theirs; `None` if only the file ends them.
+    /// Time left until `--trigger-timeout`; `None` if only the file fires the trigger.
     pub fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
         let timeout = self.plan.timeout?;
         let left = (started_ns + timeout.as_nanos() as u64).saturating_sub(now);
         Some(Duration::from_nanos(left))
     }
 
-    /// What makes it fire now, in words.
+    /// Why it fires now, for a message.
     pub fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
         if self.time_left(started_ns, now).is_some_and(|left| left.is_zero()) {
             return Some("--trigger-timeout is over".to_owned());
@@ -93,7 +91,8 @@ impl<'a> TriggerSignal<'a> {
             let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
             self.directory = DirectoryWatch::new(directory.unwrap_or(Path::new("."))).ok();
         }
-        // What was there before the watch began, or where there is none, is found by trying to remove it.
+        // A file that existed before the watch began, or that cannot be watched for, is found by trying to
+        // remove it.
         let name = file.file_name().map(|name| name.to_string_lossy());
         let may_be_there = match (&self.directory, name) {
             (Some(watch), Some(name)) => begins || watch.has_seen(&name),
@@ -104,7 +103,7 @@ impl<'a> TriggerSignal<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Ends the jobs when it is time, and runs the command when they have ended.
+    /// Fires the trigger when it is due, and runs the command when the jobs have ended.
     pub(super) fn watch_trigger(&mut self, now: u64) {
         let Some(trigger) = &mut self.trigger else { return };
         match trigger.stage {
@@ -117,7 +116,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The jobs are to end and to leave behind what they wrote.
+    /// Ends the jobs, which save their verification states.
     pub(super) fn fire_trigger(&mut self, cause: &str, now: u64) {
         let Some(trigger) = self.trigger.as_mut().filter(|trigger| trigger.stage == Stage::Armed) else {
             return;
@@ -127,7 +126,7 @@ impl Supervisor<'_> {
         self.tell_all(Order::StopAndSave);
     }
 
-    /// True while the command is still to run or to end. Called when all jobs have ended.
+    /// True while the command has yet to run or end. Called when all jobs have ended.
     pub(super) fn has_trigger_left(&mut self) -> bool {
         if self.trigger.as_ref().is_some_and(|trigger| matches!(trigger.stage, Stage::Fired(_))) {
             self.run_trigger_command();
@@ -162,7 +161,7 @@ impl Supervisor<'_> {
         self.observer.message(&Message::Error(format!("fathom: --trigger={command} {ended}")));
     }
 
-    /// A signal asks for the end: the command is not waited for.
+    /// A signal to end arrived: the command is not waited for.
     pub(super) fn end_trigger_command(&mut self) {
         if let Some(Stage::Running(pid)) = self.trigger.as_ref().map(|trigger| trigger.stage) {
             process::kill_group(pid, libc::SIGTERM);

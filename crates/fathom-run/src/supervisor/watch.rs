@@ -1,5 +1,5 @@
-//! Workers that should have ended: what is waited for is said, and what does not move is given up. The report names the I/Os
-//! that are stuck, and for how long, and the run goes on without them.
+//! Overdue workers: reports what is waited for, and gives up what makes no progress. The report names the stuck I/Os and
+//! their age, and the run continues without them.
 
 use super::Supervisor;
 use super::progress::Look;
@@ -11,33 +11,34 @@ use fathom_spec::engines::metadata::Metadata;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 
-/// A deadline nearer than this is looked at more often.
+/// Workers with a deadline closer than this are checked more often.
 const NEAR_NS: u64 = 600_000_000;
-/// A worker that gets on by itself needs no closer look.
+/// Overdue time after which a worker is observed closely.
 const CLOSELY_AFTER_NS: u64 = 100_000_000;
-/// Stuck I/Os that are named one by one.
+/// Most stuck I/Os that are listed.
 const NAMED: usize = 8;
-/// Jobs that are named one by one while they are waited for.
+/// Most jobs that are listed while they are waited for.
 const NAMED_JOBS: usize = 4;
-/// After its run time a worker may be silent for so long before anything is said; and once the user has asked for the end.
+/// Silence of an overdue worker before it is reported; and after the user has asked for the end.
 const SILENCE_NS: u64 = 2_000_000_000;
 const SILENCE_AFTER_SIGNAL_NS: u64 = 500_000_000;
-/// Pauses between two times that it is said.
+/// Pauses between these reports.
 const PAUSES_NS: [u64; 4] = [5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000];
-/// A second request to end that comes sooner is the first one once more: `timeout` asks the process, and then its group.
+/// A second signal within this time counts as a repetition of the first one: `timeout` signals the process,
+/// then its group.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
 
-/// When to say what is waited for.
+/// Timer of these reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WaitingLines {
-    /// How often it has been said.
+    /// Number of reports so far.
     said: usize,
-    /// Monotonic ns before which it is not said again.
+    /// Monotonic ns of the earliest next report.
     next_ns: u64,
 }
 
 impl Supervisor<'_> {
-    /// Takes interval samples, feeds the status line, and gives up on what is stuck.
+    /// Takes interval samples, updates the status line, and gives up stuck workers.
     pub(super) fn watch_workers(&mut self) {
         let now = monotonic_ns();
         let mut silent = Vec::new();
@@ -73,13 +74,13 @@ impl Supervisor<'_> {
         self.take_snapshot_if_due(now);
     }
 
-    /// True when some worker is within reach of its deadline or past it.
+    /// True if a worker is close to its deadline or past it.
     pub(super) fn a_deadline_is_near(&self, now: u64) -> bool {
         let is_near = |deadline: u64| deadline != 0 && now + NEAR_NS > deadline;
         self.tracked.iter().any(|worker| worker.is_started() && is_near(worker.deadline_ns))
     }
 
-    /// True for a request to end that is not the first one once more.
+    /// True for a signal to end that is not a repetition of the first one.
     pub(super) fn is_second_signal(&self) -> bool {
         self.signal.is_some()
             && self
@@ -87,7 +88,7 @@ impl Supervisor<'_> {
                 .is_some_and(|since| monotonic_ns().saturating_sub(since) >= SECOND_SIGNAL_NS)
     }
 
-    /// The second request to end: nothing is waited for any more.
+    /// The second signal to end: stops waiting.
     pub(super) fn stop_waiting(&mut self) {
         if !self.is_second_signal() {
             return;
@@ -103,7 +104,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Goes on without a worker.
+    /// Continues without a worker.
     fn give_up_on(&mut self, index: usize, how: &str, errno: Errno, cause: Cause) {
         let job = &self.plan.workers[index];
         let pid = self.tracked[index].process;
@@ -114,7 +115,7 @@ impl Supervisor<'_> {
         self.mark_over(index);
     }
 
-    /// Says what keeps the run from ending, now and then.
+    /// Reports at intervals what keeps the run from ending.
     fn say_what_is_waited_for(&mut self, silent: &[usize], now: u64) {
         if silent.is_empty() {
             self.waiting_lines = WaitingLines::default();
@@ -141,10 +142,10 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What a worker that should have ended is doing.
+    /// What an overdue worker is doing.
     fn awaited(&self, index: usize) -> String {
         if self.tracked[index].progress.is_stopped() {
-            return "its process, which a signal has stopped (kill -CONT lets it go on)".to_owned();
+            return "its process, which a signal has stopped (kill -CONT continues it)".to_owned();
         }
         let in_flight = self.crew.in_flight(index);
         let Some(oldest_ns) = in_flight.iter().map(|io| io.age_ns).max() else {
@@ -182,10 +183,10 @@ impl Supervisor<'_> {
         let stuck = self.crew.in_flight(index);
         if stuck.is_empty() {
             return match self.crew.state(index).stage {
-                Stage::SettingUp | Stage::Created => "it does not get its files open",
-                Stage::PreReading => "it does not get its files read into the cache",
+                Stage::SettingUp | Stage::Created => "its files cannot be opened",
+                Stage::PreReading => "its files cannot be read into the cache",
                 Stage::FinalSync => "its final sync does not return",
-                Stage::PostRun => "a program of its own had not ended (exec_postrun, ioengine=exec)",
+                Stage::PostRun => "its program had not ended (exec_postrun, ioengine=exec)",
                 _ => "it does not answer",
             }
             .to_owned();
@@ -211,7 +212,7 @@ impl Supervisor<'_> {
         format!("{} {plural} not return: {}{rest}", stuck.len(), listed.join(", "))
     }
 
-    /// Names of a worker's files by the plan alone: looking at a hung file system would hang the supervisor.
+    /// Names of a worker's files from the plan alone: accessing a hung file system would hang the supervisor.
     fn file_names(&self, index: usize) -> Vec<String> {
         let worker = &self.plan.workers[index];
         crate::files::names::planned_paths(&worker.files.names)

@@ -1,5 +1,5 @@
-//! Which blocks a random job has already covered: a bit per block, with summary levels above it so that the next
-//! free block is found in a few steps however full the map is.
+//! The blocks that a random job has already covered: a bit per block, with summary levels above, so that the next free block
+//! is found in a few steps however full the map is.
 
 use crate::invariant::holds;
 
@@ -8,7 +8,8 @@ use crate::invariant::holds;
 pub struct BlockMap {
     blocks: u64,
     free: u64,
-    /// `levels[0]` has a bit per block; each higher level has a bit per word below that says "this word is full".
+    /// `levels[0]` has a bit per block; each higher level has a bit per word below that means "this word is
+    /// full".
     levels: Vec<Vec<u64>>,
 }
 
@@ -35,7 +36,7 @@ impl BlockMap {
         Some(BlockMap { blocks, free: blocks, levels })
     }
 
-    /// Forgets everything.
+    /// Frees all blocks.
     pub fn clear(&mut self) {
         let mut bits = self.blocks.max(1);
         for level in &mut self.levels {
@@ -49,7 +50,7 @@ impl BlockMap {
         self.free = self.blocks;
     }
 
-    /// Blocks not yet taken.
+    /// Number of free blocks.
     pub fn free(&self) -> u64 {
         self.free
     }
@@ -67,7 +68,8 @@ impl BlockMap {
     /// The same among the first `end` blocks, `from` being one of them.
     #[inline(always)]
     pub fn next_free_below(&self, end: u64, from: u64) -> Option<u64> {
-        // Mostly there is one in the same word, whether or not it is `from`, which could not be foreseen.
+        // Usually there is one in the same word, whether or not it is `from`, which a branch could not
+        // predict.
         let free = !self.levels[0][(from / 64) as usize] & (u64::MAX << (from % 64));
         let block = (from & !63) + u64::from(free.trailing_zeros());
         if free != 0 && block < end { Some(block) } else { self.search_below(end, from) }
@@ -103,14 +105,16 @@ impl BlockMap {
         }
     }
 
-    /// Reads where these blocks are noted, which brings it into the processor's caches: all of it at once takes little longer than one.
+    /// Reads the words of these blocks into the processor's caches: all of them together take little longer
+    /// than one.
     #[inline]
     pub fn preload(&self, blocks: impl Iterator<Item = u64>) {
         let words = blocks.map(|block| self.levels[0][(block / 64) as usize]);
         std::hint::black_box(words.fold(0, |all, word| all ^ word));
     }
 
-    /// Takes up to `wanted` free blocks from `first` on, stopping at the first that is taken; returns how many.
+    /// Takes up to `wanted` free blocks from `first` on, stopping at the first taken one; returns their
+    /// number.
     #[inline]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
         let blocks = self.blocks;
@@ -149,7 +153,7 @@ impl BlockMap {
         }
     }
 
-    /// Gives blocks back.
+    /// Frees blocks.
     pub fn release(&mut self, first: u64, count: u64) {
         for block in first..first.saturating_add(count).min(self.blocks) {
             if self.is_taken(block) {
@@ -172,7 +176,7 @@ impl BlockMap {
         }
     }
 
-    /// Says on the higher levels that a word of the lowest is full.
+    /// Marks a word of the lowest level as full on the higher levels.
     #[inline(never)]
     fn mark_full(&mut self, word: u64) {
         let mut bit = word;
@@ -218,7 +222,7 @@ mod tests {
                     prop_assert!(!std::mem::replace(&mut model[block as usize], true));
                 }
                 prop_assert_eq!(map.free(), model.iter().filter(|&&t| !t).count() as u64);
-                // Some of it goes back.
+                // Some blocks are freed again.
                 if random % 3 == 0 {
                     let given = random / 3 % 70;
                     map.release(first, given);

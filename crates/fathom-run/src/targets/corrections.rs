@@ -1,11 +1,11 @@
-//! What became of a target otherwise than it was drawn: zones move it, cut it short or have no room for it.
+//! Corrections of a drawn target: zones move it, shorten it or have no room for it.
 
 use super::{Target, Targets, step_position};
 use fathom_stats::Direction;
 
 impl Targets {
-    /// The last target went elsewhere: what follows goes on from there. `behind` is the byte of the file at which a sequential
-    /// job goes on.
+    /// The last target was moved: the sequence continues from there. `behind` is the byte of the file at
+    /// which a sequential job continues.
     pub fn moved(&mut self, target: Target, behind: u64) {
         let state = &mut self.files[target.file as usize];
         state.positions[target.direction] = match self.plan.postfix {
@@ -14,14 +14,14 @@ impl Targets {
             }
             _ => behind.saturating_sub(state.start),
         };
-        // What was trimmed elsewhere is written there.
+        // The write follows its trim to the new position.
         if state.trimmed.is_some() && target.direction == Direction::Trim {
             state.trimmed = Some(target);
         }
         self.last = Some(target);
     }
 
-    /// Less of the last target is done than was drawn: the rest may be drawn again.
+    /// The last target was shortened: the rest may be drawn again.
     pub fn shortened(&mut self, drawn: Target, length: u32) {
         let state = &mut self.files[drawn.file as usize];
         let alignment = self.plan.alignment[drawn.direction];
@@ -32,7 +32,7 @@ impl Targets {
         }
     }
 
-    /// A file has nothing left in this pass.
+    /// A file has no more targets in this pass.
     pub fn finish_file(&mut self, file: u32) {
         self.files[file as usize].done = true;
         self.choice.is_done(file as usize);

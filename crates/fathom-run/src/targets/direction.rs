@@ -1,21 +1,21 @@
-//! Whether the next I/O reads, writes or trims.
+//! Direction of the next I/O.
 
 use crate::invariant::holds;
 use crate::random::{DrawnAhead, Generator, Taus88};
 use fathom_stats::{Direction, PerDirection};
 
-/// The rule by which directions follow each other.
-// One per worker, in the loop all the time: a pointer to the larger variant would cost more than its room.
+/// The rule for the sequence of directions.
+// One per worker, used for every I/O: a pointer to the larger variant would cost more than its space.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Directions {
-    /// Always the same.
+    /// A single direction.
     Only(Direction),
-    /// Reads and writes by chance.
+    /// A random mix of reads and writes.
     Mix(Mix),
     /// Each block is trimmed, then written, file by file.
     TrimThenWrite {
-        /// The file of the next target: it says whether a write is due.
+        /// The file of the next target, which determines whether a write is due.
         file: Option<usize>,
     },
 }
@@ -28,20 +28,20 @@ pub enum Directions {
 pub struct Mix {
     read_percent: u32,
     numbers: DrawnAhead,
-    /// Numbers below this one are reads.
+    /// Random numbers below this one are reads.
     reads_below: u64,
     course: Course,
     /// Directions drawn ahead, the next one in the lowest bit: 1 for a write.
     ahead: u64,
-    /// How many of them are left.
+    /// Number of directions left.
     left: u32,
-    /// Those for which there was no target.
+    /// Directions without a target.
     in_vain: PerDirection<u64>,
-    /// How many are drawn at a time.
+    /// Number of directions drawn at a time.
     batch: u32,
 }
 
-/// How far a mix has come.
+/// State of a mix.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     current: Direction,
@@ -71,12 +71,12 @@ impl Mix {
         }
     }
 
-    /// From now on each direction is drawn when it is asked for, so that it can be taken back.
+    /// Draws each direction only when it is needed, so that it can be taken back.
     pub fn draw_one_by_one(&mut self) {
         self.batch = 1;
     }
 
-    /// Begins again with the first direction.
+    /// Restarts with the first direction.
     pub fn rewind(&mut self) {
         self.numbers.rewind();
         (self.course, self.in_vain) = (Course::BEGINNING, PerDirection::default());
@@ -96,12 +96,12 @@ impl Mix {
         if is_write { Direction::Write } else { Direction::Read }
     }
 
-    /// There was no target for the last direction.
+    /// The last direction had no target.
     pub fn drawn_in_vain(&mut self, direction: Direction) {
         self.in_vain[direction] += 1;
     }
 
-    /// Directions that have been given and had a target, as numbers that wrap around.
+    /// Directions given that had a target, as wrapping counters.
     pub fn given(&self) -> PerDirection<u64> {
         let writes = u64::from(self.ahead.count_ones());
         let ahead = PerDirection::new([u64::from(self.left) - writes, writes, 0]);
@@ -110,13 +110,13 @@ impl Mix {
         })
     }
 
-    /// Direction that must be used instead of the drawn one (the other is held back by its rate).
+    /// Replaces the drawn direction, which its rate delays.
     pub fn replace_last(&mut self, direction: Direction) {
         self.take_back(self.course.current);
         self.course.drawn[direction] += 1;
     }
 
-    /// A direction in place of the last one, in which there was nothing left.
+    /// Replaces the last direction, which had no targets left.
     pub fn draw_again(&mut self, direction: Direction) -> Direction {
         self.take_back(direction);
         self.next()

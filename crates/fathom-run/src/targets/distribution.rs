@@ -1,10 +1,10 @@
-//! Distributions of random offsets that favour some blocks over others.
+//! Skewed distributions of random offsets.
 
 pub use crate::random::Sampler;
 
 use crate::plan::model::distribution::ZoneShare;
 
-/// Zones laid out over `0..blocks`.
+/// Zones over `0..blocks`.
 #[derive(Clone, Debug)]
 pub struct Zones {
     /// Per zone: cumulative access percent, first block, number of blocks.
@@ -14,7 +14,7 @@ pub struct Zones {
 impl Zones {
     /// Zones given as percent of the range.
     pub fn by_percent(shares: &[ZoneShare], blocks: u64) -> Zones {
-        // Parts of a block are dropped from where a zone begins and from its length, each by itself.
+        // Fractions of blocks are dropped from the start and the length of a zone separately.
         let blocks_of = |percent: u64| (blocks as f64 * percent as f64 / 100.0) as u64;
         Zones::laid_out(shares, blocks, |before, size| (blocks_of(before), blocks_of(size)))
     }
@@ -27,7 +27,8 @@ impl Zones {
         })
     }
 
-    /// `place` gives the first block and the blocks of a zone from the sizes of those before it and its own.
+    /// `place` computes the first block and the number of blocks of a zone from the total of the earlier
+    /// sizes and its own.
     fn laid_out(shares: &[ZoneShare], blocks: u64, place: impl Fn(u64, u64) -> (u64, u64)) -> Zones {
         let (mut access, mut before) = (0, 0u64);
         let mut zones = Vec::new();
@@ -35,7 +36,7 @@ impl Zones {
             access += share.access_percent;
             let (first, length) = place(before, share.size);
             let length = length.min(blocks.saturating_sub(first));
-            // A zone of less than a block is its first block.
+            // A zone smaller than a block is its first block.
             if share.access_percent > 0 && first < blocks {
                 zones.push((access, first, length));
             }
@@ -44,7 +45,7 @@ impl Zones {
         Zones { zones }
     }
 
-    /// The next block: the percentage, 1 to 100, picks the zone, and `below` draws the place in it.
+    /// The next block: the percentage, 1 to 100, selects the zone, and `below` draws the position in it.
     pub fn next(&self, percent: u32, below: impl FnOnce(u64) -> u64) -> Option<u64> {
         let zone = self.zones.iter().find(|(cumulative, ..)| percent <= *cumulative).or(self.zones.last())?;
         Some(zone.1 + below(zone.2))

@@ -1,10 +1,10 @@
-//! Which of its files a worker turns to next.
+//! Chooses the next file.
 
 use super::distribution::Sampler;
 use crate::plan::model::targets::{FileOrder, FileRule};
 use crate::random::{DrawnAhead, Generator, part_below};
 
-/// Slots per file that a skewed draw spreads over, so that neighbouring files share the steps of the curve.
+/// Slots per file in a skewed draw, so that neighbouring files share the steps of the curve.
 const SLOTS_PER_FILE: u64 = 1024;
 
 /// The state of the choice.
@@ -40,7 +40,7 @@ impl FileChoice {
         }
     }
 
-    /// Draws again as at the beginning. Turns go on, since they are not drawn.
+    /// Repeats the draws from the beginning. Turns continue, because they are not drawn.
     pub(super) fn rewind(&mut self) {
         self.numbers.rewind();
         self.sampler.iter_mut().for_each(Sampler::rewind);
@@ -49,13 +49,14 @@ impl FileChoice {
         }
     }
 
-    /// True while another file may be taken up.
+    /// True if another file may be used.
     fn may_open(&self) -> bool {
         let open = self.open.iter().filter(|open| **open).count();
         self.open.is_empty() || self.rule.most_open.is_none_or(|most| open < most)
     }
 
-    /// A file has nothing left: another may be taken up in its place, and it is the turn of the next one, in the next pass as well.
+    /// A file has no more targets: another may be used in its place, and the next one has its turn, also in
+    /// the next pass.
     pub(super) fn is_done(&mut self, file: usize) {
         if file == self.current {
             self.left = 0;
@@ -68,7 +69,7 @@ impl FileChoice {
         }
     }
 
-    /// The file for the next I/O among those for which `usable` holds; `None` when there is none.
+    /// The file for the next I/O among those for which `usable` holds; `None` if there is none.
     #[inline(always)]
     pub(super) fn next(&mut self, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         if self.left > 0 && usable(self.current) {
@@ -85,7 +86,7 @@ impl FileChoice {
         Some(chosen)
     }
 
-    /// The file whose turn it is, or that is drawn, whether or not it can be used.
+    /// The file whose turn it is, or that is drawn, usable or not.
     #[inline(always)]
     fn wanted(&mut self, count: usize) -> usize {
         match self.rule.order {
@@ -106,7 +107,7 @@ impl FileChoice {
         part_below(self.numbers.next(), count as u64) as usize
     }
 
-    /// The file that comes after the wanted one, or is drawn in its place.
+    /// The file after the wanted one, or drawn in its place.
     #[inline(never)]
     fn next_usable(&mut self, wanted: usize, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         let may_open = self.may_open();
@@ -115,7 +116,7 @@ impl FileChoice {
         let fits = |choice: &FileChoice, file: usize| usable(file) && is_open(choice, file);
         let chosen = match self.rule.order {
             FileOrder::Random if !fits(self, wanted) => {
-                // As long as there is a file to draw.
+                // Only if there is a usable file.
                 (0..count).find(|&file| fits(self, file))?;
                 loop {
                     let drawn = self.drawn(count);

@@ -1,4 +1,4 @@
-//! How long each I/O is.
+//! Lengths of I/Os.
 
 use crate::plan::model::lengths::{LengthRule, WeightedSize};
 use crate::random::{DrawnAhead, Generator, part_below};
@@ -6,8 +6,8 @@ use std::hint::select_unpredictable;
 use strength_reduce::StrengthReducedU64;
 
 impl LengthRule {
-    /// A weighted choice. The entries are tried from the smallest share to the largest, as fio does, so that a seed gives
-    /// the same lengths. The largest gets what the others leave over.
+    /// A weighted choice. The entries are tried from the smallest share to the largest, as in fio, so that a
+    /// seed gives the same lengths. The largest gets the remainder.
     pub fn split(mut list: Vec<WeightedSize>) -> LengthRule {
         list.sort_by_key(|entry| entry.percent);
         let sum: u32 = list.iter().map(|entry| entry.percent).sum();
@@ -17,7 +17,7 @@ impl LengthRule {
         LengthRule::Split(list)
     }
 
-    /// Smallest length that the rule gives.
+    /// Smallest possible length.
     pub fn min(&self) -> u64 {
         match self {
             LengthRule::Fixed(size) => *size,
@@ -26,12 +26,12 @@ impl LengthRule {
         }
     }
 
-    /// The mean of the lengths that the rule gives, at least 1.
+    /// Mean of the lengths, at least 1.
     pub(crate) fn mean(&self) -> f64 {
         let mean = match self {
             LengthRule::Fixed(size) => *size as f64,
             LengthRule::Range { min, max, unaligned: true } => (*min as f64 + *max as f64) / 2.0,
-            // All multiples are as likely as each other.
+            // All multiples are equally likely.
             LengthRule::Range { min, max, unaligned: false } => {
                 *min as f64 * (1.0 + (max / (*min).max(1)) as f64) / 2.0
             }
@@ -44,7 +44,7 @@ impl LengthRule {
         mean.max(1.0)
     }
 
-    /// Largest length that the rule gives.
+    /// Largest possible length.
     pub fn max(&self) -> u64 {
         match self {
             LengthRule::Fixed(size) => *size,
@@ -60,12 +60,12 @@ pub(super) struct Lengths {
     draw: Draw,
     /// Smallest length that can be drawn.
     least: u64,
-    /// What is taken where not even that fits.
+    /// The length if not even that fits.
     smallest: u64,
     numbers: DrawnAhead,
 }
 
-/// A rule, made ready: no draw divides, which would cost more than all the rest of it.
+/// A precomputed rule: a division per draw would cost more than everything else.
 #[derive(Clone, Debug)]
 enum Draw {
     Fixed(u64),
@@ -75,7 +75,7 @@ enum Draw {
         max: u64,
         step: StrengthReducedU64,
     },
-    /// Sizes, each with the largest random number that gives it.
+    /// Sizes, each with the largest random number that selects it.
     Split(Vec<(u64, u64)>),
 }
 
@@ -97,12 +97,12 @@ impl Lengths {
         Lengths { draw, least, smallest: rule.min(), numbers: DrawnAhead::new(generator) }
     }
 
-    /// Begins again with the first length.
+    /// Restarts with the first length.
     pub(super) fn rewind(&mut self) {
         self.numbers.rewind();
     }
 
-    /// Draws a length of at most `room` bytes; `None` when even the smallest does not fit.
+    /// Draws a length of at most `room` bytes; `None` if even the smallest does not fit.
     #[inline(always)]
     pub(super) fn draw(&mut self, room: u64) -> Option<u64> {
         if self.least > room {
@@ -115,20 +115,20 @@ impl Lengths {
         })
     }
 
-    /// The same; what there is room for when even the smallest does not fit.
+    /// The same; returns `room` if even the smallest does not fit.
     #[inline(always)]
     pub(super) fn draw_or_fill(&mut self, room: u64) -> u64 {
         self.draw(room).unwrap_or(self.smallest.min(room))
     }
 }
 
-/// `min + max * r`, `r` from 0 to 1, cut to a multiple of `min` and limited to `max`: the largest length comes up more often than
-/// the others. That is what fio gives, and sequences of the same seed must agree.
+/// `min + max * r`, `r` from 0 to 1, rounded down to a multiple of `min` and limited to `max`: the largest
+/// length is more likely than the others. fio does the same, and sequences of the same seed must agree.
 #[inline(always)]
 fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
         let drawn = min + part_below(numbers.next(), max);
-        // No branch: it could not be foreseen.
+        // Branch-free, because a branch would be unpredictable.
         let length = select_unpredictable(drawn > max, max, drawn);
         let length = length - length % step;
         if length <= room {
@@ -137,12 +137,12 @@ fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: 
     }
 }
 
-/// Draws until a size fits: that of the first entry whose share, and those before it, a random number is within.
+/// Draws until a size fits: that of the first entry whose cumulative share includes a random number.
 #[inline(always)]
 fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
         let drawn = numbers.next();
-        // Counted, not searched for: where a search ends could not be foreseen.
+        // Counted, not searched for: the end of a search would be unpredictable.
         let first = sizes.iter().map(|(most, _)| usize::from(drawn > *most)).sum::<usize>();
         if let Some((_, size)) = sizes[first.min(sizes.len())..].iter().find(|(_, size)| *size <= room) {
             return *size;
@@ -150,7 +150,7 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
     }
 }
 
-/// The sizes that come up at all, each with the largest fraction of 2^64 that is within its share and those before it.
+/// The possible sizes, each with the largest fraction of 2^64 within its cumulative share.
 fn sizes_by_number(list: &[WeightedSize], generator: &Generator) -> Vec<(u64, u64)> {
     let max: u128 = match generator {
         Generator::Bits32(_) => u32::MAX.into(),
@@ -161,7 +161,7 @@ fn sizes_by_number(list: &[WeightedSize], generator: &Generator) -> Vec<(u64, u6
     some.map(|entry| {
         percent += u128::from(entry.percent);
         let most = (max * percent / 100).min(max) as u64;
-        // Numbers of 32 bits are the upper half of a fraction.
+        // 32-bit numbers are the upper half of a fraction.
         let most = if max == u128::from(u32::MAX) { most << 32 } else { most };
         (most, entry.size)
     })

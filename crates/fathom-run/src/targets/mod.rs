@@ -36,7 +36,7 @@ use stride::Stride;
 use thiserror::Error;
 use uniform::Extent;
 
-/// What an I/O is aimed at.
+/// Target of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
     /// First byte in the file.
@@ -62,13 +62,13 @@ pub struct TargetRegion {
     pub file_size: u64,
 }
 
-/// A region that the sequence of offsets does not fit.
+/// A region for which no sequence of offsets exists.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{name}: {reason}")]
 pub struct UnfitRegion {
     /// The file or device.
     pub name: String,
-    /// Why it does not.
+    /// The reason.
     pub reason: NoSchedule,
 }
 
@@ -84,7 +84,7 @@ impl TargetPlan {
         }
     }
 
-    /// Says why these regions cannot be worked on as the plan wants it.
+    /// Fails if the plan cannot be followed in these regions.
     pub fn check(&self, regions: &[TargetRegion]) -> Result<(), UnfitRegion> {
         let DistributionRule::Precondition(rule) = &self.distribution else { return Ok(()) };
         let block_bytes = self.smallest_length();
@@ -95,12 +95,13 @@ impl TargetPlan {
         Ok(())
     }
 
-    /// True when sequential I/O with holes stays in its zone however it meets the zone's end.
+    /// True if sequential I/O with holes stays in its zone however it reaches the zone's end.
     fn stays_in_zones(&self) -> bool {
         self.stride.is_some() || self.follows_zones
     }
 
-    /// Files with more blocks than the numbers of 32 bits that were asked for, or would have been usual: their names.
+    /// Names of files with more blocks than 32-bit random numbers reach, if those were requested or would be
+    /// the default.
     pub fn beyond_32_bits<'a>(&'a self, regions: &'a [TargetRegion]) -> impl Iterator<Item = &'a str> {
         let draws = matches!(
             self.distribution,
@@ -115,7 +116,7 @@ impl TargetPlan {
         regions.iter().filter(most).map(|region| region.name.as_str())
     }
 
-    /// Blocks of a region that random offsets of a direction are drawn from.
+    /// Number of blocks of a region from which random offsets of a direction are drawn.
     pub(crate) fn blocks_of(&self, direction: Direction, size: u64) -> u64 {
         let (alignment, smallest) = (self.alignment[direction], self.lengths[direction].min());
         size.saturating_sub(smallest.saturating_sub(alignment)) / alignment
@@ -130,7 +131,7 @@ impl TargetPlan {
             && self.has_one_length()
     }
 
-    /// What gives the random offsets, in a word; `None` for sequential plans.
+    /// Source of the random offsets, as a word; `None` for sequential plans.
     pub fn random_offsets(&self) -> Option<&'static str> {
         if !self.random {
             return None;
@@ -160,19 +161,19 @@ struct FileState {
     blocks: PerDirection<u64>,
     /// Position of sequential I/O per direction, relative to `start`.
     positions: PerDirection<u64>,
-    /// What they are at the beginning of a pass.
+    /// Their value at the beginning of a pass.
     first_position: u64,
     random: Option<RandomOffsets>,
     /// Bytes beyond `size` that a sequential I/O which begins before it may still reach.
     overhang: u64,
-    /// Set when `start` and `size` are those of one zone of many.
+    /// Set if `start` and `size` describe one zone of many.
     stride: Option<Stride>,
     /// The trim whose block is to be written next.
     trimmed: Option<Target>,
     done: bool,
 }
 
-/// What a pass begins with that repeats another, of what cannot be rewound.
+/// Initial state of what cannot be rewound, for a pass that repeats another.
 #[derive(Clone)]
 struct Beginning {
     pattern_generators: PerDirection<Taus88>,
@@ -182,7 +183,7 @@ struct Beginning {
 /// The sequence of targets of one worker.
 #[derive(Clone)]
 pub struct Targets {
-    /// What comes next in the only file and direction, as far as it has been drawn.
+    /// Targets drawn ahead in the only file and direction.
     ahead: Ahead,
     /// That direction.
     direction: Direction,
@@ -194,15 +195,15 @@ pub struct Targets {
     lengths: PerDirection<Lengths>,
     pattern_generators: PerDirection<Taus88>,
     draws: Draws,
-    /// What has no beginning of its own, as it was before the first target.
+    /// State before the first target of what cannot be rewound.
     beginning: Box<Beginning>,
     /// I/Os left that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
-    /// Targets given so far, where nothing else counts them.
+    /// Targets given so far, if they are not counted elsewhere.
     given: PerDirection<u64>,
-    /// A drawn direction had nothing left. A loop that waits for what is in flight asks again, and must not draw again: how often
-    /// it asks is a matter of time.
+    /// A drawn direction had no targets left. A loop that waits for completions asks again, which must not
+    /// draw again: how often it asks depends on timing.
     pass_is_over: bool,
 }
 
@@ -237,14 +238,14 @@ impl Targets {
             pass_is_over: false,
             plan,
         };
-        // A file that has nothing left in a direction gives it back.
+        // A file without targets left in a direction gives it back.
         if regions.len() > 1 {
             targets.draw_directions_one_by_one();
         }
         targets
     }
 
-    /// From now on directions are drawn when they are asked for, so that they can be replaced.
+    /// Draws directions only when they are needed, so that they can be replaced.
     pub fn draw_directions_one_by_one(&mut self) {
         if let Directions::Mix(mix) = &mut self.directions {
             mix.draw_one_by_one();
@@ -285,7 +286,7 @@ impl Targets {
         self.next_or_end(direction)
     }
 
-    /// The next target of a direction that was drawn now; where there is none, the pass is over.
+    /// The next target of a direction that was drawn now; without one, the pass is over.
     #[inline(always)]
     pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
@@ -303,7 +304,8 @@ impl Targets {
         }
     }
 
-    /// Targets given so far, per direction. Those of one direction and one length are not counted: their bytes tell how many there were.
+    /// Number of targets so far, by direction. With one direction and one length they are not counted: bytes
+    /// determine their number.
     pub fn given(&self) -> PerDirection<u64> {
         match (&self.short, &self.directions) {
             (Short::One(_), Directions::Mix(mix)) => mix.given(),
@@ -316,13 +318,13 @@ impl Targets {
         }
     }
 
-    /// True when nothing more is to be drawn in this pass.
+    /// True if nothing more is to be drawn in this pass.
     pub fn pass_is_over(&self) -> bool {
         self.pass_is_over
     }
 
-    /// Decides on the direction of the next target alone; give it to
-    /// [`next_in_direction`](Targets::next_in_direction) when its time has come.
+    /// Draws only the direction of the next target; pass it to
+    /// [`next_in_direction`](Targets::next_in_direction) when it is due.
     #[inline(always)]
     pub fn draw_direction(&mut self) -> Direction {
         match &mut self.directions {
@@ -332,7 +334,7 @@ impl Targets {
         }
     }
 
-    /// In a mix, takes back the direction just drawn in favour of another (it is held back by its rate).
+    /// In a mix, replaces the direction just drawn by another (its rate delays it).
     pub fn replace_direction(&mut self, direction: Direction) {
         if let Directions::Mix(mix) = &mut self.directions {
             mix.replace_last(direction);
@@ -386,7 +388,7 @@ impl Targets {
             let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
             if target.is_none() && self.plan.files.order.is_skewed() && self.has_begun(file) {
-                // Such files are not covered once: those that come up most are gone through again and again.
+                // Such files are not covered once: the most frequent ones are gone through repeatedly.
                 self.begin_anew(file);
                 if self.plan.random {
                     target = self.next_in_file(file, direction);
@@ -397,7 +399,8 @@ impl Targets {
             if target.is_some() {
                 return target;
             }
-            // The pass is over: the next one draws its files and directions. Files are mostly done from the first on.
+            // The pass is over: the next one draws its own files and directions. Files usually finish from
+            // the first on.
             if self.files.iter().rev().all(|file| file.done) {
                 return None;
             }
@@ -407,13 +410,13 @@ impl Targets {
         }
     }
 
-    /// True when anything of a file has been given since its pass began.
+    /// True if a file has had any target since its pass began.
     fn has_begun(&self, file: usize) -> bool {
-        // What has a simple order holds at least a block.
+        // A file with a simple order holds at least a block.
         matches!(self.short, Short::Several(_)) || self.files[file].has_begun()
     }
 
-    /// Gives everything of a file again, random offsets in a new order.
+    /// Starts a file over, with random offsets in a new order.
     fn begin_anew(&mut self, file: usize) {
         match &mut self.short {
             Short::Several(simple) => simple[file].restart(false),
@@ -421,7 +424,7 @@ impl Targets {
         }
     }
 
-    /// The file whose turn it is, of those that have anything left.
+    /// The file whose turn it is, among those with targets left.
     #[inline(always)]
     fn choose_file(&mut self) -> Option<usize> {
         let files = &self.files;
@@ -439,7 +442,7 @@ impl Targets {
         }
     }
 
-    /// The next target in what is worked on of a file: all of its region, or a zone.
+    /// The next target in the current part of a file: its whole region, or a zone.
     #[inline(always)]
     fn next_in_extent(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if !self.plan.random {
@@ -469,8 +472,8 @@ impl Targets {
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
-    /// A random draw. What only stands in for a sequential step beyond the end of the file does not count as covered, which is
-    /// how fio has it, so that sequences agree.
+    /// A random draw. A draw that replaces a sequential step beyond the end of the file does not count as
+    /// covered; fio does the same, so sequences agree.
     #[inline]
     fn next_random(&mut self, file: usize, direction: Direction, covers: bool) -> Option<Target> {
         let rule = self.length_rule(direction, false);
@@ -479,11 +482,11 @@ impl Targets {
         let alignment = self.plan.alignment[direction];
         let blocks = state.blocks[direction];
         let mut block = random.next(blocks, direction, &mut self.draws);
-        // Writes that the end of a zone cut short leave bytes to be made.
+        // Writes that the end of a zone shortened leave bytes to be written.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
             random.restart(false);
-            // Sequential steps begin at the start again, in the other direction as well.
+            // Sequential steps restart as well, also in the other direction.
             if !is_cut_short {
                 state.positions = PerDirection::all(state.first_position);
             }
@@ -559,12 +562,12 @@ impl Targets {
         }
     }
 
-    /// Files that targets lie in.
+    /// Number of files with targets.
     pub fn file_count(&self) -> usize {
         self.files.len()
     }
 
-    /// The words of the generator of random offsets, and whether they have 64 bits; for saved states.
+    /// State of the generator of random offsets, and whether its words have 64 bits; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
         let is_drawn = |state: &FileState| state.random.as_ref().is_some_and(RandomOffsets::is_uniform);
         let state = match &self.short {
@@ -575,12 +578,12 @@ impl Targets {
         state.unwrap_or_default()
     }
 
-    /// True where offsets come from a list, which goes on from pass to pass.
+    /// True if offsets come from a list, which continues from pass to pass.
     pub fn follow_a_list(&self) -> bool {
         matches!(self.plan.distribution, DistributionRule::Sequence { .. })
     }
 
-    /// True where that list has left a file: no pass gives anything more.
+    /// True if that list has left a file: passes give nothing more.
     pub fn list_has_ended(&self) -> bool {
         let directions = self.plan.used_directions();
         self.files.iter().any(|file| {
@@ -594,8 +597,9 @@ impl Targets {
         })
     }
 
-    /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond `size`);
-    /// otherwise random targets go on in a new order (a time-based run that has covered everything).
+    /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond
+    /// `size`); otherwise random targets continue in a new order (a time-based run that has covered
+    /// everything).
     pub fn restart(&mut self, again: bool) {
         match &mut self.short {
             Short::None => {}
@@ -614,7 +618,7 @@ impl Targets {
             state.positions = PerDirection::all(state.first_position);
         }
         if again {
-            // Everything repeats: directions, files, lengths and offsets.
+            // Everything is repeated: directions, files, lengths and offsets.
             if let Directions::Mix(mix) = &mut self.directions {
                 mix.rewind();
             }
@@ -646,12 +650,13 @@ impl FileState {
         state
     }
 
-    /// True when anything of the file has been given since its pass began.
+    /// True if the file has had any target since its pass began.
     fn has_begun(&self) -> bool {
         self.positions != PerDirection::all(self.first_position)
     }
 
-    /// A length for this position, or for the first one where there is no room and it `wraps`; and which of the two it is for.
+    /// Draws a length for this position, or for the first one if there is no room and it `wraps`; also
+    /// returns which of the two.
     #[inline]
     fn draw_at(&self, position: u64, room: u64, wraps: bool, lengths: &mut Lengths) -> Option<(u64, u64)> {
         match lengths.draw(room) {
@@ -664,22 +669,22 @@ impl FileState {
         }
     }
 
-    /// Gives everything of the file again, random offsets in a new order.
+    /// Starts the file over, with random offsets in a new order.
     fn begin_anew(&mut self) {
         self.restart_random(false);
         self.positions = PerDirection::all(self.first_position);
     }
 
-    /// Lets every random offset be given again, in the same order or in a new one.
+    /// Makes every random offset available again, in the same order or in a new one.
     fn restart_random(&mut self, again: bool) {
         if let Some(random) = &mut self.random {
             random.restart(again);
         }
     }
 
-    /// Position after a block and a hole. A block that ends where the file does ends the pass, and so does a hole that leads out
-    /// of the region. One that leads as far from the region's start as the file is long leads back to the offset of the region, which
-    /// fio takes to be a position in it.
+    /// Position after a block and a hole. A block that ends exactly at the end of the file ends the pass, and
+    /// so does a hole that leads out of the region. A hole that leads as far from the region's start as the
+    /// file is long leads back to the offset of the region, which fio takes to be a position in it.
     fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {
         let next = i128::from(behind) + i128::from(step);
         if self.start + behind >= self.file_size {
@@ -690,8 +695,8 @@ impl FileState {
 
     /// The first bytes of a region.
     fn of_extent(plan: &TargetPlan, region: &TargetRegion, size: u64, seeds: &Seeds) -> FileState {
-        // Directions with alignments of their own draw from one generator and share one map, each in blocks of its own; what
-        // keeps a position goes by the smallest number of blocks.
+        // Directions with different alignments draw from one generator and share one map, each in its own
+        // blocks; structures with a position use the smallest number of blocks.
         let counts = BlockCounts::of(plan, size);
         let random = (plan.random && counts.fewest > 0)
             .then(|| RandomOffsets::new(plan, seeds, &counts, &region.name));
@@ -703,7 +708,7 @@ impl FileState {
             positions: PerDirection::default(),
             first_position: 0,
             random,
-            // What is left of the last zone decides there, not the end of the file.
+            // The rest of the last zone is decisive there, not the end of the file.
             overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
             stride: None,
             trimmed: None,
@@ -712,8 +717,8 @@ impl FileState {
     }
 }
 
-/// Where sequential I/O begins, relative to the region. Steps backwards begin at the end of the region, which fio takes to be that
-/// much of the file itself: closer to its start by the offset of the region.
+/// Start of sequential I/O, relative to the region. Backward steps begin at the end of the region, which fio
+/// takes to be relative to the file: closer to its start by the offset of the region.
 fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     match plan.postfix {
         Some(step) if step < 0 && !plan.random && !plan.follows_zones && region.start > 0 => {
@@ -730,7 +735,7 @@ fn step_position(behind: u64, step: i64, size: u64) -> u64 {
     if next >= i128::from(size) { 0 } else { before(next, step, size) }
 }
 
-/// A position that steps led to: those in front of the file go on at its end.
+/// A position after a backward step: those before the start of the file continue at its end.
 fn before(next: i128, step: i64, size: u64) -> u64 {
     if next < 0 { (i128::from(size) + i128::from(step)).max(0) as u64 } else { next as u64 }
 }

@@ -1,4 +1,4 @@
-//! Where in a file the next I/O goes.
+//! Random offsets of one file.
 
 use super::block_map::BlockMap;
 use super::distribution::{Sampler, Zones};
@@ -11,35 +11,35 @@ use crate::plan::model::targets::{GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, file_hash};
 use fathom_stats::{Direction, PerDirection};
 
-/// The generator behind random offsets of one file, in blocks of the alignment.
+/// The generator of random offsets of one file, in blocks of the alignment.
 #[derive(Clone, Debug)]
 pub(super) enum RandomOffsets {
     /// Each block once, in constant memory.
     Permutation(Permutation),
     /// Each block once, by a shift register.
     ShiftRegister(ShiftRegister),
-    /// Uniform draws; with a map, none is given twice.
+    /// Uniform draws; with a map, without repetition.
     Uniform { map: Option<BlockMap> },
     /// Zipf, Pareto or normal.
     Skewed(Box<Sampler>),
     /// Zones, per direction.
     Zoned { zones: Box<PerDirection<Zones>> },
-    /// A pass that preconditions a disk; boxed, since few jobs have it.
+    /// A pass that preconditions a disk; boxed, because few jobs have it.
     Precondition(Box<Pass>),
     /// A list of block numbers.
     Sequence { blocks: Vec<u64>, stride: bool },
 }
 
-/// How far a direction has come in the list of block numbers, which all files share.
+/// Position of a direction in the list of block numbers, which all files share.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ListPosition {
     position: usize,
-    /// What is added to the numbers: with a stride, each group begins after the one before it.
+    /// Added to the numbers: with a stride, each group begins after the previous one.
     moved: u64,
 }
 
 impl ListPosition {
-    /// The next block of the list; `None` where a group with a stride does not lie in the file as a whole.
+    /// The next block of the list; `None` if a group with a stride is not entirely inside the file.
     fn next(&mut self, list: &[u64], stride: bool, blocks: u64) -> Option<u64> {
         if self.has_ended(list, blocks) {
             return None;
@@ -54,22 +54,22 @@ impl ListPosition {
     }
 
     fn has_ended(self, list: &[u64], blocks: u64) -> bool {
-        // Asked for every I/O: the list is searched only where a group begins.
+        // Called for every I/O: the list is only searched at the start of a group.
         self.position == 0 && list.iter().any(|block| block.saturating_add(self.moved) >= blocks)
     }
 }
 
-/// How many blocks a file has.
+/// Numbers of blocks of a file.
 pub(super) struct BlockCounts {
-    /// From which random offsets of a direction are drawn.
+    /// For random offsets, by direction.
     pub(super) of_direction: PerDirection<u64>,
-    /// Of the direction with the fewest, so that all directions can reach them.
+    /// The smallest number, reachable by all directions.
     pub(super) fewest: u64,
-    /// Of the direction with the most, which need room in a map.
+    /// The largest number, for the size of a map.
     most: u64,
-    /// Those that a shift register visits.
+    /// For a shift register.
     registered: u64,
-    /// Those that a skewed distribution ranks.
+    /// For a skewed distribution.
     in_parts: u64,
 }
 
@@ -79,8 +79,8 @@ impl BlockCounts {
         let of_direction = PerDirection::from_fn(|direction| plan.blocks_of(direction, size));
         let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
         let fewest = used().min().unwrap_or(0);
-        // Registers and skewed distributions have fio's number of blocks: in a smallest size, however blocks are aligned. Where they
-        // are aligned further apart than that, most of them would lie beyond the end.
+        // Registers and skewed distributions use fio's number of blocks, counted in the smallest size,
+        // whatever the alignment. With a coarser alignment, most of them would be beyond the end.
         let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
         let smallest_of = |directions: &[Direction]| {
             let rules = directions.iter().map(|&direction| &plan.lengths[direction]);
@@ -88,14 +88,14 @@ impl BlockCounts {
             widest.filter(|&widest| widest <= smallest).map(|_| smallest)
         };
         let registered = smallest_of(&Direction::ALL).map_or(fewest, |smallest| size / smallest);
-        // These leave the size of trims out, and the last part counts.
+        // These ignore the size of trims and include a partial last block.
         let in_parts = smallest_of(&[Direction::Read, Direction::Write])
             .map_or(fewest, |smallest| size.div_ceil(smallest));
         BlockCounts { of_direction, fewest, most: used().max().unwrap_or(0), registered, in_parts }
     }
 }
 
-/// What all files of a worker draw from, in the order of its I/O.
+/// Generators that all files of a worker share, in the order of its I/O.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     offsets: Generator,
@@ -104,7 +104,7 @@ pub(super) struct Draws {
 }
 
 impl Draws {
-    /// `is_wide`: a file has more blocks than numbers of 32 bits can tell apart.
+    /// `is_wide`: a file has more blocks than 32-bit numbers can address.
     pub(super) fn new(plan: &TargetPlan, seeds: &Seeds, is_wide: bool) -> Draws {
         let seed = seeds.get(SeedUse::Offset);
         let has_64_bits = match plan.generator {
@@ -131,7 +131,7 @@ impl Draws {
 }
 
 impl RandomOffsets {
-    /// The generator that the plan asks for in the file with this name.
+    /// The generator that the plan requests for the file with this name.
     pub(super) fn new(
         plan: &TargetPlan,
         seeds: &Seeds,
@@ -163,7 +163,7 @@ impl RandomOffsets {
                 let register = ShiftRegister::new(blocks, seed);
                 match Schedule::new(rule, blocks, plan.smallest_length()) {
                     Ok(schedule) => RandomOffsets::Precondition(Box::new(Pass::new(schedule, &register))),
-                    // `TargetPlan::check` has refused it before.
+                    // Already refused by `TargetPlan::check`.
                     Err(_) => RandomOffsets::ShiftRegister(register),
                 }
             }
@@ -219,7 +219,7 @@ impl RandomOffsets {
         }
     }
 
-    /// A sequential step comes in place of a draw: a list counts all I/Os, as in fio.
+    /// A sequential step replaces a draw: a list counts all I/Os, as in fio.
     #[cold]
     #[inline(never)]
     pub(super) fn pass_over(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) {
@@ -271,15 +271,15 @@ impl RandomOffsets {
         matches!(self, RandomOffsets::Permutation(_))
     }
 
-    /// Of what [`cover`](RandomOffsets::cover) marked, blocks from `first` on stay free.
+    /// Frees blocks from `first` on that [`cover`](RandomOffsets::cover) had marked.
     pub(super) fn uncover(&mut self, first: u64, count: u64) {
         if let RandomOffsets::Uniform { map: Some(map) } = self {
             map.release(first, count);
         }
     }
 
-    /// Lets every block be given again. `again` repeats the order; otherwise a new one follows, or the old one goes on where it
-    /// has no end. What is drawn from [`Draws`] begins again with them.
+    /// Makes every block available again. `again` repeats the order; otherwise a new one follows, or an
+    /// endless one continues. Draws from [`Draws`] restart with those.
     pub(super) fn restart(&mut self, again: bool) {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.restart(again),
@@ -292,7 +292,7 @@ impl RandomOffsets {
     }
 }
 
-/// The permutation of a file's blocks: clones and files must not go the same way.
+/// The permutation of a file's blocks: clones and files need different orders.
 fn permutation_of(blocks: u64, seed: u64, file_name: &str) -> Permutation {
     Permutation::new(blocks, seed ^ u64::from(file_hash(file_name.as_bytes())))
 }

@@ -11,11 +11,11 @@
 
 use fathom_stats::split_mix::split_mix;
 
-/// Rounds of mixing. Three cannot be told from a shuffled list by the tests of order below, two can: some distances between
-/// one block and the next are too frequent.
+/// Rounds of mixing. With three, the tests of order below cannot distinguish the result from a shuffled list;
+/// with two they can: some distances between consecutive blocks are too frequent.
 const ROUNDS: usize = 3;
 
-/// Blocks that are listed together: so many indices lie on the stack.
+/// Blocks per batch: this many indices are on the stack.
 const BATCH: usize = 64;
 
 /// A permutation of `0..blocks`.
@@ -54,7 +54,7 @@ impl Permutation {
         permutation
     }
 
-    /// Starts over with the order that another key selects.
+    /// Restarts with the order of another key.
     pub fn rekey(&mut self, key: u64) {
         self.key = key;
         let mut state = key;
@@ -65,7 +65,7 @@ impl Permutation {
         self.position = 0;
     }
 
-    /// Starts over: in the order that it began with, or in another that follows from the last one.
+    /// Restarts: with the first order, or with a new one derived from the last.
     pub fn restart(&mut self, again: bool) {
         self.rekey(if again { self.first_key } else { self.key.wrapping_add(1) });
     }
@@ -87,7 +87,7 @@ impl Permutation {
         }
     }
 
-    /// Lists the next blocks; returns how many there are (0 when each has been given once).
+    /// Lists the next blocks; returns their number (0 when each has been given once).
     #[inline(never)]
     pub fn fill(&mut self, blocks: &mut [u64]) -> usize {
         let left = usize::try_from(self.blocks - self.position).unwrap_or(usize::MAX);
@@ -102,8 +102,8 @@ impl Permutation {
         count
     }
 
-    /// Steps on from the values that are not below the number of blocks until all are. Which ones cannot be foreseen, so they are
-    /// gathered without a branch and stepped together.
+    /// Steps values that are not below the number of blocks until all are. Which ones is unpredictable, so they are gathered
+    /// without a branch and stepped together.
     #[inline(never)]
     fn walk_on(&self, batch: &mut [u64]) {
         let (mut places, mut values) = ([0u8; BATCH], [0u64; BATCH]);
@@ -194,18 +194,18 @@ mod tests {
         }
     }
 
-    /// The value whose product is this one, modulo 2^64. A bit of the value reaches the same bit of the product, and no lower
-    /// one, so that they can be found in turn.
+    /// The value whose product this is, modulo 2^64. A bit of the value affects the same bit of the product,
+    /// and no lower one, so the bits can be found in turn.
     fn factor_of(product: u64, term: u64) -> u64 {
         let of = |value: u64| value.wrapping_mul(value.wrapping_add(value).wrapping_add(term));
         (0..64).fold(0, |value, bit| value | ((of(value) ^ product) & (1 << bit)))
     }
 
-    /// The position at which a block comes: every step of the permutation undone.
+    /// The position of a block: inverts every step of the permutation.
     fn position_of(permutation: &Permutation, block: u64) -> u64 {
         let step_back = |mut value: u64| {
             for round in (0..ROUNDS).rev() {
-                // The shift is at least half of the bits, so that the upper half is as it was.
+                // The shift is at least half of the bits, so the upper half is unchanged.
                 value ^= value >> permutation.shift;
                 value = factor_of(value, permutation.terms[round]) & permutation.mask;
                 value ^= permutation.keys[round];
@@ -221,7 +221,8 @@ mod tests {
 
     #[test]
     fn every_position_can_be_found_from_its_block() {
-        // What can be undone gives no block twice, however many there are; 2^40 blocks cannot be listed.
+        // An invertible function gives no block twice, for any number of blocks; 2^40 blocks cannot be
+        // listed.
         let sizes = (0..=40).flat_map(|bits| {
             let power = 1u64 << bits;
             [power, power + 1, power * 3 / 2]
@@ -255,7 +256,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_blocks() {
-        // All of it lies in the value itself, which owns nothing: it can be forgotten without a trace.
+        // All state is in the value itself, which owns no memory, so it can be dropped for free.
         assert!(!std::mem::needs_drop::<Permutation>());
     }
 }

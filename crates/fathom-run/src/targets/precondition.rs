@@ -24,7 +24,7 @@ use super::shift_register::ShiftRegister;
 use crate::plan::model::distribution::PreconditionRule;
 use thiserror::Error;
 
-/// The share of a piece of flash that is valid when the cleaner comes to it: u in the head of this module.
+/// The valid share of a piece of flash when the cleaner reaches it: u in the module documentation.
 pub fn oldest_validity(over_provisioning: f64) -> f64 {
     let size = 1.0 + over_provisioning;
     // ln u + ρ (1 - u) rises from minus infinity to above 0 between 0 and 1/ρ; the other root, 1, lies beyond.
@@ -39,7 +39,7 @@ pub fn oldest_validity(over_provisioning: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The share that is valid in the end of region `index` of `count`, the oldest first: the mean of u^x over its part of
+/// The share of region `index` of `count`, oldest first, that stays valid: the mean of u^x over its part of
 /// the log.
 pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
     let decay = -oldest_validity(over_provisioning).ln();
@@ -47,7 +47,7 @@ pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
     ((-decay * near).exp() - (-decay * far).exp()) / (decay * (far - near))
 }
 
-/// How many writes of each region are to be overwritten, and how many of them overwrite others.
+/// How many writes of each region are overwritten later, and how many overwrite others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Schedule {
     regions: Vec<RegionWrites>,
@@ -56,11 +56,11 @@ pub struct Schedule {
 /// Writes of one region.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RegionWrites {
-    /// Of blocks that were not written before.
+    /// Writes to new blocks.
     pub new: u64,
-    /// Those among the new ones that a later region overwrites.
+    /// Those of the new ones that a later region overwrites.
     pub doomed: u64,
-    /// Of doomed blocks of earlier regions.
+    /// Writes to doomed blocks of earlier regions.
     pub again: u64,
 }
 
@@ -70,9 +70,9 @@ pub enum NoSchedule {
     /// Fewer blocks than regions.
     #[error("{blocks} blocks are too few for spr_num_regions={regions}; ask for fewer regions")]
     TooFewBlocks {
-        /// Blocks that there are.
+        /// Number of blocks.
         blocks: u64,
-        /// Regions that are asked for.
+        /// Requested regions.
         regions: u64,
     },
     /// A block would be overwritten while it may still be in the cache.
@@ -85,15 +85,15 @@ pub enum NoSchedule {
         /// Bytes that a pass writes.
         pass_bytes: u64,
     },
-    /// More is to be overwritten than there is room for.
+    /// More blocks are to be overwritten than possible.
     #[error(
         "spr_op={over_provisioning} asks for more overwriting than spr_num_regions={regions} and spr_cs={cache_bytes} leave room for; \
          ask for more regions or less over-provisioning"
     )]
     TooMuchOverwriting {
-        /// The share that is overwritten.
+        /// The requested share.
         over_provisioning: f64,
-        /// Regions that are asked for.
+        /// Requested regions.
         regions: u64,
         /// Bytes of the cache.
         cache_bytes: u64,
@@ -101,7 +101,7 @@ pub enum NoSchedule {
 }
 
 impl Schedule {
-    /// The schedule for so many blocks of this size in bytes, or why there is none.
+    /// The schedule for this number of blocks of this size in bytes, or why there is none.
     pub fn new(rule: &PreconditionRule, blocks: u64, block_bytes: u64) -> Result<Schedule, NoSchedule> {
         let (writes, count) = (rule.writes(blocks), u64::from(rule.regions));
         if blocks < count {
@@ -115,7 +115,7 @@ impl Schedule {
         };
         let doomed = doomed(rule.over_provisioning, writes - blocks, overwritten, count);
         let mut regions = Vec::with_capacity(count as usize);
-        // Doomed blocks that are far enough behind and have not been overwritten yet.
+        // Doomed blocks old enough that have not been overwritten yet.
         let mut waiting = 0;
         for index in 0..count {
             let all = end(index + 1) - end(index);
@@ -138,14 +138,14 @@ impl Schedule {
         }
     }
 
-    /// The regions, in the order in which they are written.
+    /// The regions, in the order of writing.
     pub fn regions(&self) -> &[RegionWrites] {
         &self.regions
     }
 }
 
-/// Blocks per region that are to be overwritten: so many in all, none in the regions from `overwritten` on, otherwise in
-/// proportion to what the model says.
+/// Doomed blocks per region: `total` of them, none in the regions from `overwritten` on, otherwise in
+/// proportion to the model.
 fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> Vec<u64> {
     let lost =
         |index| if index < overwritten { 1.0 - validity(over_provisioning, index, count) } else { 0.0 };
@@ -164,7 +164,7 @@ fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> V
         .collect()
 }
 
-/// Some of many, evenly spread: `some` of every `of` calls of [`Spread::next`] give true.
+/// Distributes evenly: `some` of every `of` calls of [`Spread::next`] return true.
 #[derive(Clone, Copy, Debug, Default)]
 struct Spread {
     some: u64,
@@ -185,13 +185,13 @@ impl Spread {
     }
 }
 
-/// One register's way through the regions.
+/// Position of one register in the regions.
 #[derive(Clone, Debug)]
 struct Walk {
     register: ShiftRegister,
     /// Regions begun.
     begun: usize,
-    /// What is left of the region, and which of it is of the special kind.
+    /// What is left of the region, and how many of them are special.
     left: u64,
     spread: Spread,
 }
@@ -201,8 +201,8 @@ impl Walk {
         Walk { register: register.clone(), begun: 0, left: 0, spread: Spread::default() }
     }
 
-    /// True if the next of the region is of the special kind; `None` after the last region. `share` gives the number of
-    /// all and of special ones in a region.
+    /// True if the next block of the region is special; `None` after the last region. `share` returns the
+    /// total and the number of special ones of a region.
     fn step(&mut self, regions: &[RegionWrites], share: fn(&RegionWrites) -> (u64, u64)) -> Option<bool> {
         while self.left == 0 {
             let (all, special) = share(regions.get(self.begun)?);
@@ -215,7 +215,7 @@ impl Walk {
     }
 }
 
-/// The pass: gives the blocks in the order in which they are written.
+/// The pass: gives the blocks in the order of writing.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
     schedule: Schedule,
@@ -231,7 +231,7 @@ impl Pass {
         Pass { schedule, writes, overwrites, beginning: register.clone() }
     }
 
-    /// Begins again with the first write.
+    /// Restarts with the first write.
     pub(super) fn rewind(&mut self) {
         self.writes = Walk::new(&self.beginning);
         self.overwrites = Walk::new(&self.beginning);

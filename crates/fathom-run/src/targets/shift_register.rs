@@ -80,7 +80,8 @@ pub struct ShiftRegister {
 }
 
 impl ShiftRegister {
-    /// The smallest register that covers `blocks`. As in fio the first step from `seed` gives nothing, so that its block comes last.
+    /// The smallest register that covers `blocks`. As in fio the first step from `seed` gives nothing, so its
+    /// block comes last.
     pub fn new(blocks: u64, seed: u64) -> ShiftRegister {
         let width = (64 - blocks.leading_zeros()).clamp(3, 63);
         let feedback = TAPS[width as usize - 3].iter().fold(0, |mask, tap| mask | 1u64 << (tap - 1));
@@ -93,7 +94,8 @@ impl ShiftRegister {
         register
     }
 
-    /// Starts over in the same order, but with the block of the first step, as in fio: passes after the first begin with it.
+    /// Restarts in the same order, but with the block of the first step, as in fio: passes after the first
+    /// begin with it.
     pub fn rewind(&mut self) {
         self.state = self.seed;
         self.given = 0;
@@ -146,7 +148,7 @@ mod tests {
         let mut register = ShiftRegister::new(256, 0x5e6a4773b256008f);
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).take(16).collect();
         assert_eq!(order, [228, 98, 33, 152, 92, 62, 15, 224, 96, 32, 0, 16, 24, 28, 30, 31]);
-        // The block of the first step comes last, and first in all passes but the first.
+        // The block of the first step comes last in the first pass, and first in all others.
         let mut register = ShiftRegister::new(500, 0x5e6a4773b256008f);
         let order: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
         assert_eq!((&order[..4], &order[497..]), (&[419, 465, 488, 228][..], &[318, 143, 327][..]));
@@ -155,7 +157,7 @@ mod tests {
         assert_eq!((&order[..4], &order[497..]), (&[327, 419, 465, 488][..], &[125, 318, 143][..]));
     }
 
-    /// A linear map of bits: what each bit alone becomes.
+    /// A linear map of bits: the image of each single bit.
     type Matrix = Vec<u64>;
 
     fn applied(matrix: &Matrix, bits: u64) -> u64 {

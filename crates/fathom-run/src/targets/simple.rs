@@ -1,4 +1,4 @@
-//! The short way to the next target, for the plans that most jobs have.
+//! Fast path to the next target, for the plans of most jobs.
 
 use super::FileState;
 use super::distribution::{Sampler, Zones};
@@ -12,23 +12,23 @@ use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::{DrawnAhead, Generator, part_below};
 use fathom_stats::{Direction, PerDirection};
 
-/// More files than these are worked on without it: what is drawn ahead takes memory for each.
+/// With more files than this it is not used: targets drawn ahead take memory for each file.
 const MOST_FILES: usize = 1 << 14;
 
-/// The short way to the next target, where the plan has one.
+/// The fast path, if the plan allows one.
 #[derive(Clone)]
 pub(super) enum Short {
     None,
-    /// There is one file and one direction: what it gives is drawn ahead.
+    /// One file and one direction: targets are drawn ahead.
     Only(Order),
-    /// There is one file.
+    /// One file.
     One(Box<Simple>),
     /// One for each file.
     Several(Box<[Simple]>),
 }
 
 impl Short {
-    /// The short way through files with these orders.
+    /// The fast path for files with these orders.
     pub(super) fn of(plan: &TargetPlan, mut orders: Vec<Order>, files: usize) -> Short {
         let simple = orders.len();
         holds!(simple == 0 || simple == files, Block, "{simple} of {files} files have a simple order");
@@ -44,7 +44,7 @@ impl Short {
 /// Blocks drawn at a time.
 const DRAWN: usize = 32;
 
-/// Blocks of one length, drawn together: the state of what gives them stays in registers meanwhile.
+/// Blocks of one length, drawn together, so that the generator's state stays in registers meanwhile.
 #[derive(Clone, Default)]
 pub(super) struct Ahead {
     blocks: [u64; DRAWN],
@@ -56,20 +56,20 @@ pub(super) struct Ahead {
     start: u64,
 }
 
-/// What one file gives in one of the orders that most jobs have, for jobs with several files or directions.
+/// Fast path of one file, for jobs with several files or directions.
 #[derive(Clone)]
 pub(super) struct Simple {
     ahead: Ahead,
     order: Order,
 }
 
-/// The orders that most jobs have: plain sequential, or at random.
+/// The orders of most jobs: sequential or random.
 #[derive(Clone)]
 pub(super) enum Order {
     /// Blocks of one length.
     Blocks { start: u64, length: u32, source: Source },
-    /// Next position per direction, and the last at which an I/O of this length still fits, relative to the start; `wraps` goes on
-    /// at the start. The I/Os of a single direction can be foreseen.
+    /// Next position per direction, and the last at which an I/O of this length still fits, relative to the
+    /// start; `wraps` continues at the start. The I/Os of a single direction can be computed ahead.
     Sequential {
         start: u64,
         positions: PerDirection<u64>,
@@ -78,26 +78,26 @@ pub(super) enum Order {
         wraps: bool,
         is_foreseen: bool,
     },
-    /// Blocks and lengths, drawn one by one: what is drawn depends on what the one before has covered.
+    /// Blocks and lengths, drawn one by one: a draw depends on what earlier ones have covered.
     Uniform { start: u64, uniform: Box<Uniform> },
 }
 
-/// Where random blocks of one length come from.
+/// Source of random blocks of one length.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// Those that have all been given are given anew at once where the pass goes on.
+    /// `begins_anew`: after the last block it starts over immediately, and the pass does not end.
     Permuted { permutation: Permutation, begins_anew: bool },
-    /// The first blocks of those that the register visits: whole ones.
+    /// Only whole blocks of those that the register visits.
     Registered { register: ShiftRegister, blocks: u64 },
-    /// The first blocks of those that the sampler ranks: whole ones.
+    /// Only whole blocks of those that the sampler ranks.
     Skewed { sampler: Box<Sampler>, blocks: u64 },
-    /// Any of the blocks each time, whether or not it was given before.
+    /// Any block, with repetition.
     Drawn { numbers: Box<DrawnAhead>, blocks: u64 },
-    /// Blocks of zones that are drawn.
+    /// Random blocks of zones.
     Zoned { zones: Zones, draws: Box<ZoneDraws>, beginning: Box<ZoneDraws> },
 }
 
-/// The generators of a zone and of a place in it.
+/// The generators of a zone and of a position in it.
 #[derive(Clone)]
 pub(super) struct ZoneDraws {
     zone: Generator,
@@ -105,7 +105,7 @@ pub(super) struct ZoneDraws {
 }
 
 impl Ahead {
-    /// The next I/O of those that were drawn.
+    /// The next of the I/Os drawn ahead.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Extent> {
         if self.is_used_up() {
@@ -127,12 +127,12 @@ impl Ahead {
 }
 
 impl Simple {
-    /// What a file gives in this order.
+    /// The fast path of a file with this order.
     pub(super) fn new(order: Order) -> Simple {
         Simple { ahead: Ahead::default(), order }
     }
 
-    /// Where the next I/O of a direction goes.
+    /// The next I/O of a direction.
     #[inline(always)]
     pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
         self.ahead.next().or_else(|| self.order.next(&mut self.ahead, direction))
@@ -143,15 +143,15 @@ impl Simple {
         self.order.restart(&mut self.ahead, again);
     }
 
-    /// As [`Order::generator_state`].
+    /// Like [`Order::generator_state`].
     pub(super) fn generator_state(&self) -> Option<(Vec<u64>, bool)> {
         self.order.generator_state(&self.ahead)
     }
 }
 
 impl Order {
-    /// The orders of all files of a job that has nothing but these, in the order of the files; empty for all other jobs. Takes from the
-    /// states of the files what gives their random offsets.
+    /// The simple orders of all files of a job, in the order of the files; empty if any file has another
+    /// order. Takes the generators of random offsets out of the files' states.
     pub(super) fn of_files(
         plan: &TargetPlan,
         files: &mut [FileState],
@@ -168,7 +168,7 @@ impl Order {
         {
             return Vec::new();
         }
-        // Draws that all files share depend on the order of the files.
+        // Draws shared by all files depend on the order of the files.
         let shares_draws = |file: &FileState| file.random.as_ref().is_some_and(RandomOffsets::shares_draws);
         if files.len() > 1 && plan.random && files.iter().any(shares_draws) {
             return Vec::new();
@@ -180,11 +180,11 @@ impl Order {
                 false => blocks_of_one_length(plan, file, draws, plan.one_length()?),
             }
         };
-        // All files have orders of one kind: either all of them are simple, or the first one says otherwise.
+        // All files have the same kind of order, so the first one decides.
         files.iter_mut().map_while(one).collect()
     }
 
-    /// Where the next I/O of a direction goes, once all of those drawn ahead have been given. Draws more where that can be.
+    /// The next I/O of a direction, once all of those drawn ahead have been given. Draws more if possible.
     #[inline(always)]
     pub(super) fn next(&mut self, ahead: &mut Ahead, direction: Direction) -> Option<Extent> {
         match self {
@@ -226,7 +226,7 @@ impl Order {
         }
     }
 
-    /// How many I/Os of several lengths it has given.
+    /// Number of I/Os of several lengths given so far.
     pub(super) fn given(&self) -> u64 {
         match self {
             Order::Uniform { uniform, .. } => uniform.given(),
@@ -234,7 +234,8 @@ impl Order {
         }
     }
 
-    /// The words of the generator of random offsets and whether they have 64 bits, if they are drawn from one that fio has.
+    /// State of the generator of random offsets and whether its words have 64 bits, if it is one that fio
+    /// has.
     pub(super) fn generator_state(&self, ahead: &Ahead) -> Option<(Vec<u64>, bool)> {
         match self {
             Order::Uniform { uniform, .. } => Some(uniform.generator_state()),
@@ -262,7 +263,7 @@ impl Order {
     }
 }
 
-/// The position of a sequential I/O; beyond the last one that fits it is the first, where the order wraps.
+/// The position of a sequential I/O; beyond the last that fits, the first one if the order wraps.
 #[inline(always)]
 fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
     match position > last {
@@ -303,7 +304,7 @@ fn uniform(
     Some(Order::Uniform { start: file.start, uniform: Box::new(uniform) })
 }
 
-/// Blocks that are as long as they are apart.
+/// Blocks whose length equals their distance.
 fn blocks_of_one_length(
     plan: &TargetPlan,
     file: &mut FileState,
@@ -344,7 +345,7 @@ fn blocks_of_one_length(
 }
 
 impl Source {
-    /// Draws blocks; fewer than there is room for, or none, where a pass ends.
+    /// Draws blocks; fewer than there is room for, or none, at the end of a pass.
     #[inline(never)]
     fn fill(&mut self, drawn: &mut [u64; DRAWN]) -> usize {
         match self {
@@ -380,12 +381,12 @@ impl Source {
         }
     }
 
-    /// Starts another pass; `again` repeats the order. False where what was drawn goes on to be used.
+    /// Starts another pass; `again` repeats the order. False if blocks drawn ahead stay valid.
     fn restart(&mut self, again: bool) -> bool {
         match self {
             Source::Permuted { permutation, .. } => permutation.restart(again),
             Source::Registered { register, .. } => register.rewind(),
-            // Such orders have no end: without a repetition they go on.
+            // Such orders are endless: without a repetition they continue.
             Source::Skewed { .. } | Source::Zoned { .. } | Source::Drawn { .. } if !again => return false,
             Source::Drawn { numbers, .. } => numbers.rewind(),
             Source::Zoned { draws, beginning, .. } => draws.clone_from(beginning),

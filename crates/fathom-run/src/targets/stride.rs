@@ -1,29 +1,28 @@
-//! `zonemode=strided`: a file is worked on zone by zone, and what lies between two zones is passed over.
-//!
-//! A zone is left when as many bytes as it asks for have been moved in it, whatever their direction. If it is shorter than
-//! that, it is gone through again; if it is longer, part of it stays untouched. Behind the last zone comes the first.
+//! `zonemode=strided`: a file is used zone by zone, and the gaps between zones are skipped. A zone is left when the requested
+//! number of bytes has been moved in it, whatever their direction. If it is shorter than that, it is repeated; if it is
+//! longer, a part of it stays untouched. The first zone follows the last.
 
 use super::{FileState, Target, TargetRegion, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
 use crate::random::Seeds;
 use fathom_stats::{Direction, PerDirection};
 
-/// The zone of a file that is worked on.
+/// The current zone of a file.
 #[derive(Clone)]
 pub(super) struct Stride {
     rule: StrideRule,
-    /// First byte of the region that the zones lie in.
+    /// First byte of the region of the zones.
     region_start: u64,
-    /// Bytes of it.
+    /// Its bytes.
     region_size: u64,
-    /// What cannot hold this many bytes is no zone.
+    /// Shorter remainders are not zones.
     smallest: u64,
     /// First byte of the zone, from the start of the region.
     zone_start: u64,
     /// Bytes moved in it.
     done: u64,
-    /// What the file's state has to be for the last zone while it is in another, and the other way round, if the region cuts
-    /// the last zone short. Made beforehand, since nothing is allocated during a run.
+    /// The state for the other zone length, if the end of the region shortens the last zone. Allocated
+    /// beforehand, because nothing is allocated during a run.
     other_length: Option<Box<FileState>>,
 }
 
@@ -44,7 +43,7 @@ impl Stride {
         }
     }
 
-    /// Start of the zone after this one.
+    /// Start of the next zone.
     fn next_start(&self) -> u64 {
         let next = self.zone_start.saturating_add(self.rule.length).saturating_add(self.rule.skip);
         if next.saturating_add(self.smallest) > self.region_size { 0 } else { next }
@@ -55,7 +54,7 @@ impl Targets {
     /// The next target in a file that has zones.
     pub(super) fn next_strided(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if self.files[file].leave_zone_when_done() && self.plan.repeat_offset {
-            // The offset to repeat lies in the zone that was left.
+            // The offset to repeat was in the previous zone.
             self.follow_ups = 0;
         }
         let target = match self.next_in_extent(file, direction) {
@@ -65,7 +64,7 @@ impl Targets {
                 self.next_in_extent(file, direction)?
             }
         };
-        // The write that follows a trim has no target of its own.
+        // The write after a trim has no separate target.
         let moves = if self.plan.directions == DirectionPlan::TrimThenWrite { 2 } else { 1 };
         if let Some(stride) = &mut self.files[target.file as usize].stride {
             stride.done += u64::from(target.length) * moves;
@@ -75,7 +74,7 @@ impl Targets {
 }
 
 impl FileState {
-    /// Goes on to the next zone when this one has had its bytes; true if so.
+    /// Advances to the next zone when this one has had its bytes; true if so.
     fn leave_zone_when_done(&mut self) -> bool {
         match &self.stride {
             Some(stride) if stride.done >= stride.rule.work => {
@@ -87,7 +86,7 @@ impl FileState {
         }
     }
 
-    /// Makes the zone at this distance from the region's start the one that is worked on.
+    /// Makes the zone at this distance from the region's start the current one.
     fn enter_zone(&mut self, zone_start: u64) {
         let Some(stride) = &mut self.stride else { return };
         stride.zone_start = zone_start;
@@ -107,13 +106,13 @@ impl FileState {
         self.restart_random(false);
     }
 
-    /// Starts over in a zone that has been gone through before it had its bytes.
+    /// Restarts a zone that was covered before it had its bytes.
     fn repeat_zone(&mut self, direction: Direction) {
         self.positions[direction] = 0;
         self.restart_random(false);
     }
 
-    /// Another pass: `again` from the first zone on in the same order, otherwise from wherever the file is.
+    /// Another pass: `again` from the first zone on in the same order, otherwise from the current position.
     pub(super) fn restart_stride(&mut self, again: bool) {
         self.done = self.size == 0;
         if again {

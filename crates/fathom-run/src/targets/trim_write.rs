@@ -1,11 +1,11 @@
-//! `rw=trimwrite` and `randtrimwrite`: each block is trimmed, then written, in each file for itself.
+//! `rw=trimwrite` and `randtrimwrite`: each block is trimmed, then written, in each file separately.
 
 use super::direction::Directions;
 use super::{Target, Targets};
 use fathom_stats::Direction;
 
 impl Targets {
-    /// The direction of the next target, which is that of the file whose turn it is.
+    /// The direction of the next target, determined by the file whose turn it is.
     pub(super) fn choose_trim_or_write(&mut self) -> Direction {
         let chosen = self.choose_file();
         self.directions = Directions::TrimThenWrite { file: chosen };
@@ -15,7 +15,7 @@ impl Targets {
         }
     }
 
-    /// The next target of the file that was chosen, or of the next one that has any.
+    /// The next target of the chosen file, or of the next one that has any.
     pub(super) fn next_trim_or_write(&mut self) -> Option<Target> {
         loop {
             let chosen = match &mut self.directions {

@@ -1,4 +1,4 @@
-//! Uniform random blocks of one file, drawn with their lengths by the generators that fio has.
+//! Uniform random blocks of one file, drawn with their lengths by fio's generators.
 
 use super::block_map::BlockMap;
 use super::length::Lengths;
@@ -7,36 +7,36 @@ use crate::random::{DrawnAhead, Generator, part_below};
 use fathom_stats::{Direction, PerDirection};
 use strength_reduce::StrengthReducedU64;
 
-/// The blocks of one file; with a map, none comes twice in a pass.
+/// The blocks of one file; with a map, without repetition within a pass.
 #[derive(Clone)]
 pub(super) struct Uniform {
     size: u64,
     grains: PerDirection<Grain>,
     map: Option<BlockMap>,
     lengths: PerDirection<Lengths>,
-    /// Directions draw from one generator.
+    /// All directions draw from one generator.
     offsets: DrawnAhead,
-    /// Blocks that have all been covered are covered anew at once, and the pass does not end.
+    /// After all blocks have been covered they are started over immediately, and the pass does not end.
     begins_anew: bool,
     is_over: bool,
     /// Blocks and lengths given so far.
     given: u64,
 }
 
-/// What random offsets of a direction are multiples of.
+/// Granularity of the random offsets of a direction.
 #[derive(Clone, Copy)]
 pub(super) struct Grain {
     /// Blocks that can be drawn.
     blocks: u64,
     alignment: u64,
-    /// The alignment as a divisor, which is a product or a shift in place of a quotient per I/O.
+    /// The alignment as a precomputed divisor: a multiplication or a shift per I/O instead of a division.
     divisor: StrengthReducedU64,
     /// Every I/O is one block.
     has_one_block: bool,
 }
 
 impl Grain {
-    /// Blocks at this distance from each other, in bytes, for lengths by this rule.
+    /// Blocks at this distance, in bytes, for lengths by this rule.
     pub(super) fn new(blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
         Grain {
             blocks,
@@ -47,9 +47,9 @@ impl Grain {
     }
 }
 
-/// Where an I/O goes in a file, and how far.
+/// Offset and length of an I/O.
 pub(super) struct Extent {
-    /// Bytes from the start of the file, or of the part of it that is worked on.
+    /// Bytes from the start of the file, or of its used part.
     pub(super) offset: u64,
     /// Bytes.
     pub(super) length: u32,
@@ -106,7 +106,7 @@ impl Uniform {
         Some(Extent { offset: position, length: length as u32 })
     }
 
-    /// Draws the next offsets, and has the map of large files at hand for them.
+    /// Draws the next offsets, and preloads the map of large files for them.
     fn draw_offsets(&mut self, blocks: u64) {
         let numbers = self.offsets.draw();
         if let Some(map) = &self.map {
@@ -125,7 +125,7 @@ impl Uniform {
         map.next_free_below(blocks, part_below(self.offsets.next(), blocks))
     }
 
-    /// Starts another pass; `again` repeats the order, otherwise the draws go on.
+    /// Starts another pass; `again` repeats the order, otherwise the draws continue.
     pub(super) fn restart(&mut self, again: bool) {
         if let Some(map) = &mut self.map {
             map.clear();
@@ -137,12 +137,12 @@ impl Uniform {
         self.is_over = false;
     }
 
-    /// How many I/Os it has given.
+    /// Number of I/Os given so far.
     pub(super) fn given(&self) -> u64 {
         self.given
     }
 
-    /// The words of the generator of offsets, and whether they have 64 bits.
+    /// State of the generator of offsets, and whether its words have 64 bits.
     pub(super) fn generator_state(&self) -> (Vec<u64>, bool) {
         self.offsets.state()
     }

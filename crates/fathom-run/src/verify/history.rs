@@ -1,15 +1,15 @@
-//! What a job has written and not yet checked.
+//! Writes of a job that have not been verified yet.
 
 use fathom_verify::stamp::{Write, split_time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A write that is done, or a part of it that is still the latest of its place.
+/// A completed write, or a part of it that is still the latest of its range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Seed of the content.
     pub seed: u64,
-    /// How many writes came before.
+    /// Number of earlier writes.
     pub number: u64,
     /// When it was issued, ns.
     pub time_ns: u64,
@@ -17,33 +17,33 @@ pub struct Record {
     pub offset: u64,
     /// Bytes of the part.
     pub length: u32,
-    /// Where the part begins in the write.
+    /// Offset of the part in the write.
     pub into_write: u32,
     /// Bytes of the write.
     pub write_length: u32,
     /// Index of the file.
     pub file: u32,
-    /// What became of it.
+    /// Its state.
     pub state: State,
-    /// It is to be given back before it is checked.
+    /// It is to be trimmed before it is checked.
     pub to_trim: bool,
 }
 
-/// What became of a write.
+/// State of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is there.
+    /// It is on the device.
     Written,
-    /// Given back since: its place reads as zeros.
+    /// Trimmed since: its range reads as zeros.
     Trimmed,
-    /// The place was given back by the job itself, and nothing is known of it.
+    /// The job itself trimmed its range, whose content is unknown.
     Gone,
-    /// A part of an interval whose rest is gone: it has no header, or none that fits.
+    /// Remainder of an interval: it has no matching header.
     Fragment,
 }
 
 impl Record {
-    /// Nothing is known of a place from before the write with this number.
+    /// The content of a range is unknown up to the write with this number.
     pub fn gone(file: u32, offset: u64, length: u32, number: u64) -> Record {
         Record {
             seed: 0,
@@ -59,12 +59,12 @@ impl Record {
         }
     }
 
-    /// True for a write that is there as it was made.
+    /// True for a write that is completely on the device.
     pub fn is_whole(&self) -> bool {
         self.state == State::Written && self.into_write == 0 && self.length == self.write_length
     }
 
-    /// The whole write, as the checks want it.
+    /// The whole write, in the form that the checks need.
     pub fn write(&self, thread: u16) -> Write {
         Write {
             seed: self.seed,
@@ -89,16 +89,16 @@ impl Record {
 pub struct History {
     /// Still to be given out, the next one last.
     records: Vec<Record>,
-    /// Added since [`records`](History::records) was put in order.
+    /// Added since [`records`](History::records) was last sorted.
     added: Vec<Record>,
-    /// Records that are to be given back.
+    /// Number of records to be trimmed.
     to_trim: usize,
     may_overlap: bool,
-    /// Bytes between two headers, below which a record cannot be cut; 0 for whole writes.
+    /// Bytes between two headers: records are not cut below that; 0 for whole writes.
     interval: u32,
-    /// What is left of a cut interval is given out too.
+    /// Remainders of cut intervals are given out, too.
     keeps_fragments: bool,
-    /// Records left when it was condensed last.
+    /// Number of records after the last condensation.
     condensed: usize,
 }
 
@@ -108,19 +108,19 @@ impl History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
     }
 
-    /// Gives out what is left of intervals that were gone over in part.
+    /// Also gives out the remainders of partly overwritten intervals.
     pub fn keeping_fragments(mut self) -> History {
         self.keeps_fragments = true;
         self
     }
 
-    /// Keeps what counts of each place.
+    /// Keeps only the latest writes of each range.
     pub fn condense(&mut self) {
         self.put_in_order();
     }
 
-    /// Condenses what has doubled since the last time, but not below so many records: memory then goes with the number of places and
-    /// not with that of the writes.
+    /// Condenses after the number of records has doubled since the last time, but not below `fewest`: memory
+    /// then grows with the number of ranges and not with that of the writes.
     pub fn condense_when_doubled(&mut self, fewest: usize) {
         if self.may_overlap && self.len() > 2 * self.condensed.max(fewest) {
             self.condense();
@@ -128,14 +128,14 @@ impl History {
         }
     }
 
-    /// Keeps the records that begin where `is_wanted` says.
+    /// Keeps the records for which `is_wanted` returns true.
     pub fn retain(&mut self, is_wanted: impl Fn(&Record) -> bool) {
         self.put_in_order();
         self.records.retain(is_wanted);
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
-    /// Keeps what is wanted, in the order in which it would be given out.
+    /// Keeps wanted records, in the order in which they would be given out.
     pub fn retain_in_order(&mut self, is_wanted: impl Fn(&Record) -> bool) {
         if self.may_overlap {
             self.put_in_order();
@@ -145,18 +145,18 @@ impl History {
         self.to_trim = self.all().filter(|record| record.to_trim).count();
     }
 
-    /// Remembers a write that has ended.
+    /// Adds a completed write.
     pub fn add(&mut self, record: Record) {
         self.to_trim += usize::from(record.to_trim);
         self.added.push(record);
     }
 
-    /// How many records are to be given back.
+    /// Number of records to be trimmed.
     pub fn to_trim(&self) -> usize {
         self.to_trim
     }
 
-    /// Forgets everything.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.records.clear();
         self.added.clear();
@@ -168,21 +168,22 @@ impl History {
         self.records.len() + self.added.len()
     }
 
-    /// Those that are still to be checked.
+    /// Number of records still to be checked.
     pub fn to_check(&self) -> usize {
         self.all().filter(|record| record.state != State::Gone).count()
     }
 
-    /// True when everything was given out.
+    /// True if everything was given out.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.added.is_empty()
     }
 
-    /// Nobody knows any more what is in this place, as when a write of it failed, until a write with this number or a later one.
+    /// The content of this range is unknown from now on, for example because a write to it failed, until a
+    /// write with this number or a later one.
     pub fn forget(&mut self, file: u32, offset: u64, length: u32, number: u64) {
         if self.may_overlap {
-            // What is left of a write beside the place still hides the earlier writes below it.
-            // Where there is none, as in a job that only time ends, nothing has to be hidden.
+            // Its remainder outside of the range still hides earlier writes below it. If there are none, as
+            // in a job that only ends by time, nothing has to be hidden.
             if !self.is_empty() {
                 self.added.push(Record::gone(file, offset, length, number));
             }
@@ -194,8 +195,8 @@ impl History {
         self.to_trim = self.all().filter(|record| record.to_trim).count();
     }
 
-    /// The next record to check. `in_flight` are writes on their way: what they go over is left alone for now, and so is what is
-    /// to be given back first.
+    /// The next record to check. Records that overlap writes `in_flight`, and those to be trimmed first, are
+    /// left for later.
     pub fn next(&mut self, in_flight: impl Iterator<Item = (u32, u64, u32)>) -> Option<Record> {
         if self.may_overlap {
             if !self.added.is_empty() {
@@ -216,7 +217,7 @@ impl History {
         Some(self.records.remove(place?))
     }
 
-    /// Takes out up to `most` records that are to be given back.
+    /// Takes up to `most` records that are to be trimmed.
     pub fn take_to_trim(
         &mut self,
         most: usize,
@@ -242,16 +243,16 @@ impl History {
         taken
     }
 
-    /// Takes over what was added, in the order of the writes: they end in another order than they began in.
+    /// Merges added records in the order of the writes, which is not the order of their completion.
     fn take_over(&mut self) {
         self.records.append(&mut self.added);
         self.records.sort_by_key(|record| std::cmp::Reverse(record.number));
     }
 
-    /// Takes over what was added: the latest of each place is kept, in order of the places.
+    /// Merges added records: the latest of each range is kept, in the order of offsets.
     fn put_in_order(&mut self) {
         self.records.append(&mut self.added);
-        // What the job gave back came before the write of the same number.
+        // A trim of the job itself precedes the write of the same number.
         self.records.sort_by_key(|record| std::cmp::Reverse((record.number, record.state != State::Gone)));
         let mut covered = Covered::default();
         let mut kept = Vec::with_capacity(self.records.len());
@@ -266,13 +267,13 @@ impl History {
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
-    /// All records that are left, for those who look for an earlier write of a place.
+    /// All remaining records, for finding an earlier write of a range.
     pub fn all(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().chain(&self.added)
     }
 }
 
-/// Places that later writes have gone over, per file: start and end.
+/// Ranges overwritten by later writes, per file: start and end.
 #[derive(Default)]
 struct Covered(BTreeMap<(u32, u64), u64>);
 
@@ -293,8 +294,8 @@ impl Covered {
         self.0.insert((record.file, start), end);
     }
 
-    /// Adds what is left of a record to `kept`: the runs of its intervals that nothing has gone over, and with `fragments` what
-    /// is left of the others.
+    /// Adds the visible parts of a record to `kept`: runs of intervals that were not overwritten, and with
+    /// `fragments` the remainders of others.
     fn parts_left(&self, record: &Record, interval: u32, fragments: bool, kept: &mut Vec<Record>) {
         if !self.meets(record.file, record.offset, record.end()) {
             kept.push(*record);
@@ -327,7 +328,7 @@ impl Covered {
         kept.extend(run);
     }
 
-    /// Adds the runs of bytes of a range that nothing has gone over.
+    /// Adds the parts of a range that were not overwritten.
     fn fragments_left(&self, record: &Record, range: Range<u64>, kept: &mut Vec<Record>) {
         let mut at = range.start;
         let before = self.0.range((record.file, 0)..(record.file, at)).next_back();
@@ -447,7 +448,8 @@ mod tests {
     }
 
     proptest! {
-        /// With fragments, every byte is given out with the number of its latest write, however it is condensed on the way.
+        /// With fragments, every byte is given out with the number of its latest write, however often records
+        /// are condensed.
         #[test]
         fn fragments_fill_the_gaps(
             writes in prop::collection::vec((0u64..24, 1u32..8), 1..60),
@@ -481,7 +483,7 @@ mod tests {
             prop_assert_eq!(given, model);
         }
 
-        /// What is given out is, block by block, the latest write of each block.
+        /// Records given out are, block by block, the latest write of each block.
         #[test]
         fn a_model_agrees(
             writes in prop::collection::vec((0u64..24, 1u32..8, prop::bool::weighted(0.2)), 1..60),

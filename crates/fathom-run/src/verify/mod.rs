@@ -1,5 +1,4 @@
-//! Verification: the memory of what a worker wrote.
-//!
-//! How blocks look and are judged is the business of the crate `fathom-verify`; the worker's part is `worker/sources/verifier/`.
+//! Verification: the record of what a worker wrote. The format and the judgement of blocks are in the crate `fathom-verify`;
+//! the worker's part is `worker/sources/verifier/`.
 
 pub mod history;

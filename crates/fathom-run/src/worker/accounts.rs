@@ -1,4 +1,4 @@
-//! What was counted has to add up: at the end of a job and, in debug builds, whenever the loop looks at the time.
+//! Consistency checks of the counters: at the end of a job and, in debug builds, whenever the loop checks the time.
 
 use super::Worker;
 use crate::invariant::{CHECKS_ALL, holds};
@@ -6,22 +6,22 @@ use fathom_stats::samples::LatencySamples;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Worker<'_> {
-    /// Nothing is in flight any more.
+    /// Checks that nothing is in flight any more, and the counters.
     pub(super) fn check_end(&self) {
         self.slots.check_none_in_flight();
         self.check_accounts();
     }
 
-    /// The same in debug builds.
+    /// The check of counters in debug builds.
     pub(super) fn debug_check_accounts(&self) {
         if CHECKS_ALL {
             self.check_accounts();
         }
     }
 
-    /// Histograms and counters agree with each other.
+    /// Histograms and counters must agree.
     fn check_accounts(&self) {
-        // These begin to count anew while I/Os are in flight, whose ends count.
+        // These restart their counters while I/Os are in flight, whose completions count.
         let starts_anew = self.plan.time.ramp.is_some() || self.plan.latency.search.is_some();
         let issued_before = if starts_anew { u64::from(self.plan.depth) } else { 0 };
         let recording = &self.recording;

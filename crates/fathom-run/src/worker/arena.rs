@@ -1,4 +1,4 @@
-//! Memory for the buffers of a worker, of the kind that `mem` asks for, and memory that `lockmem` takes away.
+//! Memory for a worker's buffers, of the kind selected by `mem`, and memory locked by `lockmem`.
 
 use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
@@ -16,15 +16,15 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Arena {
     memory: Mapping,
-    /// Bytes in front of the first buffer.
+    /// Bytes before the first buffer.
     first: usize,
-    /// Bytes from one buffer to the next; 0 where all are the same.
+    /// Bytes from one buffer to the next; 0 if all slots share one.
     stride: usize,
-    /// Bytes that a buffer holds.
+    /// Bytes of a buffer.
     buffer_length: usize,
-    /// How many buffers there are.
+    /// Number of buffers.
     count: u32,
-    /// A file made for the memory, which goes with it.
+    /// A file created for the memory, which is removed with it.
     made_file: Option<PathBuf>,
 }
 
@@ -38,7 +38,7 @@ impl Arena {
         // Diskless engines never touch their buffers: all slots share one page.
         let count = if uses_buffers { plan.depth as usize } else { 1 };
         let stride = if uses_buffers { stride } else { 0 };
-        // Memory begins at a page; a coarser alignment is reached somewhere after that.
+        // Memory is page-aligned; a coarser alignment is reached within the slack.
         let slack = if alignment > page_size() { alignment } else { 0 };
         let length = stride.max(page_size()).checked_mul(count).and_then(|all| all.checked_add(slack));
         let taken = match length {
@@ -56,10 +56,10 @@ impl Arena {
         }
     }
 
-    /// The buffers. Those of engines that move no data are all one page, which is not theirs to touch.
+    /// The buffers. Engines that move no data all get one page, which they must not touch.
     pub(super) fn buffers(&self) -> Buffers {
-        // SAFETY: the memory is longer than the buffers by the alignment, `first` is less than that, and whoever sets an engine up keeps the
-        // arena for as long.
+        // SAFETY: the memory exceeds the buffers by the alignment, `first` is less than that, and the arena
+        // outlives every engine that is set up with it.
         unsafe {
             let first = self.memory.address().add(self.first);
             Buffers::new(first, self.stride, self.buffer_length, self.count)
@@ -70,13 +70,13 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if let Some(path) = &self.made_file {
-            // Clones that share the file all try; there is nobody left to tell.
+            // Clones that share the file all try; a failure cannot be reported.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Why there is no memory, and what to do about it.
+/// Why there is no memory, with advice.
 struct Refusal {
     errno: Errno,
     cause: Cause,
@@ -124,7 +124,7 @@ fn take(plan: &MemoryPlan, length: usize) -> Result<(Mapping, Option<PathBuf>), 
                     errno: Errno(libc::EINVAL),
                     cause: Cause::BUFFER_FILE,
                     advice: Some(format!(
-                        "fathom: {} does not lie in a file system of huge pages (mount -t hugetlbfs), as mem=mmaphuge needs",
+                        "fathom: {} is not in a hugetlbfs (mount -t hugetlbfs), which mem=mmaphuge needs",
                         path.display()
                     )),
                 });
@@ -140,7 +140,7 @@ fn huge_page(plan: &MemoryPlan) -> Result<HugePage, Refusal> {
         errno: Errno(libc::EINVAL),
         cause: Cause::BUFFERS,
         advice: Some(format!(
-            "fathom: hugepage-size={bytes} is no size of huge pages; /sys/kernel/mm/hugepages lists those of this machine"
+            "fathom: hugepage-size={bytes} is not a size of huge pages; /sys/kernel/mm/hugepages lists those of this machine"
         )),
     })
 }
@@ -175,7 +175,7 @@ fn in_file(path: &Path, length: usize, private: bool) -> Result<(Mapping, Option
     map_file(&file, made_file, length, private)
 }
 
-/// Opens the file behind a mapping; the path comes back when there was none before.
+/// Opens the file of a mapping; returns its path if it was created.
 fn open(path: &Path) -> Result<(std::fs::File, Option<PathBuf>), Refusal> {
     let made_file = (!path.exists()).then(|| path.to_owned());
     let opened = file::open(path, libc::O_RDWR | libc::O_CREAT, 0o644);
@@ -187,7 +187,7 @@ fn open(path: &Path) -> Result<(std::fs::File, Option<PathBuf>), Refusal> {
     Ok((file.into(), made_file))
 }
 
-/// Maps the first `length` bytes of a file, which becomes that long if it is not.
+/// Maps the first `length` bytes of a file, extending it if necessary.
 fn map_file(
     file: &std::fs::File,
     made_file: Option<PathBuf>,
@@ -201,8 +201,8 @@ fn map_file(
     Ok((Mapping::file(file.as_raw_fd(), 0, length, true, true, private)?, made_file))
 }
 
-/// `lockmem`: takes memory away from the rest of the machine for as long as the result lives. A failure is stored and
-/// reported.
+/// `lockmem`: locks memory for the lifetime of the result, so that the rest of the machine cannot use it. A
+/// failure is stored and reported.
 pub(super) fn lock_memory(context: &WorkerContext<'_>) -> Result<Option<Mapping>, GivenUp> {
     const KEPT_FREE: u64 = 128 << 20;
     let wanted = context.worker_plan().memory.locked_bytes;

@@ -1,4 +1,4 @@
-//! How much a job still has to do.
+//! Remaining work of a job.
 
 use crate::files::share_of;
 use crate::plan::WorkerPlan;
@@ -8,28 +8,29 @@ use crate::plan::model::targets::DirectionPlan;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::Direction;
 
-/// Bytes of a job that has no end.
+/// Bytes of an endless job.
 const MOST_BYTES: u64 = i64::MAX as u64;
 
-/// What is left of the job. A pass over the files ends when its sequence of targets does, or with its bytes where the plan says so
-/// (`passes_end_by_size`). Where neither has an end, as without a map of blocks, there is a single pass.
+/// Remaining work of the job. A pass over the files ends with its sequence of targets, or after its bytes if
+/// the plan says so (`passes_end_by_size`). If neither has an end, as without a map of blocks, there is a
+/// single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue beyond those that are granted: of all loops together, or of the pass where they end it.
+    /// Bytes still to issue beyond the granted ones: of all loops together, or of the pass if they end it.
     own_left: i64,
-    /// Bytes that may be issued before a rule is asked again; the last I/O may go beyond.
+    /// Bytes that may be issued before the rules are consulted again; the last I/O may exceed them.
     granted: i64,
-    /// What [`Budget::granted`] was when it was given.
+    /// Initial value of [`Budget::granted`].
     grant: i64,
-    /// Bytes still to issue after them.
+    /// Bytes still to issue afterwards.
     later: u64,
     /// Bytes that end a pass.
     pass_limit: u64,
-    /// What was left of the pass when it began.
+    /// Bytes of the pass at its beginning.
     pass_began_with: i64,
-    /// Bytes still to move towards `io_size`; what is read back counts as well, and no loop adds to them.
+    /// Bytes still to move towards `io_size`; reading back counts as well, and loops do not add to them.
     counted_left: u64,
-    /// I/Os still to issue (`number_ios`), if they are limited.
+    /// I/Os still to issue (`number_ios`), if limited.
     ios_left: Option<u64>,
     passes_left: u64,
     time_based: bool,
@@ -37,7 +38,7 @@ pub(super) struct Budget {
     largest: u64,
 }
 
-/// What follows the end of a pass.
+/// Action after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPass {
     /// The next of the `loops`, with the same order of offsets.
@@ -61,7 +62,7 @@ impl Budget {
         };
         let job_bytes = match &amounts.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
-            // Of the files, not of the part that `size` takes of them.
+            // Of the files, not of the part selected by `size`.
             Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
             _ => pass_bytes,
         };
@@ -81,7 +82,7 @@ impl Budget {
         let all_bytes = if time_based { u64::MAX } else { loop_bytes.saturating_mul(passes) };
         let is_read_back_in_order = plan.verify.is_some() && !plan.target_plan.random;
         let pass_limit = match plan.budget.passes_end_by_size {
-            // What was written in order is read back before it is written again.
+            // Sequential writes are read back before they are repeated.
             true if is_read_back_in_order => pass_bytes,
             true => loop_bytes.max(pass_bytes),
             false => u64::MAX,
@@ -93,9 +94,9 @@ impl Budget {
             later: all_bytes.min(MOST_BYTES),
             pass_limit,
             pass_began_with: 0,
-            // Trims count as the writes do, so that a job of both is sooner done with its passes.
+            // Trims count like writes, so a job of both finishes its passes sooner.
             counted_left: job_bytes,
-            // Time alone ends a job that is based on it.
+            // A time-based job only ends by time.
             ios_left: plan
                 .budget
                 .ios
@@ -115,7 +116,7 @@ impl Budget {
         budget
     }
 
-    /// Bytes that the whole job means to move; 0 when only time ends it.
+    /// Bytes of the whole job; 0 if it only ends by time.
     pub(super) fn goal_bytes(&self) -> u64 {
         if self.time_based { 0 } else { self.left() }
     }
@@ -124,7 +125,8 @@ impl Budget {
         self.later.saturating_add_signed(self.left_of_pass())
     }
 
-    /// Takes the bytes of the next pass out of what is left. What the last I/O of a pass went beyond it is lost to the job.
+    /// Takes the bytes of the next pass out of the total. What the last I/O of a pass exceeded is subtracted
+    /// from the job.
     fn begin_pass(&mut self) {
         let left = self.left();
         (self.granted, self.grant) = (0, 0);
@@ -133,7 +135,7 @@ impl Budget {
         self.pass_began_with = self.own_left;
     }
 
-    /// I/Os of this mean length that are left to issue, in loops that are known of; `None` where only time ends the job.
+    /// Estimated I/Os left, at this mean length, in known loops; `None` if the job only ends by time.
     pub(super) fn ios_to_go(&self, mean_length: f64) -> Option<u64> {
         if self.time_based {
             return None;
@@ -142,13 +144,13 @@ impl Budget {
         Some(self.ios_left.map_or(by_bytes, |left| left.min(by_bytes)))
     }
 
-    /// Takes an I/O out of the budget.
+    /// Subtracts an I/O.
     #[inline(always)]
     pub(super) fn spend(&mut self, bytes: u64) {
         self.granted = self.granted.wrapping_sub(bytes as i64);
     }
 
-    /// Lets this many bytes, or what is left of the pass, be issued without a question.
+    /// Grants this many bytes, or the rest of the pass, to be issued without consulting the rules.
     pub(super) fn grant(&mut self, bytes: u64) {
         let left = self.left_of_pass();
         self.granted = left.clamp(0, i64::try_from(bytes).unwrap_or(i64::MAX));
@@ -156,7 +158,7 @@ impl Budget {
         self.own_left = left - self.granted;
     }
 
-    /// Takes back what is granted. Gives the bytes that were issued of it.
+    /// Ends the grant; returns the bytes issued under it.
     pub(super) fn end_grant(&mut self) -> u64 {
         let issued = self.grant - self.granted;
         self.own_left = self.left_of_pass();
@@ -164,33 +166,33 @@ impl Budget {
         issued.max(0) as u64
     }
 
-    /// True when an I/O may be issued without a question.
+    /// True if an I/O may be issued under the grant.
     #[inline(always)]
     pub(super) fn is_granted(&self) -> bool {
         self.granted > 0
     }
 
-    /// Bytes still to issue in this pass; below zero when its last I/O went beyond.
+    /// Bytes still to issue in this pass; negative if its last I/O exceeded it.
     pub(super) fn left_of_pass(&self) -> i64 {
         self.own_left.wrapping_add(self.granted)
     }
 
-    /// Puts back what was taken out for an I/O that did not come to be, or only in part.
+    /// Returns bytes of an I/O that was not issued, or only partly.
     pub(super) fn put_back(&mut self, bytes: u64) {
         self.own_left = self.own_left.wrapping_add(bytes as i64);
     }
 
-    /// True when the job has issued all it should.
+    /// True if the job has issued everything.
     pub(super) fn is_spent(&self) -> bool {
         self.left_of_pass() <= 0
     }
 
-    /// I/Os left of `number_ios`.
+    /// Remaining I/Os of `number_ios`.
     pub(super) fn ios_left(&self) -> Option<u64> {
         self.ios_left
     }
 
-    /// Takes one I/O from `number_ios`; false when none is left.
+    /// Takes one I/O from `number_ios`; false if none is left.
     pub(super) fn count_io(&mut self) -> bool {
         match &mut self.ios_left {
             Some(0) => false,
@@ -202,28 +204,28 @@ impl Budget {
         }
     }
 
-    /// Takes I/Os that are made in any case from `number_ios`.
+    /// Takes I/Os that are done in any case from `number_ios`.
     pub(super) fn count_ios(&mut self, count: u64) {
         if let Some(left) = &mut self.ios_left {
             *left = left.saturating_sub(count);
         }
     }
 
-    /// Puts back what [`count_io`](Budget::count_io) took for an I/O that did not come to be.
+    /// Returns an I/O that [`count_io`](Budget::count_io) took but that was not issued.
     pub(super) fn put_back_io(&mut self) {
         if let Some(left) = &mut self.ios_left {
             *left += 1;
         }
     }
 
-    /// Data that was read back counts against `io_size` too.
+    /// Reading back counts against `io_size`, too.
     pub(super) fn count_read_back(&mut self, bytes: u64) {
         if self.repeats_for_size {
             self.counted_left = self.counted_left.saturating_sub(bytes);
         }
     }
 
-    /// Closes a pass and says what follows.
+    /// Closes a pass and returns what follows.
     pub(super) fn end_pass(&mut self) -> AfterPass {
         let issued = self.pass_began_with.saturating_sub(self.left_of_pass()).max(0) as u64;
         let after = self.after_pass(issued);
@@ -280,7 +282,8 @@ mod tests {
         }
     }
 
-    /// Blocks of 4 KiB per pass over files of `blocks` blocks, of which this share is read back after each pass.
+    /// Blocks of 4 KiB per pass over files of `blocks` blocks, of which this share is read back after each
+    /// pass.
     fn passes(mut budget: Budget, blocks: u64, percent_read_back: u64) -> Vec<u64> {
         let mut passes = Vec::new();
         loop {
@@ -304,7 +307,7 @@ mod tests {
         assert_eq!(passes(budget(40960, 1), 4, 0), [4, 4, 2]);
         assert_eq!(passes(budget(24576, 2), 4, 0), [4, 4]);
         assert_eq!(passes(budget(10000, 1), 4, 0), [3]);
-        // Loops that stop short of the files' end go on from where they are.
+        // Loops that stop before the files' end continue from there.
         assert_eq!(passes(budget(8192, 2), 4, 0), [4]);
         assert_eq!(passes(budget(8192, 3), 4, 0), [4, 2]);
         // Without an end of the sequence there is one pass.

@@ -1,4 +1,4 @@
-//! `exec_prerun` and `exec_postrun`: commands of the user before and after a clone's I/O.
+//! `exec_prerun` and `exec_postrun`: user commands before and after a clone's I/O.
 
 use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
@@ -7,7 +7,7 @@ use crate::region::Stage;
 use fathom_sys::{Errno, shell};
 use std::fs::File;
 
-/// Runs the command that comes before; `None` when the clone must not run.
+/// Runs the command before the I/O; fails if the clone must not run.
 pub(super) fn before(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     match &context.worker_plan().command_before {
         Some(command) => run(context, command, "prerun"),
@@ -15,7 +15,7 @@ pub(super) fn before(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     }
 }
 
-/// Runs the command that comes after. How it ends makes no difference to the job.
+/// Runs the command after the I/O. Its exit status does not matter to the job.
 pub(super) fn after(context: &WorkerContext<'_>) {
     if let Some(command) = &context.worker_plan().command_after {
         context.set_stage(Stage::PostRun);
@@ -37,7 +37,7 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Result<(), Giv
             return Err(context.fail(Errno::from(error), cause));
         }
     };
-    // What comes after the run belongs to it even when the run was stopped.
+    // The command after the run belongs to it even if the run was stopped.
     let stopped = || when == "prerun" && context.block().should_stop();
     match shell::run(command, &output, stopped) {
         Ok(status) if status.success() => Ok(()),

@@ -1,4 +1,4 @@
-//! What became of an I/O: counted, gone on with, tolerated, or the end of the job.
+//! Handling of results: count, continue, tolerate, or end the job.
 
 use super::{Loop, Worker};
 use crate::cause::{self, Cause};
@@ -25,7 +25,7 @@ pub(super) enum After {
     GoOn,
 }
 
-/// How long an I/O took: until it was handed over, from then on, and both together; ns. Huge where the clock went backwards.
+/// Latencies of an I/O: submission, completion, and total; ns. Huge if the clock went backwards.
 #[derive(Clone, Copy)]
 struct Spans {
     slat: u64,
@@ -34,18 +34,18 @@ struct Spans {
 }
 
 impl Spans {
-    /// They are still to be computed.
+    /// Not computed yet.
     const UNKNOWN: Spans = Spans { slat: u64::MAX, clat: u64::MAX, lat: u64::MAX };
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Takes a result. `now` is the tick of the reap.
+    /// Handles a result. `now` is the tick of the reap.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
         self.complete_unit(slot, self.slots.end(slot), result, now)
     }
 
-    /// The same for the unit of a slot that has ended.
+    /// The same for the unit of a completed slot.
     #[inline(always)]
     pub(super) fn complete_unit(&mut self, slot: u32, unit: &Unit, result: i64, now: u64) -> After {
         let length = unit.length();
@@ -65,7 +65,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         let samples = &self.samples.directions[direction];
         bump(&samples.bytes, u64::from(unit.length()));
         bump(&samples.completed, 1);
-        // A clock that went backwards gives a huge number here, and the longer way sorts it out.
+        // A clock that went backwards makes this number huge, and the slow path handles it.
         let clat = self.clock.span_ns(now.wrapping_sub(unit.issue()));
         if self.recording.submission {
             let slat = self.clock.span_ns(unit.issue().wrapping_sub(unit.start()));
@@ -90,7 +90,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.samples.record_distribution_of_bin(clat, bin);
     }
 
-    /// What is not recorded the usual way.
+    /// Records what the fast path does not.
     #[inline(always)]
     fn record_other(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         if spans.lat < self.short_latency_ns[direction] {
@@ -100,7 +100,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Short latencies of jobs that record other figures than most do, often fewer.
+    /// Short latencies of jobs with an unusual set of figures, often fewer.
     #[inline(always)]
     fn record_chosen(&self, samples: &DirectionSamples, slat: u64, clat: u64, lat: u64) {
         let recording = &self.recording;
@@ -120,7 +120,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Long latencies, and jobs that follow the ends of their I/Os. The spans are those of a clock that does not go backwards.
+    /// Long latencies, and jobs with followers of completions. The spans are those of a monotonic clock.
     #[inline(never)]
     fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         let Spans { slat, clat, lat } = match spans.lat < SHORT_NS {
@@ -189,7 +189,7 @@ impl Worker<'_> {
         Spans { slat, clat, lat }
     }
 
-    /// An I/O that was due at a time: how late it was, and its response time.
+    /// An arrival: how late it was, and its response time.
     #[inline(never)]
     fn settle_arrival(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
         let Some(response) = self.settle_timed(slot, Some(direction), now) else { return };
@@ -259,7 +259,8 @@ impl Worker<'_> {
         After::GoOn
     }
 
-    /// An I/O waits for somebody else. True when it goes on doing so; otherwise the job is over, and the I/O is given up.
+    /// An I/O waits for a peer. True if it continues to wait; otherwise the job is over, and the I/O is
+    /// abandoned.
     #[cold]
     #[inline(never)]
     pub(super) fn waits_on(&mut self, slot: u32, now: u64) -> bool {
@@ -270,7 +271,7 @@ impl Worker<'_> {
         !is_over
     }
 
-    /// True once nobody waits for others any more.
+    /// True once the job no longer waits for peers.
     pub(super) fn waits_for_nobody(&mut self, now: u64) -> bool {
         if now >= self.next_event {
             self.handle_event(now);
@@ -278,7 +279,7 @@ impl Worker<'_> {
         self.is_over()
     }
 
-    /// The job is over while an I/O waits for somebody else: it is named, and does not count.
+    /// The job is over while an I/O waits for a peer: the I/O is reported, and does not count.
     pub(super) fn give_up_waiting(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         unit.set_in_flight(false);
@@ -288,11 +289,11 @@ impl Worker<'_> {
         let (offset, length, done) = (unit.offset(), unit.length(), unit.done());
         let others = match self.slots.handed_over() {
             0 => String::new(),
-            count => format!(", and so are {count} more I/Os"),
+            count => format!(" ({count} more I/Os abandoned)"),
         };
         let line = format!(
-            "fathom: job {job}: the other side has not done its part: {word} {name} offset={offset} length={length} had waited for \
-             {seconds:.1} s with {done} bytes moved, and is given up because the job is over{others}"
+            "fathom: job {job}: the peer did not respond: abandoned {word} {name} offset={offset} \
+            length={length} after {seconds:.1} s with {done} bytes moved, because the job ended{others}"
         );
         if !std::mem::replace(&mut self.has_given_up_waiting, true) {
             self.context.messages.send(&Message::Error(line));
@@ -303,22 +304,22 @@ impl Worker<'_> {
         self.settle_admission(self.slots.unit(slot), false);
     }
 
-    /// An I/O of which no more will be moved, and the end of the job, but no error. What it has moved was moved.
+    /// Ends an I/O that will not move more bytes, and the job, without an error. Bytes it has moved count.
     fn leave_unfinished(&mut self, slot: u32) {
         self.stopping = true;
         let unit = self.slots.unit(slot);
         if let Some(direction) = unit.direction() {
             let samples = &self.samples.directions[direction];
             bump(&samples.bytes, u64::from(unit.done()));
-            // Taken back: it counts as one that was never issued.
+            // Taken back: it counts as never issued.
             bump(&samples.issued, u64::MAX);
         }
         self.tell_of_end(unit);
     }
 
-    /// Whether a read that finds the end of the file counts as an I/O. It does with engines that hand I/Os over and fetch their ends later,
-    /// and ends a job whose engine does one I/O after the other, as in fio. A device has no end before its size: one that reads as empty has
-    /// gone. A read whose data is to be checked has failed in any case.
+    /// Whether a read at the end of the file counts as an I/O. It does with engines with a queue, and ends a
+    /// job with a synchronous engine, as in fio. A device has no end before its size: if it reads as empty,
+    /// it has gone. A read whose data is to be checked has failed in any case.
     fn takes_empty_reads(&self, slot: u32) -> bool {
         let is_checked = self.features.verifier.as_ref().is_some_and(|verifier| verifier.checks(slot));
         let engine = self.context.engine.definition;
@@ -330,7 +331,7 @@ impl Worker<'_> {
             && !self.engine.waits_for_peers()
     }
 
-    /// A read at the end of its file has taken time and moved only what it had moved before.
+    /// A read at the end of its file has taken time and moved only the bytes it had moved before.
     fn count_empty_read(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         let samples = &self.samples.directions[Direction::Read];
@@ -347,7 +348,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A transfer that ends without moving anything (end of file) would be tried for ever.
+    /// A transfer that ends without moving anything (end of file) would be retried for ever.
     fn nothing_moved(&mut self, slot: u32) {
         self.note_failed_blocks(slot);
         let errno = Errno(libc::EIO);
@@ -363,7 +364,7 @@ impl Worker<'_> {
     fn failed(&mut self, slot: u32, errno: Errno) {
         let operation = self.slots.unit(slot).operation();
         if errno.is_out_of_space() && self.plan.files.layout.fills_device && operation == Operation::Write {
-            // The device is full, which is what the job wanted.
+            // The device is full, as the job intended.
             self.stopping = true;
             return;
         }
@@ -396,7 +397,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The commonest reason why direct I/O is refused.
+    /// Reports the most common reason why direct I/O is refused.
     fn tell_of_alignment(&self, slot: u32, errno: Errno) {
         let unit = self.slots.unit(slot);
         let (offset, length) = (unit.offset(), unit.length());
@@ -412,18 +413,18 @@ impl Worker<'_> {
         self.context.messages.send(&Message::Error(line));
     }
 
-    /// Writes of a job that knows no zones fail on a zoned device sooner or later.
+    /// Writes of a job without zone rules fail on a zoned device sooner or later.
     fn tell_of_zones(&self, slot: u32) {
         let name = &self.files.list[self.slots.unit(slot).file() as usize].name;
         if fit::is_zoned(Path::new(name)) {
             let line = format!(
-                "fathom: {name} is a zoned block device: zonemode=zbd writes where its zones take it"
+                "fathom: {name} is a zoned block device: zonemode=zbd writes where its zones allow it"
             );
             self.context.messages.send(&Message::Error(line));
         }
     }
 
-    /// An operation on a name: fio says which call it was, and what else there is to say comes before.
+    /// A failed operation on a name: fio's line names the call, and further messages precede it.
     fn name_failed(&mut self, slot: u32, metadata: Metadata, errno: Errno) {
         let why = self.engine.protocol_status(slot);
         let file = &self.files.list[self.slots.unit(slot).file() as usize];
@@ -435,7 +436,7 @@ impl Worker<'_> {
         self.context.fail_in_words(errno, &line);
     }
 
-    /// A sync that is no I/O of the loop.
+    /// A failed sync outside of the loop's I/O.
     pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
         self.tell_error(file, Operation::Sync, (0, 0), &errno.to_string());
         self.context.fail(errno, Cause::TRANSFER);
@@ -466,7 +467,7 @@ impl Worker<'_> {
         tolerance.errors.contains(&errno.0) || tolerance.goes_on && is_of_device
     }
 
-    /// What a failed write leaves behind, nobody knows.
+    /// The content after a failed write is unknown.
     fn forget_verified(&mut self, slot: u32) {
         if let Some(verifier) = &mut self.features.verifier {
             verifier.failed(slot);
@@ -480,7 +481,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An error that does not end the job. An I/O that moved nothing has no latency.
+    /// A tolerated error. An I/O that moved nothing has no latency.
     fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
         if self.plan.errors.tells {
@@ -492,7 +493,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A failed I/O has ended too.
+    /// A failed I/O is complete, too.
     fn count_ended(&mut self, slot: u32) {
         if let Some(search) = &mut self.features.latency_search {
             search.failed();
@@ -502,7 +503,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O took longer than the job allows.
+    /// An I/O exceeded the job's latency limit.
     #[cold]
     pub(super) fn latency_exceeded(
         &mut self,

@@ -1,4 +1,4 @@
-//! `--debug`: a line for each event of a class, for whoever looks into a run. Runs without it pay nothing.
+//! `--debug`: a line for each event of a class. Runs without it pay nothing.
 
 use super::{Worker, WorkerContext};
 use crate::message::Message;
@@ -13,7 +13,7 @@ impl WorkerContext<'_> {
         self.plan.debug.shows(class, self.worker_plan().thread_number)
     }
 
-    /// Tells of an event, if its class is shown.
+    /// Prints an event if its class is shown.
     pub(super) fn debug(&self, class: DebugClass, text: impl FnOnce() -> String) {
         if self.shows(class) {
             let pid = self.block().pid.load(Relaxed);
@@ -21,7 +21,7 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Tells of a stage that was reached.
+    /// Prints a stage that was reached.
     pub(super) fn tell_stage(&self, stage: Stage) {
         let pid = self.block().pid.load(Relaxed);
         self.debug(DebugClass::Process, || format!("pid={pid}: runstate {stage:?}"));
@@ -29,14 +29,14 @@ impl WorkerContext<'_> {
 }
 
 impl Worker<'_> {
-    /// `--debug=io`: an I/O was aimed, is described to the engine, and handed over.
+    /// `--debug=io`: an I/O was aimed, is queued, and was submitted.
     pub(super) fn tell_of_begin(&self, unit: &Unit) {
         if self.tells_of_ios {
             ["fill", "prep", "queue"].iter().for_each(|step| self.tell_of_io(step, unit));
         }
     }
 
-    /// `--debug=io`: an I/O has ended.
+    /// `--debug=io`: an I/O has completed.
     pub(super) fn tell_of_end(&self, unit: &Unit) {
         if self.tells_of_ios {
             self.tell_of_io("complete", unit);
@@ -48,7 +48,7 @@ impl Worker<'_> {
         let (offset, length, direction) = (unit.offset(), unit.length(), unit.operation() as u8);
         let file = &self.files.list[unit.file() as usize].name;
         self.context.debug(DebugClass::Io, || {
-            // The address tells units apart, as it does in fio's lines.
+            // The address identifies the unit, as in fio's lines.
             format!("{step}: io_u {unit:p}: off={offset:#x},len={length:#x},ddir={direction},file={file}")
         });
     }

@@ -1,4 +1,4 @@
-//! An engine in a list of engines: what it can do, and the ways to run it without knowing its type.
+//! An engine in a list of engines: its declaration, and functions to run it without knowing its type.
 
 use super::WorkerContext;
 use crate::engine::{EngineType, Open};
@@ -8,13 +8,13 @@ use fathom_spec::engines::EngineDef;
 /// One engine.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineEntry {
-    /// Its name, and what it can do.
+    /// Its declaration.
     pub definition: &'static EngineDef,
-    /// Runs a worker of a job that uses it: the one indirect call of a job.
+    /// Runs a worker with this engine: the one indirect call of a job.
     pub run: fn(&WorkerContext<'_>),
-    /// What holds the data of such a job.
+    /// The storage of a job with this engine.
     pub storage: StorageOf,
-    /// Sets it up by itself, for engines that stand in for others.
+    /// Sets it up alone, for engines that wrap others.
     pub open: Open,
 }
 

@@ -1,32 +1,31 @@
-//! A feature of a job, and what it needs of the run loop.
-//!
-//! The short path of the loop is for jobs without features. A feature says which parts of it an I/O of the job cannot take, and the
-//! flags of the loop follow from the sum: no list of features is kept by hand.
+//! A feature of a job, and what it needs from the run loop. The fast path of the loop is for jobs without features. A feature
+//! declares which parts of that path an I/O of the job cannot take, and the flags of the loop follow from the sum: no list of
+//! features is maintained by hand.
 
 use std::ops::BitOr;
 
-/// How often a feature decides on what comes next. The order is that of what it costs: one that asks for more stands for all.
+/// How often a feature decides about the next I/O, in the order of cost: one that needs more determines all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Choice {
     /// Never.
     #[default]
     Never,
-    /// It knows how many I/Os may go before it has to be asked again, whatever they are.
+    /// It knows how many I/Os may be issued before its next decision, whatever they are.
     AtTimes,
     /// Before each I/O.
     EachIo,
 }
 
-/// What a feature needs of the loop.
+/// What a feature needs from the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// It decides on what comes next, and when.
+    /// It decides which I/O is next, and when.
     pub(super) choice: Choice,
-    /// It does something with an I/O before the engine gets it.
+    /// It prepares an I/O before the engine gets it.
     pub(super) preparation: bool,
-    /// It hears of each I/O when it has been handed over.
+    /// It is notified of each submitted I/O.
     pub(super) handing_over: bool,
-    /// It hears of the end of each I/O that takes this long or longer, in ns: 0 for all, `None` for none.
+    /// It is notified of each completion that took this long or longer, in ns: 0 for all, `None` for none.
     pub(super) ends_from_ns: Option<u64>,
 }
 
@@ -45,12 +44,12 @@ impl BitOr for Needs {
 
 /// A part of a job that takes part in its I/O.
 pub(super) trait Feature {
-    /// What it needs.
+    /// Its needs.
     fn needs(&self) -> Needs;
 }
 
 impl<F: Feature> Feature for Option<Box<F>> {
-    /// What a job does not have needs nothing.
+    /// An absent feature needs nothing.
     fn needs(&self) -> Needs {
         self.as_ref().map_or(Needs::default(), |feature| feature.needs())
     }

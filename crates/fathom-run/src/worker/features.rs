@@ -1,4 +1,4 @@
-//! The features of a job that the run loop knows of.
+//! The features of a job that the run loop knows.
 
 use super::feature::{Feature, Needs};
 use super::followers::block_errors::BlockErrors;
@@ -22,11 +22,11 @@ pub(super) struct Features<'a> {
     pub(super) syncs: Option<Box<SyncRules>>,
     /// Trims of several ranges.
     pub(super) ranges: Option<Box<Ranges>>,
-    /// What is issued, for others to replay.
+    /// Recording of issued I/Os, for a replay.
     pub(super) issue_log: Option<Box<IssueLog<'a>>>,
-    /// I/Os that are due at a time, by a log or a schedule.
+    /// I/Os that are due at given times, by a log or a schedule.
     pub(super) timed: Option<Box<Timed<'a>>>,
-    /// Data that is stamped, remembered and checked.
+    /// Verification.
     pub(super) verifier: Option<Box<Verifier<'a>>>,
     pub(super) log: Option<Box<Recorder<'a>>>,
     pub(super) flow: Option<Box<Flow<'a>>>,
@@ -37,14 +37,14 @@ pub(super) struct Features<'a> {
     pub(super) admission: Option<Box<Admission<'a>>>,
     /// `zonemode=zbd`.
     pub(super) zones: Option<Box<ZonedWork<'a>>>,
-    /// The search for a depth that `latency_target` asks for.
+    /// The search for a depth for `latency_target`.
     pub(super) latency_search: Option<Box<LatencySearch>>,
 }
 
 impl Features<'_> {
-    /// What all of them need together.
+    /// The sum of their needs.
     pub(super) fn needs(&self) -> Needs {
-        // Named one by one, so that none can be forgotten.
+        // Listed one by one, so that none can be forgotten.
         let Features {
             pace,
             syncs,

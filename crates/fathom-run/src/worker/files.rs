@@ -15,13 +15,14 @@ use fathom_sys::process;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Lays the files of a worker out before it runs; runs in the process that does so for all. What fails is reported and stored.
+/// Lays the files of a worker out before it starts; runs in the layout process of all workers. A failure is
+/// reported and stored.
 pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     let (plan, block) = (context.worker_plan(), context.block());
     let mut storage = storage_of(context);
     block.set_stage(Stage::SettingUp);
     let done = files::resolve(&*storage, plan).and_then(|entries| {
-        // Those of which a share has nothing are the others'.
+        // Files outside of a share belong to others.
         let has_all = plan.files.part.share.is_none();
         for entry in entries.iter().filter(|entry| entry.size == 0 && has_all) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
@@ -37,7 +38,8 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     block.set_stage(Stage::NotStarted);
 }
 
-/// Opens the files of a worker, and lays them out if that is its own business. What fails is reported and stored.
+/// Opens the files of a worker, and lays them out if that is up to the worker. A failure is reported and
+/// stored.
 pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let plan = context.worker_plan();
     let mut storage = storage_of(context);
@@ -70,7 +72,7 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     Ok(files)
 }
 
-/// Says which devices are smaller than the size that was asked for, once for all clones.
+/// Reports devices that are smaller than the requested size, once for all clones.
 fn note_what_is_beyond(context: &WorkerContext<'_>, entries: &[FileEntry]) {
     let plan = context.worker_plan();
     let fills = plan.files.layout.fills_device;
@@ -84,14 +86,14 @@ fn note_what_is_beyond(context: &WorkerContext<'_>, entries: &[FileEntry]) {
     }
 }
 
-/// `ioscheduler`: whatever the job's files lie on.
+/// `ioscheduler`: sets it on the devices below the job's files.
 fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Result<(), GivenUp> {
     let Some(scheduler) = &context.worker_plan().files.scheduler else { return Ok(()) };
     match scheduler::switch(&files.devices, scheduler) {
         Ok(0) => {
             let name = &context.worker_plan().name;
             context.messages.send(&Message::Output(format!(
-                "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers lies below its files"
+                "fathom: job {name}: ioscheduler has no effect: no block device with a choice of schedulers is below its files"
             )));
             Ok(())
         }
@@ -110,7 +112,7 @@ fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
     (context.engine.storage)(context.plan.job_of(context.worker_plan()))
 }
 
-/// Creates and fills what is missing, says so, and leaves off when the worker is to stop.
+/// Creates and fills missing files, reports it, and stops when the worker is told to.
 fn prepare(
     context: &WorkerContext<'_>,
     storage: &mut dyn Storage,
@@ -130,11 +132,11 @@ fn prepare(
     prepared
 }
 
-/// Most files and directories of a job that are named.
+/// Most files and directories of a job that are listed.
 const MOST_NAMED: usize = 3;
 
-/// What the layout is about to do that a mistyped name or size may be the reason for: files that a job only reads become longer, and
-/// directories are made that were not there.
+/// Effects of the layout that may be due to a mistyped name or size: files that a job only reads are
+/// extended, and missing directories are created.
 fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
     if plan.storage != StorageKind::Files || !plan.files.layout.creates || plan.replay.is_some() {
         return Vec::new();
@@ -146,14 +148,14 @@ fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
     };
     let longer = entries.iter().filter(is_longer).map(|entry| {
         format!(
-            "{} has {} bytes and is made {} bytes long, although the job only reads it: size= asks for that; allow_file_create=0 \
-             or --readonly refuses it",
+            "{} has {} bytes and is extended to {} bytes, although the job only reads it: size= asks for \
+            that; allow_file_create=0 or --readonly refuses it",
             entry.path.display(),
             entry.present_size.unwrap_or(0),
             entry.wanted_size()
         )
     });
-    // A tree is asked for, with all its directories.
+    // A tree is meant to be created, with all its directories.
     let has_tree = matches!(&plan.files.names.names, Names::Numbered { tree: Some(_), .. });
     let is_made = |entry: &&FileEntry| !has_tree && entry.kind.can_be_made() && entry.present_size.is_none();
     let mut missing: Vec<&Path> =
@@ -162,7 +164,7 @@ fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
     missing.dedup();
     let made = missing.into_iter().map(|path: &Path| {
         let path: PathBuf = path.components().collect();
-        format!("{} was not there; the directory is made", path.display())
+        format!("{} does not exist; the directory is created", path.display())
     });
     let mut lines: Vec<String> = longer.chain(made).collect();
     let more = lines.len().saturating_sub(MOST_NAMED);
@@ -173,7 +175,7 @@ fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
     lines.into_iter().map(|line| format!("fathom: job {}: {line}", plan.name)).collect()
 }
 
-/// The first directory on the way to a file that is not there.
+/// The first missing directory of a path.
 fn missing_directory(path: &Path) -> Option<&Path> {
     let above = path.ancestors().skip(1).filter(|above| !above.as_os_str().is_empty());
     above.take_while(|above| !above.exists()).last()

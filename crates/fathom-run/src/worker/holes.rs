@@ -1,5 +1,5 @@
-//! Holes in the file below a loop device that a job works on: what is read there comes from no disk. A worker looks for them once,
-//! when it has opened its targets, and only where the file system of the file answers from this machine.
+//! Holes in the file below a job's loop device: reads there do not reach a disk. A worker searches for them once, after it
+//! has opened its targets, and only on file systems of this machine.
 
 use crate::crew::backing_file;
 use crate::files::open::OpenFiles;
@@ -11,12 +11,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// File systems of this machine that know where their files have holes.
+/// Local file systems that report holes of their files.
 const KINDS: [&str; 7] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "zfs"];
-/// A file in more pieces is not looked through to its end.
+/// A file with more extents is not searched to its end.
 const MOST_PIECES: usize = 10_000;
 
-/// Looks at all loop devices among the targets.
+/// Searches all loop devices among the targets.
 pub(super) fn look(files: &OpenFiles, found: &HoleCounters) {
     for (target, entry) in files.list.iter().zip(files.entries()).filter(|(target, _)| target.is_block_device)
     {
@@ -29,7 +29,7 @@ pub(super) fn look(files: &OpenFiles, found: &HoleCounters) {
     }
 }
 
-/// Bytes of holes in a part of the loop device that this directory of sysfs describes; `None` if that cannot be told.
+/// Bytes of holes in a part of the loop device of this sysfs directory; `None` if unknown.
 fn holes_of(directory: &Path, start: u64, size: u64) -> Option<u64> {
     let path = backing_file(directory)?;
     let mounts = mounts();
@@ -46,7 +46,7 @@ fn holes_of(directory: &Path, start: u64, size: u64) -> Option<u64> {
         }
         let data = match file::next_data(backing.as_raw_fd(), at) {
             Ok(data) => data.min(end),
-            // From here on there is nothing.
+            // There is no data after this.
             Err(Errno(libc::ENXIO)) => end,
             Err(_) => return None,
         };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::FileExt;
 
-    /// A directory as sysfs has it for a loop device on this file.
+    /// A sysfs directory of a loop device on this file.
     fn described(file: &Path, offset: u64) -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a directory");
         fs::create_dir(directory.path().join("loop")).expect("can be made");
@@ -86,7 +86,7 @@ mod tests {
         let of = |start, size| holes_of(directory.path(), start, size);
         let kind = mount_of(&mounts(), &path).map(|mount| mount.report.kind.clone()).unwrap_or_default();
         if !KINDS.contains(&kind.as_str()) {
-            // Overlays do not tell which holes their files have.
+            // Overlays do not report holes of their files.
             assert_eq!(of(0, 8 * MIB), None, "{kind}");
             return;
         }

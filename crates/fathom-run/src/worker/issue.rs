@@ -1,4 +1,4 @@
-//! What the worker issues next.
+//! Chooses what the worker issues next.
 
 use super::budget::AfterPass;
 use super::gates::Gate;
@@ -14,7 +14,7 @@ use fathom_stats::Direction;
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// The next I/O where nothing but the pass over the files decides on it; `None` asks
+    /// The next I/O if only the pass over the files determines it; `None` means to ask
     /// [`next`](Worker::next).
     #[inline(always)]
     pub(super) fn next_in_pass(&mut self) -> Option<Target> {
@@ -26,10 +26,10 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         Some(target)
     }
 
-    /// Aims a unit and describes it to the engine. `start` is the tick at which submission starts.
+    /// Aims a unit and queues it. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        // The calls take fields, not the target: passed whole, it would go through memory for every I/O.
+        // The calls take fields, not the target: passed by value, it would go through memory for every I/O.
         let Target { offset, length, file, direction } = target;
         let handle = match self.places.get(file as usize) {
             Some(place) if place.takes(offset, length) => place.handle,
@@ -40,7 +40,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             true => self.any().prepare_more(slot, offset, length, file, direction),
             false => 0,
         };
-        // SAFETY: the slot is in flight from here on, so its buffer is the engine's, and it holds the length of the target.
+        // SAFETY: the slot is in flight from here on, so its buffer is owned by the engine, and is as long as
+        // the target.
         unsafe {
             let buffer = self.buffer(slot);
             Io::new(direction.into(), (file, handle), buffer, length, offset, priority)
@@ -54,7 +55,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         unsafe { self.buffers.of_slot(slot) }
     }
 
-    /// Counts an I/O that is being handed over, or a sync, at the depth reached with it.
+    /// Counts an I/O or a sync that is being submitted, at the depth reached with it.
     #[inline(always)]
     pub(super) fn count_issue(&self, direction: Option<Direction>, depth: u32) {
         bump(&self.samples.depth_map[depth_bucket(depth)], 1);
@@ -65,7 +66,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Decides on the next I/O. `now` is a recent tick.
+    /// Decides about the next I/O. `now` is a recent tick.
     #[inline(never)]
     pub(super) fn next(&mut self, now: u64) -> Next {
         self.end_grant();
@@ -85,7 +86,7 @@ impl Worker<'_> {
         self.next_pass(None)
     }
 
-    /// Closes the pass and begins the next one; false when there is none.
+    /// Closes the pass and begins the next one; false if there is none.
     pub(super) fn begin_next_pass(&mut self) -> bool {
         if let Some(verifier) = &mut self.features.verifier {
             self.budget.count_read_back(verifier.take_bytes_read_back());
@@ -97,7 +98,7 @@ impl Worker<'_> {
         if let Some(log) = &mut self.features.issue_log {
             log.end_pass(&self.files);
         }
-        // Each loop has connections of its own.
+        // Each loop has new connections.
         if after == AfterPass::NextLoop && self.engine.waits_for_peers() && !self.meet() {
             self.stopping = true;
             return false;
@@ -120,7 +121,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Closes the pass; the first target of the next one, if there is one.
+    /// Closes the pass; returns the first target of the next one, if there is one.
     #[cold]
     #[inline(never)]
     fn next_pass(&mut self, direction: Option<Direction>) -> Next {
@@ -136,7 +137,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next target of a pass, in a direction that was drawn already or in any.
+    /// The next target of a pass, in a given direction or in any.
     fn draw(&mut self, direction: Option<Direction>) -> Option<Target> {
         if let Some(held) = self.features.ranges.as_mut().and_then(|ranges| ranges.take_held()) {
             return Some(held);
@@ -176,7 +177,7 @@ impl Worker<'_> {
         self.admit(next, now)
     }
 
-    /// The next I/O of the job; with `verify_only`, the read in its place.
+    /// The next I/O of the job; with `verify_only`, the read that replaces it.
     fn next_of_job(&mut self, now: u64) -> Next {
         loop {
             let next = self.next_by_rules(now);
@@ -212,7 +213,7 @@ impl Worker<'_> {
                 return Next::End;
             }
             let next = self.next_plain();
-            // A pass that is over gave no I/O.
+            // No I/O, because the pass is over.
             if matches!(next, Next::End) {
                 self.budget.put_back_io();
             }
@@ -226,7 +227,7 @@ impl Worker<'_> {
         self.count_for_syncs(next)
     }
 
-    /// A sync comes before the next I/O, so none follows the last one.
+    /// A sync precedes the next I/O, so none follows the last one.
     #[inline(always)]
     pub(super) fn sync_that_is_due(&mut self) -> Option<Next> {
         if self.budget.is_spent() {
@@ -236,12 +237,12 @@ impl Worker<'_> {
         Some(Next::Sync(operation, file))
     }
 
-    /// The next I/O when its time has come, as the gate says.
+    /// The next I/O when the gate says that it is due.
     pub(super) fn next_through(&mut self, gate: &mut impl Gate, now: u64) -> Next {
         let mut pass_has_begun = false;
         loop {
-            // Directions are drawn when they are without a pace: none for a pass whose bytes are spent, and anew for the
-            // next one where a pass had no target left.
+            // Directions are drawn as without a pace: none for a pass whose bytes are spent, and again for
+            // the next pass if one had no target left.
             if !self.budget.is_spent() && !self.targets.pass_is_over() {
                 let direction = match gate.draw(now, &mut self.targets) {
                     Err(wait) => return wait,
@@ -261,7 +262,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next target of a direction, as long as there is one without another pass.
+    /// The next target of a direction within the present pass.
     fn take_in_pass(&mut self, direction: Direction) -> Option<Target> {
         let held = self.features.ranges.as_mut().and_then(|ranges| ranges.take_held());
         match held.or_else(|| self.targets.next_or_end(direction)) {
@@ -270,13 +271,13 @@ impl Worker<'_> {
         }
     }
 
-    /// Closes the pass; true when no other one follows, or not yet, because what was written is read back first.
+    /// Closes the pass; true if no other one follows, or not yet, because written data is read back first.
     fn is_last_pass(&mut self) -> bool {
         self.features.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass())
             || !self.begin_next_pass()
     }
 
-    /// `unlink_each_loop`: before the next I/O, the files are made anew.
+    /// `unlink_each_loop`: the files are recreated before the next I/O.
     fn loop_is_over(&mut self) {
         if let Some(admission) = &mut self.features.admission {
             admission.begin_loop();
@@ -299,7 +300,7 @@ impl Worker<'_> {
         next
     }
 
-    /// What only some jobs need; gives the priority of the I/O.
+    /// Preparations that only some jobs need; returns the priority of the I/O.
     #[inline(never)]
     fn prepare_more(&mut self, slot: u32, offset: u64, length: u32, file: u32, direction: Direction) -> u16 {
         let target = Target { offset, length, file, direction };
@@ -321,9 +322,9 @@ impl Worker<'_> {
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
 
-    /// Content of a write that will be verified; submission starts afterwards.
+    /// Fills a write that will be verified; submission starts afterwards.
     fn begin_verified(&mut self, slot: u32, target: Target) {
-        // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
+        // SAFETY: the buffer of a free slot is owned by this worker and holds the longest I/O of the plan.
         let buffer = unsafe {
             std::slice::from_raw_parts_mut(self.buffer_of(slot, target.length), target.length as usize)
         };
@@ -337,11 +338,11 @@ impl Worker<'_> {
         }
     }
 
-    /// Content of a write; submission starts afterwards, so that its time is not the device's.
+    /// Fills a write; submission starts afterwards, so that this time does not count as the device's.
     fn refresh_payload(&mut self, slot: u32, target: Target) {
         let now = self.clock.ticks();
         let now_ns = self.clock.span_ns(now);
-        // SAFETY: the buffer of a free slot belongs to this worker alone and holds the longest I/O of the plan.
+        // SAFETY: the buffer of a free slot is owned by this worker and holds the longest I/O of the plan.
         let buffer = unsafe {
             std::slice::from_raw_parts_mut(self.buffer_of(slot, target.length), target.length as usize)
         };
@@ -368,18 +369,19 @@ impl Worker<'_> {
         unit.aim_sync(operation, file, offset, length, start);
         self.tell_of_begin(unit);
         let place = (file, self.places[file as usize].handle);
-        // SAFETY: a sync moves no data, and its length is that of a range of the file.
+        // SAFETY: a sync moves no data; its length is that of a range of the file.
         unsafe { Io::new(operation, place, self.buffer(slot), length, offset, 0) }
     }
 
-    /// What is left of an I/O that moved only a part.
+    /// The rest of an I/O that was moved partly.
     pub(super) fn rest_of(&self, slot: u32) -> Io {
         let unit = self.slots.unit(slot);
         let (length, done) = (unit.length(), unit.done());
         holds!(done < length, Moved, "{done} of {length} bytes are moved, and the rest is to be");
         let place = (unit.file(), self.places[unit.file() as usize].handle);
         let priority = self.features.command_priority.as_ref().map_or(0, |priority| priority.value_of(unit));
-        // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer, which is still the engine's.
+        // SAFETY: `done` is less than the length, so the pointer stays inside the slot's buffer, which the
+        // engine still owns.
         unsafe {
             let buffer = self.buffer(slot).add(done as usize);
             Io::new(unit.operation(), place, buffer, length - done, unit.offset() + u64::from(done), priority)
@@ -387,7 +389,7 @@ impl Worker<'_> {
     }
 }
 
-/// Counts an I/O that a run which only checks passes over.
+/// Counts an I/O that a verify-only run skips.
 pub(super) fn count_as_made(samples: &WorkerSamples, target: &Target) {
     let direction = &samples.directions[target.direction];
     bump(&direction.issued, 1);

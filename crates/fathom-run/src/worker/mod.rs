@@ -1,7 +1,6 @@
-//! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and closes up.
-//!
-//! The loop is generic over the engine and chosen once per job. From the start gate to the end of the run the worker does
-//! not allocate, lock or print; what it counts goes into memory that the supervisor can read at any moment.
+//! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and closes up. The loop is
+//! generic over the engine and selected once per job. From the start gate to the end of the run the worker does not allocate,
+//! lock or print; its counters are in memory that the supervisor can read at any moment.
 
 mod accounts;
 mod arena;
@@ -62,7 +61,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// What a worker is given.
+/// The environment of a worker.
 #[derive(Clone, Copy)]
 pub struct WorkerContext<'a> {
     /// The run.
@@ -94,12 +93,12 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::StageChanged);
     }
 
-    /// Ends the job with an error: stored for the report, and printed at once in fio's words.
+    /// Ends the job with an error: stored for the report, and printed immediately in fio's words.
     pub(crate) fn fail(&self, errno: Errno, cause: Cause) -> GivenUp {
         self.fail_in_words(errno, &cause.line(errno))
     }
 
-    /// The same with a line that says more than the error.
+    /// Like `fail`, with a custom message.
     pub(crate) fn fail_in_words(&self, errno: Errno, text: &str) -> GivenUp {
         let pid = self.block().pid.load(Relaxed);
         self.block().fail_in_words(errno, text);
@@ -109,13 +108,14 @@ impl<'a> WorkerContext<'a> {
         GivenUp
     }
 
-    /// The same where a message has said all there is to say.
+    /// Like `fail`, if a message has already said everything.
     pub(crate) fn fail_without_line(&self, errno: Errno) -> GivenUp {
         self.block().fail_in_words(errno, "");
         GivenUp
     }
 
-    /// A panic has ended the worker: its payload becomes the job's error, before any other, and a line that asks for a report.
+    /// A panic has ended the worker: its payload becomes the job's error, before any other, and a line asks
+    /// for a bug report.
     pub(crate) fn end_with_defect(&self, payload: &(dyn Any + Send)) {
         let errno = Errno(libc::EFAULT);
         let (what, text) = match payload.downcast_ref::<Broken>() {
@@ -137,7 +137,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::Failure(format!("fio: pid={pid}, err={}/{text}", errno.0)));
     }
 
-    /// The same for files that cannot be used.
+    /// Like `fail`, for unusable files.
     pub(crate) fn fail_with_files(&self, error: &FileError) -> GivenUp {
         match &error.text {
             Some(text) => self.fail_in_words(Errno(error.errno), text),
@@ -145,7 +145,7 @@ impl<'a> WorkerContext<'a> {
         }
     }
 
-    /// The same for a thread that could not be made.
+    /// Like `fail`, for a thread that could not be created.
     pub(crate) fn fail_for_thread(&self, purpose: &str, error: &std::io::Error) -> GivenUp {
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EAGAIN));
         self.messages.send(&Message::Error(format!(
@@ -157,16 +157,16 @@ impl<'a> WorkerContext<'a> {
     }
 }
 
-/// A worker that does not get to the start gate: it has failed, which is stored and reported, or was stopped before.
+/// A worker that does not reach the start gate: it has failed, which is stored and reported, or was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GivenUp;
 
-/// Runs a worker from beginning to end, by a loop that is compiled for this engine.
+/// Runs a worker from beginning to end, with a loop that is compiled for this engine.
 pub fn run<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct(context, worker));
 }
 
-/// The same by the one loop that calls any engine through a pointer.
+/// The same with the one loop that calls any engine through a pointer.
 pub fn run_indirectly<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct::<dyn Engine>(context, worker));
 }
@@ -184,9 +184,9 @@ fn run_with<E: EngineType>(context: &WorkerContext<'_>, conduct: impl FnOnce(Box
 
 /// From the start gate to the end.
 fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_, E>>) {
-    // Descriptors and buffers are given back only when nothing is in flight. Clones that are threads share one table of
-    // descriptors and one address space: what a panic left in flight would reach the file, or the memory, of whoever
-    // gets the same number or address next.
+    // Descriptors and buffers are only released when nothing is in flight. Clones that are threads share one
+    // descriptor table and one address space: I/O left in flight by a panic would reach the file, or the
+    // memory, that gets the same number or address next.
     let mut worker = ManuallyDrop::new(worker);
     context.set_stage(Stage::Ready);
     if wait_for_start(context) && worker.any().targets_are_free() && worker.any().meet() {
@@ -198,13 +198,13 @@ fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_,
     }
 }
 
-/// Age that the processor time in a report during the run may have.
+/// Maximum age of the processor time in a report during the run.
 const USAGE_EVERY_NS: u64 = 100_000_000;
 
-/// A look at the targets that is no older than this counts at the start.
+/// A check of the targets that is at most this old is valid at the start.
 const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
-/// Waits at the gate and for the job's own delay; false when the run is over before it began.
+/// Waits at the gate and for the job's own delay; false if the run is over before it began.
 fn wait_for_start(context: &WorkerContext<'_>) -> bool {
     let order = &context.block().order;
     while order.load(Relaxed) == Order::Wait as u32 {
@@ -231,20 +231,21 @@ struct Recording {
     clat_bins: bool,
     lat_bins: bool,
     batches: bool,
-    /// Submission and completion are apart, so there is a submission latency.
+    /// Submission and completion are separate, so there is a submission latency.
     submission: bool,
 }
 
 impl Recording {
-    /// True for what most jobs record; the loop has a straight path for it.
+    /// True for the usual set, for which the loop has a fast path.
     fn is_usual(&self) -> bool {
         let is_split = self.slat && self.lat && !self.slat_bins && !self.lat_bins;
         self.clat && self.clat_bins && if self.submission { is_split } else { !self.lat }
     }
 }
 
-/// The state of a running worker. What is done for every I/O is compiled for each engine, as a method of `Worker<'_, E>`; all else is
-/// compiled once, as one of `Worker<'_>`, which [`any`](Worker::any) gives.
+/// The state of a running worker. Code that runs for every I/O is compiled for each engine, as a method of
+/// `Worker<'_, E>`; all other code is compiled once, as a method of `Worker<'_>`, which [`any`](Worker::any)
+/// returns.
 struct Worker<'a, E: ?Sized = dyn Engine> {
     context: WorkerContext<'a>,
     plan: &'a WorkerPlan,
@@ -252,64 +253,65 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     samples: &'a WorkerSamples,
     clock: Clock,
     files: OpenFiles,
-    /// What the buffers lie in.
+    /// Memory of the buffers.
     _arena: Arena,
     buffers: Buffers,
-    /// Memory that nobody else can have meanwhile (`lockmem`).
+    /// Memory locked against other uses (`lockmem`).
     _locked_memory: Option<Mapping>,
     targets: Targets,
     payload: Payload,
-    /// What takes part in its I/O.
+    /// Features of its I/O.
     features: Features<'a>,
     /// Writes need their buffer refreshed.
     refreshes_payload: bool,
-    /// That, or a priority of its own: an I/O takes a longer way to the engine.
+    /// That, or a priority: an I/O takes a slower path to the engine.
     prepares_more: bool,
-    /// Something hears of each I/O that has been handed over.
+    /// A feature is notified of each submitted I/O.
     follows_issue: bool,
     recording: Recording,
     budget: Budget,
-    /// There is a line about each I/O (`--debug=io`).
+    /// Print a line about each I/O (`--debug=io`).
     tells_of_ios: bool,
-    /// How often something decides on the next I/O, which then takes the longer way.
+    /// How often rules decide about the next I/O, which then takes the slow path.
     rules: Rules,
-    /// Targets given before the grant in progress.
+    /// Targets given before the current grant.
     given: PerDirection<u64>,
-    /// The files, as far as each I/O needs them, close together.
+    /// The parts of files that each I/O needs, close together in memory.
     places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: PerDirection<u64>,
-    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 where the
-    /// job wants anything else.
+    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0
+    /// if the job wants anything else.
     usual_latency_ns: PerDirection<u64>,
-    /// Below this, the end of an I/O is recorded and has no other effect. 0 where something follows the ends.
+    /// Below this, a completion is recorded and has no other effect. 0 if a feature follows completions.
     short_latency_ns: PerDirection<u64>,
     slots: Slots<'a>,
-    /// Tick at which [`Worker::handle_event`] must look at the clock again.
+    /// Tick at which [`Worker::handle_event`] must read the clock again.
     next_event: u64,
-    /// What the thread had used when the run began.
+    /// The thread's resource use when the run began.
     usage_before: Usage,
-    /// When reports during the run are given what it has used since, monotonic ns.
+    /// When its resource use is next published for reports during the run, monotonic ns.
     usage_due_ns: u64,
     /// The ramp, while it lasts.
     ramp: Option<Ramp<'a>>,
     /// No more I/O is issued.
     stopping: bool,
-    /// It has said that others have not done their part.
+    /// An unresponsive peer was reported.
     has_given_up_waiting: bool,
-    /// It has said that a read found the end of its file.
+    /// A read at the end of its file was reported.
     has_read_nothing: bool,
     completions: Option<Box<Completions>>,
-    /// Last, so that a worker with any engine is also one with a `dyn Engine`.
+    /// Last, so that a worker with any engine coerces to one with a `dyn Engine`.
     engine: E,
 }
 
-/// What the loop is compiled for: an engine, or any of them behind a pointer.
+/// What the loop is compiled for: an engine, or any engine through a pointer.
 trait Loop: Engine {
     /// The same worker, whatever its engine.
     fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a>;
 
-    /// One I/O is taken after the other. The compiler knows this of most engines, and leaves out the loop that they never run.
+    /// True if I/Os are done one after the other. For most engines the compiler knows this, and leaves out
+    /// the other loop.
     fn is_synchronous(worker: &Worker<'_, Self>) -> bool;
 }
 
@@ -334,7 +336,7 @@ impl Loop for dyn Engine {
 }
 
 impl<'a, E: Loop + ?Sized> Worker<'a, E> {
-    /// For what is not done for every I/O.
+    /// For code that does not run for every I/O.
     #[inline(always)]
     fn any(&mut self) -> &mut Worker<'a> {
         E::erase(self)
@@ -357,7 +359,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.any().close_arrivals();
         self.any().save_triggered_state();
         self.any().leave_zones();
-        // Data that is not yet safe is not yet written: the final sync belongs to the run time.
+        // Data that is not durable yet does not count as written: the final sync is part of the run time.
         if !is_synced {
             self.any().final_sync();
         }
@@ -375,7 +377,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         surroundings.store(&self.block.surroundings);
     }
 
-    /// Runs until there is nothing more to issue, and everything issued has ended.
+    /// Runs until nothing more can be issued, and everything issued has completed.
     fn run_engine(&mut self) {
         if E::is_synchronous(self) {
             self.run_synchronous();
@@ -386,7 +388,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// After a wait the targets are looked at again: one of them may be in use by now.
+    /// Checks the targets again after a wait: one of them may be in use by now.
     fn targets_are_free(&mut self) -> bool {
         if self.files.since_check() < CHECKED_LATELY {
             return true;
@@ -395,7 +397,7 @@ impl Worker<'_> {
         checked.map_err(|error| files::report(&self.context, &error)).is_ok()
     }
 
-    /// Finds the other end of its connections, for engines that have any; false where the job is over before it began.
+    /// Connects to the peer, for engines with peers; false if the job is over before it began.
     fn meet(&mut self) -> bool {
         let (context, messages) = (self.context, self.context.messages);
         let stopped = || context.block().should_stop();
@@ -435,7 +437,7 @@ impl Worker<'_> {
         self.next_event = 0;
     }
 
-    /// From now on everything counts.
+    /// Everything counts from now on.
     fn begin_recording(&mut self, now: Moment) {
         self.samples.reset();
         if let Some(priority) = &self.features.command_priority {
@@ -460,8 +462,8 @@ impl Worker<'_> {
         self.context.tell_stage(Stage::Running);
     }
 
-    /// Looks at the time: end of the ramp, end of the run time, minimum rates. Called when [`Worker::next_event`] has
-    /// passed, so about a thousand times a second at most.
+    /// Periodic checks: end of the ramp, end of the run time, minimum rates. Called when
+    /// [`Worker::next_event`] has passed, at most about a thousand times per second.
     #[cold]
     fn handle_event(&mut self, tick: u64) {
         const LONGEST_PAUSE_NS: u64 = 10_000_000;
@@ -490,15 +492,15 @@ impl Worker<'_> {
             self.store_usage();
         }
         let search_ns = self.follow_latency_target(now);
-        // The counter's calibration may be off by a few parts per million, so the exact end is approached by the
-        // system's clock in steps.
+        // The counter's calibration may be off by a few parts per million, so the exact end is approached by
+        // the system's clock in steps.
         let ramp_look = self.ramp.as_ref().map(|ramp| ramp.next_look_ns(now));
         let next = [ramp_look, (deadline != 0).then_some(deadline), search_ns]
             .into_iter()
             .flatten()
             .map(|end| end.saturating_sub(now))
             .fold(LONGEST_PAUSE_NS, u64::min);
-        // A loop that waits for nothing does not read the clock, so "at once" must not depend on it.
+        // A loop that waits for nothing does not read the clock, so "immediately" must not depend on it.
         self.next_event = if next == 0 { 0 } else { tick + self.clock.ticks_of_ns(next).max(1) };
     }
 
@@ -526,7 +528,7 @@ impl Worker<'_> {
         }
     }
 
-    /// What the page cache still has of the job's writes, and errors of those that it has passed on. Nothing is waited for.
+    /// Determines the job's dirty bytes in the page cache, and errors of earlier writeback. Does not wait.
     fn look_at_unwritten(&mut self) {
         let is_cached = self.plan.files.are_mapped || !self.plan.files.opening.direct;
         if !is_cached || !self.plan.writes_data() {
@@ -547,7 +549,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Closes the files; what is told only then is an error of the job as well.
+    /// Closes the files; an error that is only reported now is an error of the job as well.
     fn close_files(&mut self) {
         if self.slots.handed_over() > 0 {
             return;

@@ -3,19 +3,19 @@
 use crate::targets::Target;
 use crate::unit::Operation;
 
-/// The next thing to do.
+/// The next action.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     /// This I/O.
     Io(Target),
-    /// This reset of a zone, in place of a trim.
+    /// This zone reset, in place of a trim.
     ZoneReset(Target),
     /// This sync of a file.
     Sync(Operation, u32),
     /// Nothing before this tick.
     Wait(u64),
-    /// Nothing before an I/O in flight has ended.
+    /// Nothing before an I/O in flight has completed.
     WaitForEnd,
-    /// Nothing any more.
+    /// Nothing more.
     End,
 }

@@ -1,4 +1,4 @@
-//! Where a clone runs, and as whom: name, priorities, processors, user and group.
+//! Placement of a clone: name, priorities, processors, user and group.
 
 use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
@@ -8,10 +8,11 @@ use crate::plan::model::priority::Priority;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
 use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 
-/// Applies all that; `None` when something failed, which is then stored and reported.
+/// Applies the placement; a failure is stored and reported.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
-    // Without, it has the name that the program was started by, which scripts look for with pgrep and pidstat.
+    // By default it has the name by which the program was started, which scripts look for with pgrep and
+    // pidstat.
     if let Some(name) = &plan.process_name {
         priority::set_name(name);
     }
@@ -33,7 +34,7 @@ pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     change_user(context)
 }
 
-/// `cpus_allowed`, `cpumask` and `numa_cpu_nodes`, less the processors that are kept free (`gtod_cpu`).
+/// `cpus_allowed`, `cpumask` and `numa_cpu_nodes`, minus the processors that are kept free (`gtod_cpu`).
 fn bind_to_cpus(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     if plan.cpus.is_none() && plan.cpu_nodes.is_none() && plan.kept_free.is_empty() {
@@ -75,7 +76,7 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     check(context, numa::set_policy(&policy), Cause::MEMORY_POLICY)
 }
 
-/// The nodes meant; `None` when one of them does not exist, which is reported.
+/// The wanted nodes; fails if one of them does not exist, which is reported.
 fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Result<Vec<u32>, GivenUp> {
     let present = numa::nodes();
     let NumaNodes::List(list) = wanted else { return Ok(present) };
@@ -109,7 +110,7 @@ fn change_user(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
         changed(credentials::set_user(user), Cause::SET_UID, "uid")?;
     }
     if plan.user.or(plan.group).is_some() {
-        // The kernel forgets this wish when credentials change.
+        // The kernel drops this setting when credentials change.
         let _ = process::die_with_parent();
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! The part of each target that a job may touch.
+//! The part of each target that a job may access.
 
 use super::Worker;
 use crate::engine::OpenFile;
@@ -7,15 +7,15 @@ use crate::plan::WorkerPlan;
 use crate::storage::Handle;
 use fathom_stats::Direction;
 
-/// The part of one target, in few bytes: each I/O looks at one.
+/// The part of one target, in few bytes: each I/O reads one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TargetPart {
     pub(super) handle: Handle,
-    /// First byte of what the job may touch.
+    /// First byte that the job may access.
     start: u64,
     /// Bytes of it.
     size: u64,
-    /// Bytes of the longest I/O that fits it and a buffer.
+    /// Bytes of the longest I/O that fits into it and into a buffer.
     longest: u32,
 }
 
@@ -23,7 +23,7 @@ impl TargetPart {
     /// The part of a file that the plan says, for buffers of `room` bytes.
     pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> TargetPart {
         let (start, size) = match plan.replay {
-            // A log says itself where its I/Os go, and what they make longer.
+            // A log determines its own offsets, and may extend files.
             Some(_) => (0, u64::MAX),
             None => (file.start, file.size),
         };
@@ -35,21 +35,21 @@ impl TargetPart {
         TargetPart { handle, start, size, longest }
     }
 
-    /// True when all of these bytes are the job's and fit a buffer. False where another look is needed.
+    /// True if all of these bytes belong to the job and fit into a buffer. False if a closer check is needed.
     #[inline(always)]
     pub(super) fn takes(&self, offset: u64, length: u32) -> bool {
         length <= self.longest && offset.wrapping_sub(self.start) <= self.size - u64::from(length)
     }
 
-    /// True when all of these bytes are the job's.
+    /// True if all of these bytes belong to the job.
     fn holds(&self, offset: u64, length: u32) -> bool {
         offset.wrapping_sub(self.start).saturating_add(u64::from(length)) <= self.size
     }
 }
 
 impl Worker<'_> {
-    /// Looks closer at an I/O that its place does not take at first sight: a trim needs no buffer, and one of several ranges is inside its
-    /// target when all of them are. Returns the handle of the target; an I/O outside it ends the job.
+    /// The slow check of an I/O: a trim needs no buffer, and one of several ranges is inside its target if
+    /// all of them are. Returns the handle of the target; an I/O outside of it ends the job.
     #[cold]
     #[inline(never)]
     pub(super) fn look_at_odd_target(
@@ -63,7 +63,7 @@ impl Worker<'_> {
             broken(Invariant::Within, format_args!("{direction:?} of file {file} of {}", self.places.len()))
         };
         let is_inside = match (&self.features.ranges, direction) {
-            // The ranges lie anywhere, and their lengths add up.
+            // The ranges may be anywhere, and their lengths add up.
             (Some(ranges), Direction::Trim) => {
                 ranges.list().iter().all(|&(offset, length)| place.holds(offset, length))
             }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     proptest! {
-        /// The short look lets through what the long one does, as far as it fits a buffer.
+        /// The fast check accepts what the slow one does, as far as it fits into a buffer.
         #[test]
         fn both_looks_agree(
             start in any_size(), size in any_size(), room in any_size(), offset in any_size(), length in any_size()
@@ -107,7 +107,8 @@ mod tests {
             let length = length as u32;
             let place = TargetPart::new(Handle::NONE, start, size, room as usize);
             for offset in [offset, start.wrapping_add(offset), start.wrapping_add(size).wrapping_sub(offset)] {
-                // Only the long look lets a log name offsets up to the last one there is, which the system then refuses.
+                // Only the slow check accepts a log's offsets up to the largest one, which the system then
+                // refuses.
                 let wraps = offset.wrapping_sub(start).checked_add(u64::from(length)).is_none();
                 let right = place.holds(offset, length) && u64::from(length) <= room && !wraps;
                 prop_assert_eq!(place.takes(offset, length), right, "{:?} {} {}", place, offset, length);

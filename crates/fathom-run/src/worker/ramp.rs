@@ -4,13 +4,13 @@ use super::WorkerContext;
 use crate::plan::model::time::RampPlan;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// While a ramp waits for an amount, it is looked at this often.
+/// Poll interval of a ramp that waits for an amount.
 const LOOK_NS: u64 = 1_000_000;
 
 /// A ramp in progress. With both a time and an amount, it lasts until both are reached.
 pub(super) struct Ramp<'a> {
     plan: &'a RampPlan,
-    /// Monotonic ns at which the time is over.
+    /// Monotonic ns of the end of its time.
     end_ns: u64,
 }
 
@@ -20,12 +20,12 @@ impl<'a> Ramp<'a> {
         Ramp { plan, end_ns: now_ns + plan.time.as_nanos() as u64 }
     }
 
-    /// True when the worker may begin to record. The amount may be that of all jobs of the group.
+    /// True when the worker may begin to record. The amount may be the sum of all jobs of the group.
     pub(super) fn is_over(&self, now_ns: u64, context: &WorkerContext<'_>) -> bool {
         now_ns >= self.end_ns && (self.plan.bytes == 0 || self.moved(context) >= self.plan.bytes)
     }
 
-    /// Monotonic ns at which to look again.
+    /// Monotonic ns of the next check.
     pub(super) fn next_look_ns(&self, now_ns: u64) -> u64 {
         if self.plan.bytes > 0 { now_ns + LOOK_NS } else { self.end_ns }
     }
@@ -39,7 +39,7 @@ impl<'a> Ramp<'a> {
             })
             .map(|index| {
                 let block = context.region.worker(index);
-                // A worker that records has done its share, and its counters began anew.
+                // A worker that records has done its share, and its counters were restarted.
                 let done = if block.start_ns.load(Relaxed) != 0 { self.plan.bytes } else { 0 };
                 let moved: u64 = block.samples.directions.values().map(|d| d.bytes.load(Relaxed)).sum();
                 done.saturating_add(moved)

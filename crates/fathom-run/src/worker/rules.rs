@@ -1,8 +1,7 @@
-//! How often a rule decides on the next I/O. I/Os between two decisions take the short path.
-//!
-//! A rule that knows how many I/Os may be issued before its next decision (a number of I/Os, a sync after every 32 writes, a rate above what
-//! the device reaches) is not asked in between. It grants that many to the short path, in bytes, and counts them at its next decision. Where
-//! I/Os have several lengths, as many as are certain to fit are granted: those of the shortest.
+//! How often rules decide about the next I/O. I/Os between two decisions take the fast path. A rule that knows how many I/Os
+//! may be issued before its next decision (a number of I/Os, a sync after every 32 writes, a rate above what the device
+//! reaches) is not consulted in between. It grants that many to the fast path, in bytes, and counts them at its next
+//! decision. With several lengths, the number of I/Os that certainly fit is granted, assuming the shortest.
 
 use super::Worker;
 use super::feature::Choice;
@@ -10,25 +9,25 @@ use crate::invariant::holds;
 use crate::plan::model::targets::TargetPlan;
 use fathom_stats::PerDirection;
 
-/// How often rules decide on the next I/O of a job.
+/// How often rules decide about the next I/O of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
-    /// Never: there are none.
+    /// Never: there are no rules.
     None,
-    /// At times; in between, I/Os of these lengths are granted.
+    /// Sometimes; in between, I/Os of these lengths are granted.
     AtTimes(Granted),
     /// Before each I/O.
     EachIo,
 }
 
-/// Lengths in bytes of I/Os that are granted.
+/// Lengths of granted I/Os, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Granted {
     shortest: u64,
     longest: u64,
 }
 
-/// I/Os that went without a question.
+/// I/Os that were issued under a grant.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LetGo {
     pub(super) ios: PerDirection<u64>,
@@ -48,7 +47,7 @@ impl Rules {
         match choice {
             Choice::Never if !counts_ios => Rules::None,
             Choice::Never | Choice::AtTimes => {
-                // Where blocks overlap, what is left of one may be cut down to a step of the offsets.
+                // With overlapping blocks, the rest of one may be as short as a step of the offsets.
                 let used = plan.used_directions();
                 let steps = used.iter().map(|&direction| plan.alignment[direction]);
                 let shortest = steps.fold(plan.smallest_length(), u64::min).max(1);
@@ -102,7 +101,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The I/Os of a grant: by their bytes, or as the targets were given.
+    /// The I/Os of a grant: derived from their bytes, or as counted by the targets.
     fn ios_of_grant(&self, bytes: u64, lengths: Granted) -> PerDirection<u64> {
         let mut ios = PerDirection::default();
         match self.plan.target_plan.directions.only() {

@@ -1,4 +1,4 @@
-//! Everything that happens before the start gate.
+//! Everything before the start gate.
 
 use super::arena::{self, Arena};
 use super::budget::Budget;
@@ -45,7 +45,8 @@ use fathom_sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate. Compiled for each engine, so that what need not know it is elsewhere.
+/// Brings a worker to the start gate. Compiled for each engine; code that does not depend on the engine is
+/// elsewhere.
 pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<Box<Worker<'a, E>>, GivenUp> {
     let plan = context.worker_plan();
     let definition = E::definition(context.engine.definition);
@@ -99,7 +100,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     }))
 }
 
-/// What a worker has before its engine: memory, files, and what they hold.
+/// What a worker has before its engine: memory, files, and their content.
 struct Ground {
     locked_memory: Option<Mapping>,
     files: OpenFiles,
@@ -123,7 +124,7 @@ fn prepare_ground(context: &WorkerContext<'_>, definition: &EngineDef) -> Result
     Ok(Ground { locked_memory, files, clock, arena, payload })
 }
 
-/// What a worker is to do, once its engine is there.
+/// What a worker is to do, once its engine is set up.
 struct Work<'a> {
     targets: Targets,
     budget: Budget,
@@ -140,7 +141,7 @@ fn prepare_work<'a>(
     let regions = regions(plan, files);
     let mut targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
     let (timed, pace) = (Timed::of(context, clock)?, Pace::of(plan, clock));
-    // These hold a direction back, and another goes first.
+    // These delay a direction, and another is issued first.
     if timed.is_some() || pace.is_some() {
         targets.draw_directions_one_by_one();
     }
@@ -165,7 +166,7 @@ fn prepare_work<'a>(
     Ok(Work { targets, budget, features })
 }
 
-/// What the engine may know.
+/// Input for the engine.
 fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena) -> Setup<'a> {
     let plan = context.worker_plan();
     Setup {
@@ -183,7 +184,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
     }
 }
 
-/// How much there is to do, which the supervisor hears of.
+/// The amount of work, which is reported to the supervisor.
 fn budget(
     context: &WorkerContext<'_>,
     files: &OpenFiles,
@@ -191,7 +192,7 @@ fn budget(
 ) -> Result<Budget, GivenUp> {
     let plan = context.worker_plan();
     let in_bytes = match plan.metadata {
-        // What files are to hold says nothing about how many operations there are.
+        // The size of files does not determine the number of operations.
         Some(_) => Some(Amounts { size: None, ..plan.amounts.clone() }),
         None => files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size)),
     };
@@ -202,7 +203,7 @@ fn budget(
     Ok(budget)
 }
 
-/// The files, and a word on the depth: when they are there, but before a job lays them out itself.
+/// The files, and a note on the depth: after the files exist, but before a job lays them out itself.
 fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
@@ -215,7 +216,7 @@ fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenF
     Ok(files)
 }
 
-/// A depth that the engine cannot have.
+/// Reports a depth that the engine does not support.
 fn tell_of_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
     let is_capped = context.worker_plan().queue.is_deep && definition.synchronous;
     if is_capped {
@@ -225,7 +226,7 @@ fn tell_of_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
     }
 }
 
-/// What of each file the job uses.
+/// The used part of each file.
 fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
     // An operation on a name is done once, however long the file is.
     let longest = plan.metadata.map_or(u64::MAX, |_| plan.target_plan.smallest_length());
@@ -248,19 +249,19 @@ fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &S
     context.fail_in_words(error.errno, &line)
 }
 
-/// What the engine has to say of itself, and what can be recorded of its I/Os.
+/// Messages of the engine, and what can be recorded of its I/Os.
 fn take_in(context: &WorkerContext<'_>, engine: &mut dyn Engine, definition: &EngineDef) -> Recording {
     pass_on_remarks(context, engine);
     context.block().set_features(&engine.features());
     recording(context.worker_plan(), engine, definition, &context.block().samples)
 }
 
-/// What the engine has to say.
+/// Passes the engine's messages on.
 pub(super) fn pass_on_remarks(context: &WorkerContext<'_>, engine: &mut dyn Engine) {
     engine.remarks().into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
 }
 
-/// The job's start delay; a range is drawn from.
+/// The job's start delay; drawn from a range.
 pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
     let (low, high) = context.worker_plan().time.start_delay;
     if high <= low {
@@ -278,7 +279,7 @@ fn chosen_clock(plan: &WorkerPlan, calibrated: Clock) -> Clock {
     }
 }
 
-/// What one pass over the files moves; none if the job's sequence of offsets does not fit them.
+/// Bytes of one pass over the files; fails if the job's sequence of offsets does not fit them.
 fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Result<u64, GivenUp> {
     let plan = &context.worker_plan().target_plan;
     if let Err(reason) = plan.check(regions) {
@@ -290,7 +291,7 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Res
     Ok(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
-/// What there is to say of it, and what `--debug` shows.
+/// Notes on the set-up, and its `--debug` lines.
 fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
     tell_of_wide_files(context, regions);
     let depth = context.worker_plan().depth;
@@ -304,7 +305,7 @@ fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena,
     }
 }
 
-/// Files whose blocks cannot all be reached by numbers of 32 bits.
+/// Reports files with blocks that 32-bit random numbers cannot reach.
 fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     let plan = &context.worker_plan().target_plan;
     for name in plan.beyond_32_bits(regions) {
@@ -320,7 +321,7 @@ fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     }
 }
 
-/// What fills the buffers.
+/// The source of buffer content.
 fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Result<Payload, GivenUp> {
     let bytes = files.list.iter().fold(0, |sum: u64, file| sum.saturating_add(file.size));
     let plan = context.worker_plan();
@@ -340,7 +341,7 @@ fn content(context: &WorkerContext<'_>, seeds: &Seeds, files: &OpenFiles) -> Res
 
 fn fill_buffers(payload: &mut Payload, buffers: Buffers) {
     for slot in 0..buffers.count() {
-        // SAFETY: there is a buffer for each slot, and nobody else has any of them yet.
+        // SAFETY: there is a buffer for each slot, and none of them is in use yet.
         let buffer = unsafe { std::slice::from_raw_parts_mut(buffers.of_slot(slot), buffers.length()) };
         payload.prepare(buffer);
     }
@@ -354,7 +355,7 @@ fn recording(
 ) -> Recording {
     let submission = !engine.ends_at_once(definition);
     let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
-    // Where submission takes no time, both are the same.
+    // Without submission time, both are equal.
     let lat_is_clat = !submission && lat.at_all && clat.at_all && (clat.bins || !lat.bins);
     if lat_is_clat {
         samples.take_lat_from_clat(lat.bins);

@@ -3,14 +3,14 @@
 use crate::invariant::{debug_holds, holds};
 use crate::unit::Unit;
 
-/// Which slots are free, which are in flight, and how many of those an engine has been handed. A slot is in flight from [`begin`](Slots::begin)
-/// until [`end`](Slots::end), and its unit says so to whoever looks from outside.
+/// Which slots are free, which are in flight, and how many of those were handed to the engine. A slot is in
+/// flight from [`begin`](Slots::begin) until [`end`](Slots::end), and its unit shows that to other processes.
 pub(super) struct Slots<'a> {
     units: &'a [Unit],
     /// The first `free_count` are free.
     free: Box<[u32]>,
     free_count: usize,
-    /// I/Os handed over that have not ended.
+    /// I/Os handed over that have not completed.
     handed_over: u32,
 }
 
@@ -21,7 +21,7 @@ impl<'a> Slots<'a> {
         Slots { units, free_count: free.len(), free, handed_over: 0 }
     }
 
-    /// Takes a free slot out.
+    /// Takes a free slot.
     #[inline(always)]
     pub(super) fn take(&mut self) -> u32 {
         let last = self.free_count.wrapping_sub(1);
@@ -30,7 +30,7 @@ impl<'a> Slots<'a> {
         self.free[last]
     }
 
-    /// Gives back one that has ended.
+    /// Returns a slot that has completed.
     #[inline(always)]
     pub(super) fn give_back(&mut self, slot: u32) {
         let place = self.free_count;
@@ -49,7 +49,7 @@ impl<'a> Slots<'a> {
         unit
     }
 
-    /// The unit of a slot whose I/O has ended, or at least a part of it.
+    /// The unit of a slot whose I/O has completed, at least partly.
     #[inline(always)]
     pub(super) fn end(&self, slot: u32) -> &'a Unit {
         let unit = self.unit(slot);
@@ -62,7 +62,7 @@ impl<'a> Slots<'a> {
     #[inline(always)]
     pub(super) fn unit(&self, slot: u32) -> &'a Unit {
         let count = self.units.len();
-        holds!((slot as usize) < count, SlotInFlight, "slot {slot} is none of {count}");
+        holds!((slot as usize) < count, SlotInFlight, "slot {slot} is not one of {count}");
         &self.units[slot as usize]
     }
 
@@ -72,14 +72,14 @@ impl<'a> Slots<'a> {
         self.units
     }
 
-    /// An engine has taken `count` I/Os over; how many it has now.
+    /// The engine has taken `count` I/Os; returns how many it has now.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, count: u32) -> u32 {
         self.handed_over += count;
         self.handed_over
     }
 
-    /// One of them has ended.
+    /// One of them has completed.
     #[inline(always)]
     pub(super) fn take_back(&mut self, slot: u32) {
         let (left, is_below) = self.handed_over.overflowing_sub(1);
@@ -87,13 +87,13 @@ impl<'a> Slots<'a> {
         self.handed_over = left;
     }
 
-    /// I/Os handed over that have not ended.
+    /// I/Os handed over that have not completed.
     #[inline(always)]
     pub(super) fn handed_over(&self) -> u32 {
         self.handed_over
     }
 
-    /// True where an I/O that comes now has to wait for another one.
+    /// True if another I/O has to wait for a slot.
     pub(super) fn none_is_free(&self) -> bool {
         self.free_count == 0
     }
@@ -186,7 +186,8 @@ mod tests {
     }
 
     proptest! {
-        /// However I/Os begin and end, no two have the same slot, and all are free afterwards.
+        /// In any order of beginnings and completions, no two I/Os have the same slot, and all are free
+        /// afterwards.
         #[test]
         fn no_two_have_the_same_slot(depth in 1usize..20, choices in prop::collection::vec(any::<(bool, u8)>(), 0..200)) {
             let units = units(depth);

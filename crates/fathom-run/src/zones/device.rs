@@ -1,14 +1,14 @@
-//! What lies below the zones of a file.
+//! The device below the zones of a file.
 
 use fathom_sys::zoned::{self, ZoneReport};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// Orders to a zoned device. Offsets and lengths are in bytes of the file.
+/// Commands to a zoned device. Offsets and lengths are in bytes of the file.
 pub trait ZonedDevice {
-    /// Zones from the one with this byte on, in order, as many as fit one answer; none after the last. `None` where nothing
-    /// but the tester knows of zones.
+    /// Zones from the one with this byte on, in order, as many as fit into one answer; none after the last.
+    /// `None` if only fathom knows the zones.
     fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno>;
     /// Empties a zone.
     fn reset(&mut self, start: u64, length: u64) -> Result<(), Errno>;
@@ -16,19 +16,19 @@ pub trait ZonedDevice {
     fn finish(&mut self, start: u64, length: u64) -> Result<(), Errno>;
 }
 
-/// The zones of a target that its storage knows by a way of its own, past the kernel's block layer.
+/// Zones of a target that its storage knows without the kernel's block layer.
 pub struct OwnZones {
     /// Bytes from one zone to the next.
     pub zone_size: u64,
     /// Open zones that the device allows; 0: any number.
     pub limit: u32,
-    /// What takes orders.
+    /// The device.
     pub device: Box<dyn ZonedDevice>,
 }
 
 /// Zones of a zoned block device.
 pub struct KernelZones {
-    /// One of its own: those of the job may be closed, or read-only.
+    /// A separate one: those of the job may be closed, or read-only.
     descriptor: OwnedFd,
 }
 
@@ -54,7 +54,7 @@ impl ZonedDevice for KernelZones {
     }
 }
 
-/// A regular file or an ordinary device: it takes any write, and knows nothing of what was reset.
+/// A regular file or an ordinary device: it accepts any write, and ignores resets.
 pub struct EmulatedZones;
 
 impl ZonedDevice for EmulatedZones {

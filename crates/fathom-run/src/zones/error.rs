@@ -3,7 +3,7 @@
 use fathom_sys::Errno;
 use thiserror::Error;
 
-/// What is wrong with the zones of a file, or with what a job wants of them.
+/// A problem with the zones of a file, or with what a job requests of them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ZoneError {
     /// More files than there is memory for.
@@ -11,7 +11,7 @@ pub enum ZoneError {
     TooManyFiles {
         /// The file.
         name: String,
-        /// Files that there is memory for.
+        /// The limit.
         most: usize,
     },
     /// More zones than there is memory for.
@@ -21,26 +21,26 @@ pub enum ZoneError {
         name: String,
         /// Its zones.
         zones: u64,
-        /// Zones that there is memory for.
+        /// The limit.
         most: usize,
     },
-    /// The device does not list its zones.
+    /// The device does not report its zones.
     #[error("{name}: report zones failed: {errno}")]
     NoReport {
         /// The file.
         name: String,
-        /// What the system says.
+        /// The error.
         errno: Errno,
     },
-    /// The device lists zones that it has listed already.
-    #[error("{name}: report zones failed: the device lists the zones from byte {offset} on again and again")]
+    /// The device reports the same zones again.
+    #[error("{name}: report zones failed: the device repeats the zones from byte {offset} on")]
     EndlessReport {
         /// The file.
         name: String,
-        /// Where the report was to go on.
+        /// Offset for the next part of the report.
         offset: u64,
     },
-    /// A zone that is not where a zone begins, or larger than all others.
+    /// A zone that begins at an impossible offset, or is larger than all others.
     #[error("{name}: report zones failed: the zone at byte {start} is not one of zones of {zone_size} bytes")]
     Misplaced {
         /// The file.
@@ -58,7 +58,7 @@ pub enum ZoneError {
     TooManyOpen {
         /// The file.
         name: String,
-        /// Zones that may be open.
+        /// The limit.
         limit: u32,
     },
     /// Two jobs with zones of different sizes.
@@ -66,9 +66,9 @@ pub enum ZoneError {
     OtherSize {
         /// The file.
         name: String,
-        /// What this job says.
+        /// The size of this job.
         size: u64,
-        /// What is known.
+        /// The present size.
         own: u64,
     },
     /// Two jobs with zones of different capacities.
@@ -76,9 +76,9 @@ pub enum ZoneError {
     OtherCapacity {
         /// The file.
         name: String,
-        /// What this job says.
+        /// The capacity of this job.
         capacity: u64,
-        /// What is known.
+        /// The present capacity.
         own: u64,
     },
     /// Two jobs with different limits.
@@ -87,7 +87,7 @@ pub enum ZoneError {
         /// The file.
         name: String,
     },
-    /// Two jobs that write to different zones, and share a threshold.
+    /// Two jobs that write to different zones, with a threshold.
     #[error("multi-jobs with different write ranges are not supported with zone_reset_threshold")]
     OtherRange,
     /// A limit beyond that of the device.
@@ -97,12 +97,12 @@ pub enum ZoneError {
     AboveDevice {
         /// The file.
         name: String,
-        /// What the job says.
+        /// The job's limit.
         asked: u32,
-        /// What the device says.
+        /// The device's limit.
         allowed: u32,
     },
-    /// A share of a limit that there is not.
+    /// A share of a limit that does not exist.
     #[error("'job_max_open_zones' cannot be used without a global open zones limit")]
     NoLimit,
 }

@@ -1,4 +1,4 @@
-//! How the zones of a file lie, and the part of it that whole zones cover.
+//! The geometry of a file's zones, and the part of it that consists of whole zones.
 
 use crate::cause::Cause;
 use crate::files::entry::{FileEntry, FileError, FileKind};
@@ -66,7 +66,7 @@ fn geometry_of(
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    // A page cache, which would write when it likes, is only in front of block devices.
+    // Only block devices have a page cache, which would write at any time.
     let has_cache = geometry.is_device && entry.kind == FileKind::Block;
     if has_cache && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
@@ -99,12 +99,12 @@ fn has_zones(device: u64) -> bool {
     matches!(queue_setting(device, "zoned").as_deref(), Some("host-managed" | "host-aware"))
 }
 
-/// True if this is a block device on which writes have to keep to zones.
+/// True for a block device with zones that require sequential writes.
 pub fn is_zoned(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device() && has_zones(found.rdev()))
 }
 
-/// What sysfs and the kernel say about the zones of a block device; `None` for an ordinary one.
+/// Zone geometry of a block device from sysfs and the kernel; `None` for an ordinary one.
 fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     let metadata = std::fs::metadata(&entry.path)
         .map_err(|error| FileError::of_call(error.into(), "stat", &entry.path))?;
@@ -118,14 +118,14 @@ fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     if zone_size == 0 {
         return Ok(None);
     }
-    // A zone that was written and not finished takes from both limits, open or not.
+    // A zone that was written and not finished counts against both limits, open or not.
     let limits = ["max_open_zones", "max_active_zones"]
         .map(|name| queue_setting(device, name).and_then(|text| text.parse().ok()));
     let limit = limits.into_iter().flatten().filter(|&limit: &u32| limit > 0).min().unwrap_or(0);
     Ok(Some(Geometry { zone_size, capacity: zone_size, is_device: true, limit, notes: Vec::new() }))
 }
 
-/// Moves the part that a worker uses of each file to the borders of zones.
+/// Aligns the used part of each file to the borders of zones.
 pub fn fit(plan: &WorkerPlan, rules: &ZonePlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
     for entry in entries {
         fit_one(entry)?;
@@ -162,7 +162,7 @@ fn fit_one(entry: &mut FileEntry) -> Result<(), FileError> {
     Ok(())
 }
 
-/// A block has to fit a zone; what is trimmed is a zone.
+/// A block has to fit into a zone; a trim is a whole zone.
 fn check_lengths(
     plan: &WorkerPlan,
     rules: &ZonePlan,
@@ -177,10 +177,10 @@ fn check_lengths(
             return Err(FileError::without_line(text));
         }
         let room = geometry.capacity;
-        // A read stays inside a zone, or zones do not matter to it.
+        // A read stays inside a zone, or ignores zones.
         if direction == Direction::Write && (longest > zone_size || shortest > room) {
             let text = format!(
-                "fathom: {name}: blocks of {longest} bytes do not fit zones of which {room} bytes can be used; use a smaller bs="
+                "{name}: blocks of {longest} bytes do not fit zones with {room} usable bytes; use a smaller bs="
             );
             return Err(FileError::of_job(Cause::ZONE_LENGTH, text));
         }

@@ -1,4 +1,4 @@
-//! Which I/O a zone takes: what becomes of a drawn target.
+//! Rules of zones: what a drawn target becomes.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -11,20 +11,20 @@ use fathom_sys::Errno;
 /// What to do with a drawn target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Issue this I/O. A sequential job goes on at `behind`.
+    /// Issue this I/O. A sequential job continues at `behind`.
     Issue {
-        /// Where it goes now.
+        /// Its final target.
         target: Target,
         /// Byte of the file.
         behind: u64,
     },
     /// Reset the zone that begins here, in place of a trim.
     Reset(Target),
-    /// Ask again when an I/O has ended.
+    /// Ask again after a completion.
     Wait,
-    /// There is nothing to read before the write pointers: a write has to come first.
+    /// There is nothing to read below the write pointers: a write has to come first.
     WriteFirst,
-    /// There is nothing left in this file.
+    /// Nothing is left in this file.
     FileDone,
 }
 
@@ -38,9 +38,10 @@ pub(super) struct ZonedFile {
     pub(super) end: u64,
     /// Bytes between two zones of a sequential job.
     pub(super) skip: u64,
-    /// The zones are those of a device: it takes writes at the write pointer alone, and a reset takes the data of its zone along.
+    /// They are zones of a device, which accepts writes only at the write pointer and discards data on a
+    /// reset.
     pub(super) is_device: bool,
-    /// The pass in which the worker wrote to each zone last; empty where nothing depends on it.
+    /// The pass of the worker's last write to each zone; empty if it does not matter.
     pub(super) written_in: Vec<u64>,
 }
 
@@ -58,8 +59,8 @@ impl ZonedFile {
         self.zone_at(self.start)..self.zone_at(self.end)
     }
 
-    /// Start of the zone that a sequential job takes after this one; the end of the file when there is none. A job that
-    /// skips zones goes round.
+    /// Start of the zone after this one for a sequential job; the end of the file if there is none. A job
+    /// that skips zones wraps.
     pub(super) fn start_behind(&self, zone: usize) -> u64 {
         let next = self.start_of(zone + 1).saturating_add(self.skip);
         match next < self.end {
@@ -79,16 +80,16 @@ pub struct ZoneRules<'a> {
     pub(super) files: Vec<ZonedFile>,
     /// Writes beyond the reset threshold since the last reset for it.
     pub(super) writes_beyond: u64,
-    /// Zones reset.
+    /// Number of resets.
     pub(super) resets: u64,
-    /// The zone reset last, if its data is gone: file, first byte, bytes.
+    /// The last zone reset, if its data is gone: file, first byte, bytes.
     pub(super) emptied: Option<(u32, u64, u64)>,
-    /// Passes begun.
+    /// Number of passes begun.
     pub(super) pass: u64,
 }
 
 impl<'a> ZoneRules<'a> {
-    /// Rules of a worker that has no files yet.
+    /// Rules of a worker without files.
     pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
         ZoneRules {
             table,
@@ -127,7 +128,7 @@ impl<'a> ZoneRules<'a> {
         Ok(())
     }
 
-    /// Another pass: what was written before has been read back, or nobody wants to.
+    /// Another pass: earlier writes have been read back, or will not be.
     pub fn begin_pass(&mut self) {
         self.pass += 1;
     }
@@ -137,14 +138,13 @@ impl<'a> ZoneRules<'a> {
         std::mem::take(&mut self.resets)
     }
 
-    /// The zone reset since the last call, if its data is gone with it: file, first byte, bytes. Where zones are emulated,
-    /// old data stays in the file.
+    /// The zone reset since the last call, if its data is gone: file, first byte, bytes. Emulated zones keep
+    /// old data in the file.
     pub fn take_emptied(&mut self) -> Option<(u32, u64, u64)> {
         self.emptied.take()
     }
 
-    /// Decides on a target. What it lets through is in flight from here on, until
-    /// [`settle`](ZoneRules::settle) is told its end.
+    /// Decides about a target. An admitted one is in flight until [`settle`](ZoneRules::settle).
     pub fn admit(&mut self, target: Target) -> Result<Decision, Errno> {
         match target.direction {
             Direction::Read => self.admit_read(target),
@@ -181,7 +181,7 @@ impl<'a> ZoneRules<'a> {
         Target { direction, length: if fits { read.length } else { shortest as u32 }, ..read }
     }
 
-    /// A trim is the reset of a zone. Random ones take zones that hold something.
+    /// A trim resets a zone. Random ones choose zones with data.
     fn admit_trim(&mut self, target: Target) -> Decision {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
@@ -209,33 +209,33 @@ impl<'a> ZoneRules<'a> {
         Decision::Reset(target)
     }
 
-    /// Counts an I/O in that has its place already.
+    /// Counts an I/O that already has its place.
     pub fn enter(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
     }
 
-    /// A write that was let through has been handed over: others may get places behind it.
+    /// An admitted write has been submitted: others may get places after it.
     pub fn handed_over(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
         let zone = &mut locked.zones[file.zone_at(target.offset)];
-        // Counted where writes in another order than theirs would fail.
+        // Only counted where writes out of order would fail.
         zone.placed = zone.placed.saturating_sub(1);
     }
 
-    /// True if [`handed_over`](ZoneRules::handed_over) is to be called.
+    /// True if [`handed_over`](ZoneRules::handed_over) must be called.
     pub fn hears_of_handing_over(&self) -> bool {
         self.plan.write_order == WriteOrder::HandingOver && self.files.iter().any(|file| file.is_device)
     }
 
-    /// Byte at which a sequential job goes on after a zone that it trims.
+    /// Byte at which a sequential job continues after a trimmed zone.
     pub fn behind_trim(&self, target: Target) -> u64 {
         let file = &self.files[target.file as usize];
         file.start_behind(file.zone_at(target.offset))
     }
 
-    /// Carries a reset out; the same result as for an I/O.
+    /// Performs a reset; returns a result like that of an I/O.
     pub fn reset_for_trim(&mut self, target: Target) -> i64 {
         let file = &mut self.files[target.file as usize];
         match file.device.reset(target.offset, file.zone_size) {
@@ -260,7 +260,7 @@ fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Optio
         .find(|zone| zones.contains(zone) && fits(*zone))
 }
 
-/// Where reads go.
+/// Placement of reads.
 struct Reads<'a> {
     file: &'a ZonedFile,
     locked: &'a Locked<'a>,
@@ -269,7 +269,7 @@ struct Reads<'a> {
 }
 
 impl Reads<'_> {
-    /// Bytes of a zone that may be read.
+    /// Readable bytes of a zone.
     fn readable(&self, number: usize) -> u64 {
         let zone = &self.locked.zones[number];
         match () {
@@ -279,7 +279,7 @@ impl Reads<'_> {
         }
     }
 
-    /// In the zone that was drawn, or the nearest with data. What lies above the data is folded down into it.
+    /// In the drawn zone, or the nearest with data. Offsets above the data are folded into it.
     fn random(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -298,7 +298,7 @@ impl Reads<'_> {
         Some((Target { offset, length: length as u32, ..target }, offset + length))
     }
 
-    /// At the position that the job has come to, or at the start of the next zone with data.
+    /// At the job's present position, or at the start of the next zone with data.
     fn sequential(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -322,7 +322,7 @@ impl Reads<'_> {
         None
     }
 
-    /// Write pointers are of no interest, and blocks lie where they would without zones.
+    /// True if write pointers do not matter, and blocks are where they would be without zones.
     fn crosses_zones(&self, target: Target) -> bool {
         let last = target.offset + u64::from(target.length.max(1)) - 1;
         self.beyond && self.file.zone_at(target.offset) != self.file.zone_at(last) && last < self.file.end

@@ -1,4 +1,4 @@
-//! What the end of an I/O means for its zone.
+//! Effect of a completed I/O on its zone.
 
 use super::rules::{ZoneRules, ZonedFile};
 use super::table::Locked;
@@ -10,7 +10,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 
 impl ZoneRules<'_> {
-    /// An I/O that was let through has ended. `moved` is false when it failed.
+    /// An admitted I/O has completed. `moved` is false if it failed.
     pub fn settle(&mut self, target: Target, moved: bool) -> Result<(), Errno> {
         let recovers = self.plan.recovers;
         let file = &mut self.files[target.file as usize];
@@ -22,7 +22,7 @@ impl ZoneRules<'_> {
         match target.direction {
             Direction::Read => Ok(()),
             Direction::Trim if zone.is_resetting && moved => {
-                // An empty zone is none that was reset.
+                // Emptying an empty zone is not a reset.
                 self.resets += u64::from(zone.write_pointer > 0);
                 locked.empty(number);
                 if file.is_device {
@@ -49,7 +49,7 @@ impl ZoneRules<'_> {
         }
     }
 
-    /// A write that was let through is not issued after all.
+    /// An admitted write is not issued after all.
     pub fn retract(&mut self, target: Target) {
         let file = &mut self.files[target.file as usize];
         let mut locked = self.table.lock(file.slot);
@@ -75,13 +75,13 @@ impl ZoneRules<'_> {
     }
 }
 
-/// Takes one from what is counted of a zone. After workers were lost, ends may come of what no longer counts.
+/// Decrements a counter of a zone. After the loss of workers, completions may arrive that no longer count.
 fn one_less(count: &mut u32, has_lost: bool, number: usize) {
     holds!(*count > 0 || has_lost, Zone, "zone {number}");
     *count = count.saturating_sub(1);
 }
 
-/// Moves the end of what can be read.
+/// Advances the readable end.
 fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &ZonedFile, moved: bool) {
     let within = target.offset % file.zone_size;
     if !moved {
@@ -91,7 +91,7 @@ fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &Zoned
     if zone.hole != 0 {
         return;
     }
-    // Writes mostly end in order. Where they do not, the last of them makes all readable.
+    // Writes mostly complete in order. Otherwise, the last of them makes all readable.
     if zone.readable == within {
         zone.readable = within + u64::from(target.length);
     }
@@ -106,7 +106,7 @@ fn mark_hole(locked: &mut Locked<'_>, number: usize, within: u64) {
     zone.readable = zone.readable.min(within);
 }
 
-/// What waits for the writes in a zone to end: recovery, finishing, closing.
+/// Actions that wait for the writes in a zone to complete: recovery, finishing, closing.
 fn close_if_quiet(
     file: &mut ZonedFile,
     locked: &mut Locked<'_>,
@@ -127,7 +127,7 @@ fn close_if_quiet(
     Ok(())
 }
 
-/// After a failed write: the write pointer is where the device says, or where the failed write began.
+/// After a failed write: the write pointer is taken from the device, or from the start of the failed write.
 fn recover(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
     let report = file.device.report(file.start_of(number))?;
     let failed_at = locked.zones[number].hole - 1;

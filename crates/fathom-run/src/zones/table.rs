@@ -1,7 +1,6 @@
-//! Memory about zones that all workers of a run share: one slot per file, a record per zone.
-//!
-//! A slot has a lock. What is done under it is short: deciding on one I/O, or one order to the device. A worker that dies
-//! in the middle loses the lock to the next that wants it.
+//! Zone state that all workers of a run share: one slot per file, a record per zone. A slot has a lock. Operations under it
+//! are short: deciding about one I/O, or one command to the device. If a worker dies in the middle, the next one takes the
+//! lock over.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -16,76 +15,76 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Largest number of open zones that a limit may name (as the options have it).
+/// Largest limit of open zones (as in the options).
 pub const MOST_OPEN: usize = 4096;
-/// Zones that all files of a run share out. They cost nothing until they are used.
+/// Zones of all files of a run together. They cost nothing until they are used.
 const POOL: usize = 1 << 22;
-/// Files that zones are kept for.
+/// Most files with zones.
 const MOST_FILES: usize = 1024;
 
 /// One zone. All-zero memory is an empty one.
 #[derive(Default)]
 #[repr(C)]
 pub struct Zone {
-    /// Where the next write goes, from the start of the zone.
+    /// Position of the next write, from the start of the zone.
     pub write_pointer: u64,
-    /// Bytes from the start whose writes have ended.
+    /// Bytes from the start whose writes have completed.
     pub readable: u64,
-    /// Bytes that can be used; 0: as many as the file's geometry says.
+    /// Usable bytes; 0: as in the file's geometry.
     pub own_capacity: u64,
-    /// Where the first write of those that failed began, plus 1; 0: none failed.
+    /// Start of the first failed write, plus 1; 0: none failed.
     pub hole: u64,
-    /// I/Os on their way in it.
+    /// I/Os in flight in it.
     pub in_flight: u32,
     /// Writes among them.
     pub writes_in_flight: u32,
-    /// Writes that have their place in it and are not handed over.
+    /// Writes with a place in it that are not submitted yet.
     pub placed: u32,
-    /// Number of the worker that they are of, plus 1.
+    /// Number of their worker, plus 1.
     pub placed_by: u32,
     /// Number of the worker that opened it, plus 1; 0: it is not open.
     pub opener: u32,
     /// It has no write pointer.
     pub is_conventional: bool,
-    /// It cannot be written any more.
+    /// It can no longer be written.
     pub is_dead: bool,
-    /// It will be finished when the writes in it have ended.
+    /// It will be finished when its writes have completed.
     pub is_finishing: bool,
     /// It is being reset.
     pub is_resetting: bool,
 }
 
-/// What is known of a file with zones.
+/// State of a file with zones.
 #[repr(C)]
 pub struct FileZones {
     identity: [u64; 2],
     /// Bytes from one zone to the next; 0: the slot is free.
     pub zone_size: u64,
     capacity: u64,
-    /// `max_open_zones` of the jobs that use it.
+    /// `max_open_zones` of its jobs.
     asked_limit: u32,
-    /// Zones that may be open; 0: any number.
+    /// Most open zones; 0: any number.
     pub limit: u32,
-    /// Zones that some job uses: the first, and the one after the last.
+    /// Zones that any job uses: the first, and the one after the last.
     used: [u64; 2],
     /// Workers that write.
     pub writers: u32,
-    /// What the first job that writes was given: the first byte, and the one after the last.
+    /// The part of the first job that writes: the first byte, and the one after the last.
     written: [u64; 2],
-    /// Bytes that the zones there can hold, and hold.
+    /// Capacity of these zones, and bytes that they hold.
     pub used_capacity: u64,
     /// See `used_capacity`.
     pub filled: u64,
     open_count: u32,
-    /// Workers were lost, and what was in flight then counts no more.
+    /// Workers were lost, and their I/O in flight no longer counts.
     pub has_lost: bool,
-    /// Open zones in the order in which they were opened; kept where there is a limit.
+    /// Open zones in the order of opening; kept if there is a limit.
     open: [u32; MOST_OPEN],
 }
 
 #[repr(C)]
 struct Lock {
-    /// Process that has it; 0: nobody.
+    /// Process that holds the lock; 0: none.
     owner: AtomicU32,
     waiters: AtomicU32,
 }
@@ -103,7 +102,7 @@ impl Lock {
         let mut tries = 0u32;
         while let Err(owner) = self.owner.compare_exchange(0, own, Ordering::Acquire, Ordering::Relaxed) {
             tries += 1;
-            // Whoever died with the lock does not come back.
+            // A dead lock holder does not come back.
             if tries.is_multiple_of(64) && owner != own && !process::exists(owner) {
                 let _ = self.owner.compare_exchange(owner, 0, Ordering::Relaxed, Ordering::Relaxed);
                 continue;
@@ -135,9 +134,9 @@ pub struct ZoneTable {
     zones_per_file: usize,
 }
 
-/// What a worker wants of a file.
+/// What a worker needs of a file.
 pub struct Wanted<'a> {
-    /// Tells files apart.
+    /// Identifies the file.
     pub identity: [u64; 2],
     /// Name for messages.
     pub name: &'a str,
@@ -162,7 +161,7 @@ impl ZoneTable {
         let files: usize = zoned
             .map(|worker| {
                 let names = &worker.files.names;
-                // Which files a directory holds is not known yet.
+                // The files of a directory are not known yet.
                 let more = if names.opened_directory.is_some() { 64 } else { 0 };
                 planned_paths(names).len().max(1) + more
             })
@@ -170,7 +169,7 @@ impl ZoneTable {
         if files == 0 { Ok(None) } else { ZoneTable::new(files.min(MOST_FILES)).map(Some) }
     }
 
-    /// Memory for so many files.
+    /// Memory for this many files.
     pub fn new(files: usize) -> Result<ZoneTable, Errno> {
         let zones_per_file = (POOL / files.max(1)).clamp(4096, 1 << 20);
         Ok(ZoneTable {
@@ -183,8 +182,8 @@ impl ZoneTable {
 
     fn slot(&self, index: usize) -> &Slot {
         assert!(index < self.files);
-        // SAFETY: the mapping has room for that many slots, is page aligned, and zeros are a valid slot. What is not an
-        // atomic in it is reached through the lock alone.
+        // SAFETY: the mapping has room for that many slots, is page aligned, and zeros are a valid slot.
+        // Non-atomic parts are only accessed under the lock.
         unsafe { &*self.slots.address().cast::<Slot>().add(index) }
     }
 
@@ -193,8 +192,8 @@ impl ZoneTable {
         let slot = self.slot(index);
         slot.lock.take();
         let first = index * self.zones_per_file;
-        // SAFETY: the lock is held until the guard is dropped, and nobody reaches the file or its zones without it; the
-        // ranges of two files do not meet, and zeros are valid in both.
+        // SAFETY: the lock is held until the guard is dropped, and the file and its zones are not accessed
+        // without it; the ranges of two files are disjoint, and zeros are valid in both.
         let (file, zones) = unsafe {
             let zones = self.zones.address().cast::<Zone>().add(first);
             (&mut *slot.file.get(), std::slice::from_raw_parts_mut(zones, self.zones_per_file))
@@ -235,7 +234,7 @@ impl ZoneTable {
     }
 }
 
-/// A file with its lock taken.
+/// A locked file.
 pub struct Locked<'a> {
     lock: &'a Lock,
     /// The file.
@@ -265,12 +264,12 @@ impl Locked<'_> {
         (self.file.written, self.file.writers) = ([0, 0], 0);
         self.file.open_count = 0;
         self.read_report(wanted, device)?;
-        // Last: from now on it is found.
+        // Last: other workers find it from now on.
         self.file.zone_size = wanted.geometry.zone_size;
         Ok(())
     }
 
-    /// Takes over what the device knows of its zones.
+    /// Takes the state of the zones from the device.
     fn read_report(&mut self, wanted: &Wanted<'_>, device: &mut dyn ZonedDevice) -> Result<(), ZoneError> {
         let zone_size = wanted.geometry.zone_size;
         let name = || wanted.name.to_owned();
@@ -326,12 +325,12 @@ impl Locked<'_> {
         check_own_limit(plan, self.file.limit)
     }
 
-    /// Counts the zones that a worker uses in.
+    /// Counts the zones of a worker as used.
     fn count_used(&mut self, wanted: &Wanted<'_>, plan: &ZonePlan) {
         let size = self.file.zone_size;
         let [first, end] = self.file.used;
         self.file.writers += u32::from(plan.writes);
-        // The threshold goes by what is written.
+        // The threshold depends on the written part.
         if plan.writes && self.file.written == [0, 0] {
             self.file.written = wanted.range();
         }
@@ -343,7 +342,7 @@ impl Locked<'_> {
         (self.file.used_capacity, self.file.filled) = (capacity, filled);
     }
 
-    /// Bytes of a zone that can be used.
+    /// Usable bytes of a zone.
     pub fn capacity(&self, number: usize) -> u64 {
         match self.zones[number].own_capacity {
             0 => self.file.capacity,
@@ -351,7 +350,7 @@ impl Locked<'_> {
         }
     }
 
-    /// True when a zone takes no more.
+    /// True if a zone takes no more data.
     pub fn is_full(&self, number: usize) -> bool {
         self.zones[number].write_pointer >= self.capacity(number)
     }
@@ -361,7 +360,7 @@ impl Locked<'_> {
         &self.file.open[..self.file.open_count as usize]
     }
 
-    /// Makes a zone one of the open ones; false when the limit is reached.
+    /// Opens a zone; false if the limit is reached.
     pub fn open_zone(&mut self, number: usize, worker: u32) -> bool {
         if self.file.limit > 0 {
             let count = self.file.open_count;
@@ -375,7 +374,7 @@ impl Locked<'_> {
         true
     }
 
-    /// Takes a zone out of the open ones.
+    /// Closes a zone.
     pub fn close_zone(&mut self, number: usize) {
         let count = self.file.open_count as usize;
         if let Some(place) = self.open_zones().iter().position(|&open| open as usize == number) {
@@ -385,13 +384,13 @@ impl Locked<'_> {
         self.zones[number].opener = 0;
     }
 
-    /// Moves a write pointer, and counts what the zones hold.
+    /// Moves a write pointer, and counts the data in the zones.
     pub fn set_write_pointer(&mut self, number: usize, position: u64) {
         let before = std::mem::replace(&mut self.zones[number].write_pointer, position);
         self.file.filled = self.file.filled.saturating_sub(before) + position;
     }
 
-    /// A zone without anything in it.
+    /// Makes a zone empty.
     pub fn empty(&mut self, number: usize) {
         self.set_write_pointer(number, 0);
         self.close_zone(number);
@@ -400,7 +399,7 @@ impl Locked<'_> {
         (zone.is_finishing, zone.is_resetting) = (false, false);
     }
 
-    /// Workers were lost: what they had in flight never ends.
+    /// Workers were lost: their I/O in flight never completes.
     pub fn forget_in_flight(&mut self) {
         self.file.has_lost = true;
         let used = self.file.used[0] as usize..self.file.used[1] as usize;
@@ -410,7 +409,7 @@ impl Locked<'_> {
     }
 }
 
-/// Zones that may be open at a time.
+/// Most open zones.
 fn limit(wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<u32, ZoneError> {
     let of_device = if plan.ignores_limits { 0 } else { wanted.geometry.limit };
     if of_device > 0 && plan.max_open > of_device {

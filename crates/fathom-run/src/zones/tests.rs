@@ -1,5 +1,5 @@
-//! The rules on a device that checks every one of them: writes at the write pointer only, never more zones open than
-//! allowed, no reset or finish with a write on its way, reads of what has been written.
+//! The rules on a device that checks all of them: writes only at the write pointer, never more open zones than allowed, no
+//! reset or finish with a write in flight, reads of written data only.
 
 use super::device::{EmulatedZones, ZonedDevice};
 use super::error::ZoneError;
@@ -23,9 +23,9 @@ const BLOCK: u64 = 4096;
 struct ModelZone {
     written: u64,
     ended: u64,
-    /// Bytes that hold data; what is finished without being written does not.
+    /// Bytes of data; zones finished without being written have none.
     data: u64,
-    /// Writes on their way.
+    /// Writes in flight.
     writing: Vec<(u64, u64)>,
     in_flight: u32,
 }
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// A zone is open from its first write until it is full, and until its last write has ended.
+    /// A zone is open from its first write until it is full, and until its last write has completed.
     fn open_zones(&self) -> usize {
         let is_open = |zone: &&ModelZone| {
             zone.written > 0 && (zone.written < self.capacity || zone.ended < zone.written)
@@ -122,7 +122,7 @@ impl ZonedDevice for ModelDevice {
         let mut model = self.0.borrow_mut();
         assert_eq!((start % model.zone_size, length), (0, model.zone_size));
         let zone = model.zone(start);
-        // That of a trim is itself on its way.
+        // The trim's own I/O is in flight.
         assert_eq!(zone.written, zone.ended, "a reset under a write");
         let counts = zone.written > 0;
         (zone.written, zone.ended, zone.data) = (0, 0, 0);
@@ -193,7 +193,7 @@ fn write(block: u64, blocks: u64) -> Target {
     Target { offset: block * BLOCK, length: (blocks * BLOCK) as u32, file: 0, direction: Direction::Write }
 }
 
-/// Issues a target, lets it end, and gives the block it went to.
+/// Issues a target, completes it, and returns its block.
 fn go(rules: &mut ZoneRules<'_>, target: Target) -> Option<u64> {
     match rules.admit(target).expect("no error") {
         Decision::Issue { target, .. } => {
@@ -283,7 +283,7 @@ fn jobs_on_a_file_agree_on_its_zones() {
     assert_eq!(rules(&table, &lonely, &model, 0).err(), Some(ZoneError::NoLimit));
 }
 
-/// A device that says anything of its zones, and the same at every question.
+/// A device that reports arbitrary zones, the same for every query.
 struct OddDevice(Vec<ZoneReport>);
 
 impl ZonedDevice for OddDevice {
@@ -300,7 +300,7 @@ impl ZonedDevice for OddDevice {
     }
 }
 
-/// What becomes of a job on such a device, with zones of 16 blocks.
+/// Attaches a job to such a device, with zones of 16 blocks.
 fn attached(reports: Vec<ZoneReport>) -> Result<(), ZoneError> {
     let table = ZoneTable::new(1).expect("mapped");
     let plan = zone_plan(true, [false, true, false]);
@@ -323,8 +323,8 @@ fn reports_that_cannot_be_are_refused() {
         condition: Condition::Active,
     };
     for (reports, wanted) in [
-        (vec![zone(0, 16, 1)], "the device lists the zones from byte 65536 on again and again"),
-        (vec![zone(0, 0, 0)], "the device lists the zones from byte 0 on again and again"),
+        (vec![zone(0, 16, 1)], "the device repeats the zones from byte 65536 on"),
+        (vec![zone(0, 0, 0)], "the device repeats the zones from byte 0 on"),
         (vec![zone(3, 16, 1)], "the zone at byte 12288 is not one of zones of 65536 bytes"),
         (vec![zone(0, 17, 1)], "the zone at byte 0 is not one of zones of 65536 bytes"),
         (vec![zone(0, 16, 17)], "the zone at byte 0 is not one of zones of 65536 bytes"),
@@ -358,7 +358,7 @@ proptest! {
     }
 }
 
-/// What a run of the property below looks like.
+/// Parameters of the property below.
 #[derive(Clone, Debug)]
 struct Shape {
     zones: usize,
@@ -368,7 +368,7 @@ struct Shape {
     job_limit: u32,
     workers: usize,
     depth: usize,
-    /// Longest write in blocks; shorter ones come too.
+    /// Longest write in blocks; shorter ones occur, too.
     longest: u64,
     shortest: u64,
     random: bool,
@@ -411,7 +411,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 struct Simulated<'a> {
     rules: ZoneRules<'a>,
     position: u64,
-    /// Let through, and not handed over, in order.
+    /// Admitted, but not submitted, in order.
     placed: VecDeque<Target>,
     in_flight: Vec<Target>,
     held: Option<Target>,
@@ -434,7 +434,7 @@ fn simulate(shape: &Shape, choices: &[u32]) {
         longest: PerDirection::new([longest, longest, zone_size]),
         ..zone_plan(shape.random, [true, true, false])
     };
-    // Some jobs have smaller blocks than others: they leave tails that the others cannot fill.
+    // Some jobs have smaller blocks than others and leave remainders that the others cannot fill.
     let small = ZonePlan { shortest: PerDirection::new([BLOCK, BLOCK, zone_size]), ..plan.clone() };
     let plans = [&plan, &small];
     let mut workers: Vec<Simulated> = (0..shape.workers)
@@ -522,7 +522,7 @@ impl Simulated<'_> {
     }
 }
 
-/// Hands over what was let through first.
+/// Submits the first admitted write.
 fn hand_over(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>) {
     let target = worker.placed.pop_front().expect("something is placed");
     model.borrow_mut().begin(target);
@@ -532,7 +532,7 @@ fn hand_over(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>) {
     worker.in_flight.push(target);
 }
 
-/// Lets an I/O end; if all there is has not been handed over, that happens first.
+/// Completes an I/O; if none was submitted, submits one first.
 fn end_one(worker: &mut Simulated<'_>, model: &Rc<RefCell<Model>>, which: usize) {
     while worker.in_flight.is_empty() {
         hand_over(worker, model);

@@ -1,4 +1,4 @@
-//! Where writes go, and what has to happen to a zone first.
+//! Placement of writes, and what has to happen to a zone first.
 
 use super::rules::{Decision, ZoneRules, ZonedFile};
 use super::table::{Locked, Zone};
@@ -7,16 +7,16 @@ use crate::targets::Target;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 
-/// What came of one zone.
+/// Result for one zone.
 enum Step {
     Done(Decision),
-    /// Look at the zone with this byte instead.
+    /// Try the zone with this byte instead.
     GoTo(u64),
 }
 
 impl ZoneRules<'_> {
-    /// Moves a write to the write pointer of the zone it was drawn for; to one of the open zones when no more may be opened;
-    /// or, in a sequential job, to the next zone when this one is full.
+    /// Moves a write to the write pointer of the zone it was drawn for; to one of the open zones if no more
+    /// may be opened; or, in a sequential job, to the next zone if this one is full.
     pub(super) fn admit_write(&mut self, target: Target) -> Result<Decision, Errno> {
         let mut position = target.offset;
         let table = self.table;
@@ -34,7 +34,7 @@ impl ZoneRules<'_> {
         position: &mut u64,
     ) -> Result<Decision, Errno> {
         let mut locked = table.lock(file.slot);
-        // Each zone may come up twice: once to be finished, once to be left.
+        // Each zone may occur twice: once to be finished, once to be left.
         for _ in 0..file.zones().len() * 2 + 2 {
             if *position >= file.end {
                 break;
@@ -76,7 +76,7 @@ impl ZoneRules<'_> {
         }
         let is_full = locked.is_full(number) || zone.is_finishing;
         let at_start = target.offset == file.start_of(number);
-        // A sequential job comes to a full zone where another one has filled it, and then begins at its start.
+        // A sequential job that finds a zone filled by another one continues at the start of the zone.
         if is_full && !self.plan.random && !at_start && !self.shares_writes(locked) {
             return Ok(Step::GoTo(self.start_after(file, number)));
         }
@@ -94,25 +94,26 @@ impl ZoneRules<'_> {
         self.append(file, locked, number, target)
     }
 
-    /// True for a sequential job that writes beside others and to where they do.
+    /// True for a sequential job that shares its zones with other writers.
     fn shares_writes(&self, locked: &Locked<'_>) -> bool {
         locked.file.writers > 1 && !self.plan.keeps_data
     }
 
-    /// True when the job has to go round until it has written all of its bytes: what others write takes it along to the end.
+    /// True if the job has to repeat rounds until it has written all of its bytes: writes of others advance
+    /// it to the end.
     pub fn goes_round(&self) -> bool {
         let writes_alone = self.plan.writes && !self.plan.mixed && !self.plan.random;
         writes_alone && self.files.iter().any(|file| self.shares_writes(&self.table.lock(file.slot)))
     }
 
-    /// False for a zone that is full of what this pass has written and somebody wants to read back.
+    /// False for a zone full of data of this pass that will be read back.
     fn may_write(&self, file: &ZonedFile, locked: &Locked<'_>, number: usize) -> bool {
         let is_full = locked.is_full(number) || locked.zones[number].is_finishing;
         !is_full || file.written_in.get(number) != Some(&self.pass)
     }
 
-    /// Where a write goes whose zone must stay as it is: to an open zone, chosen as in [`place`](ZoneRules::place), where their
-    /// number is limited; otherwise to the next one that takes it.
+    /// Another zone for a write whose zone must stay as it is: an open one, chosen as in
+    /// [`place`](ZoneRules::place), if their number is limited; otherwise the next one with room.
     fn zone_with_room(
         &self,
         file: &ZonedFile,
@@ -136,7 +137,7 @@ impl ZoneRules<'_> {
         zones.clone().skip_while(|&number| number <= drawn).chain(zones).find(|&number| is_usable(number))
     }
 
-    /// The zone after another. A random job goes round.
+    /// The zone after another. A random job wraps.
     fn start_after(&self, file: &ZonedFile, number: usize) -> u64 {
         match file.start_behind(number) {
             next if next < file.end || !self.plan.random => next,
@@ -144,8 +145,8 @@ impl ZoneRules<'_> {
         }
     }
 
-    /// The zone to write to: the one drawn if it is open or may be opened, or else an open one. `None` when a zone has to
-    /// close first.
+    /// The zone to write to: the drawn one if it is open or may be opened, otherwise an open one. `None` if a
+    /// zone has to close first.
     fn place(
         &self,
         file: &mut ZonedFile,
@@ -176,7 +177,7 @@ impl ZoneRules<'_> {
         if count == 0 {
             return self.make_room(file, locked, drawn, no_more_own);
         }
-        // The place in the list follows the place in the file, as fio has it.
+        // The position in the list corresponds to the position in the file, as in fio.
         let part = u128::from(offset - file.start) * count as u128 / u128::from(file.end - file.start);
         Ok(candidates.clone().nth(part as usize).map(|zone| zone as usize))
     }
@@ -185,8 +186,8 @@ impl ZoneRules<'_> {
         locked.zones[zone as usize].opener == self.worker + 1
     }
 
-    /// All open zones lie where this worker does not write. One that nobody writes to now is finished in favour of the drawn
-    /// one, or both would wait for ever.
+    /// No open zone is within this worker's part. One without writes in flight is finished in favour of the
+    /// drawn one, because otherwise both would wait for ever.
     fn make_room(
         &self,
         file: &mut ZonedFile,
@@ -202,7 +203,7 @@ impl ZoneRules<'_> {
         Ok(Some(drawn))
     }
 
-    /// Counts a write against the reset threshold; true when the zone is to be reset for it.
+    /// Counts a write against the reset threshold; true if the zone is to be reset for it.
     fn is_reset_for_threshold(&mut self, locked: &Locked<'_>, number: usize) -> bool {
         let (Some(threshold), Some(frequency)) = (self.plan.reset_threshold, self.plan.reset_frequency)
         else {
@@ -224,14 +225,14 @@ impl ZoneRules<'_> {
         true
     }
 
-    /// True if a write placed now could reach the device ahead of one that has its place already.
+    /// True if a write placed now could reach the device before one that was placed earlier.
     fn may_overtake(&self, zone: &Zone) -> bool {
         let waits_for_another = zone.placed > 0 && zone.placed_by != self.worker + 1;
         let waits_for_any = self.plan.write_order == WriteOrder::Nothing && zone.writes_in_flight > 0;
         waits_for_another || waits_for_any
     }
 
-    /// Takes the next bytes of a zone that has room.
+    /// Takes the next bytes of a zone with room.
     fn append(
         &mut self,
         file: &mut ZonedFile,
@@ -294,7 +295,7 @@ fn write_anywhere(file: &ZonedFile, locked: &mut Locked<'_>, target: Target) -> 
     Step::Done(Decision::Issue { target, behind })
 }
 
-/// Makes a zone full that has no write in flight.
+/// Finishes a zone without writes in flight.
 pub(super) fn finish(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
     file.device.finish(file.start_of(number), file.zone_size)?;
     let capacity = locked.capacity(number);

@@ -281,9 +281,9 @@ fn memory_that_cannot_be_had_is_told() {
         assert_eq!(finished.code(), 1, "{words}");
         finished.stderr
     };
-    assert!(refused("--mem=mmaphuge --hugepage-size=3m").contains("hugepage-size=3145728 is no size"));
+    assert!(refused("--mem=mmaphuge --hugepage-size=3m").contains("hugepage-size=3145728 is not a size"));
     assert!(refused("--mem=mmap:/no/such/file").contains("/no/such/file cannot be opened"));
-    assert!(refused("--mem=mmaphuge:buffers").contains("does not lie in a file system of huge pages"));
+    assert!(refused("--mem=mmaphuge:buffers").contains("is not in a hugetlbfs"));
     assert!(!directory.path().join("buffers").exists());
     assert!(refused("--mem=cudamalloc").contains("mem=cudamalloc"));
 }

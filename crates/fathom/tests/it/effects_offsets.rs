@@ -255,7 +255,7 @@ fn names_follow_their_template() {
         .argument("--filename_format=x-$jobname/$jobnum_$filenum.dat")
         .run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    assert_eq!(finished.stderr, "fathom: job job: x-job was not there; the directory is made\n");
+    assert_eq!(finished.stderr, "fathom: job job: x-job does not exist; the directory is created\n");
     for name in ["0_0", "0_1", "1_0", "1_1"] {
         let path = directory.path().join(format!("x-job/{name}.dat"));
         assert_eq!(

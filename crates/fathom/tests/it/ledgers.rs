@@ -32,8 +32,8 @@ fn places_that_cannot_hold_a_ledger_are_refused() {
     let elsewhere = elsewhere.path().display();
     let same = target.path().join("ledger").display().to_string();
     for (place, reason) in [
-        (same.as_str(), "it would lie on the same storage as data"),
-        (&format!("{elsewhere}/no/ledger"), "make the directory first"),
+        (same.as_str(), "it would be on the same storage as data"),
+        (&format!("{elsewhere}/no/ledger"), "create the directory first"),
         ("tcp:127.0.0.1:1", "fathom ledger receive --listen=127.0.0.1:1"),
         ("tcp:127.0.0.1", "a file, or tcp:HOST:PORT"),
     ] {

@@ -273,7 +273,7 @@ fn a_log_that_cannot_be_written_fails_the_run_and_is_named() {
         "the run itself is whole: {}",
         finished.stdout
     );
-    let note = "note: log files that could not be written to their end: 1";
+    let note = "note: log files that could not be written completely: 1";
     assert!(finished.stdout.contains(note), "{}", finished.stdout);
 }
 

@@ -224,7 +224,7 @@ fn what_lies_in_the_way_stays_and_is_told() {
     assert!(!directory.path().join("made-elsewhere").exists());
     let is_file = |place: &Path| drop(file_of(place, "a.0.3", 5));
     for engine in ["dirdelete", "dirstat"] {
-        let (directory, _) = of(engine, &is_file, "is no directory");
+        let (directory, _) = of(engine, &is_file, "is not a directory");
         assert_eq!(fs::metadata(directory.path().join("a.0.3")).expect("a file").len(), 5);
     }
     let is_directory = |place: &Path| fs::create_dir(place.join("a.0.3")).expect("a directory");
@@ -368,13 +368,13 @@ fn no_tree_is_made_in_what_is_of_others() {
         fs::create_dir(place.join("elsewhere")).expect("a directory");
         symlink("elsewhere", place.join("a.0.tree")).expect("a link");
     };
-    let directory = refused(&is_link, "is there and is no directory");
+    let directory = refused(&is_link, "exists and is not a directory");
     assert_eq!(count(&directory.path().join("elsewhere")), 0);
     let is_open = |place: &Path| {
         fs::create_dir(place.join("a.0.tree")).expect("a directory");
         fs::set_permissions(place.join("a.0.tree"), fs::Permissions::from_mode(0o777)).expect("a mode");
     };
-    let directory = refused(&is_open, "others may write to");
+    let directory = refused(&is_open, "other users may write to");
     assert_eq!(below(directory.path()), (0, 1));
     // One of an earlier run is used again, and what else is in it stays.
     let directory = scratch();

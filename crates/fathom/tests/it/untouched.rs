@@ -76,7 +76,7 @@ fn a_file_that_is_only_read_does_not_grow_in_silence() {
     let grown = run("--filename=short --rw=read --size=64k");
     assert_eq!(grown.code(), 0, "{}", grown.stderr);
     let line =
-        "fathom: job a: short has 4096 bytes and is made 65536 bytes long, although the job only reads it";
+        "fathom: job a: short has 4096 bytes and is extended to 65536 bytes, although the job only reads it";
     assert!(grown.stderr.contains(line), "{}", grown.stderr);
     // It is long enough now; files that are made are announced as fio does; and what is written to grows.
     for words in [
@@ -107,9 +107,9 @@ fn directories_are_not_made_in_silence() {
         let run = || Launch::fathom(directory.path()).words("--name=a --size=64k").words(words).run();
         let first = run();
         assert_eq!(first.code(), 0, "{words}: {}", first.stderr);
-        let line = "fathom: job a: typo was not there; the directory is made";
+        let line = "fathom: job a: typo does not exist; the directory is created";
         assert!(first.stderr.contains(line), "{words}: {}", first.stderr);
-        assert!(!run().stderr.contains("was not there"), "{words}");
+        assert!(!run().stderr.contains("the directory is created"), "{words}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the children of this process do: the lines they send, and how they end.
+//! Children of this process: their messages, and their ends.
 
 use super::{LocalCrew, LogWriter};
 use crate::crew::{Event, Lost, Stage};
@@ -10,12 +10,12 @@ use fathom_sys::process::{self, Ended};
 use fathom_sys::usage::Usage;
 
 impl LocalCrew<'_> {
-    /// All messages that have arrived.
+    /// All messages received so far.
     pub(super) fn take_messages(&mut self, events: &mut Vec<Event>) {
         events.extend(self.receiver.drain().into_iter().map(Event::Said));
     }
 
-    /// Collects all children that have ended.
+    /// Reaps all children that have ended.
     pub(super) fn reap(&mut self, events: &mut Vec<Event>) {
         self.note_stops();
         while let Some((pid, ended, usage)) = process::reap_one() {
@@ -30,7 +30,7 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Notes which workers were stopped, and which go on. The process of threads is that of all of its workers.
+    /// Notes which workers were stopped or continued. A process of threads runs all of its workers.
     fn note_stops(&mut self) {
         while let Some((pid, stop)) = process::take_stop() {
             let now_ns = monotonic_ns();
@@ -46,7 +46,7 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// The process of some workers has ended, or one that was none of theirs.
+    /// A process has ended: that of some workers, or another one.
     fn process_ended(&mut self, pid: u32, ended: Ended, usage: Usage, events: &mut Vec<Event>) {
         let mut was_running = false;
         for worker in 0..self.members.len() {
@@ -55,7 +55,7 @@ impl LocalCrew<'_> {
                 continue;
             }
             self.stops.end(pid, monotonic_ns());
-            // The number may soon be that of another process.
+            // The ID may be reused soon.
             member.process = None;
             if std::mem::take(&mut member.is_running) {
                 was_running = true;
@@ -84,20 +84,22 @@ impl LocalCrew<'_> {
         Lost { ended, cpu, without_memory }
     }
 
-    /// Why a signal means that there was no memory: a program that gets none aborts, and the kernel kills in a control group
-    /// that has used up its own.
+    /// Why a signal indicates a memory shortage: a program that gets no memory aborts, and the kernel kills
+    /// processes of a control group that has reached its limit.
     fn memory_ran_out(&mut self, signal: i32) -> Option<String> {
         let kills = limits::group_memory_kills();
         let killed_by_group = kills > std::mem::replace(&mut self.memory_kills, kills);
         let is_limited = Limit::of(Resource::AddressSpace).soft.is_some();
         match signal {
-            libc::SIGABRT if is_limited => Some(format!("it got no memory: {}", exhausted::memory())),
+            libc::SIGABRT if is_limited => {
+                Some(format!("it could not allocate memory: {}", exhausted::memory()))
+            }
             libc::SIGKILL if killed_by_group => Some(format!("out of memory: {}", exhausted::memory())),
             _ => None,
         }
     }
 
-    /// Threads share a process, so their end shows in their blocks only.
+    /// Threads share a process, so their end only shows in their blocks.
     pub(super) fn collect_ended_threads(&mut self, events: &mut Vec<Event>) {
         for worker in 0..self.members.len() {
             let has_ended = self.members[worker].is_running

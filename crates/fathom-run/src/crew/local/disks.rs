@@ -1,4 +1,4 @@
-//! What the kernel counts for the block devices below the files, from sysfs: reading it never touches the device.
+//! The kernel's counters of the block devices below the files, from sysfs, which never touches the device.
 
 use super::stack::{self, disk_of};
 use crate::mounts::mounts;
@@ -9,7 +9,7 @@ use fathom_sys::clock::monotonic_ns;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Bytes of a sector in the kernel's counters, whatever the device's own are.
+/// Bytes of a sector in the kernel's counters, whatever the device's sector size.
 const SECTOR: u64 = 512;
 
 /// The devices of a run and their counters at its start.
@@ -23,12 +23,12 @@ struct Disk {
     name: String,
     /// When it was first seen.
     start: Moment,
-    /// When the first job on it began in the stage that runs; `None` while there is none.
+    /// When the first job on it began in the current stage; `None` if none has.
     stage_start: Option<Moment>,
     /// When a live view last asked.
     last_look: Moment,
     members: Vec<Disk>,
-    /// Of a loop device: the disk that holds its file, and its counters at the start.
+    /// For a loop device: the disk that holds its file, and its counters at the start.
     below_loop: Option<(PathBuf, Counters)>,
 }
 
@@ -43,11 +43,11 @@ struct Moment {
 #[derive(Clone, Copy, Default)]
 struct Counters {
     fields: [u64; 17],
-    /// How many there are.
+    /// Number of fields.
     count: usize,
 }
 
-/// The sectors that were read and trimmed, and the flushes, among the fields.
+/// Indices of sectors read, sectors trimmed, and flushes.
 const READ_SECTORS: usize = 2;
 const TRIMMED_SECTORS: usize = 13;
 const FLUSHES: usize = 15;
@@ -64,29 +64,30 @@ impl DiskWatch {
         }
     }
 
-    /// Where sysfs describes them.
+    /// Their sysfs directories.
     pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.disks.iter().map(|disk| disk.directory.as_path())
     }
 
-    /// What was counted since.
+    /// The counters since the start.
     pub(super) fn report(&self) -> Vec<DiskReport> {
         self.disks.iter().filter_map(|disk| disk.report(&|disk| Some(disk.start))).collect()
     }
 
-    /// What was counted since the first job of the stage began, for the devices that the stage used. The stage is over.
+    /// The counters since the first job of the stage began, for the devices that the stage used. The stage is
+    /// over.
     pub(super) fn end_stage(&mut self) -> Vec<DiskReport> {
         let found = self.disks.iter().filter_map(|disk| disk.report(&|disk| disk.stage_start)).collect();
         self.disks.iter_mut().for_each(Disk::end_stage);
         found
     }
 
-    /// What else the kernel counted since, and whether it counts.
+    /// Further counters of the kernel, and whether they are enabled.
     pub(super) fn facts(&self) -> Vec<DeviceFacts> {
         self.disks.iter().filter_map(Disk::facts).collect()
     }
 
-    /// What was counted since the last call, members after the device that they are part of.
+    /// The counters since the last call; members follow the device that they are part of.
     pub(super) fn look(&mut self) -> Vec<LiveDisk> {
         let mut found = Vec::new();
         for disk in &mut self.disks {
@@ -162,7 +163,8 @@ impl Disk {
         let now = Counters::read(&self.directory)?;
         let since = |field: usize| (field < now.count).then(|| now.since(&self.start.counters, field));
         let counts = fs::read_to_string(self.directory.join("queue/iostats"));
-        // Some drivers never count, whatever that file says: the paths of a multipath NVMe do instead of the whole.
+        // Some drivers never count, whatever that file says: for a multipath NVMe, the paths count instead of
+        // the whole.
         let has_counted = now.fields[0] + now.fields[4] > 0;
         Some(DeviceFacts {
             name: self.name.clone(),
@@ -176,7 +178,7 @@ impl Disk {
         })
     }
 
-    /// What was counted since a moment that the device knows.
+    /// The counters since a given moment.
     fn report(&self, since: &dyn Fn(&Disk) -> Option<Moment>) -> Option<DiskReport> {
         let start = since(self)?;
         let now = Moment::now(&self.directory)?;

@@ -1,4 +1,4 @@
-//! What surrounds the run on this machine, for the verdict on its result: from /proc, /sys and the clocks alone, which never
+//! Facts about this machine during the run, for the verdict on its result: only from /proc, /sys and the clocks, which never
 //! touches a target. Temperatures of drives are left out, because reading them sends a command to the drive.
 
 use fathom_stats::facts::{ClockFacts, DeviceFacts, MemoryFacts, RunFacts};
@@ -9,7 +9,7 @@ use std::path::Path;
 const CLOCK_SOURCES: &str = "/sys/devices/system/clocksource/clocksource0";
 const PROCESSORS: &str = "/sys/devices/system/cpu";
 
-/// What was seen so far.
+/// The facts so far.
 pub(super) struct FactWatch {
     clock: Clock,
     first: Look,
@@ -36,14 +36,14 @@ impl Look {
         Look {
             moment: clock.moment(),
             wall_minus_monotonic_ns: wall_minus_monotonic_ns(),
-            // The time that only the clock that goes on in a suspended machine has counted.
+            // Time spent in suspend: only one of the clocks counts it.
             suspended_ns: clock_at(libc::CLOCK_BOOTTIME, now).map_or(0, |boot| boot.saturating_sub(now)),
         }
     }
 }
 
 impl FactWatch {
-    /// The first look. `clock` times the I/Os.
+    /// The first reading. `clock` times the I/Os.
     pub(super) fn begin(clock: Clock) -> FactWatch {
         let look = Look::now(&clock);
         FactWatch {
@@ -59,7 +59,7 @@ impl FactWatch {
         }
     }
 
-    /// Another look, which was late by so much.
+    /// Another reading; `late_ns` is how late it is.
     pub(super) fn look(&mut self, late_ns: u64) {
         let now = Look::now(&self.clock);
         self.looks += 1;
@@ -68,7 +68,7 @@ impl FactWatch {
         self.last = now;
     }
 
-    /// Everything until now, with what was counted for the devices.
+    /// All facts so far, with those of the devices.
     pub(super) fn report(&self, devices: Vec<DeviceFacts>) -> RunFacts {
         let now = Look::now(&self.clock);
         let source_after = line(Path::new(CLOCK_SOURCES), "current_clocksource");
@@ -104,7 +104,7 @@ impl FactWatch {
     }
 }
 
-/// How far the clock ran ahead of the system's between two moments, parts per million.
+/// How far the clock ran ahead of the system's between two moments, in parts per million.
 fn drift_ppm(clock: &Clock, from: Moment, to: Moment) -> f64 {
     let span_ns = to.ns.saturating_sub(from.ns);
     let own_ns = clock.span_ns(to.ticks.saturating_sub(from.ticks));
@@ -123,8 +123,8 @@ fn line(directory: &Path, file: &str) -> String {
     fs::read_to_string(directory.join(file)).unwrap_or_default().trim().to_owned()
 }
 
-/// How often processors have slowed down because they were hot, since boot; `None` where none tells. Cores count for themselves,
-/// a package once.
+/// How often processors were throttled by heat since boot; `None` if it is not reported. Cores count
+/// separately, a package once.
 fn slowed_by_heat(processors: &Path) -> Option<u64> {
     let entries = fs::read_dir(processors).ok()?;
     let (mut cores, mut package, mut is_told) = (0, 0, false);
@@ -139,7 +139,7 @@ fn slowed_by_heat(processors: &Path) -> Option<u64> {
     is_told.then_some(cores + package)
 }
 
-/// What the kernel says of the memory.
+/// Memory figures of the kernel.
 struct Memory {
     dirty_bytes: u64,
     swapped_pages: u64,
@@ -151,7 +151,7 @@ impl Memory {
         Memory::of(&text("/proc/meminfo"), &text("/proc/vmstat"))
     }
 
-    /// From lines `Dirty: 12 kB` (proc_meminfo(5)) and `pswpin 12` (proc_vmstat(5)).
+    /// From lines such as `Dirty: 12 kB` (proc_meminfo(5)) and `pswpin 12` (proc_vmstat(5)).
     fn of(meminfo: &str, vmstat: &str) -> Memory {
         let number = |text: &str, key: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(key));

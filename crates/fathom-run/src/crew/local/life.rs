@@ -1,5 +1,5 @@
-//! What shows from outside whether a worker gets on: its thread in `/proc`, the devices below its files in `/sys`, the log
-//! writer. Looking at these never touches a target.
+//! External signs of a worker's progress: its thread in `/proc`, the devices below its files in `/sys`, the log writer.
+//! Reading them never touches a target.
 
 use super::{LocalCrew, disks, stack};
 use crate::crew::{SignsOfLife, Stage};
@@ -25,8 +25,8 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). Where a device can be watched, a sync needs no such
-    /// allowance.
+    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). If a device can be watched, a sync
+    /// needs no such allowance.
     pub(super) fn bytes_awaited_by(&self, index: usize) -> u64 {
         let in_flight = self.region.units(index).iter().filter(|unit| unit.is_in_flight());
         let of_units: u64 =
@@ -48,12 +48,12 @@ impl LocalCrew<'_> {
     }
 }
 
-/// Directories of sysfs of all devices that a worker's files lie on, those below other devices included.
+/// sysfs directories of all devices below a worker's files, including those below other devices.
 fn devices_below(block: &WorkerBlock) -> Vec<PathBuf> {
     let mounts = mounts();
     let mut found: Vec<PathBuf> = Vec::new();
     for number in block.devices() {
-        // A file system over several devices has a number of its own; its mount names one of them.
+        // A file system over several devices has its own number; its mount names one of the devices.
         let own = disks::directory_of(number).or_else(|| {
             let name = mount_of_device(&mounts, number)?.report.source.strip_prefix("/dev/")?.to_owned();
             stack::disk_of(&PathBuf::from("/sys/class/block").join(name))
@@ -67,8 +67,8 @@ fn devices_below(block: &WorkerBlock) -> Vec<PathBuf> {
     found
 }
 
-/// Sum of what only grows when I/O ends: numbers and sectors of reads, writes, discards and flushes. Times in the queue grow
-/// while a device hangs, too (Documentation/block/stat.rst).
+/// Sum of counters that only grow when I/O completes: numbers and sectors of reads, writes, discards and
+/// flushes. Times in the queue also grow while a device hangs (Documentation/block/stat.rst).
 fn counters(directory: &std::path::Path) -> u64 {
     const OF_ENDED_IO: [usize; 9] = [0, 1, 2, 4, 5, 6, 11, 13, 15];
     let text = fs::read_to_string(directory.join("stat")).unwrap_or_default();
@@ -76,7 +76,7 @@ fn counters(directory: &std::path::Path) -> u64 {
     OF_ENDED_IO.iter().filter_map(|&field| fields.get(field)).fold(0, |sum, value| sum.wrapping_add(*value))
 }
 
-/// Bytes in the machine's memory that are still to be written to some device.
+/// Dirty bytes in the machine's memory, for any device.
 fn unwritten_bytes() -> u64 {
     let text = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let of = |line: &str| {

@@ -27,7 +27,7 @@ impl LogKeeper for LocalCrew<'_> {
         let Some(logs) = self.region.logs() else { return Ok(()) };
         let open = OpenLogs::open(self.plan, &mut keep_waiting)
             .map_err(|(path, errno)| LogError::Open { path, errno })?;
-        // SAFETY: whoever has a crew promises to have a single thread.
+        // SAFETY: the owner of a crew promises to have a single thread.
         match unsafe { process::fork() }.map_err(LogError::Process)? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
@@ -82,7 +82,7 @@ impl LogKeeper for LocalCrew<'_> {
 }
 
 impl LocalCrew<'_> {
-    /// A worker is over, and may not have been able to say so.
+    /// A worker has ended, possibly without closing its logs.
     pub(super) fn close_logs_of(&self, index: usize) {
         let Some(logs) = self.region.logs() else { return };
         let start = self.region.worker(index).start_ns.load(Relaxed);
@@ -90,7 +90,8 @@ impl LocalCrew<'_> {
         logs.headers_of(index).for_each(|header| header.close(end_ns));
     }
 
-    /// The log writer has ended. If that was too early, workers must not wait for it any more, and that is an event.
+    /// The log writer has ended. If that was too early, workers must not wait for it any more, and that is an
+    /// event.
     pub(super) fn log_writer_ended(&mut self, ended: Ended) -> Option<Event> {
         if ended == Ended::Exited(0) {
             self.log_writer = LogWriter::Done;

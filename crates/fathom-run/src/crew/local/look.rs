@@ -1,5 +1,4 @@
-//! What can be read of a worker in the memory that it shares with this process. A worker does nothing for it, and need not be
-//! alive.
+//! Reads a worker's state from the memory shared with this process. The worker takes no part in this, and need not be alive.
 
 use crate::crew::{CheckFigures, DirectionState, Figures, InFlight, SurroundingFigures, WorkerState};
 use crate::region::{Region, WorkerBlock};
@@ -11,10 +10,10 @@ use fathom_stats::samples::{DirectionSamples, LatencySamples};
 use fathom_sys::clock::{Clock, monotonic_ns};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// How often figures are read anew when a worker begins them anew in the middle of it.
+/// How often figures are read again when a worker restarts them during the reading.
 const TRIES: usize = 3;
 
-/// A worker now.
+/// Present state of a worker.
 pub(super) fn state(region: &Region, index: usize) -> WorkerState {
     let waiting = region
         .arrivals(index)
@@ -70,7 +69,7 @@ pub(super) fn in_flight(units: &[Unit], clock: Clock) -> Vec<InFlight> {
     units.iter().filter(|unit| unit.is_in_flight()).map(describe).collect()
 }
 
-/// Everything that a worker has counted so far.
+/// All counters of a worker.
 pub(super) fn figures(region: &Region, index: usize) -> Figures {
     let block = region.worker(index);
     for _ in 1..TRIES {

@@ -1,5 +1,5 @@
-//! The machine of the workers, and the devices and file systems that their files lie on: from /proc and /sys alone, which
-//! never touches a target. Also what of the machine a run changes or measures: control groups, idle processors.
+//! The machine of the workers, and the devices and file systems that hold their files: only from /proc and /sys, which never
+//! touches a target. Also those parts of the machine that a run changes or measures: control groups, idle processors.
 
 use super::disks::directory_of;
 use super::facts::FactWatch;
@@ -42,7 +42,7 @@ impl Machine for LocalCrew<'_> {
 
     fn measure_idleness(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), IdlenessError> {
         let in_child = || become_child(&self.blocked_signals);
-        // SAFETY: whoever has a crew promises to have a single thread.
+        // SAFETY: the owner of a crew promises to have a single thread.
         match unsafe { IdleProcess::start(in_child, interrupted) } {
             Ok(idle) => self.idle = Some(idle),
             Err(Errno(libc::EINTR)) => {}
@@ -61,7 +61,7 @@ impl Machine for LocalCrew<'_> {
     fn watch_disks(&mut self, worker: usize) {
         let block = self.region.worker(worker);
         self.disks.add(block.devices());
-        // Numbers of no device are those of file systems that have none.
+        // Numbers that belong to no device are those of file systems without one.
         if block.devices().any(|device| libc::major(device) == 0) {
             let mounts = mounts();
             for mount in block.devices().filter_map(|device| mount_of_device(&mounts, device)) {
@@ -117,7 +117,7 @@ impl Machine for LocalCrew<'_> {
 }
 
 impl LocalCrew<'_> {
-    /// What workers have found of holes below the loop devices that they work on.
+    /// Holes that workers found below their loop devices.
     fn holes(&self) -> Vec<HoleFacts> {
         let mut found: Vec<HoleFacts> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {
@@ -126,7 +126,7 @@ impl LocalCrew<'_> {
             };
             let Some(directory) = directory_of(device) else { continue };
             let device = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Clones work on parts of the same.
+            // Clones use parts of the same.
             match found.iter_mut().find(|own| own.job == worker.name && own.device == device) {
                 Some(own) => {
                     own.part_bytes += part_bytes;
@@ -146,11 +146,11 @@ impl LocalCrew<'_> {
                 continue;
             }
             let paths = names::planned_paths(&worker.files.names);
-            // The text of a path decides: asking the file itself might hang.
+            // By the path's text: asking for the file itself might hang.
             let by_path = paths.iter().filter_map(|path| mount_of(mounts, &current.join(path)));
             let mut below: Vec<&Mount> = by_path.filter(|mount| mount.report.kind != "devtmpfs").collect();
-            // Files below /proc, and behind symbolic links to a file system without a device, lie elsewhere; the worker has said
-            // on which numbers.
+            // Files below /proc, and behind symbolic links to a file system without a device, are elsewhere;
+            // the worker has reported their device numbers.
             let numbers: Vec<u64> = self.region.worker(index).devices().collect();
             let mut by_number: Vec<&Mount> =
                 numbers.iter().filter_map(|&number| mount_of_device(mounts, number)).collect();
@@ -194,8 +194,8 @@ fn machine() -> HostReport {
     }
 }
 
-/// Processors that are online, whatever part of them control groups and affinity leave to this program: proc_stat(5) has a line
-/// for each.
+/// Online processors, whatever part of them control groups and affinity leave to this program: proc_stat(5)
+/// has a line for each.
 fn processors_in(stat: &str) -> u32 {
     let number = |line: &str| {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))

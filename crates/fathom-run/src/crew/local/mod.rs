@@ -1,9 +1,7 @@
-//! A crew on this machine. Workers are processes, or threads of one process, that share memory with the caller: what they
-//! count and what they wait for can be read at any moment, even when they were killed or hang.
-//!
-//! The memory is that of [`Region`]. Here are the children (`spawn`, `children`), what is read from the memory (`look`), what shows
-//! from outside whether a worker gets on (`life`), the log writer (`log_writer`), and the machine below (`machine`, `disks`,
-//! `stack`).
+//! A crew on this machine. Workers are processes, or threads of one process, that share memory with the caller: their
+//! counters and pending I/Os can be read at any moment, even if they were killed or hang. The memory is a [`Region`].
+//! Submodules: children (`spawn`, `children`), reading the memory (`look`), external signs of progress (`life`), the log
+//! writer (`log_writer`), and the machine (`machine`, `disks`, `stack`).
 
 mod children;
 mod disks;
@@ -44,49 +42,49 @@ use stops::StopWatch;
 /// Workers on this machine, and the processes that serve them.
 pub struct LocalCrew<'a> {
     plan: &'a Plan,
-    /// Per job.
+    /// Engines by job.
     engines: Vec<EngineEntry>,
     clock: Clock,
-    /// What the caller takes itself; children do not block it.
+    /// Signals that the caller handles; children do not block them.
     blocked_signals: Vec<i32>,
     region: Region,
-    /// What the log writer says its lines with, and each worker.
+    /// Message sender of the log writer and of each worker.
     sender: MessageSender,
     senders: Vec<MessageSender>,
     receiver: MessageReceiver,
     members: Vec<Member>,
-    /// The process that lays files out.
+    /// ID of the layout process.
     layout: Option<u32>,
     log_writer: LogWriter,
     idle: Option<IdleProcess>,
     disks: DiskWatch,
     mounts: MountWatch,
-    /// What surrounds the run, once it is noted.
+    /// Facts about the machine, once they are recorded.
     facts: Option<FactWatch>,
     /// When workers were stopped.
     stops: StopWatch,
-    /// Control groups that were made.
+    /// The created control groups.
     groups: MadeGroups,
-    /// How often the kernel had killed in this control group for want of memory.
+    /// The kernel's earlier number of OOM kills in this control group.
     memory_kills: u64,
 }
 
-/// What is kept per worker.
+/// State of a worker.
 #[derive(Default)]
 struct Member {
-    /// Process that runs it (shared by the threads of a batch); `None` when there is none any more, or not yet.
+    /// Process that runs it (shared by the threads of a batch); `None` before its start and after its end.
     process: Option<u32>,
-    /// Started; neither has its end been reported, nor was it released.
+    /// Started, and neither reported as ended nor released.
     is_running: bool,
     /// Released because it is stuck.
     is_stuck: bool,
-    /// Where sysfs describes the devices below its files, once that is of interest.
+    /// sysfs directories of the devices below its files, once needed.
     devices: Option<Vec<PathBuf>>,
 }
 
 impl<'a> LocalCrew<'a> {
-    /// A crew for all workers of a plan; none of them is started yet. `engines` has the engine of each job of the
-    /// plan. The calling process must have one thread for as long as there is a crew. It blocks the
+    /// A crew for all workers of a plan; none of them is started yet. `engines` has the engine of each job of
+    /// the plan. The calling process must have one thread for as long as the crew exists. It blocks the
     /// signals `blocked_signals`, which its children do not.
     pub fn new(
         plan: &'a Plan,
@@ -133,7 +131,7 @@ impl<'a> LocalCrew<'a> {
         self.plan.workers[index].is_thread
     }
 
-    /// Notes the process of a worker, if there is one.
+    /// Records the process of a worker, if there is one.
     fn note_start(&mut self, worker: usize, started: Result<u32, Errno>) -> Start {
         let process = started.map_err(refused);
         if let Ok(pid) = process {
@@ -144,7 +142,8 @@ impl<'a> LocalCrew<'a> {
         Start { worker, process }
     }
 
-    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any more.
+    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any
+    /// more.
     fn end_stuck_process(&self, pid: u32) {
         let members = || self.members.iter().filter(|member| member.process == Some(pid));
         if members().any(|member| member.is_stuck) && !members().any(|member| member.is_running) {
@@ -216,7 +215,7 @@ impl Crew for LocalCrew<'_> {
         self.take_messages(&mut events);
         self.reap(&mut events);
         self.collect_ended_threads(&mut events);
-        // Lines that a process wrote before it ended.
+        // Messages that a process wrote before it ended.
         self.take_messages(&mut events);
         events
     }

@@ -1,4 +1,4 @@
-//! New processes: one per worker, one for all threads of a batch, one that lays files out.
+//! New processes: one per worker, one for all threads of a batch, one for the layout.
 
 use super::LocalCrew;
 use crate::crew::Stage;
@@ -8,13 +8,14 @@ use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// No process of a run wants more files open than this, and some programs that jobs start close as many as they may have.
+/// No process of a run needs more open files, and some programs that jobs start close as many descriptors as
+/// the limit allows.
 const MOST_OPEN_FILES: u64 = 1 << 20;
 
 impl LocalCrew<'_> {
-    /// Starts the process that looks at and lays out the files of these workers, one after the other.
+    /// Starts the process that examines and lays out the files of these workers, one after the other.
     pub(super) fn start_layout(&self, workers: &[usize]) -> Result<u32, Errno> {
-        // SAFETY: whoever has a crew promises to have a single thread.
+        // SAFETY: the owner of a crew promises to have a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
@@ -28,9 +29,9 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Starts one worker in a process.
+    /// Starts one worker as a process.
     pub(super) fn start_process(&self, index: usize) -> Result<u32, Errno> {
-        // SAFETY: whoever has a crew promises to have a single thread.
+        // SAFETY: the owner of a crew promises to have a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
@@ -42,10 +43,11 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Starts workers as threads of one process. They share its table of descriptors: a library with threads of its own, such
-    /// as the C library's asynchronous I/O, knows files by number, and a number has to mean the same file everywhere.
+    /// Starts workers as threads of one process. They share its descriptor table: a library with threads,
+    /// such as the C library's asynchronous I/O, knows files by number, and a number has to mean the same
+    /// file everywhere.
     pub(super) fn start_threads(&self, indices: &[usize]) -> Result<u32, Errno> {
-        // SAFETY: whoever has a crew promises to have a single thread.
+        // SAFETY: the owner of a crew promises to have a single thread.
         match unsafe { process::fork() }? {
             Fork::Child => {
                 become_child(&self.blocked_signals);
@@ -67,29 +69,30 @@ impl LocalCrew<'_> {
     }
 }
 
-/// A child has its own session, no terminal, leaves signals to the supervisor, and does not outlive it.
+/// Sets a child up: its own session, no terminal, signals left to the supervisor, killed with its parent.
 pub(super) fn become_child(blocked_signals: &[i32]) {
-    // Failing to arrange it is no reason not to run.
+    // The run works without it.
     let _ = process::die_with_parent();
     if process::parent_is_gone() {
         process::exit_now(1);
     }
     process::new_session();
-    // Whoever signals all processes of the run by name means the run, and the supervisor ends the workers. A limit on
-    // file sizes shows as an error of the write that meets it.
+    // A signal sent to all processes of the run by name is meant for the run, and the supervisor ends the
+    // workers. A limit on file sizes shows as an error of the write that hits it.
     for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
         signal::ignore(ignored);
     }
     signal::unblock(blocked_signals);
-    // Jobs of many files, and many clones that share one table of descriptors, are only held to the hard limit.
+    // Jobs of many files, and many clones that share one descriptor table, are only limited by the hard
+    // limit.
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
-    // Whoever reads the program's output must see its end even if this process hangs.
+    // Readers of the program's output must see its end even if this process hangs.
     for stream in 0..=2 {
         process::detach_stream(stream);
     }
 }
 
-/// Runs something in a child; a defect of ours becomes an error of the job, not a backtrace.
+/// Runs a function in a child; a defect becomes an error of the job, not a backtrace.
 fn guarded(context: &WorkerContext<'_>, work: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(work)) {
         context.end_with_defect(&*payload);

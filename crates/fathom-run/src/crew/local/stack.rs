@@ -1,12 +1,12 @@
-//! What a block device stands on: members of md and dm devices, disks of partitions, what holds the file of a loop device.
-//! From sysfs and the list of mounts alone, which never touches a device.
+//! The devices below a block device: members of md and dm devices, disks of partitions, the disk that holds the file of a
+//! loop device. Only from sysfs and the list of mounts, which never touches a device.
 
 use crate::mounts::{Mount, mount_of};
 use fathom_stats::host::LoopFileReport;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The sysfs directory that a link of sysfs leads to; for a partition, that of its disk.
+/// The sysfs directory that a link in sysfs leads to; for a partition, that of its disk.
 pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
     let directory = fs::canonicalize(link).ok()?;
     if directory.join("partition").exists() {
@@ -16,7 +16,7 @@ pub(super) fn disk_of(link: &Path) -> Option<PathBuf> {
     }
 }
 
-/// Kernel names of all devices below the one that this directory of sysfs describes, each once.
+/// Kernel names of all devices below the one of this sysfs directory, each once.
 pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     let mut found = Vec::new();
     let mut to_visit = next(directory, mounts);
@@ -32,7 +32,7 @@ pub(super) fn below(directory: &Path, mounts: &[Mount]) -> Vec<String> {
     found
 }
 
-/// The files of the loop device that this directory of sysfs describes, and of those below it.
+/// The files of the loop device of this sysfs directory, and of those below it.
 pub(super) fn loop_files(directory: &Path, mounts: &[Mount]) -> Vec<LoopFileReport> {
     let below = below(directory, mounts).into_iter().map(|name| Path::new("/sys/class/block").join(name));
     std::iter::once(directory.to_owned()).chain(below).filter_map(|own| loop_file(&own, mounts)).collect()
@@ -48,19 +48,19 @@ fn loop_file(directory: &Path, mounts: &[Mount]) -> Option<LoopFileReport> {
     })
 }
 
-/// The file of a loop device, as the kernel tells it.
+/// The backing file of a loop device, as reported by the kernel.
 pub(crate) fn backing_file(directory: &Path) -> Option<PathBuf> {
     let file = fs::read_to_string(directory.join("loop/backing_file")).ok()?;
     Some(PathBuf::from(file.trim_end_matches('\n')))
 }
 
-/// The directory of sysfs of the disk that holds the file of a loop device.
+/// The sysfs directory of the disk that holds the file of a loop device.
 pub(super) fn disk_below_loop(directory: &Path, mounts: &[Mount]) -> Option<PathBuf> {
     backing_file(directory)?;
     next(directory, mounts).into_iter().next()
 }
 
-/// The devices right below.
+/// The devices directly below.
 fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let slaves = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = slaves.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();
@@ -68,7 +68,8 @@ fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
         found.extend(directory.parent().map(Path::to_path_buf));
     }
     if let Some(file) = backing_file(directory) {
-        // Device files have the kernel's names; links to them were followed when the loop device was made.
+        // Device files have the kernel's names; symbolic links were followed when the loop device was
+        // attached.
         let own_link = file.strip_prefix("/dev").ok().map(|name| Path::new("/sys/class/block").join(name));
         let link = own_link
             .filter(|link| link.exists())

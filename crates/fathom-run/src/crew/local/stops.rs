@@ -1,5 +1,4 @@
-//! When the processes of workers were stopped by signals: what their figures have in them although neither they nor the storage did
-//! anything.
+//! When the processes of workers were stopped by signals: time in their figures in which neither they nor the storage worked.
 
 use fathom_stats::facts::{MOST_STOPS, StopFacts};
 use fathom_sys::process::Stop;
@@ -16,7 +15,7 @@ pub(super) struct StopWatch {
 /// A process that is stopped.
 struct Stopped {
     pid: u32,
-    /// The jobs whose clones it runs.
+    /// The jobs of the clones that it runs.
     jobs: Vec<String>,
     since_ns: u64,
 }
@@ -27,7 +26,7 @@ impl StopWatch {
         self.origin_ns = now_ns;
     }
 
-    /// A process of these jobs was stopped, or goes on.
+    /// A process of these jobs was stopped or continued.
     pub(super) fn note(&mut self, pid: u32, jobs: Vec<String>, stop: Stop, now_ns: u64) {
         self.end(pid, now_ns);
         if stop == Stop::Stopped {
@@ -35,7 +34,7 @@ impl StopWatch {
         }
     }
 
-    /// A process goes on, or is gone.
+    /// A process was continued, or has ended.
     pub(super) fn end(&mut self, pid: u32, now_ns: u64) {
         let Some(place) = self.open.iter().position(|stopped| stopped.pid == pid) else { return };
         let stopped = self.open.swap_remove(place);
@@ -44,7 +43,7 @@ impl StopWatch {
         self.over.truncate(MOST_STOPS);
     }
 
-    /// All of them until now.
+    /// All stops so far.
     pub(super) fn report(&self, now_ns: u64) -> Vec<StopFacts> {
         let open = self.open.iter().flat_map(|stopped| self.facts(stopped, now_ns));
         self.over.iter().cloned().chain(open).take(MOST_STOPS).collect()

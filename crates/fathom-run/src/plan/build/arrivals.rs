@@ -1,4 +1,4 @@
-//! From options to the schedule of an open loop.
+//! Builds the schedule of an open loop from options.
 
 use super::Subject;
 use crate::plan::PlanError;
@@ -6,10 +6,10 @@ use crate::plan::model::arrivals::ArrivalsPlan;
 use crate::plan::model::targets::DirectionPlan;
 use fathom_stats::PerDirection;
 
-/// More arrivals than this in a second are more than a worker can start, and counting them would take its processor.
+/// A worker cannot start more arrivals than this per second, and counting them would use up its processor.
 const MOST_PER_SECOND: f64 = 10_000_000.0;
 
-/// When the I/Os of a clone are due, if its loop is open. The error says what to do about it.
+/// The schedule of a clone's I/Os, if its loop is open. The error includes advice.
 pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan>, PlanError> {
     let options = &subject.job.rate;
     if !options.open_loop {
@@ -17,7 +17,7 @@ pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan
     }
     let used = subject.targets.used_directions();
     let per_second = PerDirection::from_fn(|direction| {
-        // A log has times of its own.
+        // A log has its own times.
         if subject.log.is_some() || !used.contains(&direction) {
             return None;
         }

@@ -1,11 +1,11 @@
-//! From options to the blocks whose errors are followed (`block_error_percentiles`).
+//! Builds the rule for blocks whose errors are tracked (`block_error_percentiles`).
 
 use super::Subject;
 use crate::plan::PlanError;
 use crate::plan::model::lengths::LengthRule;
 use fathom_stats::Direction;
 
-/// Bytes of a block: what a trim takes. The error says why the job has none of one size.
+/// Bytes of a block: the length of a trim. The error says why trims have no single length.
 pub(super) fn block_bytes(subject: &Subject<'_>) -> Result<Option<u64>, PlanError> {
     if !subject.job.measurement.block_error_percentiles {
         return Ok(None);

@@ -1,10 +1,10 @@
-//! From options to how much there is to do.
+//! Builds the amount of work from options.
 
 use super::Subject;
 use crate::plan::model::budget::BudgetPlan;
 use fathom_spec::JobSpec;
 
-/// How much a clone does.
+/// The amount of work of a clone.
 pub(super) fn budget_plan(subject: &Subject<'_>) -> BudgetPlan {
     let job = subject.job;
     BudgetPlan {
@@ -17,7 +17,7 @@ pub(super) fn budget_plan(subject: &Subject<'_>) -> BudgetPlan {
     }
 }
 
-/// Whoever gives a seed, or asks for other numbers in every run, gets others in every pass.
+/// With a given seed, or other numbers in every run, each pass has other numbers.
 fn repeats_passes(job: &JobSpec) -> bool {
     job.io_type.randrepeat && !job.is_set("randseed")
 }

@@ -1,9 +1,9 @@
-//! From options to tolerated errors.
+//! Builds the rules for tolerated errors from options.
 
 use crate::plan::model::errors::{ErrorPlan, Tolerance};
 use fathom_spec::JobSpec;
 
-/// What a job does about errors.
+/// The tolerated errors of a job.
 pub(super) fn error_plan(job: &JobSpec) -> ErrorPlan {
     let options = &job.error_handling;
     let listed = options.ignore_error.clone().unwrap_or_default();

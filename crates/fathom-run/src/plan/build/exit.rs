@@ -1,9 +1,9 @@
-//! From options to how the ends of jobs hang together.
+//! Builds the dependencies between ends of jobs from options.
 
 use crate::plan::model::exit::ExitPlan;
 use fathom_spec::JobSpec;
 
-/// What the end of a job means to others.
+/// What the end of a job does to others.
 pub(super) fn exit_plan(job: &JobSpec) -> ExitPlan {
     ExitPlan {
         ends: job.threads.exitall.then_some(job.threads.exit_what),

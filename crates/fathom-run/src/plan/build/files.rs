@@ -1,4 +1,4 @@
-//! From options to files: sizes, layout, and how they are opened.
+//! Builds the plan of files from options: sizes, layout, and how they are opened.
 
 use super::{Subject, names};
 use crate::plan::model::amounts::Amounts;
@@ -6,7 +6,7 @@ use crate::plan::model::files::{Advice, FilesPlan, LayoutPlan, OpenPlan, PartPla
 use crate::random::Seeds;
 use fathom_spec::options::io_type::{FadviseHint, Split};
 
-/// What a job says about its files.
+/// The file plan of a job.
 pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     let (job, options) = (subject.job, &subject.job.file);
     let has_storage = subject.engine.has_storage();
@@ -25,7 +25,7 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     }
 }
 
-/// How much a job asks for.
+/// The amounts that a job asks for.
 pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
     let job = subject.job;
     Amounts {
@@ -37,7 +37,7 @@ pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
     }
 }
 
-/// Clones that offset_increment counts before this one: on this host, or on all hosts that share the files.
+/// Clones that precede this one for offset_increment: on this host, or on all hosts that share the files.
 fn clones_before(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, place, .. } = subject;
     let hosts_before = match names::host_worked_on(spec, job) {
@@ -47,7 +47,7 @@ fn clones_before(subject: &Subject<'_>) -> u32 {
     place.subjob.saturating_add(hosts_before.saturating_mul(job.job_description.numjobs))
 }
 
-/// Clones that it counts in all.
+/// Total of such clones.
 fn all_clones(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, .. } = subject;
     let hosts = match &spec.place {
@@ -57,7 +57,7 @@ fn all_clones(subject: &Subject<'_>) -> u32 {
     job.job_description.numjobs.saturating_mul(hosts)
 }
 
-/// The share of the data set that a clone works on (`split`).
+/// The clone's share of the data set (`split`).
 fn share(subject: &Subject<'_>) -> Option<Share> {
     let Subject { spec, job, place, .. } = subject;
     let clones = match job.io_type.split {
@@ -70,7 +70,7 @@ fn share(subject: &Subject<'_>) -> Option<Share> {
             let runners = host.runners(job.wanted_hosts());
             (runners.iter().position(|runner| *runner == worked_on).unwrap_or(0) as u32, runners.len() as u32)
         }
-        // Alone a host has everything.
+        // A single host has everything.
         _ => (0, 1),
     };
     Some(Share {
@@ -120,7 +120,7 @@ fn opening(subject: &Subject<'_>) -> OpenPlan {
         direct: options.direct || subject.job.engine.atomic,
         sync: options.sync,
         invalidates: options.invalidate,
-        // The kernel counts its hints from 1; 0 stands for a hint that was never given.
+        // The kernel counts its hints from 1; 0 means that none was given.
         write_hint: options.write_hint.map(|hint| hint as u64 + 1),
         advice: match options.fadvise_hint {
             FadviseHint::None => None,

@@ -1,9 +1,9 @@
-//! From options to flows.
+//! Builds flows from options.
 
 use crate::plan::model::flow::FlowPlan;
 use fathom_spec::JobSpec;
 
-/// The flow of a job, if it is in one.
+/// The flow of a job, if it is part of one.
 pub(super) fn flow_plan(job: &JobSpec) -> Option<FlowPlan> {
     let options = &job.rate;
     (options.flow > 0).then(|| FlowPlan {

@@ -1,4 +1,4 @@
-//! From options to latencies.
+//! Builds the rules for latencies from options.
 
 use super::Subject;
 use crate::plan::model::latency::{LatencyPlan, LatencyTarget, Measured};
@@ -7,7 +7,7 @@ use fathom_spec::options::depth::IoSubmitMode;
 use fathom_stats::PerDirection;
 use std::time::Duration;
 
-/// What a job says about latencies.
+/// The latency rules of a job.
 pub(super) fn latency_plan(subject: &Subject<'_>) -> LatencyPlan {
     let job = subject.job;
     let options = &job.measurement;
@@ -22,14 +22,14 @@ pub(super) fn latency_plan(subject: &Subject<'_>) -> LatencyPlan {
     }
 }
 
-/// True for operations on names one after the other: as with fio, there is the time of the call and nothing around it.
+/// True for synchronous operations on names: as in fio, only the call itself is timed.
 fn times_calls_alone(subject: &Subject<'_>) -> bool {
     let depth = &subject.job.depth;
     subject.engine.metadata.is_some() && depth.iodepth <= 1 && depth.io_submit_mode == IoSubmitMode::Inline
 }
 
 fn limits_ns(job: &JobSpec) -> PerDirection<u64> {
-    // 0 is no limit.
+    // 0 means no limit.
     let in_ns = |limit: Duration| if limit.is_zero() { u64::MAX } else { limit.as_nanos() as u64 };
     job.latency.max_latency.map(|limit| limit.map_or(u64::MAX, in_ns))
 }

@@ -1,4 +1,4 @@
-//! From a job's options to its logs.
+//! Builds the logs of a job from its options.
 
 use super::priority::job_priority;
 use super::{Subject, beside};
@@ -9,10 +9,10 @@ use fathom_spec::options::measurement::LogWindowValue;
 use fathom_spec::{JobSpec, RunSpec};
 use std::path::PathBuf;
 
-/// Bytes of records in a compressed chunk, unless `log_compression` says otherwise.
+/// Default size of a chunk of compressed records, in bytes.
 const USUAL_CHUNK: usize = 256 << 10;
 
-/// The logs of one clone; `None` when it keeps none.
+/// The logs of one clone; `None` without logs.
 pub(super) fn log_plan(subject: &Subject<'_>) -> Option<LogPlan> {
     let job = subject.job;
     let options = &job.measurement;
@@ -50,7 +50,7 @@ pub(super) fn log_plan(subject: &Subject<'_>) -> Option<LogPlan> {
 }
 
 impl Plan {
-    /// What the names of all logs of a run begin with, before `_` and the kind of log.
+    /// Prefixes of the names of all logs of a run, before `_` and the kind of log.
     pub fn log_prefixes(spec: &RunSpec) -> Vec<PathBuf> {
         let mut prefixes: Vec<PathBuf> =
             spec.program.bandwidth_log.iter().map(|prefix| beside(spec, prefix)).collect();

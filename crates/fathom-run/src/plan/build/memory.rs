@@ -1,4 +1,4 @@
-//! From options to memory.
+//! Builds the memory plan from options.
 
 use crate::plan::model::memory::MemoryPlan;
 use fathom_spec::JobSpec;

@@ -1,6 +1,5 @@
-//! From typed jobs to workers: clones, groups, stages, and one builder per feature.
-//!
-//! Nothing else in this crate reads options. What a builder finds out is plain data of [`super::model`].
+//! From typed jobs to workers: clones, groups, stages, and one builder per feature. No other code in this crate reads
+//! options. Builders produce plain data of [`super::model`].
 
 mod arrivals;
 mod block_errors;
@@ -41,22 +40,22 @@ use questions::{has_own_seeds, verifies};
 use replay::{Log, ReplayPlanner};
 use std::path::{Path, PathBuf};
 
-/// One clone of a job, and what several builders want to know of it.
+/// One clone of a job, with data that several builders need.
 struct Subject<'a> {
     spec: &'a RunSpec,
     job: &'a JobSpec,
     engine: EngineDef,
     place: Place,
-    /// The log that it is to replay.
+    /// The log to replay.
     log: Option<&'a Log>,
-    /// The same if it can be read.
+    /// The same if it is readable.
     replay: Option<&'a ReplayPlan>,
     targets: TargetPlan,
     passes_end_by_size: bool,
     goes_again_through_holes: bool,
 }
 
-/// The place of a clone in the run, as in [`WorkerPlan`].
+/// Position of a clone in the run, as in [`WorkerPlan`].
 #[derive(Clone, Copy)]
 struct Place {
     job: usize,
@@ -68,7 +67,7 @@ struct Place {
 }
 
 impl Subject<'_> {
-    /// Reads, writes, trims: what of it the job does.
+    /// Whether the job reads, writes and trims.
     fn directions(&self) -> [bool; 3] {
         Direction::ALL.map(|direction| match self.replay {
             Some(replay) => replay.uses(direction),
@@ -76,14 +75,14 @@ impl Subject<'_> {
         })
     }
 
-    /// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+    /// The path of a log or state file: in the directory `--aux-path` unless its name has a directory.
     fn beside(&self, name: impl AsRef<Path>) -> PathBuf {
         beside(self.spec, name)
     }
 }
 
 impl Plan {
-    /// Plans a run. `engine` gives the engine of that name.
+    /// Plans a run. `engine` looks an engine up by name.
     pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, PlanError> {
         let mut plan = Plan {
             trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
@@ -106,7 +105,7 @@ impl Plan {
             refuse_changes(spec, job, &engine)?;
             let waits_for = waitee(spec, index, job)?;
             if !runs_here(spec, job)? {
-                // The clones of all jobs have the same numbers on all hosts.
+                // Clones of all jobs have the same numbers on all hosts.
                 clones += job.job_description.numjobs;
                 continue;
             }
@@ -152,7 +151,7 @@ fn subject<'a>(
 fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
     let Subject { spec, job, engine, place, .. } = subject;
     let thread_number = place.thread_number;
-    // Whoever only checks leaves the state alone that says what there is to check.
+    // A job that only verifies must not replace the state that it verifies by.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
     Ok(WorkerPlan {
         job: place.job,
@@ -193,7 +192,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
         block_bytes: block_errors::block_bytes(&subject)?,
         command_priorities: priority::command_priorities(job, &engine),
         logs: logs::log_plan(&subject),
-        // Where no data is moved there is none to check.
+        // Engines that move no data have none to verify.
         verify: if engine.moves_data() { verify::verify_plan(&subject)? } else { None },
         replay: subject.log.map(|log| log.plan.clone()),
         recording: job.replay.write_iolog.as_ref().map(PathBuf::from),
@@ -205,7 +204,7 @@ fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
     })
 }
 
-/// Where a log or a state file goes: `--aux-path` is the directory of those that name none of their own.
+/// The path of a log or state file: in the directory `--aux-path` unless its name has a directory.
 fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     match &spec.program.aux_path {
         Some(directory) => directory.join(name),
@@ -213,13 +212,13 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     }
 }
 
-/// True when a pass over the files ends with its bytes, and everything begins anew then. So it is with engines that queue; those
-/// that end each I/O at once go on to the end of the targets, and so does what time alone ends and nobody reads back. A trim is
-/// never parted from its write.
+/// True if a pass over the files ends after their number of bytes, and everything then restarts. This is how
+/// engines with a queue behave; synchronous engines continue to the end of the targets, and so does a job
+/// that only ends by time and is not read back. A trim is never separated from its write.
 fn passes_end_by_size(job: &JobSpec, engine: &EngineDef) -> bool {
     let queues = job.depth.iodepth >= engine.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
-    // What is written in order beyond the end of the files is all written before it is read back.
+    // Sequential writes beyond the end of the files are all done before they are read back.
     let writes_on = verifies(job) && job.io_type.rw.rw == Rw::Write && questions::goes_beyond_a_pass(job);
     queues && !trims_first && !writes_on && (verifies(job) || !job.time.time_based)
 }
@@ -232,9 +231,10 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
     }
 }
 
-/// With `--readonly` no name comes or goes and no space is taken, whatever the direction of the I/O.
+/// With `--readonly` no names are created or removed and no space is allocated, whatever the direction of the
+/// I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), PlanError> {
-    // Memory in a file makes it, and writes to it.
+    // Memory in a file creates the file and writes to it.
     if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
         return Err(PlanError::ReadonlyMemory { job: job.name.clone(), path: path.into() });
     }
@@ -245,7 +245,7 @@ fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(
     }
 }
 
-/// Whether this host runs the job (`host=`).
+/// True if this host runs the job (`host=`).
 fn runs_here(spec: &RunSpec, job: &JobSpec) -> Result<bool, PlanError> {
     let wanted = job.wanted_hosts();
     match &spec.place {

@@ -1,4 +1,4 @@
-//! From options to the names of files.
+//! Builds the names of files from options.
 
 use super::Subject;
 use crate::plan::Plan;
@@ -17,7 +17,7 @@ struct Clone<'a> {
 }
 
 impl Plan {
-    /// The names of the files of the first clone of a job on the host that `spec` is for, unless a log has them.
+    /// The names of the files of a job's first clone on the host of `spec`, unless they come from a log.
     pub fn names_of(spec: &RunSpec, job: &JobSpec) -> NamesPlan {
         names(&Clone { spec, job, subjob: 0 })
     }
@@ -44,7 +44,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
     let names = match (&options.filename, &options.opendir) {
         (Some(FileNames(names)), _) => {
             let count = if job.is_set("nrfiles") { wanted.min(names.len()) } else { names.len() };
-            // fio's clients that share a directory have files of their own in it, whatever they are called.
+            // With `--client`, as in fio, clients that share a directory have separate files in it.
             let before = client(clone).filter(|_| directory.is_some()).map(|client| format!("{client}."));
             let before = before.unwrap_or_default();
             Names::Listed(
@@ -76,7 +76,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
     }
 }
 
-/// Where a name begins after leading `/`, `./` and `../`, which stay in front of what is inserted.
+/// Start of a name after leading `/`, `./` and `../`, which stay before inserted text.
 fn start_of_name(text: &str) -> usize {
     let mut at = 0;
     while let Some(step) = ["/", "./", "../"].iter().find(|step| text[at..].starts_with(**step)) {
@@ -113,7 +113,7 @@ fn host(clone: &Clone<'_>) -> Option<String> {
     host_in_names(spec, job, place)
 }
 
-/// The host whose files the job works on, as a part of their names.
+/// The host whose files the job uses, as a part of their names.
 fn host_in_names(spec: &RunSpec, job: &JobSpec, place: &HostPlace) -> Option<String> {
     Some(place.name_of(host_worked_on(spec, job)?).replace('/', "_"))
 }
@@ -127,8 +127,8 @@ pub(super) fn state_owner(spec: &RunSpec, job: &JobSpec) -> String {
     place.and_then(|place| host_in_names(spec, job, place)).unwrap_or_else(|| LOCAL.to_owned())
 }
 
-/// The number of the host whose files, or whose part of them, the job works on: this one, unless `host_rotation` names another.
-/// `None` where it does not run.
+/// The number of the host whose files, or whose share of them, the job uses: this one, unless `host_rotation`
+/// names another. `None` if it does not run.
 pub(super) fn host_worked_on(spec: &RunSpec, job: &JobSpec) -> Option<u32> {
     let host = spec.place.as_ref()?;
     let runners = host.runners(job.wanted_hosts());
@@ -137,7 +137,8 @@ pub(super) fn host_worked_on(spec: &RunSpec, job: &JobSpec) -> Option<u32> {
     runners.get((at + further) % runners.len()).copied()
 }
 
-/// The directory of a clone: the list is dealt out in turn, but clones that name their files share them, in the first one.
+/// The directory of a clone: directories are assigned in turn, but clones with named files share them, in the
+/// first one.
 fn directory(clone: &Clone<'_>) -> Option<String> {
     let options = &clone.job.file;
     let list = split_file_names(options.directory.as_deref()?);
@@ -145,7 +146,7 @@ fn directory(clone: &Clone<'_>) -> Option<String> {
     list.get(place % list.len().max(1)).cloned()
 }
 
-/// Fills in `filename_format` but for the number of the file. Keywords are found whatever their case.
+/// Expands `filename_format` except for the number of the file. Keywords are case-insensitive.
 fn texts_around_number(clone: &Clone<'_>) -> Vec<String> {
     let keywords = [
         ("$jobname", Some(clone.job.section.clone())),

@@ -1,4 +1,4 @@
-//! From options to rates, minimum rates and think times.
+//! Builds rates, minimum rates and think times from options.
 
 use super::Subject;
 use crate::plan::model::lengths::LengthRule;
@@ -9,18 +9,18 @@ use fathom_spec::options::rate::ThinktimeBlocksType;
 use fathom_spec::value::ArrivalProcess;
 use fathom_stats::{Direction, PerDirection};
 
-/// What holds the I/O of a clone back, if anything does.
+/// The pace of a clone's I/O, if anything limits it.
 pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     let options = &subject.job.rate;
-    // A limit on a direction that the job does not use says nothing.
+    // A limit on an unused direction has no effect.
     let used = subject.targets.used_directions();
     let pace = PacePlan {
         rates: PerDirection::from_fn(|direction| {
-            // The rate of an open loop holds nothing back.
+            // The rate of an open loop is not a limit.
             let is_limited = used.contains(&direction) && !options.open_loop;
             is_limited.then(|| rate(subject, direction)).flatten()
         }),
-        // A direction that has no share of a mix does not go before the other, however free it is.
+        // A direction without a share in a mix does not overtake the other.
         is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
         think: think_time(subject.job),
         think_cycles: u64::from(options.thinkcycles),
@@ -31,7 +31,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
         || pace.think.is_some()
         || pace.minimum.is_some()
         || pace.think_cycles > 0;
-    // A log has its own pace.
+    // A log determines its own pace.
     (holds_back && subject.log.is_none()).then_some(pace)
 }
 

@@ -1,4 +1,4 @@
-//! From options to the rule for buffer content.
+//! Builds the rule for buffer content from options.
 
 use crate::plan::PlanError;
 use crate::plan::model::payload::{DuplicateSource, Duplicates, PayloadRule, SetPart, SetSize, ShapedRule};
@@ -14,7 +14,7 @@ pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     let buffers = &job.buffers;
     let pattern = job.buffers.buffer_pattern.as_ref().map(assembled);
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
-    // A share of duplicates wants content that differs: only what compresses of it holds the pattern.
+    // With a share of duplicates, content has to differ: only its compressible part contains the pattern.
     match (compress_percent, duplicates(job, shortest_write), pattern) {
         (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
         (100, _, None) => PayloadRule::Zero,
@@ -34,7 +34,7 @@ pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     }
 }
 
-/// Bytes that are compressible on their own: the chunk asked for, or a whole write where that is shorter.
+/// Bytes of a segment that compresses by itself: the requested chunk, or a whole write if that is shorter.
 fn segment(job: &JobSpec, shortest_write: u64) -> usize {
     match job.buffers.buffer_compress_chunk {
         0 => shortest_write as usize,
@@ -56,7 +56,7 @@ fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     Some(Duplicates { percent, source })
 }
 
-/// Puts the parts of a pattern together.
+/// Joins the parts of a pattern.
 pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {
@@ -72,8 +72,8 @@ pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     Pattern { bytes, offset_places }
 }
 
-/// `dedupe_global`: one working set for all clones that ask for it. Each gives the share of its own pages that one clone
-/// has in the run, so that the set does not grow with the number of clones.
+/// `dedupe_global`: one working set for all clones that request it. Each contributes the share of its own
+/// pages that one clone has in the run, so the set does not grow with the number of clones.
 pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), PlanError> {
     let clones = plan.workers.len() as u64;
     let mut shared = Vec::new();
@@ -103,7 +103,7 @@ pub(super) fn share_working_sets(plan: &mut Plan) -> Result<(), PlanError> {
     Ok(())
 }
 
-/// The clone's own working set, if it is to be shared.
+/// The clone's own working set, if it is shared.
 fn global_part<'a>(worker: &'a WorkerPlan, job: &JobSpec) -> Option<&'a SetPart> {
     let PayloadRule::Shaped(ShapedRule { duplicates: Some(duplicates), .. }) = &worker.payload else {
         return None;

@@ -1,4 +1,4 @@
-//! From options to where a worker runs, and as whom.
+//! Builds the placement of a worker from options: processors, memory, user.
 
 use super::Subject;
 use super::priority::job_priority;
@@ -6,7 +6,7 @@ use crate::plan::model::placement::{ControlGroup, PlacementPlan};
 use fathom_spec::JobSpec;
 use fathom_spec::options::threads::CpusAllowedPolicy;
 
-/// What a clone is to the system.
+/// The placement of a clone.
 pub(super) fn placement_plan(subject: &Subject<'_>) -> PlacementPlan {
     let (job, options) = (subject.job, &subject.job.threads);
     PlacementPlan {

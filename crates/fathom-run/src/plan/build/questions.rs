@@ -1,20 +1,20 @@
-//! What several builders ask of a job.
+//! Questions about a job that several builders ask.
 
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 
-/// True when a job goes round and round until its time is over. Whoever only checks goes once.
+/// True if a job repeats its passes until its time is over. A job that only verifies makes one pass.
 pub(super) fn goes_round(job: &JobSpec) -> bool {
     job.time.time_based && !(verifies(job) && job.verification.verify_only)
 }
 
-/// True when a job writes what it can check, or checks what it reads.
+/// True if a job writes verifiable data, or verifies what it reads.
 pub(super) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
-/// Seeds that are the same in every run.
+/// True if the seeds are the same in every run.
 pub(super) fn has_own_seeds(job: &JobSpec) -> bool {
     job.io_type.randrepeat || job.is_set("randseed")
 }
@@ -24,7 +24,7 @@ pub(super) fn has_several_files(job: &JobSpec) -> bool {
     names > 1 || job.file.nrfiles > 1 || job.file.opendir.is_some()
 }
 
-/// True when `io_size` asks for more than one pass over the files.
+/// True if `io_size` requires more than one pass over the files.
 pub(super) fn goes_beyond_a_pass(job: &JobSpec) -> bool {
     match (&job.size.io_size, &job.size.size) {
         (Some(SizeSpec::Bytes(bytes)), Some(SizeSpec::Bytes(size))) => bytes > size,

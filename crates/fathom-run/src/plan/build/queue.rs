@@ -1,18 +1,18 @@
-//! From options to the queue.
+//! Builds the queue from options.
 
 use crate::plan::model::queue::QueuePlan;
 use fathom_spec::JobSpec;
 use fathom_spec::options::depth::IoSubmitMode;
 
-/// How the I/Os of a job are queued.
+/// The queue of a job.
 pub(super) fn queue_plan(job: &JobSpec) -> QueuePlan {
     let options = &job.depth;
     let depth = depth(job);
     let at_most_depth = |value: u32| if value == 0 { depth } else { value.min(depth) };
     let complete_min = options.iodepth_batch_complete_min.min(depth);
-    // fio, left to itself, fetches one completion at a time and lets the others wait, which counts as their latency.
-    // Unless the job says otherwise, everything that has ended is listed at once, and the queue is topped up after
-    // each, so that it stays full.
+    // By default fio fetches one completion at a time and lets the others wait, which counts as their
+    // latency. Unless the job says otherwise, fathom lists all completions together, and refills the queue
+    // after each, so that it stays full.
     let complete_max = match options.iodepth_batch_complete_max {
         Some(max) if job.is_set("iodepth_batch_complete_max") && max > 0 => max.max(complete_min),
         _ => depth,
@@ -31,7 +31,7 @@ pub(super) fn queue_plan(job: &JobSpec) -> QueuePlan {
     }
 }
 
-/// I/Os in flight at most.
+/// Most I/Os in flight.
 pub(super) fn depth(job: &JobSpec) -> u32 {
     job.depth.iodepth.max(1)
 }

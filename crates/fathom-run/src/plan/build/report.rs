@@ -1,4 +1,4 @@
-//! From options to what reports say of a job.
+//! Builds the report settings of a job from options.
 
 use super::Subject;
 use crate::plan::model::report::{RatesShown, ReportPlan, SteadyPlan};
@@ -11,7 +11,7 @@ use fathom_stats::report::{LatencyGoal, SteadyStateMetric, UnifiedReporting, Vie
 use fathom_stats::steady_state::Criterion;
 use std::time::Duration;
 
-/// How the clones of a job are reported.
+/// The report settings of a clone.
 pub(super) fn report_plan(subject: &Subject<'_>) -> ReportPlan {
     let job = subject.job;
     let (options, rate) = (&job.measurement, &job.rate);
@@ -36,7 +36,7 @@ pub(super) fn report_plan(subject: &Subject<'_>) -> ReportPlan {
     }
 }
 
-/// When the figures of a job have settled, if it is to end then.
+/// The steady-state criterion of a job, if it ends by one.
 pub(super) fn steady_plan(job: &JobSpec) -> Option<SteadyPlan> {
     let options = &job.steady_state;
     if !job.is_set("steadystate") || options.steadystate_duration.is_zero() {

@@ -1,13 +1,13 @@
-//! From options to syncs and barriers.
+//! Builds syncs and barriers from options.
 
 use super::Subject;
 use crate::plan::model::syncs::{FinalSync, SyncPlan};
 
-/// When what a clone wrote must be on the device.
+/// When the data of a clone must be on the device.
 pub(super) fn sync_plan(subject: &Subject<'_>) -> SyncPlan {
     let options = &subject.job.io_type;
     let writes = subject.directions()[1];
-    // Syncs come after writes; a log has its own.
+    // Syncs follow writes; a log has its own.
     let every = |writes_between: u32| match writes && subject.log.is_none() {
         true => u64::from(writes_between),
         false => 0,

@@ -1,4 +1,4 @@
-//! From options to the order of targets.
+//! Builds the order of targets from options.
 
 use super::questions::{goes_beyond_a_pass, goes_round, has_several_files, verifies};
 use crate::plan::model::distribution::{DistributionRule, PreconditionRule, ZoneShare};
@@ -14,7 +14,7 @@ use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
 use fathom_stats::{Direction, PerDirection};
 
-/// The log of a replay goes before what the job says.
+/// For a replay, the log overrides the job.
 pub(super) fn target_plan(
     job: &JobSpec,
     engine: &EngineDef,
@@ -32,7 +32,7 @@ pub(super) fn target_plan(
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
-    // The rules across options have turned the map off where this is not so; a map could not be kept.
+    // Rules across options have disabled the map for other jobs; a map could not be kept for them.
     let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
     TargetPlan {
         directions,
@@ -65,7 +65,7 @@ pub(super) fn target_plan(
     }
 }
 
-/// True when sequential I/O beyond the end of a file goes on at its start, rather than in another pass.
+/// True if sequential I/O beyond the end of a file continues at its start, instead of in another pass.
 fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_no_holes = job.io_type.rw.postfix.is_none();
     let goes_beyond = goes_beyond_a_pass(job) || goes_round(job);
@@ -74,24 +74,24 @@ fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: boo
             (DirectionPlan::Mix(_), false) => true,
             (_, false) => false,
             (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !passes_end_by_size,
-            // Whoever goes through file after file has to come to the end of one.
+            // Going through file after file requires reaching the end of each.
             (_, true) => has_no_holes && !passes_end_by_size && !goes_file_by_file(job),
         }
 }
 
-/// True when a sequential step of random I/O goes from the end of a file to its start.
+/// True if a sequential step of random I/O wraps from the end of a file to its start.
 fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
     goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
 }
 
-/// True when random I/O that has covered a file goes on in it at once. In one file, in one direction and without sequential steps,
-/// that would be no other than the next pass.
+/// True if random I/O that has covered a file immediately starts it over. With one file, one direction and no
+/// sequential steps, that would equal the next pass.
 fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.values().any(|&percent| percent < 100);
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
-    // A pass that ends with its bytes covers each file once.
+    // A pass that ends by size covers each file once.
     goes_round(job)
         && !passes_end_by_size
         && (has_several_files(job) || has_steps || is_mix)
@@ -131,7 +131,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
         if let Some(ranges) = &job.block_size.bsrange {
             let range = ranges[direction];
             if range.max == 0 {
-                // Left blank for this direction.
+                // The entry of this direction is empty.
                 return LengthRule::Fixed(job.block_size.bs[direction]);
             }
             if range.min != range.max {
@@ -144,7 +144,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
     })
 }
 
-/// An operation on a name has no length of its own: what a report counts for it is the shortest block of the job.
+/// Operations on names have no length: the report counts each as the shortest block of the job.
 fn one_length(lengths: &PerDirection<LengthRule>, directions: &DirectionPlan) -> PerDirection<LengthRule> {
     let used = directions.used();
     let shortest = used.iter().map(|&direction| lengths[direction].min()).min();
@@ -193,14 +193,14 @@ fn stride(job: &JobSpec) -> Option<StrideRule> {
         length: if options.zonerange > 0 { options.zonerange } else { options.zonesize },
         skip: match options.zoneskip {
             Some(SizeSpec::Bytes(bytes)) => bytes,
-            // Refused with the rules across options.
+            // Refused by the rules across options.
             Some(SizeSpec::Percent(_) | SizeSpec::Zones(_)) | None => 0,
         },
     })
 }
 
 fn file_rule(job: &JobSpec, engine: &EngineDef) -> FileRule {
-    // A mapped file stays mapped, so there `openfiles` says nothing.
+    // A mapped file stays mapped, so `openfiles` has no effect.
     let limit = job.file.openfiles.filter(|_| !engine.maps_files);
     let most_open = limit.map(|limit| limit.max(1) as usize);
     let rule = |order, hold: u32| FileRule { order, hold: u64::from(hold.max(1)), most_open };

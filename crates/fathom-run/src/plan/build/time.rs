@@ -1,4 +1,4 @@
-//! From options to times.
+//! Builds times from options.
 
 use crate::plan::model::time::{RampPlan, TimePlan};
 use fathom_spec::JobSpec;

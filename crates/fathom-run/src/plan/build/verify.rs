@@ -1,4 +1,4 @@
-//! From options to verification.
+//! Builds verification from options.
 
 use super::Subject;
 use super::names::state_owner;
@@ -19,10 +19,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Patterns are repeated to this length, so that filling and comparing go in long strides.
+/// Patterns are repeated up to this length, so that filling and comparing work on long pieces.
 const PATTERN_STRIDE: usize = 4096;
 
-/// What a clone does about verification, if its job verifies.
+/// The verification of a clone, if its job verifies.
 pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, PlanError> {
     let (job, targets, thread_number) = (subject.job, &subject.targets, subject.place.thread_number);
     let Subject { passes_end_by_size, goes_again_through_holes, .. } = *subject;
@@ -44,7 +44,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         header_offset: options.verify_offset.unwrap_or(0),
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
         pattern_interval: options.verify_pattern_interval,
-        // Which write of a run that only time ended was the last of a place, nobody knows.
+        // In a run that ended by time, it is unknown which write of a block was the last.
         checks_seed: options.verify_header_seed && !counts_by_time && !checks_in_place,
         checks_number: options.verify_write_sequence && !counts_by_time && !checks_in_place,
     };
@@ -52,18 +52,19 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = subject.beside(state_file(&state_owner(subject.spec, job), job, thread_number));
-    // What only time ends may go round and round without the end of a pass to read back at. In order, that is so unless a rest is too
-    // short for a block.
+    // A job that only ends by time may never reach the end of a pass, at which it would read back. In
+    // sequential order it never does, unless the rest of a file is too short for a block.
     let goes_through_files = !targets.random && targets.stride.is_none();
     let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
     let goes_beyond = goes_beyond_a_pass(job);
     let goes_over_itself = may_overlap(job, targets, passes_end_by_size);
     let once_each = targets.random && !goes_over_itself;
-    // A random job that may not reset zones has a pass end where all of them are full.
+    // For a random job that may not reset zones, a pass ends when all zones are full.
     let fills_zones = targets.random && targets.follows_zones;
     let reads_back_last = goes_beyond && !once_each && !fills_zones && !passes_end_by_size;
-    // Beyond one pass, blocks are read back in order of their places even where none is written twice in a pass.
+    // Beyond one pass, blocks are read back in the order of their offsets even if none is written twice in a
+    // pass.
     let may_overlap = goes_over_itself || goes_beyond;
     let is_repeated = goes_beyond || job.job_description.loops > 1 || goes_again_through_holes;
     Ok(Some(VerifyPlan {
@@ -78,31 +79,31 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         reads_back,
         wants_checks: options.do_verify || !writes || only_checks,
         counted_reads: match passes_end_by_size {
-            // Engines that queue go on to `io_size` where nothing is read back.
+            // Engines with a queue continue up to `io_size` if nothing is read back.
             true if !options.do_verify => CountedReads::None,
-            // What a job that only reads checks are its own reads.
+            // A job that only reads verifies its own reads.
             _ if !writes => CountedReads::None,
             _ if reads_back_last => CountedReads::None,
-            // Time ends the job, whatever was read back.
+            // The job ends by time, whatever was read back.
             _ if job.time.time_based => CountedReads::None,
-            // A pass over blocks that are drawn again and again ends with its bytes, and with it the job.
+            // A pass over randomly repeated blocks ends after its number of bytes, and so does the job.
             _ if targets.random && !targets.each_block_once && !fills_zones => CountedReads::None,
             _ if goes_over_itself => CountedReads::Places,
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,
-        // Known when all workers are.
+        // Known once all workers are planned.
         shares_blocks: false,
-        // What is read back between two passes keeps them apart.
+        // Reading back between two passes separates them.
         serializes_writes: may_overlap || !reads_back && (is_repeated || job.time.time_based),
-        // What later writes may have gone over has to be remembered.
+        // If later writes may overwrite earlier ones, writes have to be remembered.
         regenerates: options.experimental_verify
             && !may_overlap
             && !only_checks
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
-        // What another run wrote, or what is worked out again, is not known to the last byte.
+        // Data of another run, or regenerated data, is not known byte by byte.
         device_compares: subject.engine.sends_commands
             && job.private.io_uring.verify_mode == VerifyCommand::Compare
             && !only_checks
@@ -127,7 +128,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     }))
 }
 
-/// Clones that name the same file for their ledgers get one each: the number of the clone is added to its name.
+/// Gives each clone a separate ledger if several name the same file: the number of the clone is appended.
 pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     let mut named = BTreeMap::new();
     for worker in workers.iter() {
@@ -145,10 +146,11 @@ pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     }
 }
 
-/// Marks the workers whose blocks others of their stage may write, too. What they find then may be any of these writes, and only has to be whole.
+/// Marks workers whose blocks other workers of their stage may write, too. They may find any of these writes,
+/// each of which only has to be intact.
 pub(super) fn mark_shared_blocks(plan: &mut Plan) {
     let (jobs, workers) = (&plan.jobs, &mut plan.workers);
-    // The names of many files take their time.
+    // The names of many files take time.
     if workers.iter().all(|worker| worker.verify.is_none()) {
         return;
     }
@@ -181,9 +183,9 @@ pub(super) fn mark_shared_blocks(plan: &mut Plan) {
 /// A worker that writes to a file.
 struct Writer {
     index: usize,
-    /// Where it writes, if that is known.
+    /// The part that it writes, if known.
     part: Option<Range<u64>>,
-    /// Its job and its share of what that writes.
+    /// Its job and its share of that job's data.
     share: Option<(usize, Share)>,
 }
 
@@ -199,7 +201,7 @@ impl Writer {
     }
 }
 
-/// The part of each of its files that a worker works on, where that does not depend on their size.
+/// The part of each file that a worker uses, if it does not depend on their size.
 fn part_of(worker: &WorkerPlan) -> Option<Range<u64>> {
     let bytes = |amount: &SizeSpec| match amount {
         SizeSpec::Bytes(bytes) => Some(*bytes),
@@ -215,7 +217,7 @@ fn ledger_of(worker: &WorkerPlan) -> Option<&LedgerPlace> {
     worker.verify.as_ref()?.ledger.as_ref()
 }
 
-/// The file in which a clone leaves behind what it wrote.
+/// The file in which a clone saves its verification state.
 pub(super) fn state_file(owner: &str, job: &JobSpec, thread_number: u32) -> String {
     format!("{owner}-{}-{}-verify.state", job.name.replace('/', "."), thread_number - 1)
 }
@@ -231,30 +233,31 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
     })
 }
 
-/// True for a job that verifies what lies between holes: what it moved and read back counts against `size`, and where that is not
-/// enough it goes through the file again.
+/// True for a job that verifies data between holes: what it moved and read back counts against `size`, and if
+/// that is not enough it goes through the file again.
 pub(super) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
     let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
     has_holes && verifies(job) && job.verification.do_verify
 }
 
-/// True when one pass may write a place twice, or one pass may meet the backlog of another.
+/// True if one pass may write an offset twice, or one pass may overlap the backlog of another.
 fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) -> bool {
     let each_once = match targets.random {
         true => {
             let everywhere = targets.random_percent.values().all(|&percent| percent >= 100);
-            // A shift register keeps no map, so that longer I/Os reach into each other.
+            // A shift register keeps no map, so longer I/Os may overlap.
             let has_map = targets.generator != GeneratorKind::ShiftRegister || targets.has_one_length();
             targets.each_block_once && targets.postfix.is_none() && everywhere && has_map
         }
         false => targets.postfix.is_none(),
     };
-    // A trim must have ended before the write of the same place begins.
+    // A trim must have completed before the write of the same range begins.
     let trims_first = targets.directions == DirectionPlan::TrimThenWrite;
-    // A random job resets no zone that it has filled in the same pass, unless it is told to do so beyond a threshold.
+    // A random job does not reset a zone that it has filled in the same pass, unless a reset threshold says
+    // so.
     let rewrites_zones =
         targets.follows_zones && (!targets.random || job.file.zone_reset_threshold.is_some());
-    // Skewed files are gone through more than once.
+    // Skewed file orders visit files more than once.
     let comes_again = targets.files.order.is_skewed();
     !each_once
         || comes_again

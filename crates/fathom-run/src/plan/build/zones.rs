@@ -1,4 +1,4 @@
-//! From options to the rules of zones.
+//! Builds the rules of zones from options.
 
 use super::Subject;
 use super::questions::verifies;
@@ -11,7 +11,7 @@ use fathom_stats::{Direction, PerDirection};
 /// The rules of a job, if it has any.
 pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
     let (options, targets) = (&subject.job.file, &subject.targets);
-    // With verify_only, reads take the place of writes, and nothing may be written where there is nothing to read.
+    // With verify_only, reads take the place of writes, and nothing may be written to make readable data.
     let only_reads = verifies(subject.job) && subject.job.verification.verify_only;
     (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
         zone_size: options.zonesize,
@@ -38,7 +38,8 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
 fn write_order(subject: &Subject<'_>) -> WriteOrder {
     let (job, engine) = (subject.job, subject.engine);
     let ring = &job.private.io_uring;
-    // Where appended blocks land is the device's to say, and only blocks that are read back have to be where they were put.
+    // The device decides where appended blocks go, and only blocks that are read back have to be where they
+    // were put.
     let has_no_order = engine.on_media && (!only_appends(subject) || verifies(job));
     let has_threads = job.depth.io_submit_mode == IoSubmitMode::Offload
         || engine.hands_to_threads
@@ -50,7 +51,7 @@ fn write_order(subject: &Subject<'_>) -> WriteOrder {
     }
 }
 
-/// True if the device finds a place in its zone for each write.
+/// True if the device chooses the location of each write within its zone.
 fn only_appends(subject: &Subject<'_>) -> bool {
     subject.engine.sends_commands && subject.job.private.io_uring.write_mode.only_appends()
 }

@@ -1,25 +1,25 @@
-//! How much a job asks for and where it begins, as shares, zones or bytes.
+//! Amounts and offsets of a job, as shares, zones or bytes.
 
 use fathom_spec::value::SizeSpec;
 use serde::{Deserialize, Serialize};
 
-/// Amounts that mean bytes only once the files are known.
+/// Amounts that can only be converted to bytes once the files are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Amounts {
-    /// What of its files a job works on (`size`).
+    /// The part of its files that a job uses (`size`).
     pub size: Option<SizeSpec>,
-    /// What it moves in all (`io_size`).
+    /// The total that it moves (`io_size`).
     pub io_size: Option<SizeSpec>,
-    /// Where the first clone begins in each file (`offset`).
+    /// Offset of the first clone in each file (`offset`).
     pub offset: SizeSpec,
-    /// How much further on each next clone begins (`offset_increment`).
+    /// Distance between the offsets of consecutive clones (`offset_increment`).
     pub offset_increment: SizeSpec,
-    /// How often: the number of the clone, from 0.
+    /// Number of increments: the number of the clone, from 0.
     pub increments: u32,
 }
 
 impl Amounts {
-    /// The same with bytes in place of zones of this size.
+    /// The same with zones of this size converted to bytes.
     pub fn in_bytes(&self, zone_size: u64) -> Amounts {
         let convert = |amount: SizeSpec| match amount {
             SizeSpec::Zones(zones) => SizeSpec::Bytes(zones.saturating_mul(zone_size)),

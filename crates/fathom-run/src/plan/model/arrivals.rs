@@ -1,18 +1,18 @@
-//! I/Os that are due by a schedule alone (`open_loop`).
+//! I/Os that are due by a schedule (`open_loop`).
 
 use fathom_spec::value::ArrivalProcess;
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
-/// When the I/Os of a clone are due.
+/// The schedule of a clone's I/Os.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsPlan {
-    /// I/Os in a second on average, per direction; none for what comes from a log, whose entries have times of their own.
+    /// Mean I/Os per second, by direction; `None` for a log, whose entries have their own times.
     pub per_second: PerDirection<Option<f64>>,
-    /// How they are spread.
+    /// Distribution of the arrivals.
     pub process: ArrivalProcess,
-    /// Reads and writes by chance: each is due by its own rate, whatever the shares of the mix.
+    /// Mixed reads and writes: each is due by its own rate, whatever the shares of the mix.
     pub is_mix: bool,
-    /// The last stretch before an I/O is due is waited for awake.
+    /// Spin during the last stretch before an I/O is due.
     pub spins: bool,
 }

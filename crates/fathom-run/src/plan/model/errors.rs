@@ -1,25 +1,25 @@
-//! Which errors do not end the job.
+//! Errors that do not end the job.
 
 use serde::{Deserialize, Serialize};
 
-/// What a worker does about errors.
+/// Error tolerance of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorPlan {
-    /// Of reads.
+    /// Errors of reads.
     pub reads: Tolerance,
-    /// Of everything else that is done to files.
+    /// Errors of all other operations on files.
     pub writes: Tolerance,
-    /// Data that is not what was written.
+    /// Verification errors.
     pub checks: Tolerance,
-    /// Errors that do not end the job are reported all the same.
+    /// Tolerated errors are reported all the same.
     pub tells: bool,
 }
 
-/// Errors of one kind that do not end the job.
+/// Tolerated errors of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// Those of the device and of the data.
+    /// Tolerate errors of the device and of the data.
     pub goes_on: bool,
-    /// These numbers.
+    /// Tolerate these errnos.
     pub errors: Vec<i32>,
 }

@@ -1,13 +1,13 @@
-//! What the end of a job means to others.
+//! What the end of a job does to others.
 
 use fathom_spec::options::threads::ExitWhat;
 use serde::{Deserialize, Serialize};
 
-/// How the ends of jobs hang together.
+/// Dependencies between ends of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitPlan {
-    /// Jobs that end when it ends.
+    /// Jobs that end with it.
     pub ends: Option<ExitWhat>,
-    /// All others end when it fails.
+    /// If it fails, all others end.
     pub ends_all_by_failing: bool,
 }

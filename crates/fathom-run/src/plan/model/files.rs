@@ -1,4 +1,4 @@
-//! Which files a worker has, which part of each it works on, and how they are made and opened.
+//! The files of a worker: their names, used parts, layout and opening.
 
 use crate::random::Seeds;
 use fathom_spec::options::file::{Fallocate, FileType, LockFile};
@@ -10,74 +10,74 @@ use std::path::PathBuf;
 /// The files of a worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FilesPlan {
-    /// What they are called.
+    /// Their names.
     pub names: NamesPlan,
-    /// What they are taken for, whatever they are.
+    /// Their assumed type (`filetype`).
     pub kind: FileType,
-    /// Data is reached through mappings, which have the length of their files.
+    /// Data is accessed through mappings, which are as long as their files.
     pub are_mapped: bool,
-    /// Which part of each is worked on.
+    /// The used part of each.
     pub part: PartPlan,
-    /// How they are made.
+    /// How they are laid out.
     pub layout: LayoutPlan,
     /// How they are opened.
     pub opening: OpenPlan,
-    /// Who may do I/O to a file at the same time.
+    /// Exclusion of concurrent I/O to a file.
     pub lock: LockFile,
-    /// Scheduler that the devices below them are switched to.
+    /// I/O scheduler to set on the devices below them.
     pub scheduler: Option<String>,
-    /// Regular files are removed and made anew after each loop.
+    /// Regular files are removed and laid out again after each loop.
     pub are_renewed: bool,
     /// Regular files are removed at the end.
     pub are_removed: bool,
-    /// Seeds of what is the same in every run: the lengths that are drawn for files, and what they are filled with.
+    /// Seeds of values that are equal in every run: random lengths of files, and their content.
     pub seeds: Seeds,
 }
 
-/// Where the names of files come from.
+/// Source of the names of files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamesPlan {
-    /// The directory that all files lie below.
+    /// Directory of all files.
     pub directory: Option<String>,
-    /// The names themselves.
+    /// The names.
     pub names: Names,
-    /// The one name in place of them if a device here is called that.
+    /// A name to use instead of them if it is a device on this machine.
     pub device: Option<String>,
-    /// A directory whose files come after those named.
+    /// A directory whose files follow the named ones.
     pub opened_directory: Option<String>,
 }
 
 /// Names of files, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Names {
-    /// These.
+    /// A list.
     Listed(Vec<PathBuf>),
-    /// So many, numbered from 0.
+    /// Generated names, numbered from 0.
     Numbered {
-        /// The texts around the places where the number stands.
+        /// The texts around the number.
         texts: Vec<String>,
-        /// How many files.
+        /// Number of files.
         count: usize,
-        /// The directories that they are spread over.
+        /// The directories over which they are distributed.
         tree: Option<TreePlan>,
     },
 }
 
-/// A tree of directories. They are numbered from 0, level by level; the first is the one above all others.
+/// A tree of directories, numbered from 0, level by level; the first is the root.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TreePlan {
     /// Name of the first directory.
     pub root: String,
-    /// Directories in each directory.
+    /// Subdirectories of each directory.
     pub width: usize,
-    /// All directories.
+    /// Number of directories.
     pub directories: usize,
     /// Files in each of them.
     pub files: usize,
 }
 
 impl TreePlan {
-    /// The directory of this number, below that of the job.
+    /// The directory of this number, below the job's directory.
     pub fn directory(&self, number: usize) -> PathBuf {
         let mut steps = Vec::new();
         let mut at = number;
@@ -96,22 +96,22 @@ impl TreePlan {
     }
 }
 
-/// Which part of each file is worked on.
+/// The used part of each file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartPlan {
-    /// All the space that there is (`fill_device` without `size`).
+    /// All free space (`fill_device` without `size`).
     pub fills_space: bool,
-    /// Lengths between which that of each file is drawn, bytes.
+    /// Range of random file lengths, bytes.
     pub lengths: Option<SizeRange>,
-    /// What a share of a file is rounded up to when I/O begins there, bytes.
+    /// Alignment for rounding up a share of a file at which I/O begins, bytes.
     pub alignment: u64,
-    /// Clones of the job that begin after the first one.
+    /// Number of further clones of the job.
     pub later_clones: u32,
-    /// The share of all of it that is worked on; all of it without one.
+    /// The used share of the whole; everything without one.
     pub share: Option<Share>,
-    /// Regular files are gone on with where they end.
+    /// Writes continue at the present end of regular files.
     pub appends: bool,
-    /// Word for the pattern of the I/O, for messages.
+    /// I/O pattern, for messages.
     pub pattern: Rw,
 }
 
@@ -120,51 +120,51 @@ pub struct PartPlan {
 pub struct Share {
     /// Its number, from 0.
     pub number: u32,
-    /// How many there are.
+    /// Number of shares.
     pub of: u32,
 }
 
-/// How files are made before they are used.
+/// How files are laid out before they are used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LayoutPlan {
-    /// Files may be created and become longer.
+    /// Files may be created and extended.
     pub creates: bool,
-    /// There is nothing to do but make them.
+    /// Laying out is the whole job.
     pub is_all: bool,
-    /// They become longer only as they are written.
+    /// They only grow when they are written.
     pub happens_at_open: bool,
-    /// Each worker makes its own files, rather than one process those of all jobs.
+    /// Each worker lays out its own files, instead of one process those of all jobs.
     pub by_worker: bool,
-    /// Files must hold data before the run, not merely have a size.
+    /// Files must hold data before the run, not only have a size.
     pub content_needed: bool,
-    /// They are filled until the space runs out.
+    /// Fill them until the space runs out.
     pub fills_device: bool,
-    /// How space is taken for them.
+    /// How space is allocated for them.
     pub reservation: Fallocate,
-    /// Their data is on the device before the run begins.
+    /// Sync their data before the run begins.
     pub syncs: bool,
-    /// What somebody uses may be overwritten.
+    /// Targets in use may be overwritten.
     pub overwrites_used: bool,
-    /// They are read into the cache before the run.
+    /// Read them into the cache before the run.
     pub pre_reads: bool,
 }
 
 /// How files are opened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenPlan {
-    /// Data goes past the page cache.
+    /// Bypass the page cache.
     pub direct: bool,
-    /// What is durable when a write has ended.
+    /// Durability of a completed write.
     pub sync: SyncMode,
-    /// The page cache forgets the file first.
+    /// Drop cached data first.
     pub invalidates: bool,
-    /// How long data will live, as the kernel counts it (`F_SET_RW_HINT`).
+    /// Expected lifetime of the data, in the kernel's values (`F_SET_RW_HINT`).
     pub write_hint: Option<u64>,
-    /// What the kernel is told of the order of the I/O.
+    /// Advice to the kernel about the order of I/O.
     pub advice: Option<Advice>,
 }
 
-/// What the kernel is told of the order of I/O (`posix_fadvise`).
+/// Advice to the kernel about the order of I/O (`posix_fadvise`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Advice {
     /// One block after the other.

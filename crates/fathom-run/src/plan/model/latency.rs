@@ -1,43 +1,43 @@
-//! Which latencies are recorded, and which are asked for.
+//! Recorded latencies, and latency limits.
 
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
-/// What is measured of each I/O, and what it may not exceed.
+/// What is measured of each I/O, and its limits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyPlan {
     /// Submission latency.
     pub slat: Measured,
     /// Completion latency.
     pub clat: Measured,
-    /// Latency from start to end.
+    /// Total latency.
     pub lat: Measured,
-    /// The report shows how the latencies are distributed.
+    /// The report shows the distribution of latencies.
     pub has_distribution: bool,
-    /// An I/O that takes longer ends the job: ns, per direction; `u64::MAX` for no limit.
+    /// An I/O above this limit ends the job: ns, per direction; `u64::MAX` for no limit.
     pub limits_ns: PerDirection<u64>,
     /// The search for a depth.
     pub search: Option<LatencyTarget>,
 }
 
-/// How much of a latency is recorded.
+/// Level of detail of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Anything.
+    /// It is measured.
     pub at_all: bool,
-    /// A histogram, for percentiles.
+    /// With a histogram, for percentiles.
     pub bins: bool,
 }
 
-/// The largest queue depth is looked for at which I/Os still meet a latency.
+/// Search for the largest queue depth at which I/Os still meet a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LatencyTarget {
     /// The latency, ns.
     pub target_ns: u64,
     /// Share of I/Os that must meet it, percent.
     pub percentile: f64,
-    /// How long a depth is judged, ns.
+    /// How long each depth is measured, ns.
     pub window_ns: u64,
-    /// The search goes on after the depth is found.
+    /// Repeat the search after the depth is found.
     pub keeps_running: bool,
 }

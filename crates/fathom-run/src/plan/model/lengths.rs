@@ -1,4 +1,4 @@
-//! How long each I/O is.
+//! Lengths of I/Os.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,17 +14,17 @@ pub struct WeightedSize {
 /// The rule for the lengths of one direction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum LengthRule {
-    /// All the same.
+    /// A single length.
     Fixed(u64),
-    /// Anything between two sizes, in multiples of the smaller one unless `unaligned`.
+    /// Any length between two sizes, in multiples of the smaller one unless `unaligned`.
     Range {
         /// Smallest length in bytes.
         min: u64,
         /// Largest length in bytes.
         max: u64,
-        /// Any number of bytes will do.
+        /// Allow any number of bytes.
         unaligned: bool,
     },
-    /// A weighted choice; made by [`LengthRule::split`].
+    /// A weighted choice; see [`LengthRule::split`].
     Split(Vec<WeightedSize>),
 }

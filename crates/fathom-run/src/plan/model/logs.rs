@@ -7,13 +7,13 @@ use std::path::PathBuf;
 /// The logs of one worker.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LogPlan {
-    /// What the logs hold, and how.
+    /// Kinds and format of the logs.
     pub rules: LogRules,
     /// One file per entry of `rules.kinds`.
     pub paths: Vec<PathBuf>,
-    /// All clones write to the same files, after what is there already.
+    /// All clones append to the same files.
     pub shared_files: bool,
-    /// Records that the worker may be ahead of the writer; `None` for a share of the usual memory.
+    /// Records by which the worker may be ahead of the writer; `None` for a share of the usual memory.
     pub ring_records: Option<usize>,
     /// Processors for the thread that writes these logs.
     pub cpus: Option<Vec<u32>>,

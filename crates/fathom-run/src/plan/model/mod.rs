@@ -1,7 +1,5 @@
-//! The plan as data: what the run needs to know of its jobs, in terms of the run.
-//!
-//! It depends on nothing of the run and can be written down. What is said of files and processors holds on any machine that has the
-//! same.
+//! The plan as data: everything the run needs to know about its jobs, in terms of the run. It is independent of the run's
+//! code and serialisable. Statements about files and processors are valid on any machine that has the same.
 
 pub mod amounts;
 pub mod arrivals;
@@ -62,9 +60,9 @@ use zones::ZonePlan;
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What ends the run early and what comes then.
+    /// What ends the run early, and the following action.
     pub trigger: Option<Trigger>,
-    /// Options written before any job.
+    /// Global options on the command line.
     pub global_options: Vec<(String, String)>,
     /// The jobs, in definition order, for the private options of their engines.
     pub jobs: Vec<JobSpec>,
@@ -72,9 +70,9 @@ pub struct Plan {
     pub workers: Vec<WorkerPlan>,
     /// Nothing may be written or laid out.
     pub readonly: bool,
-    /// Prefix of the files for the bandwidth of the whole run.
+    /// Prefix of the log files of the whole run's bandwidth.
     pub bandwidth_log: Option<PathBuf>,
-    /// Events that a line is written about.
+    /// Debug classes enabled by `--debug`.
     pub debug: DebugOptions,
 }
 
@@ -97,55 +95,55 @@ pub struct WorkerPlan {
     pub waits_for: Option<usize>,
     /// Name of its engine.
     pub engine: String,
-    /// Where its data lies.
+    /// Kind of storage of its data.
     pub storage: StorageKind,
-    /// What it does to names, if it works on them and on no data.
+    /// Its operation on names, if it moves no data.
     pub metadata: Option<Metadata>,
     /// Its engine changes files whatever the direction of the I/O.
     pub always_changes: bool,
-    /// It is background load for others: it counts stretches of work, not bytes.
+    /// It is background load for other jobs: it counts stretches of work, not bytes.
     pub background: Option<BackgroundLoad>,
-    /// It is a thread beside others, not a process of its own.
+    /// It is a thread, not a process.
     pub is_thread: bool,
-    /// Where it runs, and as whom.
+    /// Its processors, memory and user.
     pub placement: PlacementPlan,
     /// Its memory.
     pub memory: MemoryPlan,
-    /// A command of the user that runs before its I/O.
+    /// A user command to run before its I/O.
     pub command_before: Option<String>,
-    /// One that runs after it.
+    /// A user command to run after it.
     pub command_after: Option<String>,
     /// Its files.
     pub files: FilesPlan,
-    /// How much it is asked for, and where it begins.
+    /// Its amount of work, and its offset.
     pub amounts: Amounts,
-    /// How much of it comes when.
+    /// Passes and limits.
     pub budget: BudgetPlan,
     /// When it begins and ends.
     pub time: TimePlan,
-    /// What holds its I/O back.
+    /// Limits of its rate.
     pub pace: Option<PacePlan>,
-    /// When its I/Os are due, whatever becomes of them.
+    /// The schedule of its I/Os, independent of their completion.
     pub arrivals: Option<ArrivalsPlan>,
-    /// Others that it keeps in proportion with.
+    /// Its flow, shared with other jobs.
     pub flow: Option<FlowPlan>,
-    /// What is measured of each I/O.
+    /// Measured latencies.
     pub latency: LatencyPlan,
-    /// I/Os in flight at most.
+    /// Most I/Os in flight.
     pub depth: u32,
-    /// How they are queued.
+    /// Queuing rules.
     pub queue: QueuePlan,
-    /// Ranges of a trim.
+    /// Ranges per trim.
     pub ranges: u32,
-    /// When what was written must be on the device.
+    /// When its data must be on the device.
     pub syncs: SyncPlan,
-    /// How its end and those of others hang together.
+    /// How its end affects other jobs.
     pub exit: ExitPlan,
-    /// It ends when its figures have settled.
+    /// Ends at steady state.
     pub steady: Option<SteadyPlan>,
-    /// What the report says of it.
+    /// Report settings.
     pub report: ReportPlan,
-    /// Which errors do not end it.
+    /// Tolerated errors.
     pub errors: ErrorPlan,
     /// Sequence of targets.
     pub target_plan: TargetPlan,
@@ -153,7 +151,7 @@ pub struct WorkerPlan {
     pub payload: PayloadRule,
     /// Rules of zones, with `zonemode=zbd`.
     pub zones: Option<ZonePlan>,
-    /// Bytes of a block of `block_error_percentiles`; the clone follows what trims and writes do to each.
+    /// Bytes of a block of `block_error_percentiles`; the clone tracks the trims and writes of each.
     pub block_bytes: Option<u64>,
     /// Priorities of single I/Os.
     pub command_priorities: Option<CommandPriorities>,
@@ -161,30 +159,31 @@ pub struct WorkerPlan {
     pub logs: Option<LogPlan>,
     /// Verification of the data.
     pub verify: Option<VerifyPlan>,
-    /// The log whose I/O it does.
+    /// The log that it replays.
     pub replay: Option<ReplayPlan>,
-    /// Where it records what it issues.
+    /// File for recording its I/Os.
     pub recording: Option<PathBuf>,
-    /// Where it leaves behind what it wrote when a trigger ends it.
+    /// File for its verification state when a trigger ends it.
     pub triggered_state: Option<PathBuf>,
-    /// What its random numbers begin with.
+    /// Seeds of its random numbers.
     pub seeds: Seeds,
-    /// They are the same in every run, rather than drawn from the system.
+    /// The seeds are the same in every run, not drawn from the system.
     pub has_own_seeds: bool,
 }
 
 impl WorkerPlan {
-    /// True when its data lies somewhere.
+    /// True if it has storage.
     pub fn has_storage(&self) -> bool {
         self.storage != StorageKind::None
     }
 
-    /// True when targets may have to be made before the run; a volume of a server is there.
+    /// True if targets may have to be created before the run; a server's volume exists already.
     pub fn may_make_targets(&self) -> bool {
         matches!(self.storage, StorageKind::Files | StorageKind::Server)
     }
 
-    /// True when the job writes, trims, makes or removes names, or has its engine change something else: its targets are not the same afterwards.
+    /// True if the job changes its targets: it writes, trims, creates or removes names, or its engine makes
+    /// other changes.
     pub fn changes_data(&self) -> bool {
         if let Some(metadata) = self.metadata {
             return metadata.changes_names();
@@ -198,7 +197,7 @@ impl WorkerPlan {
         self.target_plan.directions != DirectionPlan::Read
     }
 
-    /// True when the job reads.
+    /// True if the job reads.
     pub fn reads_data(&self) -> bool {
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Read);
@@ -206,7 +205,7 @@ impl WorkerPlan {
         self.target_plan.directions.reads()
     }
 
-    /// True when the job writes.
+    /// True if the job writes.
     pub fn writes_data(&self) -> bool {
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Write);
@@ -216,7 +215,7 @@ impl WorkerPlan {
 }
 
 impl Plan {
-    /// What `--debug` shows of the plan, in lines of the process with this number.
+    /// The `--debug` lines about the plan, for the process with this ID.
     pub fn debug_lines(&self, pid: u32) -> Vec<String> {
         let shown =
             self.workers.iter().filter(|worker| self.debug.shows(DebugClass::Random, worker.thread_number));
@@ -235,7 +234,7 @@ impl Plan {
         &self.jobs[worker.job]
     }
 
-    /// True when any worker, or the run as a whole, keeps a log.
+    /// True if any worker, or the run as a whole, keeps a log.
     pub(crate) fn keeps_logs(&self) -> bool {
         self.bandwidth_log.is_some()
             || self.workers.iter().any(|worker| worker.logs.is_some() || worker.recording.is_some())

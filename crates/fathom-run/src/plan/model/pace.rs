@@ -1,33 +1,33 @@
-//! Rates, minimum rates and think times: what holds I/O back.
+//! Rates, minimum rates and think times.
 
 use fathom_stats::PerDirection;
 use serde::{Deserialize, Serialize};
 
-/// Everything that may come between two I/Os.
+/// Everything that may delay the next I/O.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PacePlan {
     /// Limits per direction.
     pub rates: PerDirection<Option<RateRule>>,
-    /// Reads and writes by chance: one may go before the other.
+    /// Mixed reads and writes: one may overtake the other.
     pub is_mix: bool,
     /// Pauses.
     pub think: Option<ThinkTimePlan>,
-    /// Cycles of the processor spent after each I/O.
+    /// Processor cycles to spend after each I/O.
     pub think_cycles: u64,
-    /// What a rate allows moves on by the pauses.
+    /// Pauses shift the rate's schedule.
     pub shifts_for_think: bool,
-    /// What the job must reach.
+    /// Required minimum rates.
     pub minimum: Option<MinimumRates>,
 }
 
 /// A rate limit of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RateRule {
-    /// Bytes or I/Os in a second.
+    /// Bytes or I/Os per second.
     pub units_per_second: f64,
-    /// The rate counts I/Os, whatever their length.
+    /// The rate counts I/Os, not bytes.
     pub per_io: bool,
-    /// Arrivals at random, as in a Poisson process, instead of evenly.
+    /// Random arrivals, as in a Poisson process, instead of even ones.
     pub is_poisson: bool,
 }
 
@@ -36,23 +36,23 @@ pub struct RateRule {
 pub struct ThinkTimePlan {
     /// Length of a pause, ns.
     pub pause_ns: u64,
-    /// Its first part that is spent awake, ns.
+    /// The first part of a pause, which spins, ns.
     pub spin_ns: u64,
-    /// Pause after so many I/Os; 0: never.
+    /// I/Os between two pauses; 0: never pause.
     pub blocks: u64,
-    /// They are counted when they are issued rather than when they end.
+    /// I/Os are counted at issue instead of completion.
     pub counts_issues: bool,
-    /// Pause after so much time of I/O, ns; 0: never.
+    /// Time of I/O between two pauses, ns; 0: never pause.
     pub io_time_ns: u64,
 }
 
-/// What the job must reach in each cycle, or it fails.
+/// Rates that the job must reach in each cycle, or it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinimumRates {
-    /// Bytes in a second, per direction; 0: any.
+    /// Bytes per second, by direction; 0: any.
     pub bytes: PerDirection<u64>,
-    /// I/Os in a second, per direction; 0: any.
+    /// I/Os per second, by direction; 0: any.
     pub ios: PerDirection<u64>,
-    /// Time between two looks, ns.
+    /// Interval of the checks, ns.
     pub cycle_ns: u64,
 }

@@ -1,4 +1,4 @@
-//! The content of writes.
+//! Content of writes.
 
 use fathom_verify::content::Pattern;
 use serde::{Deserialize, Serialize};
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum PayloadRule {
     /// Zeros.
     Zero,
-    /// Random bytes, filled once; `refill` makes them anew for every write, `scramble` changes a few places of
-    /// every 512 bytes instead.
+    /// Random bytes, filled once; `refill` regenerates them for every write, `scramble` changes a few bytes
+    /// of every 512 instead.
     Random {
         /// New content for every write.
         refill: bool,
@@ -18,18 +18,18 @@ pub enum PayloadRule {
     },
     /// A pattern, repeated.
     Pattern(Pattern),
-    /// Random bytes that compress, or repeat, to some degree.
+    /// Random bytes that are partly compressible or repeated.
     Shaped(ShapedRule),
 }
 
-/// The rule for such content.
+/// Parameters of such content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShapedRule {
-    /// Share of each segment that is fixed, in percent.
+    /// Fixed share of each segment, in percent.
     pub compress_percent: u32,
     /// Bytes of a segment.
     pub segment: usize,
-    /// What fixed parts hold; zeros without.
+    /// Content of the fixed parts; zeros by default.
     pub fixed: Option<Pattern>,
     /// Which writes repeat another buffer.
     pub duplicates: Option<Duplicates>,
@@ -40,36 +40,36 @@ pub struct ShapedRule {
 pub struct Duplicates {
     /// Their share in percent.
     pub percent: u32,
-    /// What they repeat.
+    /// Their source.
     pub source: DuplicateSource,
 }
 
-/// What a duplicate is a copy of.
+/// Source of duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DuplicateSource {
-    /// The buffer whose turn it is, which stays the next one.
+    /// The next buffer, which then follows as well.
     Neighbour,
-    /// Any page of a set, whose parts come from the clones that share it.
+    /// Any page of a working set, made from parts of the clones that share it.
     WorkingSet(Vec<SetPart>),
 }
 
 /// The first buffers that a clone writes, as pages of a working set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPart {
-    /// Seed of the clone's content; none means the clone's own.
+    /// Seed of the clone's content; `None` for the clone's own.
     pub seed: Option<u64>,
-    /// How many pages.
+    /// Number of pages.
     pub pages: SetSize,
     /// Segments of a page.
     pub segments_per_page: u64,
 }
 
-/// How many pages a part has.
+/// Number of pages of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SetSize {
-    /// This many.
+    /// A number.
     Pages(u64),
-    /// This share of the clone's own bytes, in pages of so many bytes.
+    /// A share of the clone's own bytes.
     Share {
         /// Percent.
         percent: u32,

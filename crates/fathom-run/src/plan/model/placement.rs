@@ -1,31 +1,31 @@
-//! Where a worker runs, and as whom.
+//! Placement of a worker: processors, memory, user.
 
 use super::priority::Priority;
 use fathom_spec::value::{NumaNodes, NumaPolicy};
 use serde::{Deserialize, Serialize};
 
-/// What a worker is to the system.
+/// How a worker appears to the system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacementPlan {
-    /// Name among the processes; `None` for the usual one.
+    /// Process name; `None` for the default.
     pub process_name: Option<String>,
-    /// How far it steps back for others, -20 to 19.
+    /// Its niceness, -20 to 19.
     pub nice: i32,
-    /// I/O priority; none leaves the one it inherits.
+    /// I/O priority; inherited by default.
     pub priority: Priority,
-    /// Processors that it may use; `None` for those that it inherits.
+    /// Allowed processors; `None` for the inherited ones.
     pub cpus: Option<Vec<u32>>,
-    /// Only the processors of these nodes.
+    /// NUMA nodes of allowed processors.
     pub cpu_nodes: Option<NumaNodes>,
     /// Processors that no worker of the run may use.
     pub kept_free: Vec<u32>,
-    /// Nodes that its memory comes from.
+    /// NUMA policy of its memory.
     pub memory_policy: Option<NumaPolicy>,
-    /// The control group that it joins.
+    /// Its control group.
     pub control_group: Option<ControlGroup>,
-    /// User that it becomes.
+    /// User to run as.
     pub user: Option<u32>,
-    /// Group that it becomes a member of.
+    /// Group to run as.
     pub group: Option<u32>,
 }
 
@@ -34,7 +34,7 @@ pub struct PlacementPlan {
 pub struct ControlGroup {
     /// Path below the root of the hierarchy.
     pub name: String,
-    /// Its share of the I/O, as the kernel counts it.
+    /// Its I/O weight, in the kernel's unit.
     pub weight: Option<u32>,
     /// It is not removed at the end.
     pub stays: bool,

@@ -1,14 +1,14 @@
-//! I/O priorities: the one of a whole job, and those that a share of its I/Os gets.
+//! I/O priorities: of a whole job, and of a share of its I/Os.
 
 use serde::{Deserialize, Serialize};
 
-/// A priority as the kernel packs it (`IOPRIO_PRIO_VALUE` of linux/ioprio.h): class in bits 13 to 15, hint in 3 to 12, level
-/// in 0 to 2. 0 stands for none.
+/// A priority in the kernel's encoding (`IOPRIO_PRIO_VALUE` of linux/ioprio.h): class in bits 13 to 15, hint
+/// in 3 to 12, level in 0 to 2. 0 means none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Priority(pub u16);
 
 impl Priority {
-    /// Of these three.
+    /// Encodes class, level and hint.
     pub(crate) fn new(class: u32, level: u32, hint: u32) -> Priority {
         Priority((class << 13 | (hint & 0x3ff) << 3 | (level & 7)) as u16)
     }
@@ -18,7 +18,7 @@ impl Priority {
         u32::from(self.0 >> 13)
     }
 
-    /// 0 goes first.
+    /// 0 is the highest.
     pub fn level(self) -> u32 {
         u32::from(self.0 & 7)
     }
@@ -32,7 +32,7 @@ impl Priority {
 /// Reads and writes.
 pub(crate) const DIRECTIONS_WITH_PRIORITY: usize = 2;
 
-/// Which I/Os of a job have a priority of their own.
+/// Priorities of single I/Os.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPriorities {
     /// All priorities that occur; the first is the job's.
@@ -41,7 +41,7 @@ pub struct CommandPriorities {
     pub shares: [Vec<PriorityShare>; DIRECTIONS_WITH_PRIORITY],
 }
 
-/// So many percent of the I/Os of a size have this priority.
+/// A share of the I/Os of a size with this priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityShare {
     /// Bytes; `None` for all sizes.

@@ -1,4 +1,4 @@
-//! What a worker replays.
+//! The replay of a worker.
 
 use super::lengths::LengthRule;
 use super::targets::DirectionPlan;
@@ -8,18 +8,18 @@ use fathom_trace::scan::Scan;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What a clone replays.
+/// The replay of a clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReplayPlan {
-    /// The log as the job names it, for messages.
+    /// Name of the log in the job, for messages.
     pub name: String,
-    /// Where it can be read, as often as needed.
+    /// Source that can be read repeatedly.
     pub source: LogSource,
-    /// What is changed about it.
+    /// Changes to its entries.
     pub rules: Rules,
-    /// What it adds up to.
+    /// Its summary.
     pub scan: Scan,
-    /// What is wrong with it, but no reason not to replay the rest.
+    /// Problems that do not prevent a replay.
     pub warnings: Vec<String>,
     /// Why it cannot be replayed.
     pub failure: Option<Failure>,
@@ -31,7 +31,7 @@ impl ReplayPlan {
         self.scan.directions[direction].ios > 0
     }
 
-    /// The directions, as far as a plan of targets can tell them.
+    /// Its directions, as far as a plan of targets can express them.
     pub(crate) fn directions(&self) -> DirectionPlan {
         match Direction::ALL.map(|direction| self.uses(direction)) {
             [false, true, false] => DirectionPlan::Write,
@@ -42,7 +42,7 @@ impl ReplayPlan {
         }
     }
 
-    /// Lengths per direction. Directions that do not occur get those of one that does.
+    /// Lengths by direction. Unused directions get those of a used one.
     pub(crate) fn lengths(&self) -> PerDirection<LengthRule> {
         let used = self.scan.directions.values().filter(|direction| direction.ios > 0);
         let other = used.map(|direction| u64::from(direction.smallest)).min().unwrap_or(1);
@@ -61,23 +61,23 @@ impl ReplayPlan {
     }
 }
 
-/// Where a log can be read.
+/// Source of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogSource {
-    /// In a file.
+    /// A file.
     File(PathBuf),
-    /// In a copy, if it can be read only once: its number among those that the planning process keeps.
+    /// A copy of a source that can be read only once: its number among those of the planning process.
     Copy(usize),
 }
 
-/// Why a log cannot be replayed, for the error of the job.
+/// Why a log cannot be replayed, as an error of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// errno.
+    /// The error.
     pub errno: i32,
-    /// The log cannot be read; otherwise there is nothing in it to replay.
+    /// The log cannot be read; otherwise it has no entries to replay.
     pub is_of_reading: bool,
-    /// What a user should read.
+    /// Message for the user.
     pub message: String,
 }
 

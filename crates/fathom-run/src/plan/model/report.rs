@@ -1,4 +1,4 @@
-//! What the report says of a job beside its figures, and how it shows them.
+//! Report settings of a job, besides its figures.
 
 use fathom_stats::PerDirection;
 use fathom_stats::report::{LatencyGoal, ViewOptions};
@@ -9,33 +9,33 @@ use std::time::Duration;
 /// How one clone is reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportPlan {
-    /// It has an entry in the report, and its part of the groups' totals.
+    /// It has an entry in the report, and counts in the groups' totals.
     pub is_shown: bool,
     /// It shares its entry with the other clones of its group.
     pub is_grouped: bool,
-    /// The options written for the job, by canonical name.
+    /// The options of the job, by canonical name.
     pub options: Vec<(String, String)>,
-    /// What the user says of the job.
+    /// The user's description of the job.
     pub description: Option<String>,
-    /// What `latency_target` asks for; its depth is the one that the job asks for.
+    /// The goal of `latency_target`; its depth is the requested one.
     pub latency_goal: LatencyGoal,
-    /// The job may go on after errors, so they are counted.
+    /// The job tolerates errors, so they are counted.
     pub counts_errors: bool,
-    /// How figures are shown.
+    /// Display settings.
     pub view: ViewOptions,
     /// Samples of bandwidth and IOPS are taken.
     pub is_sampled: bool,
-    /// Milliseconds of one sample of bandwidth.
+    /// Interval of a bandwidth sample, ms.
     pub bandwidth_window_ms: u32,
-    /// The same of IOPS.
+    /// Interval of an IOPS sample, ms.
     pub iops_window_ms: u32,
     /// The devices below its files are watched.
     pub watches_disks: bool,
-    /// Rates that the status line sets figures against.
+    /// Rates for comparison in the status line.
     pub rates: RatesShown,
 }
 
-/// The rates that a job asks for; 0 for none.
+/// The requested rates of a job; 0 for none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RatesShown {
     /// At most, bytes per second.
@@ -48,15 +48,15 @@ pub struct RatesShown {
     pub least_ios: PerDirection<u64>,
 }
 
-/// When the figures of a job have settled (`steadystate`).
+/// Steady-state criterion of a job (`steadystate`).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SteadyPlan {
-    /// What has to settle, and how far.
+    /// Criterion and limit.
     pub criterion: Criterion,
-    /// What comes before anything counts, in ns.
+    /// Time before samples count, in ns.
     pub ramp_ns: u64,
     /// Time between two samples, in ns; never 0.
     pub interval_ns: u64,
-    /// Over how long it is judged.
+    /// Window of the criterion.
     pub duration: Duration,
 }

@@ -1,29 +1,29 @@
-//! When what was written must be on the device.
+//! When written data must be on the device.
 
 use serde::{Deserialize, Serialize};
 
 /// The syncs and barriers of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncPlan {
-    /// Writes after which the file is synced; 0: never.
+    /// Writes between two fsyncs; 0: none.
     pub sync_every: u64,
-    /// Writes after which the file's data is synced; 0: never.
+    /// Writes between two fdatasyncs; 0: none.
     pub data_sync_every: u64,
-    /// Writes after which the range written is synced; 0: never.
+    /// Writes between two sync_file_range calls on the written range; 0: none.
     pub range_sync_every: u64,
-    /// Every Nth write waits for all before it and holds back all after it; 0: none does.
+    /// Every Nth write is a barrier: it waits for all before it and delays all after it; 0: none.
     pub barrier_every: u64,
     /// A file is synced before it is closed.
     pub at_close: bool,
-    /// What is synced when all is written.
+    /// The sync after all writes.
     pub at_end: Option<FinalSync>,
 }
 
-/// What is synced at the end.
+/// Scope of the final sync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FinalSync {
     /// The files.
     Files,
-    /// The file systems that they lie on.
+    /// Their file systems.
     FileSystems,
 }

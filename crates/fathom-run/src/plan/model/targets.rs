@@ -1,37 +1,38 @@
-//! What a worker's I/Os are aimed at: directions, offsets, lengths and files.
+//! Targets of a worker's I/Os: directions, offsets, lengths and files.
 
 use super::distribution::DistributionRule;
 use super::lengths::LengthRule;
 use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 
-/// Everything that decides on targets.
+/// Everything that determines targets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetPlan {
     /// Directions.
     pub directions: DirectionPlan,
     /// Random rather than sequential offsets.
     pub random: bool,
-    /// Share of random offsets per direction, percent; 100 is all (only of interest to random plans).
+    /// Share of random offsets by direction, percent; 100 is all (random plans only).
     pub random_percent: PerDirection<u32>,
     /// Sequential plans: bytes added after each block. Random plans: I/Os per random draw.
     pub postfix: Option<i64>,
-    /// Between random draws repeat the offset instead of going on after it.
+    /// Repeat the offset between random draws instead of advancing.
     pub repeat_offset: bool,
     /// Lengths per direction.
     pub lengths: PerDirection<LengthRule>,
-    /// Sequential I/O takes lengths of reads, random I/O those of writes, whatever the direction.
+    /// Sequential I/O uses lengths of reads, random I/O those of writes, whatever the direction.
     pub length_by_pattern: bool,
-    /// Lengths of writes are drawn as those of reads are: what a job that verifies wrote must come up again when it is checked.
+    /// Lengths of writes are drawn like those of reads, so that verification of written data draws them
+    /// again.
     pub writes_drawn_as_reads: bool,
-    /// Sequential I/O, or a sequential step of random I/O, that comes to the very end of a file goes on at its start within
-    /// the pass, each direction by itself. Before a rest too short for a block the pass ends.
+    /// Sequential I/O, or a sequential step of random I/O, that reaches the exact end of a file continues at
+    /// its start within the pass, each direction separately. A rest too short for a block ends the pass.
     pub wraps: bool,
-    /// A file that is covered by random I/O is covered anew at once, and the pass does not end.
+    /// A file that random I/O has covered is started over immediately, and the pass does not end.
     pub begins_files_anew: bool,
     /// Alignment of random offsets per direction, bytes.
     pub alignment: PerDirection<u64>,
-    /// Cover each block once before any comes again.
+    /// Cover each block once before any is repeated.
     pub each_block_once: bool,
     /// Generator of uniform offsets.
     pub generator: GeneratorKind,
@@ -39,19 +40,19 @@ pub struct TargetPlan {
     pub distribution: DistributionRule,
     /// Order of files.
     pub files: FileRule,
-    /// Zones that each file is worked on in, one after the other.
+    /// Zones of each file that are used one after the other.
     pub stride: Option<StrideRule>,
-    /// Zones decide where each target really goes; see `Targets::moved`.
+    /// Zones determine the final position of each target; see `Targets::moved`.
     pub follows_zones: bool,
 }
 
 impl TargetPlan {
-    /// The directions that occur.
+    /// The used directions.
     pub fn used_directions(&self) -> &'static [Direction] {
         self.directions.used()
     }
 
-    /// The smallest I/O that can come.
+    /// The smallest possible I/O.
     pub fn smallest_length(&self) -> u64 {
         self.used_directions()
             .iter()
@@ -61,12 +62,12 @@ impl TargetPlan {
             .max(1)
     }
 
-    /// The largest I/O that can come.
+    /// The largest possible I/O.
     pub(crate) fn longest_length(&self) -> u64 {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 
-    /// A power of two that all offsets and lengths in a part that begins at `start` are multiples of.
+    /// A power of two that divides all offsets and lengths in a part that begins at `start`.
     pub fn common_alignment(&self, start: u64) -> u64 {
         match self.one_length().filter(|_| self.postfix.is_none()) {
             Some(length) => 1 << (length | start).trailing_zeros().min(62),
@@ -74,7 +75,7 @@ impl TargetPlan {
         }
     }
 
-    /// True when a pass reads, or writes, each byte of the part.
+    /// True if a pass reads, or writes, each byte of the part.
     pub fn covers_everything(&self) -> bool {
         let is_one_direction = self.used_directions().len() == 1;
         let has_gaps = self.postfix.is_some() || self.stride.is_some() || self.follows_zones;
@@ -85,7 +86,8 @@ impl TargetPlan {
         is_one_direction && !has_gaps && everywhere && !self.files.order.is_skewed()
     }
 
-    /// The length of all I/Os in bytes, if it is the same and random offsets are multiples of it: blocks cannot overlap.
+    /// The length of all I/Os in bytes, if it is constant and random offsets are multiples of it, so that
+    /// blocks cannot overlap.
     pub fn one_length(&self) -> Option<u64> {
         let used = self.used_directions();
         let LengthRule::Fixed(length) = self.lengths[used[0]] else { return None };
@@ -94,13 +96,13 @@ impl TargetPlan {
         (!self.length_by_pattern && used.iter().all(has_length)).then_some(length)
     }
 
-    /// True when there is [one length](TargetPlan::one_length).
+    /// True if there is [one length](TargetPlan::one_length).
     pub fn has_one_length(&self) -> bool {
         self.one_length().is_some()
     }
 }
 
-/// How directions follow each other.
+/// Sequence of directions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DirectionPlan {
     /// Reads.
@@ -116,17 +118,17 @@ pub enum DirectionPlan {
 }
 
 impl DirectionPlan {
-    /// True when some I/Os read.
+    /// True if some I/Os read.
     pub fn reads(self) -> bool {
         self.used().contains(&Direction::Read)
     }
 
-    /// True when some I/Os write.
+    /// True if some I/Os write.
     pub fn writes(self) -> bool {
         self.used().contains(&Direction::Write)
     }
 
-    /// The direction of all I/Os, if they have the same.
+    /// The only direction, if there is one.
     pub fn only(self) -> Option<Direction> {
         match self.used() {
             [direction] => Some(*direction),
@@ -134,7 +136,7 @@ impl DirectionPlan {
         }
     }
 
-    /// The directions that occur.
+    /// The used directions.
     pub fn used(self) -> &'static [Direction] {
         match self {
             DirectionPlan::Read => &[Direction::Read],
@@ -146,10 +148,10 @@ impl DirectionPlan {
     }
 }
 
-/// The generator behind uniform random offsets.
+/// The generator of uniform random offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum GeneratorKind {
-    /// The plan leaves it open: a permutation where one fits.
+    /// Chosen by the run: a permutation if possible.
     Free,
     /// fio's sequence for the size of the file: taus88, and taus258 from 2^32 blocks on.
     BySize,
@@ -161,48 +163,48 @@ pub enum GeneratorKind {
     ShiftRegister,
 }
 
-/// The rule, and for how many I/Os a choice holds.
+/// The order of files, and how long a choice is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileRule {
-    /// How to choose.
+    /// The order.
     pub order: FileOrder,
     /// I/Os until the next choice; at least 1.
     pub hold: u64,
-    /// Files in use at the same time: another is taken up only when one is done. `None` for no limit.
+    /// Most files in use at a time: another is started only when one is done. `None` for no limit.
     pub most_open: Option<usize>,
 }
 
 /// How the next file is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileOrder {
-    /// Each in turn.
+    /// Round robin.
     RoundRobin,
-    /// One until it is done, then the next.
+    /// One file until it is done, then the next.
     Sequential,
     /// Uniform draw.
     Random,
-    /// Zipf with this exponent: the first files come up most.
+    /// Zipf with this exponent: the first files are the most frequent.
     Zipf(f64),
     /// Pareto with this shape.
     Pareto(f64),
-    /// A bell over the files with this deviation in percent.
+    /// A normal distribution over the files with this deviation in percent.
     Normal(f64),
 }
 
 impl FileOrder {
-    /// True when some files come up more often than others.
+    /// True if some files are more frequent than others.
     pub fn is_skewed(self) -> bool {
         matches!(self, FileOrder::Zipf(_) | FileOrder::Pareto(_) | FileOrder::Normal(_))
     }
 }
 
-/// Zones of one length at equal distances.
+/// Zones of equal length at equal distances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrideRule {
-    /// Bytes to move in a zone before the next has its turn.
+    /// Bytes to move in a zone before advancing to the next.
     pub work: u64,
-    /// Bytes from the first to the last of a zone.
+    /// Length of a zone, bytes.
     pub length: u64,
-    /// Bytes between two zones.
+    /// Gap between two zones, bytes.
     pub skip: u64,
 }

@@ -1,4 +1,4 @@
-//! When a worker begins and ends, and by which clock.
+//! When a worker begins and ends, and which clock it uses.
 
 use fathom_spec::options::time::ClockSource;
 use serde::{Deserialize, Serialize};
@@ -7,35 +7,35 @@ use std::time::Duration;
 /// The times of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimePlan {
-    /// It begins so long after its batch: a time drawn from between these two.
+    /// Delay of its start after its batch: drawn from this range.
     pub start_delay: (Duration, Duration),
-    /// What comes before anything counts.
+    /// Time before figures count.
     pub ramp: Option<RampPlan>,
-    /// It ends so long after the ramp; zero for no such end.
+    /// Run time after the ramp; zero for no limit.
     pub runtime: Duration,
-    /// It goes round and round until then.
+    /// It repeats its passes until then.
     pub time_based: bool,
-    /// Where it takes its times from; `None` for the best there is.
+    /// Clock for its times; `None` for the best available one.
     pub clock: Option<ClockSource>,
-    /// Clock (`CLOCK_*`) by which the report says when it began.
+    /// Clock (`CLOCK_*`) for its start time in the report.
     pub start_clock: Option<u32>,
 }
 
 impl TimePlan {
-    /// From its start to its end, if a time ends it.
+    /// Total time, if it ends by time.
     pub fn expected(&self) -> Duration {
         let ramp = self.ramp.as_ref().map_or(Duration::ZERO, |ramp| ramp.time);
         self.runtime + ramp + self.start_delay.0
     }
 }
 
-/// I/O that runs but does not count yet. With both a time and an amount, it lasts until both are reached.
+/// I/O that does not count yet. With both a time and an amount, it lasts until both are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RampPlan {
-    /// How long it lasts.
+    /// Its duration.
     pub time: Duration,
     /// Bytes to move first; 0 for none.
     pub bytes: u64,
-    /// The amount is that of all jobs of the group.
+    /// The amount is the sum over all jobs of the group.
     pub counts_group: bool,
 }

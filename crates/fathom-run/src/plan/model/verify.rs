@@ -5,73 +5,74 @@ use fathom_verify::rule::Rule;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// What one clone does about verification.
+/// The verification of one clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VerifyPlan {
-    /// How blocks are made and checked.
+    /// How blocks are generated and checked.
     pub rule: Rule,
-    /// The job writes data of its own; otherwise it checks whatever it reads.
+    /// The job writes the data itself; otherwise it checks whatever it reads.
     pub writes: bool,
-    /// Writes are passed over, and what an earlier run wrote is checked.
+    /// Writes are skipped, and the data of an earlier run is checked.
     pub only_checks: bool,
-    /// Where a write went depends on the state of its zone at that time, which a later run does not know: each block that is there only has
-    /// to be right in itself.
+    /// The position of a write depends on the state of its zone at that time, which a later run does not
+    /// know: each block found only has to be consistent in itself.
     pub checks_in_place: bool,
-    /// The whole sequence is gone through first, to know which write was the last of each place.
+    /// The whole sequence is generated first, to know which write of each block was the last.
     pub rehearses: bool,
-    /// `io_size` goes beyond one pass, and all passes come before what was written is read back.
+    /// `io_size` exceeds one pass, and all passes are done before anything is read back.
     pub reads_back_last: bool,
-    /// What was written is read back: after each pass, or as a backlog allows.
+    /// Written data is read back: after each pass, or as a backlog allows.
     pub reads_back: bool,
-    /// What is written or read is to be checked by this run (`do_verify`).
+    /// This run is to check what it writes or reads (`do_verify`).
     pub wants_checks: bool,
-    /// What counts against `io_size` for being read back by this run or another.
+    /// Reads that count against `io_size`, because this run or another reads the data back.
     pub counted_reads: CountedReads,
-    /// A write may go where an earlier one went: the latest counts, and blocks are read back in order of their places.
+    /// A write may overlap an earlier one: the latest counts, and blocks are read back in the order of their
+    /// offsets.
     pub may_overlap: bool,
-    /// A write may go where another one still is: it waits for it. Of two at a time nobody knows which is the latest, and on some
-    /// devices neither is whole.
+    /// A write waits for an overlapping one in flight. Of two concurrent writes it is unknown which is the
+    /// latest, and on some devices neither stays intact.
     pub serializes_writes: bool,
-    /// Other workers may write the same blocks at the same time, so which write of a block was the last is not known.
+    /// Other workers may write the same blocks concurrently, so the last write of a block is unknown.
     pub shares_blocks: bool,
-    /// Writes are not remembered but worked out again.
+    /// Writes are regenerated instead of remembered.
     pub regenerates: bool,
     /// Writes after which a batch is read back; 0 for the end of the pass.
     pub backlog: u64,
     /// Blocks of such a batch.
     pub backlog_batch: u64,
-    /// The device compares what was written with what it holds, and reads nothing back.
+    /// The device compares the data itself, and nothing is read back.
     pub device_compares: bool,
     /// The first mismatch ends the job.
     pub is_fatal: bool,
-    /// Blocks that are wrong are kept as files.
+    /// Wrong blocks are saved to files.
     pub dumps: bool,
-    /// Threads that check; 0 checks in the loop.
+    /// Threads that check; 0: the loop checks.
     pub threads: u32,
     /// Processors for these threads.
     pub thread_cpus: Vec<u32>,
     /// Trimming of written blocks.
     pub trims: Option<TrimPlan>,
-    /// Where the state is saved.
+    /// File for saving the state.
     pub state_to_save: Option<PathBuf>,
-    /// Where the state of an earlier run is read from.
+    /// File with the state of an earlier run.
     pub state_to_load: Option<PathBuf>,
-    /// The saved state covers writes up to the last sync only.
+    /// The saved state only covers writes up to the last sync.
     pub state_up_to_sync: bool,
-    /// Where the ledger goes.
+    /// Location of the ledger.
     pub ledger: Option<LedgerPlace>,
-    /// Where miscompares are listed.
+    /// File that lists miscompares.
     pub miscompare_file: PathBuf,
 }
 
-/// What a job that verifies counts against `io_size` beside its own I/O.
+/// What a verifying job counts against `io_size` besides its own I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CountedReads {
-    /// Nothing: all passes come before what was written is read back, or nothing is.
+    /// Nothing: all passes are done before written data is read back, or nothing is read back.
     None,
     /// Each write of a pass.
     Writes,
-    /// Each place that a pass wrote to, however often.
+    /// Each offset that a pass wrote, however often.
     Places,
 }
 
@@ -80,10 +81,10 @@ pub enum CountedReads {
 pub struct TrimPlan {
     /// Share of written blocks, percent.
     pub percent: u32,
-    /// Blocks to be trimmed at which a batch is; 0 for the end of the pass.
+    /// Number of pending blocks at which a batch is trimmed; 0 for the end of the pass.
     pub backlog: u64,
     /// Blocks of such a batch.
     pub batch: u64,
-    /// They must read as zeros afterwards.
+    /// Trimmed blocks must read as zeros.
     pub reads_zero: bool,
 }

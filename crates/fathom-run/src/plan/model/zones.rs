@@ -1,4 +1,4 @@
-//! What a job says about zones.
+//! The zone rules of a job.
 
 use fathom_spec::value::SizeSpec;
 use fathom_stats::PerDirection;
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 /// The rules of a job with `zonemode=zbd`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZonePlan {
-    /// Bytes from one zone to the next; 0: those of the device.
+    /// Bytes from one zone to the next; 0: as reported by the device.
     pub zone_size: u64,
-    /// Bytes of a zone that can be used where zones are emulated; 0: all.
+    /// Usable bytes of an emulated zone; 0: all.
     pub capacity: u64,
     /// Distance between two zones of a sequential job.
     pub skip: SizeSpec,
-    /// Reads need no data below them.
+    /// Reads need no data at their offset.
     pub reads_beyond: bool,
-    /// Open zones that all jobs on a file may have together; 0: as many as the device allows.
+    /// Most open zones of all jobs on a file together; 0: as many as the device allows.
     pub max_open: u32,
-    /// Open zones that a worker may have; 0: no limit of its own.
+    /// Most open zones of a worker; 0: no separate limit.
     pub job_max_open: u32,
-    /// The limits that a device announces do not count.
+    /// Ignore the limits that the device reports.
     pub ignores_limits: bool,
-    /// Share of the zones' bytes from which on zones are reset before they are full.
+    /// Share of the zones' bytes beyond which zones are reset before they are full.
     pub reset_threshold: Option<f64>,
-    /// How many of the writes beyond the threshold reset their zone.
+    /// Share of the writes beyond the threshold that reset their zone.
     pub reset_frequency: Option<f64>,
-    /// After a write that failed, the write pointer is taken from the device.
+    /// After a failed write, the write pointer is read from the device.
     pub recovers: bool,
-    /// The tail of a zone is written with a shorter block.
+    /// The end of a zone is written with a shorter block.
     pub writes_remainder: bool,
-    /// What the writes to a zone have in order.
+    /// What keeps the writes to a zone in order.
     pub write_order: WriteOrder,
     /// Targets are random.
     pub random: bool,
@@ -37,7 +37,7 @@ pub struct ZonePlan {
     pub mixed: bool,
     /// The job writes.
     pub writes: bool,
-    /// What was written is read back later, so that a random write resets no zone that was filled in the same pass.
+    /// Data is read back later, so a random write does not reset a zone that was filled in the same pass.
     pub keeps_data: bool,
     /// Shortest block per direction, bytes.
     pub shortest: PerDirection<u64>,
@@ -45,15 +45,17 @@ pub struct ZonePlan {
     pub longest: PerDirection<u64>,
 }
 
-/// What keeps writes to a zone in order until they reach the device. A zone takes them at its write pointer alone.
+/// What keeps writes to a zone in order until they reach the device. A zone only accepts them at its write
+/// pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteOrder {
-    /// They reach it in the order in which they are handed over: between its place and the handing over of a write, no other worker
-    /// gets a place in the zone.
+    /// They reach it in the order of submission: between the allocation of a position and the submission of a
+    /// write, no other worker gets a position in the zone.
     HandingOver,
-    /// Those of one worker do, but nobody knows when: other workers wait for their ends.
+    /// Writes of one worker are ordered, but it is unknown when they arrive: other workers wait for their
+    /// completion.
     OneWorker,
-    /// Nothing does, so a zone has one write at a time.
+    /// Nothing, so a zone has one write at a time.
     Nothing,
 }
 
@@ -63,7 +65,7 @@ impl ZonePlan {
         match self.skip {
             SizeSpec::Bytes(bytes) => bytes,
             SizeSpec::Zones(zones) => zones.saturating_mul(zone_size),
-            // Refused with the rules across options.
+            // Refused by the rules across options.
             SizeSpec::Percent(_) => 0,
         }
     }

@@ -1,7 +1,6 @@
-//! Refuses what must not be written to, and makes files as long as a run needs them.
-//!
-//! A file that is too short is extended where it ends: what it holds already stays. (fio removes or empties such a file
-//! first; fathom never throws away data that a job did not ask it to overwrite.)
+//! Refuses targets that must not be written to, and lays files out for a run. A file that is too short is extended at its
+//! end: existing content stays. (fio removes or empties such a file first; fathom never discards data that a job did not ask
+//! it to overwrite.)
 
 use super::in_use::{Machine, Search, Tables};
 use crate::files::filling::Filling;
@@ -15,13 +14,13 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Refuses what must not be made or changed.
+/// Refuses what must not be created or changed.
 pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     entries.iter().try_for_each(check_device_name)?;
     check_uses(plan, entries)
 }
 
-/// Files in which the kernel shows and takes settings have no size of their own and must never be filled.
+/// The kernel's settings files have no size and must never be filled.
 pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     if entry.present_size.is_none() {
         return Ok(());
@@ -32,12 +31,12 @@ pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     }
     let refused = FileError::of_call(Errno(libc::EINVAL), "open", &entry.path);
     Err(refused.with_message(format!(
-        "fathom: {} belongs to the kernel and cannot be laid out; leave size= out or name another file",
+        "fathom: {} belongs to the kernel and cannot be laid out; leave out size= or name another file",
         entry.path.display()
     )))
 }
 
-/// A name where a device was meant: creating a regular file there would fill memory, not a disk.
+/// A misspelt device name: creating a regular file there would fill memory, not a disk.
 fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     let is_device_name = entry.path.starts_with("/dev") && !entry.path.starts_with("/dev/shm");
     let is_made = matches!(entry.kind, FileKind::Regular | FileKind::Directory | FileKind::Name);
@@ -51,7 +50,7 @@ fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     )))
 }
 
-/// Refuses to change what somebody uses. What a path really is counts here, whatever `filetype` says.
+/// Refuses to change targets in use. The real kind of a path counts here, whatever `filetype` says.
 fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let is_changed = |entry: &&FileEntry| {
         let there =
@@ -65,7 +64,8 @@ fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     refuse_used(&Machine::this(), plan, changed)
 }
 
-/// The same for what has been opened. A name may lead elsewhere by now, and what it leads to may be in use since it was looked at.
+/// The same for opened targets. A name may lead elsewhere by now, and its target may be in use since it was
+/// examined.
 pub(super) fn check_opened(
     plan: &WorkerPlan,
     entries: &[FileEntry],
@@ -97,8 +97,8 @@ fn refuse_used<'e>(
         let Some(used) = Search::of(machine, &tables, &leads_there) else { continue };
         let path = entry.path.display();
         let mut message = format!(
-            "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 if its content is to \
-             be overwritten all the same",
+            "fathom: job {}: {path} is in use: {used}; name another target, or set allow_mounted_write=1 to \
+            overwrite it nevertheless",
             plan.name
         );
         if used.is_mount {
@@ -110,7 +110,7 @@ fn refuse_used<'e>(
     Ok(())
 }
 
-/// Makes one file as long as its entry wants.
+/// Lays out one file.
 pub(super) fn lay_out(
     plan: &FilesPlan,
     entry: &FileEntry,
@@ -132,14 +132,14 @@ pub(super) fn lay_out(
             reserved.and_then(|()| fill_in(&plan.layout, &mut file, filling, (present, missing), stopped))
         }
         None => tolerate(preallocate(&plan.layout, &file, present, missing)).and_then(|()| {
-            // Writes through a mapping make no file longer.
+            // Writes through a mapping do not extend a file.
             let set =
                 if plan.are_mapped { file::truncate(file.as_raw_fd(), present + missing) } else { Ok(()) };
             set.map_err(|errno| ("ftruncate", errno))
         }),
     };
     match laid_out {
-        // The job's own writes find out how far the space goes.
+        // The job's own writes find the end of the space.
         Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
@@ -152,7 +152,7 @@ pub(super) fn lay_out(
     }
 }
 
-/// Gives a file the content it lacks. An error comes with the name of the call.
+/// Writes the missing content of a file. An error includes the name of the call.
 fn fill_in(
     layout: &LayoutPlan,
     file: &mut File,
@@ -165,21 +165,21 @@ fn fill_in(
     if layout.syncs {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
-    // Laid out data must not be served from memory afterwards; failing that is no reason to stop.
+    // Laid-out data must not be read from memory afterwards; a failure of this does not matter.
     let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
     Ok(())
 }
 
-/// Undoes a layout that failed or was interrupted: its space would stay taken for nothing.
+/// Undoes a failed or interrupted layout, which would waste its space.
 fn put_back(entry: &FileEntry, file: &File) {
-    // There is nobody left to tell if this fails; the next run completes the file.
+    // A failure cannot be reported any more; the next run completes the file.
     let _ = match entry.present_size {
         None => std::fs::remove_file(&entry.path).map_err(Errno::from),
         Some(present) => file::truncate(file.as_raw_fd(), present),
     };
 }
 
-/// Makes missing directories above a file, for the user alone.
+/// Creates missing directories above a file, with access for the user only.
 pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() && !parent.exists() => {
@@ -189,8 +189,8 @@ pub(super) fn create_parents(path: &Path) -> Result<(), Errno> {
     }
 }
 
-/// Reserves space for content that follows, without giving the file its size: however the layout ends, the size says
-/// how much content there is, and the next run fills in the rest.
+/// Reserves space for content without setting the file's size: however the layout ends, the size shows how
+/// much content there is, and the next run fills in the rest.
 fn reserve(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> Result<(), Errno> {
     match layout.reservation {
         _ if layout.fills_device => Ok(()),
@@ -212,8 +212,8 @@ fn preallocate(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> 
     }
 }
 
-/// Preallocation is a help, not a need: file systems without it get along, and so does a program that a filter of system calls
-/// or a security module does not let ask for it. Only what writes would meet as well ends the job here.
+/// Preallocation is optional: file systems without it work, and so does a program whose seccomp filter or
+/// security module forbids it. Only errors that writes would get as well end the job here.
 fn tolerate_refusal(
     result: Result<(), Errno>,
     asked: Fallocate,
@@ -228,7 +228,7 @@ fn tolerate_refusal(
         ),
     };
     match (result, asked) {
-        // The size of the file is not a help.
+        // The size of the file is not optional.
         (Err(errno), Fallocate::Truncate) => Err(("ftruncate", errno)),
         (Err(errno), _) if !is_unsupported && !is_forbidden => Err(("fallocate", errno)),
         (Err(errno), Fallocate::Posix) if errno.0 != libc::EOPNOTSUPP => {
@@ -238,7 +238,7 @@ fn tolerate_refusal(
         (Err(errno), Fallocate::Keep) if is_forbidden => {
             let path = path.display();
             remarks.push(format!(
-                "fathom: {path}: fallocate=keep: {errno}; the job goes on without reserved space"
+                "fathom: {path}: fallocate=keep: {errno}; the job continues without reserved space"
             ));
             Ok(())
         }

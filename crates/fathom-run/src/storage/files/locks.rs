@@ -1,19 +1,18 @@
-//! Locks around single I/Os (`lockfile`), kept by all jobs that ask for them.
-//!
-//! They are `flock` locks on descriptors of their own, so jobs in other processes, and other programs, respect them as well.
+//! Locks around single I/Os (`lockfile`), respected by all jobs that use them. They are `flock` locks on separate
+//! descriptors, so jobs in other processes, and other programs, respect them as well.
 
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-/// What became of an attempt.
+/// Result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// The I/O may go.
+    /// The lock was taken.
     Locked,
     /// An I/O of this job has the lock.
     HeldByThisJob,
-    /// Somebody else has it.
+    /// Another job has it.
     HeldByAnother,
 }
 
@@ -56,7 +55,7 @@ impl FileLocks {
         }
     }
 
-    /// Gives a lock back.
+    /// Releases a lock.
     pub(crate) fn unlock(&mut self, index: usize) {
         let lock = &mut self.files[index];
         if lock.held

@@ -29,11 +29,11 @@ use std::path::{Path, PathBuf};
 /// The files and devices of a clone; those that are open are closed on drop. A handle is a descriptor.
 #[derive(Default)]
 pub struct Files {
-    /// By index; `None` for what is closed.
+    /// By index; `None` for a closed one.
     descriptors: Vec<Option<OwnedFd>>,
-    /// The files of loop devices below each target that was read back.
+    /// The backing files of loop devices below each target that was read back.
     backing: HashMap<PathBuf, Vec<PathBuf>>,
-    /// What is to be said of the targets that were made.
+    /// Messages about targets that were created.
     remarks: Vec<String>,
 }
 
@@ -112,7 +112,7 @@ impl Storage for Files {
 
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let descriptor = open::open(plan, entry)?;
-        // SAFETY: the descriptor is kept below, and closed when nothing of the target is in flight.
+        // SAFETY: the descriptor is kept below, and closed when the target has no I/O in flight.
         let handle = unsafe { Handle::of_descriptor(descriptor.as_raw_fd()) };
         if self.descriptors.len() <= index {
             self.descriptors.resize_with(index + 1, || None);

@@ -1,5 +1,5 @@
-//! Files and directories as names: what the engines work on that make, look at and remove them. Nothing of it is opened but the
-//! directories that hold the names, so that an operation looks up one name and follows no link on the way.
+//! Files and directories as names: the targets of engines that create, stat and remove them. Only the directories that hold
+//! the names are opened, so that an operation looks up one name and follows no link on the way.
 
 use super::super::{Handle, Storage};
 use super::{Files, layout};
@@ -17,10 +17,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Where a target is.
+/// Location of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetName {
-    /// The directory, open as long as the storage and whoever has its [`directories`](Namespace::directories) is there.
+    /// The directory, open as long as the storage or an owner of its [`directories`](Namespace::directories)
+    /// exists.
     pub directory: RawFd,
     /// The name in it.
     pub name: CString,
@@ -29,7 +30,7 @@ pub struct TargetName {
 /// The targets of a clone as names.
 pub struct Namespace {
     metadata: Metadata,
-    /// Links are looked at themselves, not what they lead to.
+    /// Links themselves are examined, not their targets.
     sees_links: bool,
     files: Files,
     places: Vec<TargetName>,
@@ -38,7 +39,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// For an engine that does this; `sees_links` if it looks at links themselves.
+    /// For an engine with this operation; `sees_links` if it examines links themselves.
     pub fn new(metadata: Metadata, sees_links: bool) -> Namespace {
         Namespace {
             metadata,
@@ -55,12 +56,12 @@ impl Namespace {
         &self.places
     }
 
-    /// What keeps their directories open.
+    /// Keeps their directories open.
     pub fn directories(&self) -> Vec<Arc<OwnedFd>> {
         self.directories.clone()
     }
 
-    /// The directory above a target; opened once for all that lie in it.
+    /// The parent directory of a target; opened once for all targets in it.
     fn directory_of(&mut self, path: &Path) -> Result<RawFd, Errno> {
         let parent = match path.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -76,37 +77,37 @@ impl Namespace {
         Ok(descriptor)
     }
 
-    /// What is there and cannot be what the engine works on; `None` if it can.
+    /// Why an existing object cannot be the engine's target; `None` if it can.
     fn objection(&self, found: &Found) -> Option<(i32, &'static str)> {
         let kind = found.file_type();
         let on_directories = self.metadata.on_directories;
         match self.metadata.operation {
-            // A link is what it leads to, or itself, as the job wants.
+            // A link stands for its target, or for itself, as the job says.
             NameOperation::Stat if on_directories && !kind.is_dir() => {
-                Some((libc::ENOTDIR, "is there and is no directory"))
+                Some((libc::ENOTDIR, "exists and is not a directory"))
             }
             NameOperation::Stat => None,
-            // The operation itself finds out, and says so.
+            // The operation itself will report it.
             NameOperation::Create if on_directories => None,
             NameOperation::Create if kind.is_symlink() => {
-                Some((libc::ELOOP, "is a link: a file would be made where it leads to"))
+                Some((libc::ELOOP, "is a symbolic link: the file would be created at its target"))
             }
             NameOperation::Create | NameOperation::Delete if !on_directories && kind.is_dir() => {
                 Some((libc::EISDIR, "is a directory"))
             }
             NameOperation::Create if !kind.is_file() => {
-                Some((libc::EEXIST, "is there and is no regular file"))
+                Some((libc::EEXIST, "exists and is not a regular file"))
             }
             NameOperation::Create => None,
             NameOperation::Delete if on_directories && kind.is_symlink() => {
-                Some((libc::ENOTDIR, "is a link, and neither it nor where it leads to is removed"))
+                Some((libc::ENOTDIR, "is a symbolic link, and neither it nor its target is removed"))
             }
             NameOperation::Delete if on_directories && !kind.is_dir() => {
-                Some((libc::ENOTDIR, "is there and is no directory"))
+                Some((libc::ENOTDIR, "exists and is not a directory"))
             }
             NameOperation::Delete if on_directories => None,
             NameOperation::Delete if !kind.is_file() && !kind.is_symlink() => {
-                Some((libc::EPERM, "is no regular file, and nothing else is removed"))
+                Some((libc::EPERM, "is not a regular file, and nothing else is removed"))
             }
             NameOperation::Delete => None,
         }
@@ -153,7 +154,7 @@ impl Storage for Namespace {
         match (self.metadata.makes_targets(), self.metadata.on_directories) {
             (true, _) => Ok(FileEntry::new(path, FileKind::Name, there)),
             (_, true) => Ok(FileEntry::new(path, FileKind::Directory, there)),
-            // What is not a file is looked at or removed as it is, whatever length the job has for files.
+            // Other objects are examined or removed as they are, whatever the file size of the job.
             (_, false) if found.as_ref().is_some_and(|found| !found.is_file()) => {
                 Ok(FileEntry::new(path, FileKind::Name, there))
             }
@@ -170,7 +171,7 @@ impl Storage for Namespace {
             let is_empty = std::fs::read_dir(&entry.path).map_or(true, |mut found| found.next().is_none());
             if !is_empty {
                 let message = format!(
-                    "fathom: job {}: {} is not empty, and what it holds is not the job's to remove",
+                    "fathom: job {}: {} is not empty, and its content is not the job's to remove",
                     plan.name,
                     entry.path.display()
                 );

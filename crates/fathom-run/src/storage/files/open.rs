@@ -1,4 +1,4 @@
-//! Opens files and devices for the run, and what is done to them once they are open.
+//! Opens files and devices for the run, and prepares them.
 
 use super::layout;
 use crate::files::{FileEntry, FileError, FileKind};
@@ -10,7 +10,7 @@ use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};
 use std::os::fd::OwnedFd;
 
-/// Opens one as the job wants it.
+/// Opens one as the job requires.
 pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, FileError> {
     let mut flags = if plan.changes_data() { libc::O_RDWR } else { libc::O_RDONLY };
     if plan.changes_data() && entry.kind == FileKind::Regular && plan.files.layout.creates {
@@ -26,7 +26,7 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
         SyncMode::Sync => libc::O_SYNC,
         SyncMode::Dsync => libc::O_DSYNC,
     };
-    // Reading must not cost a write of the access time; only the owner (or root) may ask for that.
+    // Reads must not cause writes of the access time; only the owner (or root) may request that.
     let attempts = [flags | libc::O_NOATIME, flags];
     let mut last = Errno(libc::EIO);
     for flags in attempts {
@@ -49,16 +49,16 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
     if last == Errno(libc::EINVAL) && flags & libc::O_DIRECT != 0 {
         let name = entry.path.display();
         error.message = Some(format!(
-            "fio: looks like your file system does not support direct=1/buffered=0 ({name}); leave direct=1 out"
+            "fio: looks like your file system does not support direct=1/buffered=0 ({name}); leave out direct=1"
         ));
     }
     Err(error)
 }
 
-/// Drops what is cached of it, and gives the hints that the job has.
+/// Drops cached data, and gives the job's hints.
 pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
     if plan.invalidates {
-        // Dropping the cache needs privileges on some targets; a run without it is still a run.
+        // Dropping the cache needs privileges on some targets; the run is useful without it.
         let _ = match entry.kind {
             FileKind::Block => block_device::flush_buffers(fd),
             FileKind::Regular => file::advise(fd, entry.start, entry.size, libc::POSIX_FADV_DONTNEED),
@@ -81,9 +81,9 @@ pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), 
     Ok(())
 }
 
-/// Reads the part that the job uses, unless it is stopped.
+/// Reads the used part, unless it is stopped.
 pub(super) fn read_all(file: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
-    // On a page, and in whole pages: the descriptor may be one for direct I/O.
+    // Page-aligned and in whole pages: the descriptor may be for direct I/O.
     let buffer = Mapping::private(1 << 20)?;
     let fd = file.handle.descriptor();
     let mut offset = file.start;
@@ -95,7 +95,7 @@ pub(super) fn read_all(file: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<()
         let read = unsafe { libc::pread(fd, buffer.address().cast(), length, offset as libc::off_t) };
         match read {
             ..0 => return Err(Errno::last()),
-            // The file ends here.
+            // End of the file.
             _ if (read as usize) < length => break,
             _ => offset += read as u64,
         }

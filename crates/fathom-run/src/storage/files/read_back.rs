@@ -1,5 +1,5 @@
-//! Makes the next reads of a file or device come from its medium: what this machine has cached of it is written back and dropped, and
-//! what stays in memory all the same is counted.
+//! Makes the next reads of a file or device come from its medium: cached data of this machine is written back and dropped,
+//! and what stays in memory is counted.
 
 use super::in_use::device_number;
 use crate::files::{FileEntry, FileKind};
@@ -13,11 +13,11 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Levels of devices on files on devices that are followed: more are a loop in the kernel's tables.
+/// Most levels of devices on files on devices that are followed: more indicate a loop in the kernel's tables.
 const MOST_LEVELS: usize = 16;
 
-/// Drops what is cached of a range of a target, and of the `backing` files of loop devices below it. Bytes that stay in memory;
-/// `None` where the kernel does not say.
+/// Drops cached data of a range of a target, and of the `backing` files of loop devices below it. Returns the
+/// bytes that stay in memory; `None` if the kernel does not report them.
 pub(super) fn forget(entry: &FileEntry, fd: RawFd, backing: &[PathBuf], wanted: &ReadBack) -> Option<u64> {
     if !is_cached_kind(entry) {
         return Some(0);
@@ -27,11 +27,11 @@ pub(super) fn forget(entry: &FileEntry, fd: RawFd, backing: &[PathBuf], wanted: 
         false => Some(0),
     };
     let below = backing.iter().map(|path| forget_file(path, wanted.drops));
-    // Of data that is cached twice, a read is answered from memory once.
+    // Data that is cached twice is read from memory once.
     below.fold(own, |most, file| Some(most?.max(file?.min(wanted.range.end - wanted.range.start))))
 }
 
-/// Writes a range back; to a file system that cannot do that for a range alone, the whole file is synced.
+/// Writes a range back; if a file system cannot do that for a range, the whole file is synced.
 pub(super) fn write_back(entry: &FileEntry, fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     if !is_cached_kind(entry) {
         return Ok(());
@@ -42,7 +42,7 @@ pub(super) fn write_back(entry: &FileEntry, fd: RawFd, range: &Range<u64>) -> Re
     }
 }
 
-/// Switches direct I/O on or off for a descriptor that is open.
+/// Switches direct I/O on or off for an open descriptor.
 pub(super) fn read_past_cache(entry: &FileEntry, fd: RawFd, on: bool, alignment: u64) -> bool {
     let unit = match entry.kind {
         FileKind::Block => block_device::logical_block_size(fd).unwrap_or(u64::MAX),
@@ -52,14 +52,14 @@ pub(super) fn read_past_cache(entry: &FileEntry, fd: RawFd, on: bool, alignment:
     (!on || alignment.is_multiple_of(unit)) && file::set_direct(fd, on).is_ok()
 }
 
-/// Bytes of a target that are dirty or being written back.
+/// Dirty bytes of a target, including those under writeback.
 pub(super) fn unwritten(entry: &FileEntry, fd: RawFd) -> Result<Option<u64>, Errno> {
     if !is_cached_kind(entry) || file_system::is_in_memory(fd) == Ok(true) && entry.kind == FileKind::Regular
     {
         return Ok(None);
     }
     match page_cache::take_write_error(fd) {
-        // A kernel that cannot tell says so with one of these.
+        // Errors of a kernel that does not support this.
         Ok(()) | Err(Errno(libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL | libc::ESPIPE | libc::EPERM)) => {}
         Err(errno) => return Err(errno),
     }
@@ -71,7 +71,8 @@ fn is_cached_kind(entry: &FileEntry) -> bool {
     matches!(entry.kind, FileKind::Regular | FileKind::Block)
 }
 
-/// [`forget`] for the whole backing file of a loop device. Only its clean pages go, and its content stays as it is.
+/// [`forget`] for the whole backing file of a loop device. Only its clean pages are dropped; its content
+/// stays.
 fn forget_file(path: &Path, drops: bool) -> Option<u64> {
     let opened = file::open(path, libc::O_RDONLY | libc::O_NOATIME, 0)
         .or_else(|_| file::open(path, libc::O_RDONLY, 0))
@@ -82,7 +83,7 @@ fn forget_file(path: &Path, drops: bool) -> Option<u64> {
     page_cache::forget(fd, &(0..size), drops)
 }
 
-/// The files that loop devices below a target stand on and read through the page cache.
+/// The backing files of loop devices below a target that are read through the page cache.
 pub(super) fn backing_files(entry: &FileEntry) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut devices: Vec<u64> = device_of(&entry.path).into_iter().collect();
@@ -99,7 +100,7 @@ pub(super) fn backing_files(entry: &FileEntry) -> Vec<PathBuf> {
     found
 }
 
-/// The device that a file lies on, or that a device file stands for.
+/// The device of a file, or of a device file.
 fn device_of(path: &Path) -> Option<u64> {
     let found = fs::metadata(path).ok()?;
     let is_device = found.mode() & libc::S_IFMT == libc::S_IFBLK;
@@ -107,14 +108,15 @@ fn device_of(path: &Path) -> Option<u64> {
     if libc::major(device) != 0 {
         return Some(device);
     }
-    // File systems over several devices (btrfs) have a number of their own; the list of mounts names the first device.
+    // File systems over several devices (btrfs) have their own number; the list of mounts names the first
+    // device.
     let mounts = mounts();
     let source = &mount_of(&mounts, &fs::canonicalize(path).ok()?)?.report.source;
     let device = fs::metadata(source).ok().filter(|_| source.starts_with("/dev/"))?.rdev();
     (device != 0).then_some(device)
 }
 
-/// Adds what is right below a device.
+/// Adds the devices directly below a device.
 fn look_below(device: u64, devices: &mut Vec<u64>, files: &mut Vec<PathBuf>) {
     let link = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     let Ok(directory) = fs::canonicalize(link) else { return };

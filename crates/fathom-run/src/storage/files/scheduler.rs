@@ -4,12 +4,12 @@ use fathom_sys::Errno;
 use std::fs;
 use std::path::PathBuf;
 
-/// Switches every device (`dev_t`) that has a choice of schedulers to this one; returns how many have.
+/// Sets this scheduler on every device (`dev_t`) that offers several; returns the number of such devices.
 pub(crate) fn switch(devices: &[u64], scheduler: &str) -> Result<usize, Errno> {
     let mut switched = 0;
     for path in devices.iter().filter_map(|&device| choice_of(device)) {
         fs::write(&path, scheduler).map_err(Errno::from)?;
-        // The kernel puts the scheduler in use into brackets.
+        // The kernel shows the active scheduler in brackets.
         let now = fs::read_to_string(&path).map_err(Errno::from)?;
         if !now.contains(&format!("[{scheduler}]")) {
             return Err(Errno(libc::EINVAL));
@@ -19,7 +19,7 @@ pub(crate) fn switch(devices: &[u64], scheduler: &str) -> Result<usize, Errno> {
     Ok(switched)
 }
 
-/// The file through which the kernel offers a device's schedulers; a partition has its disk's.
+/// The file with a device's schedulers; a partition has its disk's.
 fn choice_of(device: u64) -> Option<PathBuf> {
     let directory = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
     ["queue/scheduler", "../queue/scheduler"]

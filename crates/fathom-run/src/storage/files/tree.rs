@@ -1,6 +1,5 @@
-//! The directories of a tree: made before the files in them, and removed after those.
-//!
-//! The first one is the user's alone, so nobody else can put a link into the tree that would lead out of it.
+//! The directories of a tree: created before the files in them, and removed after those. The root is accessible to the user
+//! only, so other users cannot add a link that leads out of the tree.
 
 use super::layout;
 use crate::files::{FileError, names};
@@ -10,10 +9,11 @@ use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Others may write.
+/// Write permission for others.
 const OPEN_TO_OTHERS: u32 = 0o022;
 
-/// Makes what is missing of a tree. What is there of it must be directories, and the first one must be the user's alone.
+/// Creates the missing directories of a tree. Existing parts must be directories, and the root must be the
+/// user's alone.
 pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     for (number, path) in names::tree_directories(plan).iter().enumerate() {
         let failed = |errno| FileError::of_call(errno, "mkdir", path);
@@ -29,26 +29,27 @@ pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Something has the name of a directory of the tree.
+/// Checks an existing object with the name of a directory of the tree.
 fn check(path: &Path, is_first: bool) -> Result<(), FileError> {
     let found =
         std::fs::symlink_metadata(path).map_err(|error| FileError::of_call(error.into(), "stat", path))?;
     let objection = match () {
-        () if !found.is_dir() => (libc::ENOTDIR, "is there and is no directory"),
+        () if !found.is_dir() => (libc::ENOTDIR, "exists and is not a directory"),
         () if is_first && found.uid() != credentials::effective_user() => {
             (libc::EPERM, "is a directory of another user")
         }
         () if is_first && found.mode() & OPEN_TO_OTHERS != 0 => {
-            (libc::EPERM, "is a directory that others may write to")
+            (libc::EPERM, "is a directory that other users may write to")
         }
         () => return Ok(()),
     };
     let (errno, what) = objection;
-    let message = format!("fathom: {} {what}: no tree is made in it; use another directory=", path.display());
+    let message =
+        format!("fathom: {} {what}: no tree is created in it; use another directory=", path.display());
     Err(FileError::of_call(Errno(errno), "mkdir", path).with_message(message))
 }
 
-/// Removes the directories of a tree that are empty; those that are not, or are gone, stay as they are.
+/// Removes the empty directories of a tree; others, and missing ones, are left alone.
 pub(super) fn remove(plan: &NamesPlan) -> Result<(), Errno> {
     for path in names::tree_directories(plan).iter().rev() {
         match std::fs::remove_dir(path) {

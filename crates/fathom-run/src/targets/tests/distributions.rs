@@ -1,26 +1,27 @@
-//! The shapes of random offsets: what was asked for is what comes out. Seeds are fixed, so no test fails by chance.
+//! The shapes of random offsets match the requested ones. Seeds are fixed, so no test fails by chance.
 
 use super::*;
 use crate::targets::distribution::Sampler;
 
-/// Chi-square of counts against what was expected of each; divided by the degrees of freedom, about 1 for a fit.
+/// Chi-square of counts against their expectation, divided by the degrees of freedom; about 1 for a fit.
 fn chi_square_per_degree(counts: &[u64], expected: &[f64]) -> f64 {
     let sum: f64 =
         counts.iter().zip(expected).map(|(&count, &wanted)| (count as f64 - wanted).powi(2) / wanted).sum();
     sum / (counts.len() - 1) as f64
 }
 
-/// A limit that a fit passes with 99 cells less often than once in 100,000 seeds (1 + 4.3 deviations of sqrt(2/99)).
+/// A fit with 99 cells exceeds this limit less often than once in 100,000 seeds (1 + 4.3 deviations of
+/// sqrt(2/99)).
 const LIMIT: f64 = 1.65;
 
-/// Random reads of 100,000 blocks that may come again.
+/// Random reads of 100,000 blocks with repetition.
 fn drawn(change: impl FnOnce(&mut TargetPlan), count: usize) -> Vec<u64> {
     let mut plan = TargetPlan { each_block_once: false, ..plan(DirectionPlan::Read, true) };
     change(&mut plan);
     blocks(plan, 100_000 * BLOCK, count)
 }
 
-/// How many fall into each hundredth of the 100,000 blocks.
+/// Number of hits in each hundredth of the 100,000 blocks.
 fn hundredths(blocks: &[u64]) -> Vec<u64> {
     let mut cells = vec![0; 100];
     blocks.iter().for_each(|&block| cells[(block / 1000) as usize] += 1);
@@ -38,7 +39,7 @@ fn uniform_draws_are_uniform() {
 
 #[test]
 fn half_a_pass_of_a_map_is_uniform() {
-    // Without repeats counts vary less than by chance, so only the upper limit says something.
+    // Without repeats counts vary less than by chance, so only the upper limit is meaningful.
     for generator in [GeneratorKind::Free, GeneratorKind::Tausworthe, GeneratorKind::Tausworthe64] {
         let change = |plan: &mut TargetPlan| (plan.generator, plan.each_block_once) = (generator, true);
         let chi = chi_square_per_degree(&hundredths(&drawn(change, 50_000)), &[500.0; 100]);
@@ -93,7 +94,7 @@ fn directions_have_zones_of_their_own() {
     }
 }
 
-/// Least squares of a line through points; its slope.
+/// Slope of the least-squares line through points.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let count = points.len() as f64;
     let mean_x = points.iter().map(|point| point.0).sum::<f64>() / count;
@@ -112,8 +113,8 @@ fn ranks(mut sampler: Sampler, cells: usize, count: usize) -> Vec<u64> {
 fn zipf_has_the_exponent_asked_for() {
     for theta in [0.5, 0.8, 1.2, 2.0] {
         let hits = ranks(Sampler::zipf(theta, Some(0.0), 10_000, 7), 10_000, 2_000_000);
-        // Popularity falls with the rank to the power of theta: a line of slope -theta between logarithms. Counts are
-        // gathered between powers of two, where the sum over the ranks takes the place of a single one.
+        // Popularity falls with the rank to the power of theta: a line of slope -theta between logarithms.
+        // Counts are summed between powers of two.
         let points: Vec<(f64, f64)> = (2..11)
             .map(|bit| {
                 let (first, end) = (1usize << bit, 1usize << (bit + 1));
@@ -123,7 +124,7 @@ fn zipf_has_the_exponent_asked_for() {
             .filter(|point| point.1 > 2.0)
             .collect();
         let fitted = -slope(&points);
-        // Gray's method is itself an approximation, which falls a little too steeply where theta is large.
+        // Gray's method is itself an approximation, slightly too steep for large theta.
         assert!((fitted - theta).abs() < 0.05 * theta.max(1.0), "theta {theta}: {fitted}");
     }
 }
@@ -136,7 +137,7 @@ fn pareto_has_the_shape_asked_for() {
         let favourites: u64 = hits[..(h * 100_000.0) as usize].iter().sum();
         let share = favourites as f64 / 1e6;
         assert!((share - (1.0 - h)).abs() < 0.003, "h {h}: {share}");
-        // And the exponent: the share of I/Os below a rank grows with its power of ln(1-h)/ln(h).
+        // The exponent: the share of I/Os below a rank grows with its power of ln(1-h)/ln(h).
         let points: Vec<(f64, f64)> = (7..16)
             .map(|bit| (1u64 << bit, hits[..1 << bit].iter().sum::<u64>()))
             .map(|(rank, below)| ((rank as f64).ln(), (below as f64).ln()))
@@ -158,7 +159,7 @@ fn skewed_offsets_are_spread_but_keep_their_popularity() {
         blocks.iter().for_each(|&block| hits[block as usize] += 1);
         let mut by_hits: Vec<usize> = (0..hits.len()).collect();
         by_hits.sort_by_key(|&block| std::cmp::Reverse(hits[block]));
-        // The favourites lie all over the range, not side by side.
+        // The favourites are spread over the whole range.
         let mut tenths = [0u32; 10];
         by_hits[..1000].iter().for_each(|&block| tenths[block / 10_000] += 1);
         assert!(tenths.iter().all(|count| (50..200).contains(count)), "{rule:?}: {tenths:?}");

@@ -1,4 +1,4 @@
-//! What a sequence of targets gives: fio's very orders, coverage, and bounds.
+//! Sequences of targets: fio's exact orders, coverage, and bounds.
 
 use super::*;
 use crate::plan::model::distribution::ZoneShare;
@@ -74,7 +74,7 @@ fn golden_orders_with_postfix() {
     assert_eq!(blocks(holes, 131072, 13), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 3]);
     let holes = TargetPlan { postfix: Some(4096), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes, 65536, 9), [0, 2, 4, 6, 8, 10, 12, 14, 0]);
-    // A block that ends with the region, or one that does not fit any more, ends the pass.
+    // A block that ends with the region, or one that no longer fits, ends the pass.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes.clone(), 65536, 99), [0, 3, 6, 9, 12, 15]);
     assert_eq!(blocks(holes, 61440, 8), [0, 3, 6, 9, 12, 0, 3, 6]);
@@ -85,7 +85,7 @@ fn golden_orders_with_postfix() {
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
-    // In a part of a file a hole leads back to the offset, counted twice, and only from far enough behind.
+    // In a part of a file a hole leads back to the offset, counted twice, and only from far enough.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     let part = TargetRegion { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
     let mut targets = Targets::new(holes.clone(), std::slice::from_ref(&part), Seeds::new(0x89, 1));
@@ -142,7 +142,7 @@ fn golden_partly_random_and_sequence() {
     };
     assert_eq!(blocks(listed(false), MIB, 6), [2, 0, 1, 2, 0, 1]);
     assert_eq!(blocks(listed(true), MIB, 9), [2, 0, 1, 5, 3, 4, 8, 6, 7]);
-    // The place in the list moves on with every I/O, also with those in sequence.
+    // The position in the list advances with every I/O, including sequential ones.
     let partly = TargetPlan { random_percent: PerDirection::all(50), ..listed(false) };
     assert_eq!(blocks(partly, 48 << 10, 12), [2, 3, 4, 2, 3, 1, 2, 0, 1, 2, 0, 1]);
     let shares = vec![
@@ -243,7 +243,7 @@ fn asking_again_behind_the_end_does_not_change_the_next_pass() {
     assert_eq!(order(0), order(5));
 }
 
-/// A loop that waits for what is in flight asks again.
+/// A loop that waits for completions asks again.
 #[test]
 fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
     let plan = plan(DirectionPlan::TrimThenWrite, false);

@@ -1,16 +1,16 @@
-//! Whether the order of a permutation is random: the tests of Knuth, "The Art of Computer Programming", volume 2, 3.3, for many
-//! keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome is the same every time.
+//! Tests whether the order of a permutation is random: those of Knuth, "The Art of Computer Programming", volume 2, 3.3, for
+//! many keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome is always the same.
 
 use super::super::permutation::Permutation;
 
-/// Blocks drawn from one that has more.
+/// Blocks drawn from larger permutations.
 const SAMPLE: u64 = 1 << 14;
-/// Figures of one test over many keys: normal deviates when the order is random.
+/// Results of one test over many keys: standard normal if the order is random.
 #[derive(Debug, Default)]
 struct Deviates(Vec<f64>);
 
 impl Deviates {
-    /// As far from 0 as chance goes: on average, and at the worst.
+    /// Checks the deviation from 0, on average and at most.
     #[track_caller]
     fn check(&self, what: &str, blocks: u64) {
         let number = self.0.len() as f64;
@@ -21,12 +21,12 @@ impl Deviates {
         let told = format!(
             "{what}, {blocks} blocks: mean {mean:.2}, spread {spread:.2}, {far:.3} are far, worst {worst:.1}"
         );
-        // Chance puts one in a hundred beyond 2.576, and hardly one in a million beyond 5.
+        // By chance one in a hundred exceeds 2.576, and about one in a million 5.
         assert!(mean.abs() < 0.35 && spread < 1.2 && far < 0.03 && worst < 5.5, "{told}");
     }
 }
 
-/// Wald and Wolfowitz: runs above and below the middle.
+/// Wald and Wolfowitz: runs above and below the median.
 fn runs(order: &[u64], blocks: u64) -> f64 {
     let middle = blocks / 2;
     let above = order.iter().filter(|&&block| block >= middle).count() as f64;
@@ -38,7 +38,7 @@ fn runs(order: &[u64], blocks: u64) -> f64 {
     (runs as f64 - expected) / variance.sqrt()
 }
 
-/// Correlation of blocks so many steps apart.
+/// Correlation of blocks at a distance of `lag` steps.
 fn serial(order: &[u64], lag: usize) -> f64 {
     let number = order.len() as f64;
     let mean = order.iter().map(|&block| block as f64).sum::<f64>() / number;
@@ -46,13 +46,13 @@ fn serial(order: &[u64], lag: usize) -> f64 {
     let variance: f64 = (0..order.len()).map(|index| deviation(index).powi(2)).sum();
     let pairs = order.len() - lag;
     let sum: f64 = (0..pairs).map(|index| deviation(index) * deviation(index + lag)).sum();
-    // Without replacement the expectation is a little below 0.
+    // Without replacement the expectation is slightly below 0.
     let expected = -(pairs as f64) / (number * (number - 1.0));
     (sum / variance - expected) * number.sqrt()
 }
 
-/// Whether the part of the region that a block lies in tells that of the next one: chi-square of independence, by Wilson and
-/// Hilferty made a normal deviate.
+/// Whether the part of the region of a block predicts that of the next one: chi-square test of independence,
+/// transformed to a normal deviate (Wilson and Hilferty).
 fn pairs(order: &[u64], blocks: u64) -> f64 {
     let parts = if order.len() < 1024 { 4usize } else { 8 };
     let part = |block: u64| (u128::from(block) * parts as u128 / u128::from(blocks)) as usize;
@@ -71,7 +71,7 @@ fn pairs(order: &[u64], blocks: u64) -> f64 {
     ((chi / freedom).cbrt() - (1.0 - part)) / part.sqrt()
 }
 
-/// How often the commonest distance between a block and the next one occurs.
+/// Frequency of the most common distance between consecutive blocks.
 fn commonest_step(order: &[u64], blocks: u64) -> usize {
     let step = |pair: &[u64]| (u128::from(pair[1]) + u128::from(blocks - pair[0])) % u128::from(blocks);
     let mut steps: Vec<u128> = order.windows(2).map(step).collect();
@@ -103,7 +103,7 @@ fn no_key_gives_an_order_that_can_be_told_from_chance() {
         by_runs.check("runs", blocks);
         by_lags.check("lags 1 to 16", blocks);
         by_pairs.check("pairs", blocks);
-        // Of so many shuffled lists, none has a distance more often than this.
+        // Of as many shuffled lists, none has a distance more often than this.
         assert!(most <= 11, "{blocks} blocks: a distance between neighbours occurs {most} times");
     }
 }
@@ -120,7 +120,7 @@ fn the_whole_region_is_drawn_from() {
     }
 }
 
-/// What is not random is found: one block after the other, and steps of one size.
+/// Non-random orders are detected: sequential blocks, and steps of one size.
 #[test]
 fn an_order_that_is_not_random_is_told() {
     let one_by_one: Vec<u64> = (0..1024).collect();

@@ -1,4 +1,4 @@
-//! Preconditioning passes (`sprandom`), held against a disk that writes its flash in order.
+//! Preconditioning passes (`sprandom`), compared with a disk that writes its flash in order.
 
 use super::*;
 use crate::plan::model::distribution::PreconditionRule;
@@ -24,7 +24,7 @@ fn written(rule: PreconditionRule, count: u64) -> Vec<u64> {
     std::iter::from_fn(|| targets.next()).map(|target| target.offset / BLOCK).collect()
 }
 
-/// Share of each region's writes that nothing later overwrites.
+/// Share of each region's writes that is not overwritten later.
 fn valid_shares(order: &[u64], regions: usize) -> Vec<f64> {
     let last: HashMap<u64, usize> = order.iter().enumerate().map(|(index, &block)| (block, index)).collect();
     let bound = |region: usize| order.len() * region / regions;
@@ -56,7 +56,7 @@ fn regions_are_left_as_the_model_says() {
         let shares = valid_shares(&order, regions as usize);
         for (index, share) in shares.iter().enumerate() {
             let expected = validity(over_provisioning, index as u64, u64::from(regions));
-            // What the newest region cannot lose, the others do.
+            // The newest region cannot lose any, so the others lose more.
             assert!((share - expected).abs() < 0.02, "{over_provisioning}: {index}: {share}, not {expected}");
         }
         assert!(shares.is_sorted(), "{over_provisioning}: {shares:?}");
@@ -66,8 +66,8 @@ fn regions_are_left_as_the_model_says() {
 
 #[test]
 fn a_disk_that_goes_on_finds_itself_in_its_steady_state() {
-    // Random writes at the end of a log of flash, whose oldest piece is cleaned whenever room is needed. After a pass, what
-    // the cleaner has to move per write stays the same from the first piece on.
+    // Random writes at the end of a log of flash, whose oldest piece is cleaned when room is needed. After a
+    // pass, the cleaner moves the same amount per write from the first piece on.
     let (count, over_provisioning) = (100_000u64, 0.15);
     let order = written(rule(100, over_provisioning, 0), count);
     let piece = order.len() / 100;
@@ -148,7 +148,7 @@ proptest! {
         prop_assert_eq!(times.len() as u64, blocks);
         for writes in times.values() {
             prop_assert!(writes.len() <= 2);
-            // What may still lie in the cache is not overwritten.
+            // Blocks that may still be in the cache are not overwritten.
             prop_assert!(writes.len() == 1 || (writes[1] - writes[0]) as u64 >= cache_blocks);
         }
         let overwritten: u64 = schedule.regions().iter().map(|share| share.again).sum();

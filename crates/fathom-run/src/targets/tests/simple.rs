@@ -1,4 +1,4 @@
-//! The short way to the next target gives what the long one does.
+//! The fast path gives the same targets as the general one.
 
 use super::*;
 
@@ -79,7 +79,7 @@ prop_compose! {
     }
 }
 
-/// The same targets, the long way.
+/// The same targets by the general path.
 fn the_long_way(plan: &TargetPlan, regions: &[TargetRegion], seeds: &Seeds) -> Targets {
     let mut targets = Targets::new(plan.clone(), regions, seeds.clone());
     targets.short = Short::None;
@@ -87,7 +87,7 @@ fn the_long_way(plan: &TargetPlan, regions: &[TargetRegion], seeds: &Seeds) -> T
     targets
 }
 
-/// Counts what a sequence gives, and says whether it counts as many itself since it gave what it did at first.
+/// Counts the targets of a sequence, and compares with its own counter.
 fn is_counted(
     targets: &Targets,
     plan: &TargetPlan,
@@ -113,7 +113,7 @@ proptest! {
         let seeds = Seeds::new(seed, 1);
         let mut short = Targets::new(plan.clone(), &regions, seeds.clone());
         let mut long = the_long_way(&plan, &regions, &seeds);
-        // An order that ends within a pass goes on elsewhere where it is drawn ahead.
+        // An order that ends within a pass continues elsewhere if it is drawn ahead.
         let goes_on = !plan.random || plan.distribution != DistributionRule::Uniform;
         for (count, again) in passes {
             let (at_first, mut seen) = (short.given(), PerDirection::default());

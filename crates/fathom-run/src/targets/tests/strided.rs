@@ -15,10 +15,10 @@ fn sequential(stride: Option<StrideRule>, count: usize) -> Vec<u64> {
 fn golden_sequential_zones() {
     let order = [0, 1, 2, 3, 12, 13, 14, 15, 24, 25, 26, 27, 36, 37, 38, 39];
     assert_eq!(sequential(zones(16, 16, 32), 16), order);
-    // Longer than what is worked on, with a last zone that the end cuts short; then the first again.
+    // Longer than its bytes to move, with a last zone that the end shortens; then the first again.
     let order = [0, 1, 2, 3, 20, 21, 22, 23, 40, 41, 42, 43, 60, 61, 62, 63, 0, 1];
     assert_eq!(sequential(zones(16, 64, 16), 18), order);
-    // Shorter than what is worked on.
+    // Shorter than its bytes to move.
     let order = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 8, 9];
     assert_eq!(sequential(zones(64, 16, 16), 18), order);
     // Larger than the file.
@@ -95,7 +95,7 @@ proptest! {
                 prop_assert!((zone..zone + length).contains(&block), "{} not in {}+{}", block, zone, length);
                 hits[(block - zone) as usize] += 1;
             }
-            // Every block of a zone comes once before any comes again.
+            // Every block of a zone is covered once before any is repeated.
             let times = work_blocks / length;
             prop_assert!(hits.iter().all(|&h| h == times || h == times + 1), "{:?}", hits);
             zone = if zone + distance < region_blocks { zone + distance } else { 0 };

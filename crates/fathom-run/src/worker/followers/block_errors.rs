@@ -15,21 +15,21 @@ use std::ops::Range;
 /// Most blocks of one clone: a gigabyte of memory.
 const MOST_BLOCKS: u64 = (1 << 30) / size_of::<Block>() as u64;
 
-/// The state of every block that a job may trim or write, and what is counted of them.
+/// The state of every block that a job may trim or write, and their counters.
 pub(in crate::worker) struct BlockErrors<'a> {
     samples: &'a BlockErrorSamples,
     table: Table,
 }
 
 impl Feature for BlockErrors<'_> {
-    /// Sees every trim and write end.
+    /// Is notified of every completed trim and write.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> BlockErrors<'a> {
-    /// For a worker whose plan follows its blocks; those of all its files.
+    /// Created for workers whose plan tracks blocks; covers all their files.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         files: &OpenFiles,
@@ -58,7 +58,7 @@ impl<'a> BlockErrors<'a> {
         self.end(unit.file(), direction, unit.offset(), u64::from(unit.length()), true);
     }
 
-    /// An I/O has failed after some of its bytes: the others are those that failed.
+    /// An I/O has failed after some of its bytes: only the rest counts as failed.
     pub(in crate::worker) fn failed(&mut self, unit: &Unit, direction: Direction) {
         let (done, length) = (u64::from(unit.done()), u64::from(unit.length()));
         self.end(unit.file(), direction, unit.offset(), done, true);
@@ -93,12 +93,13 @@ struct Table {
     block_bytes: u64,
     /// Per file: the first byte of the job's part, and its first block.
     parts: Vec<(u64, usize)>,
-    /// What each [`Block`] is made of: zeroed words take no memory until a block is touched.
+    /// The words of each [`Block`]: zeroed words take no memory until a block is touched.
     blocks: Vec<u32>,
 }
 
 impl Table {
-    /// For parts of files, each with its first byte and its length. The error is the number of blocks where it is too large.
+    /// For parts of files, each with its first byte and length. The error is the number of blocks if it is
+    /// too large.
     fn new(block_bytes: u64, files: impl Iterator<Item = (u64, u64)>) -> Result<Table, u64> {
         let mut count = 0_u64;
         let mut parts = Vec::new();
@@ -112,7 +113,7 @@ impl Table {
         }
     }
 
-    /// The blocks that share a byte with a range.
+    /// The blocks that overlap a range.
     fn touched(&mut self, file: u32, offset: u64, length: u64) -> &mut [u32] {
         if length == 0 {
             return &mut [];
@@ -133,7 +134,7 @@ impl Table {
     }
 }
 
-/// State and number of trims of one block. All zeros is one that is untouched.
+/// State and number of trims of one block. All zeros means untouched.
 #[derive(Clone, Copy, Debug)]
 struct Block(u32);
 
@@ -145,12 +146,12 @@ impl Block {
         BlockState::ALL[(self.0 & ((1 << STATE_BITS) - 1)) as usize]
     }
 
-    /// Trims that went well, up to the first error; more than fit are as many as fit.
+    /// Successful trims up to the first error; saturating.
     fn trims(self) -> u64 {
         u64::from(self.0 >> STATE_BITS)
     }
 
-    /// Takes the block to another state; returns the one before, or nothing if it has failed for good.
+    /// Moves the block to another state; returns the previous one, or `None` if it has failed permanently.
     fn enter(&mut self, state: BlockState) -> Option<BlockState> {
         let before = self.state();
         if before.is_failed() {
@@ -207,7 +208,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every byte of a range is in a block of its file, and no other byte's.
+        /// Every byte of a range is in exactly one block of its file.
         #[test]
         fn blocks_are_those_of_the_bytes(
             block_bytes in 1u64..50, starts in prop::collection::vec((0u64..100, 1u64..300), 1..4),

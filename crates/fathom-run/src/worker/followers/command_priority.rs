@@ -1,4 +1,4 @@
-//! Single I/Os with a priority of their own (`cmdprio_*`), and their latencies by priority.
+//! Priorities of single I/Os (`cmdprio_*`), and latencies by priority.
 
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
@@ -15,19 +15,19 @@ pub(in crate::worker) struct CommandPriority<'a> {
     /// Per priority: reads, then writes.
     samples: &'a [LatencySamples],
     generator: Taus88,
-    /// Total latency counts rather than completion latency.
+    /// Record total latency rather than completion latency.
     total: bool,
 }
 
 impl Feature for CommandPriority<'_> {
-    /// Gives an I/O its priority, and counts its latency there.
+    /// Assigns priorities, and counts latencies by priority.
     fn needs(&self) -> Needs {
         Needs { preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> CommandPriority<'a> {
-    /// For a worker whose plan has priorities for single I/Os.
+    /// Created for workers whose plan has priorities for single I/Os.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, seeds: &Seeds) -> Option<CommandPriority<'a>> {
         Some(CommandPriority {
             priorities: context.worker_plan().command_priorities.as_ref()?,
@@ -37,7 +37,7 @@ impl<'a> CommandPriority<'a> {
         })
     }
 
-    /// Gives a unit that has been aimed its priority; what the kernel is told, 0 for nothing.
+    /// Assigns a priority to an aimed unit; returns the value for the kernel, 0 for none.
     pub(in crate::worker) fn choose(&mut self, target: Target, unit: &Unit) -> u16 {
         let draw = self.generator.percent();
         let index = self.priorities.choose(target.direction as usize, u64::from(target.length), draw);
@@ -46,7 +46,7 @@ impl<'a> CommandPriority<'a> {
         if index == 0 { 0 } else { self.priorities.values[index].0 }
     }
 
-    /// Counts an I/O that has ended.
+    /// Counts a completed I/O.
     pub(in crate::worker) fn record(&self, unit: &Unit, direction: Direction, clat: u64, lat: u64) {
         let direction = direction.index();
         if direction < DIRECTIONS_WITH_PRIORITY {
@@ -62,7 +62,7 @@ impl<'a> CommandPriority<'a> {
         self.priorities.values.get(unit.priority() as usize).map_or(0, |priority| priority.0)
     }
 
-    /// Forgets what was counted.
+    /// Clears the counters.
     pub(in crate::worker) fn reset(&self) {
         self.samples.iter().for_each(LatencySamples::reset);
     }

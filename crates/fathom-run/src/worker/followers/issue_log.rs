@@ -1,4 +1,4 @@
-//! `write_iolog`: the worker notes what it issues, in the order of issue.
+//! `write_iolog`: records the I/Os of a worker in the order of issue.
 
 use crate::files::open::OpenFiles;
 use crate::logs::{FileEvent, Ring};
@@ -12,22 +12,23 @@ use fathom_sys::clock::{Clock, Moment};
 pub(in crate::worker) struct IssueLog<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
-    /// A tick, and the time since the start of the job at that tick in ns; taken anew with every look at the system's clock.
+    /// A tick, and the time since the start of the job at that tick in ns; updated whenever the system's
+    /// clock is read.
     anchor: Moment,
     start_ns: u64,
-    /// A sync has that of the I/O before it.
+    /// A sync has the offset of the I/O before it.
     last_offset: u64,
 }
 
 impl Feature for IssueLog<'_> {
-    /// Writes down what is issued.
+    /// Records every issued I/O.
     fn needs(&self) -> Needs {
         Needs { preparation: true, ..Needs::default() }
     }
 }
 
 impl<'a> IssueLog<'a> {
-    /// The recording of a worker, if its job asks for one.
+    /// The recording of a worker, if its job requests one.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<IssueLog<'a>> {
         let logs = context.region.logs()?;
         let queue = RecordQueue::of(context, logs, Ring::Recording)?;
@@ -42,13 +43,12 @@ impl<'a> IssueLog<'a> {
         self.note_open_files(FileEvent::Open, files);
     }
 
-    /// Takes the system's time as the truth again.
+    /// Adjusts to the system's clock.
     pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
-    /// An operation (by its number in units) is issued now.
-    /// Offset and length of syncs count for nothing.
+    /// An operation (by its number in units) is issued now. Offset and length of syncs are ignored.
     pub(in crate::worker) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
         if length > 0 {
             self.last_offset = offset;
@@ -71,13 +71,13 @@ impl<'a> IssueLog<'a> {
         self.issue(event as u8, file, 0, 0);
     }
 
-    /// The same was done to every file that is open.
+    /// Records the same event for every open file.
     fn note_open_files(&mut self, event: FileEvent, files: &OpenFiles) {
         let open = (0..files.list.len()).filter(|file| files.is_open(*file));
         open.for_each(|file| self.note(event, file as u32));
     }
 
-    /// Another pass over the files begins, for which fio opens them anew.
+    /// Another pass over the files begins, for which fio opens them again.
     pub(in crate::worker) fn end_pass(&mut self, files: &OpenFiles) {
         self.note_open_files(FileEvent::Close, files);
         self.note_open_files(FileEvent::Open, files);

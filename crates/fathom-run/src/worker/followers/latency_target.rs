@@ -1,8 +1,7 @@
-//! `latency_target`: finds the largest queue depth at which I/Os still meet a latency.
-//!
-//! The depth starts at one. Each window of time judges the depth it ran at: enough I/Os met the target, or not. Good depths
-//! are doubled until the first bad one, then the answer is halved in between. Between two depths everything in flight is
-//! waited for, so that a window is judged by I/Os of its own depth only.
+//! `latency_target`: finds the largest queue depth at which I/Os still meet a latency. The depth starts at one. Each window
+//! of time judges the depth it ran at: enough I/Os met the target, or not. Good depths are doubled until the first bad one,
+//! then the interval in between is bisected. Between two depths the queue is drained, so that a window only contains I/Os of
+//! its own depth.
 
 use crate::invariant::holds;
 use crate::message::Message;
@@ -12,7 +11,7 @@ use crate::worker::Worker;
 use crate::worker::feature::{Feature, Needs};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// With `latency_run`: after so many windows at one depth, a larger one is tried again.
+/// With `latency_run`: a larger depth is tried again after this many windows at one depth.
 const STABLE_WINDOWS: u32 = 3;
 
 /// The search of one worker.
@@ -20,12 +19,12 @@ pub(in crate::worker) struct LatencySearch {
     wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
-    /// I/Os that had ended when the window began, or failed since.
+    /// I/Os that had completed when the window began, or failed since.
     uncounted: u64,
     missed: u64,
-    /// The slowest I/O of the window: its latency and which it was.
+    /// The slowest I/O of the window, with its latency.
     slowest: Option<(u64, Slow)>,
-    /// It was said that not even one I/O at a time meets the target.
+    /// It was reported that not even one I/O at a time meets the target.
     is_miss_said: bool,
 }
 
@@ -38,38 +37,38 @@ struct Slow {
     length: u32,
 }
 
-/// What the worker does at the moment.
+/// Present activity of the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Waits for everything in flight, then begins a window.
+    /// Drains the queue, then begins a window.
     Settling,
-    /// Judges the depth until this moment, monotonic ns.
+    /// Measures the depth until this moment, monotonic ns.
     Judging { end_ns: u64 },
-    /// The depth is found: waits for everything in flight, then begins the figures anew.
+    /// The depth is found: drains the queue, then restarts the figures.
     Found,
     /// Runs at the depth found until this moment, monotonic ns.
     Measuring { end_ns: u64 },
 }
 
-/// What is known of depths.
+/// Known bounds of the depth.
 #[derive(Clone, Debug)]
 struct Bounds {
     depth: u32,
     most: u32,
-    /// Largest depth that is known to be good; 0: none.
+    /// Largest good depth; 0: none.
     good: u32,
-    /// Smallest depth that is known to be bad.
+    /// Smallest bad depth.
     bad: Option<u32>,
     /// Windows since the depth changed.
     stable: u32,
 }
 
-/// What a window says.
+/// Conclusion from a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    /// Go on at this depth.
+    /// Continue at this depth.
     Depth(u32),
-    /// The depth does not change any more.
+    /// The depth no longer changes.
     Found,
     /// Not even one I/O at a time meets the target.
     Missed,
@@ -80,7 +79,7 @@ impl Bounds {
         Bounds { depth: 1, most, good: 0, bad: None, stable: 0 }
     }
 
-    /// Takes in what a window at the current depth said.
+    /// Takes the result of a window at the current depth.
     fn judge(&mut self, is_good: bool, keeps_running: bool) -> Verdict {
         if is_good {
             self.good = self.depth;
@@ -94,7 +93,7 @@ impl Bounds {
                 return Verdict::Missed;
             }
             self.bad = Some(self.depth);
-            // What was good may not be so any more.
+            // A good depth may have become bad.
             self.good = self.good.min(self.depth - 1);
         }
         let next = match self.bad {
@@ -112,7 +111,7 @@ impl Bounds {
 }
 
 impl Feature for LatencySearch {
-    /// Counts I/Os that missed the target. Those that met it are the others.
+    /// Counts I/Os that missed the target. The others met it.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(self.wanted.target_ns.saturating_add(1)), ..Needs::default() }
     }
@@ -132,7 +131,7 @@ impl LatencySearch {
         }
     }
 
-    /// How many I/Os may be in flight now.
+    /// Most I/Os in flight now.
     pub(in crate::worker) fn issue_limit(&self) -> u32 {
         match self.phase {
             Phase::Settling | Phase::Found => 0,
@@ -140,7 +139,7 @@ impl LatencySearch {
         }
     }
 
-    /// False while everything in flight is waited for.
+    /// False while the queue is drained.
     pub(in crate::worker) fn goes_on(&self) -> bool {
         matches!(self.phase, Phase::Judging { .. } | Phase::Measuring { .. })
     }
@@ -150,7 +149,7 @@ impl LatencySearch {
         self.uncounted += 1;
     }
 
-    /// Counts an I/O that took `latency_ns`; true when the window is decided by it.
+    /// Counts an I/O that took `latency_ns`; true if it decides the window.
     pub(in crate::worker) fn completed(&mut self, unit: &Unit, latency_ns: u64) -> bool {
         if latency_ns <= self.wanted.target_ns {
             return false;
@@ -168,18 +167,19 @@ impl LatencySearch {
         self.is_decided()
     }
 
-    /// Where all I/Os have to meet the target, the first that does not says enough.
+    /// If all I/Os have to meet the target, the first miss decides.
     fn is_decided(&self) -> bool {
         matches!(self.phase, Phase::Judging { .. }) && self.missed > 0 && self.wanted.percentile >= 100.0
     }
 
-    /// Begins a window; `ended` is the number of I/Os that have ended so far. Returns when the window ends.
+    /// Begins a window; `ended` is the number of completed I/Os so far. Returns when the window ends.
     fn begin_window(&mut self, now_ns: u64, ended: u64) -> u64 {
         (self.uncounted, self.missed, self.slowest) = (ended, 0, None);
         now_ns + self.wanted.window_ns
     }
 
-    /// The share of the window's I/Os that met the target, in percent; `ended` have ended by now. `None` where there were none.
+    /// Percentage of the window's I/Os that met the target; `ended` is the number completed so far. `None`
+    /// without I/Os.
     fn share_met(&self, ended: u64) -> Option<f64> {
         let uncounted = self.uncounted;
         holds!(ended >= uncounted, Ends, "{ended} I/Os have ended, and {uncounted} of them do not count");
@@ -187,7 +187,7 @@ impl LatencySearch {
         (seen > 0).then(|| 100.0 * (seen - self.missed) as f64 / seen as f64)
     }
 
-    /// The verdict on the window that ends at `now_ns`, if one does. A window without any I/O says nothing and goes on.
+    /// The conclusion from the window that ends at `now_ns`, if one does. A window without I/Os is extended.
     fn close_window(&mut self, now_ns: u64, ended: u64) -> Option<Verdict> {
         let Phase::Judging { end_ns } = self.phase else { return None };
         let share = self.share_met(ended)?;
@@ -198,7 +198,7 @@ impl LatencySearch {
         Some(self.bounds.judge(is_good, self.wanted.keeps_running))
     }
 
-    /// When the search has to be looked at next, monotonic ns.
+    /// When the search needs attention next, monotonic ns.
     fn next_look_ns(&self, now_ns: u64) -> u64 {
         match self.phase {
             Phase::Settling | Phase::Found => now_ns,
@@ -208,10 +208,10 @@ impl LatencySearch {
 }
 
 impl Worker<'_> {
-    /// Goes on with the search, if there is one: when it has to be looked at again, monotonic ns.
+    /// Continues the search, if there is one; returns when it needs attention again, monotonic ns.
     pub(in crate::worker) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.features.latency_search.take()?;
-        // What happens in the ramp does not count.
+        // The ramp does not count.
         if self.ramp.is_none() && !self.stopping {
             self.advance_search(&mut search, now_ns);
         }
@@ -264,7 +264,7 @@ impl Worker<'_> {
         self.stopping = true;
     }
 
-    /// As long as a share of the I/Os may be slower, the job goes on with one I/O at a time.
+    /// While a share of the I/Os may be slower, the job continues with one I/O at a time.
     #[cold]
     fn note_miss(&mut self, search: &mut LatencySearch, ended: u64) {
         if !std::mem::replace(&mut search.is_miss_said, true) {
@@ -272,7 +272,7 @@ impl Worker<'_> {
             let share = search.share_met(ended).unwrap_or(0.0);
             self.context.messages.send(&Message::Output(format!(
                 "fathom: job {name}: only {share:.2} % of the I/Os met latency_target with one I/O at a time \
-                 (latency_percentile={percentile}); the job goes on at depth 1"
+                (latency_percentile={percentile}); the job continues at depth 1"
             )));
         }
     }
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Searches where every depth up to `capacity` is good: the depth found, `None` when not even one is.
+    /// Searches with every depth up to `capacity` being good: the depth found, `None` if not even one is.
     fn find(most: u32, capacity: u32) -> Option<u32> {
         let mut bounds = Bounds::new(most);
         for _ in 0..200 {
@@ -310,7 +310,7 @@ mod tests {
             let mut bounds = Bounds::new(most);
             for capacity in capacities {
                 let mut good_windows = 0;
-                // Upwards it goes one depth in so many windows.
+                // Upwards it moves by one depth per several windows.
                 for _ in 0..(STABLE_WINDOWS + 3) * most * 2 {
                     let is_good = bounds.depth <= capacity;
                     good_windows += u32::from(is_good && bounds.depth + 1 >= capacity.min(most));

@@ -12,12 +12,13 @@ use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Past the end of its run a worker waits this long for room, and not longer: the supervisor would call it stuck.
+/// Past the end of its run a worker waits at most this long for room, because the supervisor would consider
+/// it stuck.
 const LATEST_NS: u64 = 200_000_000;
-/// Between two looks for room while the ring is full.
+/// Poll interval while the ring is full.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// The way of records to the log writer.
+/// The ring of records for the log writer.
 pub(in crate::worker) struct RecordQueue<'a> {
     producer: Producer<'a>,
     header: &'a RingHeader,
@@ -36,20 +37,20 @@ pub(in crate::worker) struct Recorder<'a> {
     epoch_clock: Option<i32>,
     /// Monotonic ns at which recording began; `None` before, as during a ramp.
     start_ns: Option<u64>,
-    /// Taken anew with every look at the system's clock, so that the times of a long run do not drift with the calibration of
-    /// the counter.
+    /// Updated whenever the system's clock is read, so that the times of a long run do not drift with the
+    /// calibration of the counter.
     anchor: Moment,
 }
 
 impl Feature for Recorder<'_> {
-    /// Records each end.
+    /// Records each completion.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Recorder<'a> {
-    /// The recorder of a worker; `None` when it keeps no logs.
+    /// The recorder of a worker; `None` without logs.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Recorder<'a>> {
         let plan = context.worker_plan().logs.as_ref()?;
         let logs = context.region.logs()?;
@@ -64,7 +65,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// From now on I/Os are recorded.
+    /// I/Os are recorded from now on.
     pub(in crate::worker) fn begin(&mut self, now: Moment) {
         self.start_ns = Some(now.ns);
         if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now.ns)) {
@@ -73,12 +74,13 @@ impl<'a> Recorder<'a> {
         self.anchor(now);
     }
 
-    /// Takes the system's time as the truth again.
+    /// Adjusts to the system's clock.
     pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
-    /// Records an I/O that ended at this tick. `priority` is its own; without, it has the job's.
+    /// Records an I/O that completed at this tick. `priority` is its own, if any; otherwise the job's
+    /// applies.
     #[inline]
     pub(in crate::worker) fn record(
         &mut self,
@@ -91,7 +93,7 @@ impl<'a> Recorder<'a> {
     ) {
         let Some(start_ns) = self.start_ns else { return };
         let record = IoRecord {
-            // A reap's tick may be older than the anchor that was taken since.
+            // A reap's tick may be older than an anchor taken since.
             end_ns: self.clock.ns_at(tick, self.anchor).saturating_sub(start_ns),
             slat_ns,
             clat_ns,
@@ -104,7 +106,7 @@ impl<'a> Recorder<'a> {
         self.queue.push(&record);
     }
 
-    /// Records the response time of an arrival that ended at this tick.
+    /// Records the response time of an arrival that completed at this tick.
     pub(in crate::worker) fn record_response(
         &mut self,
         unit: &Unit,
@@ -125,7 +127,7 @@ impl<'a> Recorder<'a> {
         });
     }
 
-    /// The worker is done after so many ns of recording.
+    /// The worker is done after this many ns of recording.
     pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.queue.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
     }
@@ -158,13 +160,13 @@ impl<'a> RecordQueue<'a> {
         }
     }
 
-    /// No more records will come.
+    /// No more records follow.
     pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.header.close(end_ns);
     }
 
-    /// The ring is full. Waiting keeps the logs whole; how long it took is in the report. What comes after the end of the
-    /// run, or when nobody writes any more, is counted as lost instead.
+    /// The ring is full. Waiting keeps the logs complete; its duration is in the report. Records after the
+    /// end of the run, or without a writer, are counted as lost instead.
     #[cold]
     #[inline(never)]
     fn push_when_there_is_room(&mut self, record: &IoRecord) {

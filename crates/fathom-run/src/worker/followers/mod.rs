@@ -1,4 +1,4 @@
-//! Who takes part in an I/O on its way: gives it a priority, writes down that it was issued or how it ended.
+//! Followers of an I/O: they assign a priority, or record its issue or completion.
 
 pub(super) mod block_errors;
 pub(super) mod command_priority;

@@ -1,4 +1,4 @@
-//! What a drawn I/O may have to wait for: one in flight that it overlaps, a file that must first be opened or locked, a
+//! What a drawn I/O may have to wait for: an overlapping I/O in flight, a file that must first be opened or locked, a
 //! barrier.
 
 use crate::logs::FileEvent;
@@ -16,40 +16,40 @@ use fathom_stats::Direction;
 use fathom_verify::ledger::SyncKind;
 use std::collections::VecDeque;
 
-/// Between two attempts to get a lock that another job holds, in ns.
+/// Interval of attempts to get a lock that another job holds, in ns.
 const LOCK_PAUSE_NS: u64 = 20_000;
 
-/// Between two looks whether another job still has an overlapping I/O in flight, in ns.
+/// Poll interval while another job has an overlapping I/O in flight, in ns.
 const OVERLAP_PAUSE_NS: u64 = 5_000;
 
 /// The rules of a job.
 pub(in crate::worker) struct Admission<'a> {
-    /// Drawn, but held back.
+    /// Drawn, but delayed.
     held: Option<Target>,
     /// `serialize_overlap`.
     overlap: Option<OverlapRule<'a>>,
-    /// `openfiles`: the files that are open, the one used longest ago first, and how many may be.
+    /// `openfiles`: the open files, least recently used first, and their limit.
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
     pub(in crate::worker) locks: Option<FileLocks>,
     /// `write_barrier`: a barrier every N writes, and writes since the last.
     barrier: Option<(u64, u64)>,
-    /// `unlink_each_loop`: the files are to be made anew after each loop, and it is time to.
+    /// `unlink_each_loop`: the files are to be recreated after each loop, and now is the time.
     renews_files: bool,
     renewal_is_due: bool,
-    /// The last write was a barrier: nothing may go before it has ended.
+    /// The last write was a barrier: nothing may be issued before it has completed.
     behind_barrier: bool,
 }
 
 impl Feature for Admission<'_> {
-    /// May hold the next I/O back; some rules hold it until others have ended.
+    /// May delay the next I/O; some rules delay it until others have completed.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, ends_from_ns: self.follows_ends().then_some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Admission<'a> {
-    /// The rules of a worker with so many files, if it has any.
+    /// The rules of a worker with this many files, if it has any.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, files: usize) -> Option<Admission<'a>> {
         let plan = context.worker_plan();
         let limit = plan.target_plan.files.most_open.unwrap_or(usize::MAX);
@@ -77,7 +77,7 @@ impl<'a> Admission<'a> {
         needed.then_some(admission)
     }
 
-    /// True when the end of every I/O matters to the rules.
+    /// True if the rules need every completion.
     fn follows_ends(&self) -> bool {
         self.locks.is_some() || self.overlap.as_ref().is_some_and(OverlapRule::spans_jobs)
     }
@@ -87,14 +87,14 @@ impl<'a> Admission<'a> {
         self.renewal_is_due = self.renews_files;
     }
 
-    /// Takes the I/O that was held back.
+    /// Takes the delayed I/O.
     pub(in crate::worker) fn take_held(&mut self) -> Option<Target> {
         self.held.take()
     }
 }
 
 impl Worker<'_> {
-    /// Lets an I/O through, or holds it back and says until when to wait.
+    /// Lets an I/O through, or delays it and returns how long to wait.
     pub(in crate::worker) fn admit(&mut self, next: Next, now: u64) -> Next {
         let Next::Io(target) = next else { return next };
         let Some(mut admission) = self.features.admission.take() else { return next };
@@ -146,8 +146,8 @@ impl Worker<'_> {
         None
     }
 
-    /// Makes sure that a file is open, closing the one that was used longest ago and has nothing in flight; false when all
-    /// that are open have.
+    /// Makes sure that a file is open, closing the least recently used one without I/O in flight; false if
+    /// all open ones have some.
     fn open_in_turn(&mut self, open: &mut VecDeque<u32>, limit: usize, file: u32) -> bool {
         if let Some(place) = open.iter().position(|&other| other == file) {
             open.remove(place);
@@ -172,7 +172,7 @@ impl Worker<'_> {
             Ok(handle) => {
                 self.places[file as usize].handle = handle;
                 open.push_back(file);
-                // What the engine knows of a file, such as its position, is not true of a new descriptor.
+                // The engine's state of a file, such as its position, is not valid for a new descriptor.
                 self.engine.reopened(file as usize);
                 if let Some(log) = &mut self.features.issue_log {
                     log.note(FileEvent::Open, file);
@@ -197,7 +197,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Removes the regular files of the job and makes them anew.
+    /// Removes the regular files of the job and recreates them.
     fn renew_files(&mut self) {
         let readonly = self.context.plan.readonly;
         match self.files.renew(self.plan, readonly) {
@@ -215,7 +215,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O of this file has ended.
+    /// An I/O of this file has completed.
     #[cold]
     pub(in crate::worker) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
         self.settle_zone(unit, moved);

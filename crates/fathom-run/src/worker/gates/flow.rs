@@ -8,7 +8,7 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// A worker's place in its flow.
+/// A worker's part in its flow.
 pub(in crate::worker) struct Flow<'a> {
     region: &'a Region,
     own: &'a WorkerBlock,
@@ -19,14 +19,14 @@ pub(in crate::worker) struct Flow<'a> {
 }
 
 impl Feature for Flow<'_> {
-    /// May hold the next I/O back.
+    /// May delay the next I/O.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, ..Needs::default() }
     }
 }
 
 impl<'a> Flow<'a> {
-    /// The flow of a worker, if it is in one with others.
+    /// The flow of a worker, if it shares one with others.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<Flow<'a>> {
         let plan = context.worker_plan().flow?;
         let others: Vec<(usize, u64, Stage)> = context
@@ -51,9 +51,8 @@ impl<'a> Flow<'a> {
         (!flow.others.is_empty()).then_some(flow)
     }
 
-    /// The tick until which this worker waits because it is ahead of the others; `None` when it is not.
-    ///
-    /// It is ahead when it has done more of its weight than the flow as a whole. Members that do not run yet, or any more, do
+    /// The tick until which this worker waits because it is ahead of the others; `None` if it is not. It is
+    /// ahead if it has done more I/Os per weight than the flow as a whole. Members that are not running do
     /// not count; one that is about to start with the others does.
     pub(in crate::worker) fn is_ahead(&self, now: u64) -> Option<u64> {
         let own_ios = self.own.flow_ios.load(Relaxed);

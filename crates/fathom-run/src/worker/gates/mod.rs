@@ -1,4 +1,4 @@
-//! May the next I/O go now? What a rate, a flow, a zone, a lock or another I/O has to say to that.
+//! Gates decide whether the next I/O may be issued: rate limits, flow control, zone limits, locks, overlap.
 
 pub(super) mod admission;
 pub(super) mod flow;
@@ -12,7 +12,7 @@ use super::next::Next;
 use crate::targets::{Target, Targets};
 use fathom_stats::Direction;
 
-/// What says when the next I/O of the job is due.
+/// Decides when the next I/O of the job is due.
 pub(super) trait Gate {
     /// The direction of the next I/O if it may start now, or what to wait for.
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next>;

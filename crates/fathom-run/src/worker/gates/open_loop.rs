@@ -1,4 +1,4 @@
-//! An open loop: I/Os are due by a schedule alone, and what each took is counted from then on.
+//! An open loop: I/Os are due by a schedule, and their response times count from then.
 
 use crate::plan::WorkerPlan;
 use crate::targets::{Target, Targets};
@@ -13,39 +13,40 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, Moment};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Stands for an I/O that is no arrival.
+/// Stands for an I/O that is not an arrival.
 const NOT_AWAITED: u64 = u64::MAX;
-/// The stretch that is waited for awake: at least, and at most and at first, ns. It follows how late sleeps end: until enough of them have
-/// been seen, the worst is assumed.
+/// The last stretch of a wait, which spins: minimum, and initial and maximum, ns. It adapts to how late
+/// sleeps end: until enough have been seen, the worst is assumed.
 const LEAST_AWAKE_NS: u64 = 5_000;
 const MOST_AWAKE_NS: u64 = 1_000_000;
-/// After each sleep it gives up this part of what it is above: sleeps that end very late are rare, and would be forgotten between two of
-/// them.
+/// After each sleep the stretch shrinks by this fraction of its excess: very late sleeps are rare, and would
+/// be forgotten between two of them.
 const GIVEN_UP: u64 = 1024;
-/// So many arrivals that wait at the end are counted one by one; more of them in as many groups, which the figures do not show.
+/// Up to this many arrivals waiting at the end are counted one by one; more of them in as many groups, which
+/// does not show in the figures.
 const MOST_COUNTED: u64 = 1 << 20;
-/// With each start so many arrivals are looked for that came meanwhile. Where a processor is shared with many, more of them could come than can be
-/// looked for in the same time, and the look would never end.
+/// Most new arrivals that are counted at each start. On an overcommitted processor, arrivals could come
+/// faster than they can be counted, and counting would never end.
 const LOOKED_FOR: u64 = 4096;
 
 /// The arrivals of a worker.
 pub(in crate::worker) struct OpenLoop<'a> {
     clock: Clock,
-    /// None where a log says when I/Os are due.
+    /// `None` if a log determines when I/Os are due.
     schedules: PerDirection<Option<Schedule>>,
     is_mix: bool,
     /// Drawn, but not due yet.
     drawn: Option<Direction>,
-    /// When the I/O that comes next was due.
+    /// When the next I/O was due.
     due: Option<u64>,
     /// Tick of the last draw.
     now: u64,
-    /// I/Os that the job has left, where it has an end.
+    /// Remaining I/Os of the job, if it has an end.
     left: Option<u64>,
     slots: Box<[Slot]>,
-    /// Since when there is room for another I/O.
+    /// Since when there has been a free slot.
     ready: u64,
-    /// Something other than that kept the next I/O from starting.
+    /// The next I/O was delayed for another reason.
     was_held_back: bool,
     /// The slot that was used last.
     last_slot: u32,
@@ -59,7 +60,7 @@ pub(in crate::worker) struct OpenLoop<'a> {
     samples: &'a PerDirection<ArrivalSamples>,
 }
 
-/// The arrival that is in a slot.
+/// The arrival in a slot.
 #[derive(Clone, Copy)]
 struct Slot {
     due: u64,
@@ -74,7 +75,7 @@ enum Waited {
     Asleep,
 }
 
-/// The stretch before an I/O is due that is waited for awake, ticks.
+/// The last stretch before an I/O is due, which spins, in ticks.
 struct Awake {
     ticks: u64,
     least: u64,
@@ -87,14 +88,14 @@ impl Awake {
         Awake { ticks: ticks(MOST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
-    /// A sleep ended so many ticks late. A quarter as much again is kept in reserve.
+    /// A sleep ended this many ticks late. A reserve of a quarter is added.
     fn slept(&mut self, late: u64) {
         let wanted = late + late / 4;
         self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / GIVEN_UP };
         self.ticks = self.ticks.clamp(self.least, self.most);
     }
 
-    /// All of the wait was awake. Without a sleep now and then there is nothing to learn from.
+    /// The whole wait was a spin. Without occasional sleeps there is nothing to adapt to.
     fn stayed_awake(&mut self) {
         self.ticks = (self.ticks - self.ticks / GIVEN_UP).max(self.least);
     }
@@ -135,13 +136,13 @@ impl<'a> OpenLoop<'a> {
         self.ready = now;
     }
 
-    /// From now on everything counts.
+    /// Everything counts from now on.
     pub(in crate::worker) fn begin_recording(&mut self, now: Moment) {
         self.since = now.ticks;
         self.samples.values().for_each(|samples| samples.reset(now.ns));
     }
 
-    /// So many I/Os are left of the job, the next one among them.
+    /// Remaining I/Os of the job, including the next one.
     pub(in crate::worker) fn set_left(&mut self, left: Option<u64>) {
         self.left = left;
     }
@@ -165,7 +166,7 @@ impl<'a> OpenLoop<'a> {
         self.due.is_some()
     }
 
-    /// An entry of a log comes next, which was due at this tick; so many others of its direction are due as well.
+    /// An entry of a log is next, which was due at this tick; `others` more of its direction are due as well.
     pub(in crate::worker) fn entry_is_due(&mut self, direction: Direction, due: u64, others: u64) {
         self.due = Some(due);
         self.note_backlog(direction, due, others);
@@ -173,7 +174,7 @@ impl<'a> OpenLoop<'a> {
 
     /// The arrival that was due goes into this slot.
     pub(in crate::worker) fn start(&mut self, slot: u32, units: &[Unit]) {
-        // The call that handed over the I/O before is no delay of our own.
+        // The submitting call of the previous I/O does not count as our own delay.
         let issued = units[self.last_slot as usize].issue();
         let ready = match std::mem::take(&mut self.was_held_back) {
             true => u64::MAX,
@@ -183,14 +184,14 @@ impl<'a> OpenLoop<'a> {
         self.slots[slot as usize] = Slot { due: self.due.take().unwrap_or(NOT_AWAITED), ready };
     }
 
-    /// A slot is free again since this tick; before, none was, if so it is said.
+    /// A slot is free since this tick; `none_was_free` tells whether none was before.
     pub(in crate::worker) fn freed(&mut self, now: u64, none_was_free: bool) {
         if none_was_free {
             self.ready = now;
         }
     }
 
-    /// The I/O in this slot has ended well. Gives its response time in ns, if it is an arrival.
+    /// The I/O in this slot has succeeded. Returns its response time in ns, if it is an arrival.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -215,12 +216,13 @@ impl<'a> OpenLoop<'a> {
         Some(response)
     }
 
-    /// Nothing is started any more after this moment: those that wait are counted with the time that they have waited so far.
+    /// No more arrivals are started after this moment: waiting ones are counted with the time that they have
+    /// waited so far.
     pub(in crate::worker) fn close(&mut self, end: Moment) {
         for (schedule, samples) in self.schedules.values_mut().zip(self.samples.values()) {
             samples.until_ns.store(end.ns, Relaxed);
             let Some(schedule) = schedule else { continue };
-            // What is due at the very end is none of this run.
+            // An arrival that is due at the very end is not part of this run.
             let waiting =
                 schedule.waiting(end.ticks.saturating_sub(1), u64::MAX).min(self.left.unwrap_or(u64::MAX));
             samples.set_backlog(waiting);
@@ -255,14 +257,15 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// How many arrivals wait beside the one that is about to start; it counts too if there was no room for it when it was due.
+    /// Number of waiting arrivals besides the one that is about to start, which counts too if there was no
+    /// free slot when it was due.
     fn note_backlog(&self, direction: Direction, due: u64, others: u64) {
         self.samples[direction].set_backlog(others + u64::from(self.ready > due));
     }
 
-    /// Until when to wait for an I/O that is due later: asleep first, then in steps so short that they are waited for awake.
+    /// How to wait for an I/O that is due later: by sleeping first, then by steps short enough to spin.
     fn wait_for(&mut self, due: u64, now: u64) -> Next {
-        // Whoever sleeps ends that a little before the tick that was asked for.
+        // A sleep ends a little before the requested tick.
         let margin = self.clock.ticks_of_ns(SPIN_NS / 2);
         let early = due - self.awake.as_ref().map_or(0, |awake| awake.ticks).min(due);
         if early > now + margin {
@@ -276,7 +279,7 @@ impl<'a> OpenLoop<'a> {
         Next::Wait(due.min(now + margin))
     }
 
-    /// The loop asks again: it has slept as long as it should, or longer.
+    /// The loop is back: it has slept as long as requested, or longer.
     fn learn_of_sleep(&mut self, now: u64) {
         let Some(end) = self.sleep_end.filter(|&end| end <= now) else { return };
         self.sleep_end = None;
@@ -286,7 +289,7 @@ impl<'a> OpenLoop<'a> {
     }
 }
 
-/// So many arrivals in groups of about the same size: the number of the first one of each, and how many they are.
+/// Divides arrivals into groups of about equal size: the number of the first one of each, and its size.
 fn groups_of(waiting: u64) -> impl Iterator<Item = (u64, u64)> {
     let groups = waiting.min(MOST_COUNTED);
     let first =

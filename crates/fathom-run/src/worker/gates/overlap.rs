@@ -1,5 +1,5 @@
-//! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload` that holds for the I/O of
-//! all jobs that ask for both.
+//! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload` this includes the I/O
+//! of all jobs that request both.
 
 use crate::files::names;
 use crate::region::{Region, Reservation};
@@ -14,14 +14,14 @@ pub(in crate::worker) struct OverlapRule<'a> {
     units: &'a [Unit],
     reservation: &'a Reservation,
     region: &'a Region,
-    /// Per file a number that stands for its name.
+    /// Per file a number that represents its name.
     files: Vec<u64>,
-    /// The other jobs to look at: index, and their files.
+    /// The other jobs to check: index, and their files.
     others: Vec<(usize, Vec<u64>)>,
 }
 
 impl<'a> OverlapRule<'a> {
-    /// The rule of a worker, if there is anything that its I/O could overlap with.
+    /// The rule of a worker, if its I/O could overlap with anything.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
         let (plan, own) = (context.plan, context.worker_plan());
         let verifies = own.verify.as_ref();
@@ -49,12 +49,12 @@ impl<'a> OverlapRule<'a> {
         })
     }
 
-    /// True when I/O of other jobs counts too.
+    /// True if I/O of other jobs counts, too.
     pub(in crate::worker) fn spans_jobs(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// Lets an I/O through (true), or says that it has to wait.
+    /// True if an I/O may be issued, false if it has to wait.
     pub(in crate::worker) fn lets_through(&self, target: Target) -> bool {
         let (start, end) = (target.offset, target.offset + u64::from(target.length));
         let meets = |unit: &Unit, is_same: bool| {
@@ -70,7 +70,7 @@ impl<'a> OverlapRule<'a> {
             return true;
         }
         let file = self.files.get(target.file as usize).copied().unwrap_or(0);
-        // Told first, looked afterwards: of two jobs that come at the same time, one at least sees the other.
+        // Reserve first, check afterwards: of two concurrent jobs, at least one sees the other.
         self.reservation.set(file, start, end);
         let free = self.others.iter().all(|(index, files)| {
             let is_same = |unit: &Unit| files.get(unit.file() as usize) == Some(&file);
@@ -84,7 +84,7 @@ impl<'a> OverlapRule<'a> {
         free
     }
 
-    /// The I/O let through last is in flight, or has ended.
+    /// The last admitted I/O is in flight, or has completed.
     pub(in crate::worker) fn clear_reservation(&self) {
         if self.spans_jobs() {
             self.reservation.clear();
@@ -95,6 +95,6 @@ impl<'a> OverlapRule<'a> {
 fn number_of(path: &PathBuf) -> u64 {
     let mut hasher = DefaultHasher::new();
     path.hash(&mut hasher);
-    // 0 stands for no reservation.
+    // 0 means no reservation.
     hasher.finish() | 1
 }

@@ -1,4 +1,4 @@
-//! Rates, minimum rates and think times: what holds I/O back.
+//! Rates, minimum rates and think times.
 
 use crate::cause::Cause;
 use crate::message::Message;
@@ -20,39 +20,39 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Below this, waiting is done by spinning: a sleep would overshoot.
+/// Shorter waits spin: a sleep would overshoot.
 pub(super) const SPIN_NS: u64 = 20_000;
 /// Minimum rates are first checked after this time.
 const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
 
-/// Everything that may come between two I/Os.
+/// Everything that may delay the next I/O.
 pub(in crate::worker) struct Pace {
     clock: Clock,
     rates: PerDirection<Option<Rate>>,
-    /// Reads and writes by chance: one may go before the other.
+    /// Mixed reads and writes: one may overtake the other.
     is_mix: bool,
-    /// When the next I/O is due follows from how many were issued before.
+    /// When the next I/O is due only depends on how many were issued before.
     is_foreseen: bool,
-    /// I/Os that are in flight at most.
+    /// Most I/Os in flight.
     depth: u64,
-    /// Drawn, but held back so far.
+    /// Drawn, but delayed so far.
     drawn: Option<Direction>,
     think: Option<Think>,
-    /// Cycles of the processor spent after each I/O.
+    /// Processor cycles to spend after each I/O.
     think_cycles: u64,
     shifts_for_think: bool,
     minimum: Option<Minimum>,
 }
 
-/// A rate limit of one direction: an I/O may start when its time has come.
+/// A rate limit of one direction: an I/O may start when it is due.
 struct Rate {
     /// Tick at which the next I/O is due.
     due: f64,
-    /// Ticks that an I/O of one byte, or one I/O, is worth.
+    /// Ticks per byte, or per I/O.
     ticks_per_unit: f64,
-    /// The rate counts I/Os, whatever their length.
+    /// The rate counts I/Os, not bytes.
     per_io: bool,
-    /// Arrivals at random instead of evenly.
+    /// Random arrivals instead of even ones.
     arrivals: Option<Taus88>,
 }
 
@@ -77,7 +77,7 @@ struct Minimum {
 }
 
 impl Feature for Pace {
-    /// Says when the next I/O is due. A think time may count from the last one's end.
+    /// Determines when the next I/O is due. A think time may count from the last completion.
     fn needs(&self) -> Needs {
         let counts_ends = self.think.as_ref().is_some_and(|think| !think.rule.counts_issues);
         let choice = if self.is_foreseen { Choice::AtTimes } else { Choice::EachIo };
@@ -110,7 +110,7 @@ impl Pace {
         self.rates[direction].as_ref().map(|rate| rate.due as u64)
     }
 
-    /// The job begins at this tick, and so do its schedules.
+    /// The job and its schedules begin at this tick.
     pub(in crate::worker) fn start(&mut self, now: u64) {
         for rate in self.rates.values_mut().flatten() {
             rate.due = now as f64;
@@ -123,7 +123,8 @@ impl Pace {
         }
     }
 
-    /// Thinks, if it is time to: what to wait for before the next I/O. `units` are those of the worker.
+    /// Pauses if it is time to: returns what to wait for before the next I/O. `units` are those of the
+    /// worker.
     pub(in crate::worker) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
@@ -142,7 +143,7 @@ impl Pace {
             if !by_count && !by_time {
                 return Ok(());
             }
-            // What ends before the pause counts for the next one.
+            // Completions before the pause count for the next one.
             think.count = 0;
             think.is_due = true;
         }
@@ -161,7 +162,7 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// Bytes that may go before the next question, in I/Os that are at least as long as the shortest.
+    /// Bytes that may be issued before the next decision, in I/Os at least as long as the shortest.
     pub(in crate::worker) fn foresees(&self, now: u64, shortest: u64) -> u64 {
         let due = self.rates.values().flatten().map(|rate| rate.are_due(now, shortest));
         let by_rate = due.min().unwrap_or(u64::MAX);
@@ -170,7 +171,7 @@ impl Pace {
             Some(think) if think.is_due || think.until.is_some() => 0,
             Some(think) if think.rule.blocks == 0 => u64::MAX,
             Some(think) => {
-                // All that are in flight may end before the next I/O.
+                // All I/Os in flight may complete before the next one.
                 let in_flight = if think.rule.counts_issues { 0 } else { self.depth };
                 think.rule.blocks.saturating_sub(think.count).saturating_sub(in_flight)
             }
@@ -178,12 +179,12 @@ impl Pace {
         by_rate.min(by_think.saturating_mul(shortest))
     }
 
-    /// Counts I/Os that went without a question.
+    /// Counts I/Os issued under a grant.
     pub(in crate::worker) fn let_go(&mut self, let_go: &LetGo) {
         let all_ios = let_go.all_ios();
         for (direction, rate) in self.rates.iter_mut() {
             let (Some(rate), ios @ 1..) = (rate, let_go.ios[direction]) else { continue };
-            // Where directions share the bytes, all I/Os have one length.
+            // If directions share the bytes, all I/Os have one length.
             let units =
                 if rate.per_io { ios as f64 } else { let_go.bytes as f64 * ios as f64 / all_ios as f64 };
             rate.advance(units);
@@ -193,7 +194,7 @@ impl Pace {
         }
     }
 
-    /// Counts an I/O that has ended.
+    /// Counts a completed I/O.
     #[inline]
     pub(in crate::worker) fn completed(&mut self) {
         if self.think_cycles > 0 {
@@ -209,7 +210,7 @@ impl Gate for Pace {
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
-        // In a mix, a direction that is behind goes before one that is ahead of its rate.
+        // In a mix, a direction that is behind its rate overtakes one that is ahead.
         let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
         // A direction without a limit is always due.
         let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
@@ -231,11 +232,11 @@ impl Gate for Pace {
     }
 }
 
-/// True where an I/O is due at a time that follows from how many I/Os and bytes were issued before, in each direction.
+/// True if the due time only depends on the I/Os and bytes issued before, in each direction.
 fn is_foreseen(rules: &PacePlan, targets: &TargetPlan) -> bool {
     let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
     let rates = || rules.rates.values().flatten();
-    // Of a mix it is known how many I/Os each direction had, but not how many bytes.
+    // For a mix, the I/Os of each direction are known, but not their bytes.
     let is_counted =
         targets.directions.only().is_some() || targets.has_one_length() || rates().all(|rule| rule.per_io);
     !waits_for_time && is_counted && !rates().any(|rule| rule.is_poisson)
@@ -258,7 +259,7 @@ impl Rate {
         if self.per_io { 1.0 } else { length as f64 }
     }
 
-    /// Bytes whose time has come, in I/Os that are at least as long as the shortest: one that begins within them may start.
+    /// Bytes that are due, in I/Os at least as long as the shortest: one that begins within them may start.
     fn are_due(&self, now: u64, shortest: u64) -> u64 {
         let behind = now as f64 - self.due;
         if behind < 0.0 {
@@ -268,7 +269,7 @@ impl Rate {
         if self.per_io { units.saturating_mul(shortest) } else { units }
     }
 
-    /// Moves the due time on by so many units.
+    /// Advances the due time by a number of units.
     fn advance(&mut self, units: f64) {
         let factor = match &mut self.arrivals {
             Some(generator) => exponential_gap(generator),
@@ -311,14 +312,15 @@ impl Worker<'_> {
         self.clock.ticks()
     }
 
-    /// For how long to sleep before a tick or the next event; `None` when so little is left that a sleep would last longer.
+    /// How long to sleep before a tick or the next event; `None` if the remaining time is too short for a
+    /// sleep.
     pub(in crate::worker) fn span_to_sleep(&self, until: u64) -> Option<Duration> {
         let left = until.min(self.next_event).saturating_sub(self.clock.ticks());
         let left = self.clock.span_ns(left);
         (left > SPIN_NS).then(|| Duration::from_nanos(left - SPIN_NS / 2))
     }
 
-    /// `rate_min` and `rate_iops_min`: a job that is slower than asked fails.
+    /// `rate_min` and `rate_iops_min`: a job that is slower fails.
     pub(in crate::worker) fn check_minimum_rates(&mut self, now_ns: u64) {
         let Some(pace) = &mut self.features.pace else { return };
         let Some(minimum) = &mut pace.minimum else { return };
@@ -385,7 +387,7 @@ mod tests {
     }
 
     proptest! {
-        /// I/Os that go without a question go neither before their time nor later than the rate lets them.
+        /// Granted I/Os are issued neither before their time nor later than the rate allows.
         #[test]
         fn a_grant_is_what_questions_would_have_let_go(
             per_io in any::<bool>(), gaps in prop::collection::vec((0u64..5000, 1u64..9), 1..200)
@@ -394,7 +396,7 @@ mod tests {
             let (mut now, mut granted, mut used) = (0, 0, 0);
             for (gap, blocks) in gaps {
                 now += gap;
-                // Rates of I/Os are exact where I/Os have one length.
+                // Rates of I/Os are exact if I/Os have one length.
                 let length = if per_io { SHORTEST } else { blocks * SHORTEST };
                 let is_due = asked.due <= now as f64;
                 if granted <= used {

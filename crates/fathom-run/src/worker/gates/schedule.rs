@@ -1,4 +1,4 @@
-//! When arrivals are due, whatever becomes of them.
+//! The schedule of arrivals, independent of completions.
 
 use crate::plan::model::arrivals::ArrivalsPlan;
 use crate::random::{SeedUse, Seeds};
@@ -7,24 +7,24 @@ use fathom_spec::value::ArrivalProcess;
 use fathom_stats::Direction;
 use fathom_sys::clock::Clock;
 
-/// A place in the sequence of arrivals of a direction.
+/// A position in the sequence of arrivals of a direction.
 #[derive(Clone, Debug)]
 struct Cursor {
     /// Arrivals before it.
     count: u64,
-    /// When the arrival here is due, in ticks of time with arrivals since the start.
+    /// When this arrival is due, in ticks of active time since the start.
     at: f64,
     gaps: Gaps,
 }
 
-/// The arrivals of one direction. Those that wait are not kept anywhere: a second place in the same sequence runs ahead of the first and
-/// counts them.
+/// The arrivals of one direction. Waiting ones are not stored: a second position in the same sequence runs
+/// ahead of the first and counts them.
 #[derive(Clone, Debug)]
 pub(in crate::worker) struct Schedule {
     start: u64,
-    /// Mean gap while there are arrivals, ticks.
+    /// Mean gap during active time, ticks.
     gap: f64,
-    /// Ticks with arrivals, and of a whole turn, where they come in bursts.
+    /// Ticks of active time, and of a whole cycle, if arrivals come in bursts.
     bursts: Option<(f64, f64)>,
     /// The next one to start.
     next: Cursor,
@@ -33,7 +33,8 @@ pub(in crate::worker) struct Schedule {
 }
 
 impl Schedule {
-    /// The schedule of a direction with so many arrivals a second. Seeds are those that a closed loop with this process has.
+    /// The schedule of a direction with this rate of arrivals per second. Seeds are those of a closed loop
+    /// with this process.
     pub(in crate::worker) fn new(
         plan: &ArrivalsPlan,
         per_second: f64,
@@ -79,7 +80,7 @@ impl Schedule {
         step(&mut self.next, self.gap);
     }
 
-    /// Arrivals that are due by this tick and have not been taken; no more than `most` are looked for beyond those that were seen before.
+    /// Arrivals that are due by this tick and have not been taken; at most `most` new ones are counted.
     pub(in crate::worker) fn waiting(&mut self, now: u64, most: u64) -> u64 {
         if self.ahead.count < self.next.count {
             self.ahead = self.next.clone();
@@ -103,7 +104,7 @@ impl Schedule {
 fn step(cursor: &mut Cursor, gap: f64) {
     cursor.count += 1;
     cursor.at = match &mut cursor.gaps {
-        // A product keeps its place where a sum of many gaps would drift.
+        // A product is exact where a sum of many gaps would drift.
         Gaps::Even => cursor.count as f64 * gap,
         gaps => cursor.at + gaps.next_gap() * gap,
     };

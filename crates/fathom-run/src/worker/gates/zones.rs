@@ -1,4 +1,4 @@
-//! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone before it goes on.
+//! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone first.
 
 use crate::cause::{self, Cause};
 use crate::files::open::OpenFiles;
@@ -20,27 +20,27 @@ use fathom_sys::Errno;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 
-/// Between two looks whether another worker's I/O in a zone has ended, at most, in ns.
+/// Longest poll interval while another worker's I/O is in a zone, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// The first of these pauses, in ns. They grow with the wait.
+/// The first of these intervals, in ns. They grow with the wait.
 const SHORTEST_PAUSE_NS: u64 = 1_000;
-/// After so long a wait it is worth a look whether the worker that is waited for is still there, in ns.
+/// After this wait, in ns, it is checked whether the other worker still exists.
 const PATIENCE_NS: u64 = 500_000_000;
 
-/// The zones of a worker, and what waits for one.
+/// The zones of a worker, and the I/O that waits for one.
 pub(in crate::worker) struct ZonedWork<'a> {
     rules: ZoneRules<'a>,
     /// Drawn, but its zone is not ready.
     held: Option<Target>,
-    /// Tick since when something has been held.
+    /// Tick since when an I/O has been waiting.
     held_since: u64,
-    /// Bytes that were left when the files were gone round last.
+    /// Remaining bytes at the end of the last round over the files.
     left_at_round: Option<i64>,
 }
 
 impl Feature for ZonedWork<'_> {
-    /// Moves an I/O to where its zone takes it, and the write pointer with its end. Others get places behind a write once it has been
-    /// handed over.
+    /// Moves an I/O to where its zone takes it, and advances the write pointer at its completion. Other
+    /// workers get positions after a write once it was submitted.
     fn needs(&self) -> Needs {
         Needs {
             choice: Choice::EachIo,
@@ -106,17 +106,17 @@ fn device_of(
     Ok(Box::new(KernelZones::open(&entry.path, writes)?))
 }
 
-/// Two numbers that tell a file from all others, whatever path leads to it.
+/// Two numbers that identify a file, whatever path leads to it.
 fn identity(entry: &FileEntry) -> [u64; 2] {
     if let Some(disk) = disk_at(&entry.path).filter(|_| entry.kind.has_path()) {
         return [1 << 63, disk];
     }
     let found = entry.kind.has_path().then(|| std::fs::metadata(&entry.path));
     match found {
-        // Character devices have numbers of their own.
+        // Character devices have their own numbers.
         Some(Ok(found)) if found.rdev() != 0 => [3 << 62, found.rdev()],
         Some(Ok(found)) => [found.dev(), found.ino()],
-        // A name of something else.
+        // A name of another kind of target.
         _ => {
             let mut hasher = DefaultHasher::new();
             entry.path.hash(&mut hasher);
@@ -125,7 +125,7 @@ fn identity(entry: &FileEntry) -> [u64; 2] {
     }
 }
 
-/// Where an I/O went; a sync goes nowhere.
+/// The target of an I/O; a sync has none.
 fn target_of(unit: &Unit) -> Option<Target> {
     let direction = unit.direction()?;
     Some(Target { offset: unit.offset(), length: unit.length(), file: unit.file(), direction })
@@ -146,7 +146,7 @@ impl Worker<'_> {
         next
     }
 
-    /// An I/O of verification knows its place, but no zone may be reset under it.
+    /// An I/O of verification has a fixed offset, but its zone must not be reset meanwhile.
     pub(in crate::worker) fn enter_zone(&mut self, next: &Next) {
         if let (Some(zones), Next::Io(target)) = (&mut self.features.zones, next) {
             zones.rules.enter(*target);
@@ -175,7 +175,7 @@ impl Worker<'_> {
                 }
                 Ok(Decision::Wait) => return self.hold(zones, target, now),
                 Ok(Decision::WriteFirst) => {
-                    // The read comes again at the same place.
+                    // The read is repeated at the same offset.
                     self.budget.put_back(drawn_bytes);
                     self.targets.moved(target, target.offset);
                     next = self.next_in_direction(Direction::Write);
@@ -203,8 +203,8 @@ impl Worker<'_> {
                 zones.rules.forget_lost();
             }
         }
-        // What is waited for may be a moment away: others have only to hand over what they have. With I/O of its own in flight the loop
-        // waits for that as well.
+        // The wait may be very short: other workers only have to submit what they have. With its own I/O in
+        // flight the loop waits for that as well.
         let held = now.saturating_sub(zones.held_since);
         let (shortest, longest) =
             (self.clock.ticks_of_ns(SHORTEST_PAUSE_NS), self.clock.ticks_of_ns(PAUSE_NS));
@@ -217,7 +217,7 @@ impl Worker<'_> {
             .any(|index| index != self.context.index && region.worker(index).error().is_some())
     }
 
-    /// Carries out a reset that stands for a trim.
+    /// Performs a reset in place of a trim.
     pub(in crate::worker) fn reset_zone(&mut self, target: Target) -> i64 {
         match &mut self.features.zones {
             Some(zones) => zones.rules.reset_for_trim(target),
@@ -225,7 +225,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O has been handed over. What is left of one has been before.
+    /// An I/O has been submitted. The rest of a partial one was before.
     #[inline(never)]
     pub(in crate::worker) fn note_handed_over(&mut self, unit: &Unit) {
         let Some(target) = target_of(unit).filter(|_| unit.done() == 0) else { return };
@@ -236,7 +236,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O has ended; its zone takes note.
+    /// An I/O has completed; updates its zone.
     pub(in crate::worker) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
         let Some(target) = target_of(unit) else { return };
         let Some(mut zones) = self.features.zones.take() else { return };
@@ -248,7 +248,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts resets; what lay in the zone is not there to be verified any more.
+    /// Counts resets; data of the zone can no longer be verified.
     fn note_resets(&mut self, rules: &mut ZoneRules<'_>) {
         bump(&self.samples.zone_resets, rules.take_resets());
         if let (Some((file, offset, length)), Some(verifier)) =
@@ -258,7 +258,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The first target of another round in the same pass, if the job goes round and the last one was not in vain.
+    /// The first target of another round in the same pass, if the job repeats rounds and the last one moved
+    /// data.
     pub(in crate::worker) fn next_round_of_zones(&mut self, direction: Direction) -> Option<Target> {
         let left = self.budget.left_of_pass();
         let zones = self.features.zones.as_mut()?;
@@ -272,14 +273,14 @@ impl Worker<'_> {
         Some(target)
     }
 
-    /// Zones that were filled in an earlier pass may be written anew.
+    /// Zones that were filled in an earlier pass may be rewritten.
     pub(in crate::worker) fn begin_pass_of_zones(&mut self) {
         if let Some(zones) = &mut self.features.zones {
             zones.rules.begin_pass();
         }
     }
 
-    /// The run is over: what was let through and never issued is taken back.
+    /// The run is over: admitted I/Os that were never issued are retracted.
     pub(in crate::worker) fn leave_zones(&mut self) {
         let held = self.features.admission.as_mut().and_then(|admission| admission.take_held());
         if let (Some(zones), Some(target)) = (&mut self.features.zones, held) {

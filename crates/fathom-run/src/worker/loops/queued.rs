@@ -1,4 +1,4 @@
-//! The loop for engines that keep many I/Os in flight: fill up to the depth, hand over, reap, and again.
+//! The loop for engines that keep many I/Os in flight: fill up to the depth, submit, reap, repeat.
 
 use super::depths::bump_depths;
 use crate::engine::{Completion, Queued, REAP_BATCH};
@@ -23,26 +23,26 @@ struct Pending {
     slots: Vec<u32>,
 }
 
-/// For what a reap waits.
+/// What a reap waits for.
 #[derive(Clone, Copy)]
 enum Wait {
-    /// So many ends.
+    /// A number of completions.
     For(u32),
     /// One, but no longer than this.
     Within(Duration),
 }
 
-/// The parts of the plan that steer the loop.
+/// Parameters of the loop.
 #[derive(Clone, Copy)]
 struct Batching {
     depth: u32,
-    /// I/Os that may be in flight now; below the depth while `latency_target` searches.
+    /// Most I/Os in flight now; below the depth while `latency_target` searches.
     limit: u32,
     submit: u32,
     complete_min: u32,
     complete_max: u32,
     low: u32,
-    /// Top the queue up after each completion of a reap, not after the last.
+    /// Refill the queue after each completion of a reap, not after the last.
     tops_up: bool,
 }
 
@@ -62,8 +62,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             if self.stopping || self.block.should_stop() {
                 break;
             }
-            // As many as there is room for now: an I/O that ends at once makes room only for the next round, so that time
-            // and orders are looked at in between.
+            // As many as there is room for now: an I/O that completes immediately only makes room for the
+            // next round, so that time and orders are checked in between.
             let room = batching.limit.saturating_sub(self.slots.handed_over() + pending.slots.len() as u32);
             let (mut wait, mut looks_again) = (None, false);
             for _ in 0..room {
@@ -88,14 +88,15 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 if pending.slots.len() as u32 >= batching.submit {
                     now = self.commit(&mut pending, now);
                 }
-                // An I/O that ends at once, or a kernel that takes none, may keep the loop beyond the end of the run.
+                // I/Os that complete immediately, or a kernel that takes none, may keep the loop beyond the
+                // end of the run.
                 if now >= self.next_event {
                     looks_again = true;
                     break;
                 }
             }
             now = self.commit(&mut pending, now);
-            // What comes next may be due before anything ends.
+            // The next I/O may be due before anything completes.
             if looks_again {
                 continue;
             }
@@ -138,7 +139,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Hands over a single I/O.
+    /// Submits a single I/O.
     #[inline(always)]
     fn commit_one(&mut self, slot: u32, unit: &Unit, direction: Direction, pending: &mut Pending) -> u64 {
         match self.engine.commit() {
@@ -151,8 +152,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 now
             }
             Ok(taken @ 2..) => broken(Invariant::HandedOver, format_args!("{taken} were taken of 1")),
-            // Left to the next commit of the loop: in the middle of a reap, what is in flight may be all listed already,
-            // and waiting for more would last for ever.
+            // Left to the next commit of the loop: in the middle of a reap, all I/Os in flight may already be
+            // listed, and waiting for more would never end.
             _ => {
                 pending.slots.push(slot);
                 self.clock.ticks()
@@ -160,7 +161,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Hands over what is queued. All units of one call share its time of issue.
+    /// Submits what is queued. All units of one call share its time of issue.
     #[inline(always)]
     fn commit(&mut self, pending: &mut Pending, now: u64) -> u64 {
         if pending.slots.is_empty() {
@@ -229,7 +230,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Settles what has ended. All units of one reap share its time.
+    /// Handles completions. All units of one reap share its time.
     #[inline(always)]
     fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
         match wait {
@@ -256,7 +257,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn reap_by_list(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
-        // Taken out for the time of the reap, so that the rest of the worker can be used meanwhile.
+        // Taken out for the duration of the reap, so that the rest of the worker can be borrowed.
         let mut completions = self.completions.take().unwrap_or_default();
         completions.begin(max);
         let reaped = match wait {
@@ -264,7 +265,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             Wait::Within(span) => self.engine.reap_within(span, &mut completions),
         };
         let now = self.clock.ticks();
-        // A wait for a time that came first has fetched no batch.
+        // A wait that timed out has fetched no batch.
         if matches!(wait, Wait::For(_)) || !completions.is_empty() {
             self.count_reaped(completions.len() as u32);
         }
@@ -284,7 +285,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Settles an end that was reaped at `now`. `last` is the latest tick that is known, and what is returned as well.
+    /// Handles a completion that was reaped at `now`. `last` is the latest known tick; an updated value is
+    /// returned.
     #[inline(always)]
     fn settle_end(
         &mut self,
@@ -297,7 +299,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.slots.take_back(slot);
         let unit = self.slots.end(slot);
         match self.complete_unit(slot, unit, result, now) {
-            // The wait may have gone on beyond the end of the run, and so may what ends while it is issued.
+            // The wait, or a completion during an issue, may have gone beyond the end of the run.
             After::Free if tops_up && last < self.next_event && !self.stopping => {
                 return self.top_up(slot, unit, pending, last);
             }
@@ -307,7 +309,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         last
     }
 
-    /// The call of a reap may have failed.
+    /// Handles an error of the reaping call.
     #[inline(always)]
     fn look_at_reap(&mut self, reaped: Result<(), Errno>) {
         if let Err(errno) = reaped
@@ -317,7 +319,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Issues one I/O in the slot of one that has ended, if one may be issued now.
+    /// Issues one I/O in the slot of a completed one, if one may be issued now.
     #[inline(always)]
     fn top_up(&mut self, slot: u32, unit: &Unit, pending: &mut Pending, now: u64) -> u64 {
         if let Some(target) = self.next_in_pass() {
@@ -336,14 +338,14 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 let now = self.any().queue_sync(operation, file, pending, now);
                 self.any().commit_what_is_taken(pending, now)
             }
-            // All of these come again when the loop asks the next time.
+            // All of these are repeated when the loop asks the next time.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
         }
     }
 }
 
 impl Worker<'_> {
-    /// Takes a result of an I/O that is not in a list of the engine.
+    /// Handles a result that is not in a list of the engine.
     fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
         match self.complete(slot, result, now) {
             After::Free => self.slots.give_back(slot),
@@ -351,7 +353,8 @@ impl Worker<'_> {
         }
     }
 
-    /// How many I/Os may be in flight, where a search for a depth says so. Between two depths, none takes the place of one that ends.
+    /// Sets how many I/Os may be in flight during a search for a depth. Between two depths, completed I/Os
+    /// are not replaced.
     fn follow_search(&self, batching: &mut Batching) {
         let Some(search) = &self.features.latency_search else { return };
         // The search begins after the ramp, at a depth of one.
@@ -387,7 +390,7 @@ impl Worker<'_> {
         self.ended_at_once(slot, result, pending)
     }
 
-    /// Operations that an asynchronous engine does inside the call (trims, some syncs).
+    /// Operations that an asynchronous engine completes inside the call (trims, some syncs).
     #[inline(never)]
     fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
         let now = self.clock.ticks();
@@ -401,8 +404,9 @@ impl Worker<'_> {
         now
     }
 
-    /// Hands over what the kernel takes now, and leaves the rest to the next commit of the loop, which meets an error again: in the
-    /// middle of a reap, what is in flight may be all listed already, and waiting for more would last for ever.
+    /// Submits what the kernel takes now, and leaves the rest to the next commit of the loop, which gets an
+    /// error again: in the middle of a reap, all I/Os in flight may already be listed, and waiting for more
+    /// would never end.
     fn commit_what_is_taken(&mut self, pending: &mut Pending, now: u64) -> u64 {
         if pending.slots.is_empty() {
             return now;
@@ -421,7 +425,7 @@ impl Worker<'_> {
         pending.slots.drain(..taken);
     }
 
-    /// The kernel took less than everything: let some I/O end, then offer the rest again.
+    /// The kernel took only a part: lets some I/O complete, then offers the rest again.
     #[cold]
     #[inline(never)]
     fn commit_in_parts(&mut self, first: Result<u32, Errno>, pending: &mut Pending) -> u64 {
@@ -462,7 +466,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing more can be handed over: what is queued never will be.
+    /// Nothing more can be submitted: drops what is queued.
     fn give_up(&mut self, errno: Errno, pending: &mut Pending) {
         self.engine_failed("io commit", errno);
         for slot in pending.slots.drain(..) {
@@ -471,8 +475,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing may be issued before `until`: takes what ends meanwhile, or sleeps. However long the I/O in flight takes, what is due
-    /// then is not late.
+    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. However long the I/O
+    /// in flight takes, what is due then is not late.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
         if self.slots.handed_over() == 0 {
@@ -482,7 +486,7 @@ impl Worker<'_> {
         self.reap(Wait::Within(span), batching.complete_max, false, pending)
     }
 
-    /// Nothing may be issued before something has ended.
+    /// Nothing may be issued before an I/O has completed.
     #[cold]
     fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
         match self.slots.handed_over() {
@@ -523,7 +527,7 @@ impl Worker<'_> {
         self.slots.check_all_free();
     }
 
-    /// Nobody waits for others once the job is over.
+    /// Peers are not waited for once the job is over.
     #[cold]
     fn look_at_peers(&mut self, now: u64) {
         if self.waits_for_nobody(now) {

@@ -1,4 +1,4 @@
-//! The loop for engines that end every I/O inside the call: one unit, one after the other.
+//! The loop for engines that complete every I/O inside the call: one unit after the other.
 
 use crate::engine::{Io, Queued};
 use crate::invariant::{Invariant, broken};
@@ -44,7 +44,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn run_one(&mut self, target: Target) -> u64 {
-        // The end of one I/O is not the start of the next: what lies between is the tester's own time.
+        // The end of one I/O is not the start of the next: the time in between is the loop's own.
         let unit = self.slots.begin(0);
         let io = self.prepare_io(0, unit, target, 0);
         self.issue_and_wait(io, unit, Some(target.direction))
@@ -75,7 +75,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            // `queue` returned the result of this very unit, so no slot has to be looked up.
+            // `queue` returned the result of this unit, so no slot has to be looked up.
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now) {
                 After::Free => return now,
@@ -86,7 +86,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// True when what the engine runs beside its I/Os has ended, and the job with it.
+    /// True if what the engine runs besides its I/Os has ended, and the job with it.
     fn engine_is_over(&mut self) -> bool {
         setup::pass_on_remarks(&self.context, &mut self.engine);
         let Some(end) = self.engine.is_over() else { return false };

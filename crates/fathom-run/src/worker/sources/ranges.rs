@@ -6,12 +6,12 @@ use crate::worker::Worker;
 use crate::worker::feature::{Choice, Feature, Needs};
 use fathom_stats::Direction;
 
-/// The ranges of the trim drawn last.
+/// The ranges of the last drawn trim.
 pub(in crate::worker) struct Ranges {
-    /// In one command, at most.
+    /// Most ranges of one command.
     most: usize,
     list: Vec<(u64, u32)>,
-    /// Drawn, but in another file than the ranges before it, or too much together with them.
+    /// Drawn, but in another file than the ranges before it, or too long together with them.
     held: Option<Target>,
 }
 
@@ -23,7 +23,7 @@ impl Feature for Ranges {
 }
 
 impl Ranges {
-    /// Those of a job that trims several at a time.
+    /// Created for a job that trims several ranges together.
     pub(in crate::worker) fn of(plan: &WorkerPlan) -> Option<Ranges> {
         let trims = plan.target_plan.used_directions() == [Direction::Trim];
         (trims && plan.ranges > 1).then(|| Ranges {
@@ -38,14 +38,14 @@ impl Ranges {
         &self.list
     }
 
-    /// A target that was drawn and has not had its turn.
+    /// A target that was drawn but not issued yet.
     pub(in crate::worker) fn take_held(&mut self) -> Option<Target> {
         self.held.take()
     }
 }
 
 impl Worker<'_> {
-    /// Counts a drawn target against what there is to do; a trim of several ranges draws the others.
+    /// Counts a drawn target; for a trim of several ranges, draws the others.
     #[inline(always)]
     pub(in crate::worker) fn take(&mut self, target: Target) -> Target {
         self.budget.spend(u64::from(target.length));
@@ -73,7 +73,8 @@ impl Worker<'_> {
         whole
     }
 
-    /// Hands the ranges of a trim to the engine, and notes each; false where there are none, as for a trim of a log that is replayed.
+    /// Hands the ranges of a trim to the engine, and records each; false if there are none, as for a trim of
+    /// a replayed log.
     pub(in crate::worker) fn prepare_ranges(&mut self, slot: u32, target: Target) -> bool {
         let is_trim = target.direction == Direction::Trim;
         let ranges = self.features.ranges.as_mut().filter(|ranges| is_trim && !ranges.list.is_empty());

@@ -1,7 +1,6 @@
-//! The worker's part in a replay: the entries of the log instead of targets of its own.
-//!
-//! A thread of the worker reads ahead and hands over entries in chunks; the run loop takes one after the other, at its time.
-//! Times are those of the log, counted from the first look of the loop: an entry that comes late makes no other late.
+//! The worker's part in a replay: entries of the log instead of targets. A thread of the worker reads ahead and hands over
+//! entries in chunks; the run loop takes one after the other, at its time. Times are those of the log, counted from the first
+//! call: a late entry does not delay others.
 
 use crate::cause::Cause;
 use crate::message::Message;
@@ -23,17 +22,17 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use thiserror::Error;
 
-/// Entries handed over at a time.
+/// Entries of a chunk.
 const CHUNK: usize = 4096;
-/// Chunks that the reader may be ahead.
+/// Chunks by which the reader may be ahead.
 const AHEAD: usize = 8;
-/// Between two looks for a chunk that the reader has not finished, in ns.
+/// Poll interval while the reader has not finished a chunk, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// How long before its time an entry is waited for awake, in ns; found by trial.
+/// The last stretch before an entry is due, which spins, in ns; found by trial.
 const AWAKE_NS: u64 = 60_000;
-/// Waits this short are spent awake.
+/// Waits this short spin.
 const STEP_NS: u64 = 10_000;
-/// Stands for no due time.
+/// Means immediately due.
 const AT_ONCE: u64 = u64::MAX;
 
 /// Why a log is not replayed to its end.
@@ -44,13 +43,13 @@ struct ReplayError {
     fault: Fault,
 }
 
-/// What is wrong with a log.
+/// Problem of a log.
 #[derive(Debug, Error)]
 enum Fault {
-    /// The system does not give it.
+    /// It cannot be opened.
     #[error(transparent)]
     NotOpened(#[from] io::Error),
-    /// What it says makes no sense, or it cannot be read on.
+    /// It is malformed, or cannot be read to its end.
     #[error(transparent)]
     Unreadable(#[from] TraceError),
     /// It names files, or blocks, that the run was not planned for.
@@ -58,7 +57,7 @@ enum Fault {
     Changed,
 }
 
-/// What the reader hands over.
+/// Output of the reader.
 enum Part {
     Entries(Vec<Entry>),
     /// The log cannot be read any further.
@@ -68,7 +67,7 @@ enum Part {
 /// The replay of one worker.
 pub(in crate::worker) struct Replay<'a> {
     parts: Receiver<Part>,
-    /// The way back for chunks that are used up.
+    /// Returns used chunks.
     used: SyncSender<Vec<Entry>>,
     chunk: Vec<Entry>,
     position: usize,
@@ -77,16 +76,16 @@ pub(in crate::worker) struct Replay<'a> {
     keeps_time: bool,
     /// Tick at which the replay began.
     start: Option<u64>,
-    /// Tick at which the entry drawn last was due.
+    /// Tick at which the last drawn entry was due.
     drawn_due: u64,
-    /// Per slot the tick at which its entry was due.
+    /// Per slot, the tick at which its entry was due.
     due: Box<[u64]>,
-    /// Nothing is issued before the syncs in flight have ended.
+    /// Nothing is issued before the syncs in flight have completed.
     behind_sync: bool,
     lateness: &'a LatencySamples,
 }
 
-/// What comes next.
+/// The next step.
 enum Step {
     Entry(Entry),
     Wait(u64),
@@ -95,14 +94,14 @@ enum Step {
 }
 
 impl Feature for Replay<'_> {
-    /// Gives the I/Os, with their priorities, and notes when they were issued.
+    /// Provides the I/Os with their priorities, and records when they were issued.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Replay<'a> {
-    /// The replay of a worker, if its job has a log. Reports what is wrong with the log.
+    /// The replay of a worker, if its job has a log. Reports problems of the log.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         clock: Clock,
@@ -138,7 +137,7 @@ impl<'a> Replay<'a> {
         }))
     }
 
-    /// The entry at hand, or why there is none.
+    /// The current entry, or why there is none.
     fn look(&mut self, now: u64) -> Step {
         while self.position == self.chunk.len() {
             match self.parts.try_recv() {
@@ -158,7 +157,7 @@ impl<'a> Replay<'a> {
         if let Some(due_ns) = entry.due_ns {
             let due = start + self.clock.ticks_of_ns(due_ns);
             if due > now {
-                // A sleep ends late, so the last bit is waited for awake.
+                // A sleep ends late, so the last stretch spins.
                 let early = due.saturating_sub(self.clock.ticks_of_ns(AWAKE_NS));
                 let soon = due.min(now + self.clock.ticks_of_ns(STEP_NS));
                 return Step::Wait(if early > now { early } else { soon });
@@ -168,19 +167,19 @@ impl<'a> Replay<'a> {
         Step::Entry(entry)
     }
 
-    /// The entry drawn last goes into this slot. Gives the tick at which it was due.
+    /// The last drawn entry goes into this slot. Returns the tick at which it was due.
     pub(in crate::worker) fn begin(&mut self, slot: u32) -> Option<u64> {
         let due = std::mem::replace(&mut self.drawn_due, AT_ONCE);
         self.due[slot as usize] = due;
         (due != AT_ONCE).then_some(due)
     }
 
-    /// How many more entries of this direction are due by now, as far as the log is at hand.
+    /// Number of further entries of this direction that are due by now, as far as the log has been read.
     pub(in crate::worker) fn others_due(&self, direction: Direction) -> u64 {
         self.due_by(self.clock.ticks()).filter(|(of, _)| *of == direction).count() as u64
     }
 
-    /// The entries that are due by a tick and have not been drawn, of the rest of the log as far as it has been read.
+    /// The entries that are due by a tick and have not been drawn, as far as the log has been read.
     pub(in crate::worker) fn waiting(&mut self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
         let mut all: Vec<(Direction, u64)> = self.due_by(now).collect();
         while let Ok(Part::Entries(chunk)) = self.parts.recv() {
@@ -194,7 +193,7 @@ impl<'a> Replay<'a> {
         all.into_iter()
     }
 
-    /// The I/Os of the chunk at hand that are due by a tick, with the ticks.
+    /// The I/Os of the current chunk that are due by a tick, with their ticks.
     fn due_by(&self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
         let start = self.start.unwrap_or(now);
         let due = move |entry: &Entry| Some(start + self.clock.ticks_of_ns(entry.due_ns?));
@@ -213,7 +212,7 @@ impl<'a> Replay<'a> {
 }
 
 impl Worker<'_> {
-    /// The next entry of the log, once its time has come and nothing has to end first.
+    /// The next entry of the log, once it is due and nothing has to complete first.
     #[inline(never)]
     pub(in crate::worker) fn next_to_replay(&mut self, recent: u64) -> Next {
         let Some(replay) = self.features.timed.as_mut().and_then(|timed| timed.replay.as_mut()) else {
@@ -247,8 +246,8 @@ impl Worker<'_> {
         Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
     }
 
-    /// A sync makes safe what has ended before it, so it waits for everything in flight on its file, and the log goes on when
-    /// it has ended.
+    /// A sync covers what has completed before it, so it waits for everything in flight on its file, and the
+    /// log continues when it has completed.
     fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
         if self.slots.units().iter().any(blocks) {
@@ -295,7 +294,7 @@ fn read_chunks(
     let file = source::open(&plan.source)?;
     let mut reader = Reader::new(file, plan.rules.clone())?;
     loop {
-        // Chunks go round; the first few are new.
+        // Chunks are reused; the first few are new.
         let mut chunk = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
         chunk.clear();
         while chunk.len() < CHUNK {
@@ -311,7 +310,7 @@ fn read_chunks(
     }
 }
 
-/// Buffers and files are those of the first look at the log; it may have changed since.
+/// Buffers and files are those of the scan of the log, which may have changed since.
 fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, Fault> {
     let fits = entry.length <= plan.largest()
         && plan.scan.files.get(entry.file as usize).is_some_and(|file| {

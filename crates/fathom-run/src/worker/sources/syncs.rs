@@ -7,14 +7,14 @@ use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::rules::LetGo;
 use fathom_stats::Direction;
 
-/// The rules of a job, and how many writes have gone by since each sync.
+/// The rules of a job, and the writes since each kind of sync.
 #[derive(Clone, Debug)]
 pub(in crate::worker) struct SyncRules {
     rules: Vec<Rule>,
     last_file: u32,
     /// Range written since the last range sync.
     range: Option<(u64, u64)>,
-    /// There is one file, and no sync is of a range: which writes went by does not matter.
+    /// There is one file and no range sync: only the number of writes matters.
     counts_any_write: bool,
 }
 
@@ -26,7 +26,7 @@ struct Rule {
 }
 
 impl Feature for SyncRules {
-    /// Says when a sync comes next.
+    /// Determines when the next sync is due.
     fn needs(&self) -> Needs {
         let choice = if self.counts_any_write { Choice::AtTimes } else { Choice::EachIo };
         Needs { choice, ..Needs::default() }
@@ -49,18 +49,18 @@ impl SyncRules {
         (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None, counts_any_write })
     }
 
-    /// I/Os that may go before the next sync, if all of them are writes.
+    /// I/Os that may be issued before the next sync, if all of them are writes.
     pub(in crate::worker) fn foresees(&self) -> u64 {
         self.rules.iter().map(|rule| rule.every.saturating_sub(rule.writes)).min().unwrap_or(u64::MAX)
     }
 
-    /// Counts I/Os that went without a question.
+    /// Counts I/Os issued under a grant.
     pub(in crate::worker) fn let_go(&mut self, let_go: &LetGo) {
         self.rules.iter_mut().for_each(|rule| rule.writes += let_go.ios[Direction::Write]);
     }
 
-    /// A sync that must come before the next I/O: what, and of which file. Where several fall together, the strongest stands
-    /// for all of them.
+    /// The sync that must precede the next I/O, and its file. If several are due, the strongest replaces all
+    /// of them.
     pub(in crate::worker) fn due(&mut self) -> Option<(Operation, u32)> {
         let mut due = self.rules.iter_mut().filter(|rule| rule.writes >= rule.every);
         let strongest = due.next()?;

@@ -1,4 +1,4 @@
-//! I/Os that are due at a time: the entries of a log, and the arrivals of an open loop.
+//! I/Os with due times: the entries of a log, and the arrivals of an open loop.
 
 use crate::targets::Target;
 use crate::unit::Unit;
@@ -11,23 +11,23 @@ use fathom_stats::Direction;
 use fathom_sys::clock::{Clock, Moment};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// What gives the I/Os of a job their times: a log, a schedule, or a log whose times count as a schedule.
+/// Source of the due times of a job: a log, a schedule, or a log whose times count as a schedule.
 pub(in crate::worker) struct Timed<'a> {
-    /// A log whose entries come instead of targets.
+    /// A log whose entries replace targets.
     pub(in crate::worker) replay: Option<Replay<'a>>,
-    /// Each I/O counts from when it was due.
+    /// Each I/O counts from its due time.
     pub(in crate::worker) open_loop: Option<OpenLoop<'a>>,
 }
 
 impl Feature for Timed<'_> {
-    /// Gives the I/Os or says when they are due, and counts from then to their ends.
+    /// Provides the I/Os or their due times, and counts from then to their completion.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Timed<'a> {
-    /// What a worker has of it, if anything. Reports what is wrong with a log.
+    /// Created for workers with either. Reports problems of a log.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         clock: Clock,
@@ -36,7 +36,7 @@ impl<'a> Timed<'a> {
         Ok((timed.replay.is_some() || timed.open_loop.is_some()).then_some(timed))
     }
 
-    /// The I/O chosen last goes into this slot.
+    /// The last chosen I/O goes into this slot.
     pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, units: &[Unit]) {
         let entry = self.replay.as_mut().and_then(|replay| {
             let due = replay.begin(slot)?;
@@ -57,8 +57,8 @@ impl<'a> Timed<'a> {
         }
     }
 
-    /// What was in this slot has ended: an I/O of this direction if it ended well. `none_was_free` before. Gives the response time
-    /// of an arrival, ns.
+    /// The I/O of this slot has completed; `direction` is set if it succeeded. `none_was_free` tells whether
+    /// all slots were in use before. Returns the response time of an arrival, ns.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -82,7 +82,7 @@ impl<'a> Timed<'a> {
         }
     }
 
-    /// Nothing comes before something else has ended.
+    /// Nothing is issued before something else has completed.
     pub(in crate::worker) fn hold_back(&mut self) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.hold_back();
@@ -108,7 +108,7 @@ impl Worker<'_> {
         next
     }
 
-    /// The next I/O of the job, when its schedule says so.
+    /// The next I/O of the job, when it is due by its schedule.
     fn next_arrival(&mut self, now: u64) -> Next {
         if self.features.verifier.is_some()
             && let Some(next) = self.next_to_verify()
@@ -139,14 +139,15 @@ impl Worker<'_> {
         self.count_for_syncs(next)
     }
 
-    /// I/Os that the job still has to do, where it has an end.
+    /// Remaining I/Os of the job, if it has an end.
     fn ios_to_go(&self) -> Option<u64> {
         let used = self.plan.target_plan.used_directions();
         let lengths = used.iter().map(|&direction| self.plan.target_plan.lengths[direction].mean());
         self.budget.ios_to_go(lengths.sum::<f64>() / used.len().max(1) as f64)
     }
 
-    /// The slot of an I/O is free: it has ended well if a direction is given. Gives the response time of an arrival, ns.
+    /// The slot of an I/O is free; it succeeded if a direction is given. Returns the response time of an
+    /// arrival, ns.
     #[inline(never)]
     pub(in crate::worker) fn settle_timed(
         &mut self,
@@ -166,14 +167,14 @@ impl Worker<'_> {
         let Some(open_loop) = &mut timed.open_loop else { return };
         let now = self.clock.moment();
         let deadline = self.block.deadline_ns.load(Relaxed);
-        // What was in flight at the end of the run time may have taken much longer.
+        // I/O in flight at the end of the run time may have taken much longer.
         let end = match deadline {
             1.. if deadline < now.ns => {
                 Moment { ns: deadline, ticks: now.ticks - self.clock.ticks_of_ns(now.ns - deadline) }
             }
             _ => now,
         };
-        // A job that came to its own end left nothing.
+        // A job that reached its own end left none.
         let was_stopped = self.stopping || self.block.should_stop();
         open_loop.set_left(if was_stopped { left } else { Some(0) });
         match &mut timed.replay {

@@ -192,7 +192,7 @@ fn a_silent_peer_is_named_when_the_time_is_over() {
         let Finished { stderr, stdout, status, .. } = running.finish();
         assert_eq!(status.code(), Some(0), "{engine}: {stdout}{stderr}");
         assert!(
-            stderr.contains("the other side has not done its part: read a.0.0 offset=4096"),
+            stderr.contains("the peer did not respond: abandoned read a.0.0 offset=4096"),
             "{engine}: {stderr}"
         );
         assert!(stdout.contains("total=1,0,0,0"), "{engine}: {stdout}");
@@ -202,7 +202,7 @@ fn a_silent_peer_is_named_when_the_time_is_over() {
     let Finished { stderr, status, .. } = running.finish();
     drop(peer);
     assert_eq!(status.code(), Some(0), "{stderr}");
-    assert!(stderr.contains("the other side has not done its part: write a.0.0"), "{stderr}");
+    assert!(stderr.contains("the peer did not respond: abandoned write a.0.0"), "{stderr}");
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Finished {
             " has no effect",
             " have no effect",
             "; what exists is used\n",
-            " was not there; the directory is made\n",
+            " does not exist; the directory is created\n",
             " and back after ",
             // How long a server takes is not up to the test.
             "; http_quickack=1 shows its speed without that\n",

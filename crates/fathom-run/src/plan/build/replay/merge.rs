@@ -1,4 +1,4 @@
-//! `merge_blktrace_file`: the traces of a job become one, which is replayed.
+//! `merge_blktrace_file`: merges the traces of a job into one, which is replayed.
 
 use crate::plan::PlanError;
 use crate::replay as source;
@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 /// The result of merging.
 pub(crate) struct MergedTrace {
-    /// Where it is.
+    /// Its path.
     pub(crate) path: PathBuf,
-    /// Traces that broke off.
+    /// Warnings about truncated traces.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Merges the traces of a job, if it asks for that.
+/// Merges the traces of a job, if requested.
 pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<MergedTrace>, PlanError> {
     let options = &job.replay;
     let Some(target) = options.merge_blktrace_file.as_deref() else { return Ok(None) };
@@ -51,7 +51,7 @@ fn failure(error: MergeError, names: &[String], target: &str) -> PlanError {
     }
 }
 
-/// The result must not go over a trace, a device, or anything else that is no plain file.
+/// The result must not overwrite a trace, a device, or anything else that is not a regular file.
 fn check_target(path: &Path, names: &[String]) -> Result<(), PlanError> {
     let Ok(found) = std::fs::metadata(path) else { return Ok(()) };
     if !found.is_file() {

@@ -1,8 +1,6 @@
-//! Replaying recorded I/O: from a job's log to the plan of its clones.
-//!
-//! Planning goes through each log once, in constant memory, and keeps what it adds up to: files, directions, largest blocks.
-//! What cannot be read twice (standard input, sockets, pipes) is copied into a file without a name first. The run reads the
-//! log again, see `worker::replay`.
+//! Replaying recorded I/O: from a job's log to the plan of its clones. Planning scans each log once, in constant memory, and
+//! keeps a summary: files, directions, largest blocks. A source that cannot be read twice (standard input, sockets, pipes) is
+//! copied into an unnamed file first. The run reads the log again, see `worker::replay`.
 
 mod merge;
 
@@ -22,13 +20,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Plans replays; remembers what was copied and scanned, since clones share their logs.
+/// Plans replays; remembers copies and scans, because clones share their logs.
 #[derive(Default)]
 pub(super) struct ReplayPlanner {
     copies: HashMap<String, Result<LogSource, CopyError>>,
 }
 
-/// A device of a trace that this machine does not have.
+/// A device in a trace that this machine does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "fio: did not find replay device(s)\nfathom: this machine has no block device {major}:{minor}; replay_redirect= names \
@@ -39,16 +37,16 @@ struct NoDevice {
     minor: u32,
 }
 
-/// A log and what it is done to.
+/// A log and its targets.
 pub(super) struct Log {
-    /// What is replayed.
+    /// The plan of the replay.
     pub(super) plan: ReplayPlan,
-    /// The files that stand for those of the log, by number.
+    /// The files that replace those of the log, by number.
     pub(super) files: Vec<PathBuf>,
 }
 
 impl ReplayPlanner {
-    /// The replays of a job, to be dealt to its clones in turn; none for a job without a log.
+    /// The replays of a job, to be assigned to its clones in turn; none for a job without a log.
     pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<Log>, PlanError> {
         let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
         let names = split_file_names(list);
@@ -74,7 +72,7 @@ impl ReplayPlanner {
         };
         let mut log = Log { plan, files: Vec::new() };
         if let Err(failure) = self.look_through(job, name, readonly, &mut log) {
-            // Nobody gets to the warnings of a log that is not replayed.
+            // The warnings of a log that is not replayed would not be shown otherwise.
             let lines: Vec<String> = log.plan.warnings.drain(..).chain([failure.message]).collect();
             log.plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
         }
@@ -112,7 +110,7 @@ impl ReplayPlanner {
     }
 }
 
-/// What the log of a plan adds up to; what is wrong with it joins the warnings.
+/// Scans the log of a plan; problems are added to the warnings.
 fn scan_log(plan: &mut ReplayPlan) -> Result<Scan, Failure> {
     let reader = source::open(&plan.source).map_err(|error| cannot_open(&plan.name, error.into()))?;
     let found = Reader::new(reader, plan.rules.clone()).and_then(scan);

@@ -4,19 +4,20 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The number of the block device behind the character device of this number, if there is one; `sys` is where sysfs is mounted.
+/// The number of the block device that the character device of this number belongs to, if there is one; `sys`
+/// is the mount point of sysfs.
 pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     let (major, minor) = (libc::major(character), libc::minor(character));
     let own = fs::canonicalize(sys.join(format!("dev/char/{major}:{minor}"))).ok()?;
     let name = own.file_name()?.to_str()?;
     let candidates: Vec<PathBuf> = match name {
-        // ng0n1 and nvme0n1 are devices of one controller, or of one subsystem.
+        // ng0n1 and nvme0n1 belong to one controller, or to one subsystem.
         generic if generic.starts_with("ng") => {
             let block = format!("nvme{}", &generic[2..]);
             vec![own.join("device").join(&block), sys.join("class/block").join(&block)]
         }
         flash if flash.starts_with("mtd") => {
-            // mtd0ro cannot be written to, and is the same memory.
+            // mtd0ro is read-only, but the same memory.
             let block = format!("mtdblock{}", flash[3..].trim_end_matches("ro"));
             vec![sys.join("class/block").join(block)]
         }
@@ -25,13 +26,14 @@ pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     candidates.iter().find_map(|device| number(&fs::read_to_string(device.join("dev")).ok()?))
 }
 
-/// The number of the flash memory that a character device of this number reaches; `mtd0` and the read-only `mtd0ro` are one.
+/// The number of the flash memory of the character device of this number; `mtd0` and the read-only `mtd0ro`
+/// are one.
 pub(super) fn flash(character: u64) -> Option<u32> {
     const FLASH: u32 = 90;
     (libc::major(character) == FLASH).then(|| libc::minor(character) / 2)
 }
 
-/// The number of the flash memory that a block device of this number shows.
+/// The number of the flash memory of the block device of this number.
 pub(super) fn flash_of_block(block: u64) -> Option<u32> {
     const FLASH: u32 = 31;
     (libc::major(block) == FLASH).then(|| libc::minor(block))

@@ -1,5 +1,5 @@
-//! Groups of volumes by what is written on their devices (LVM2). While none of its volumes is active, the kernel knows nothing of a
-//! group, and its devices look as if they were free.
+//! Volume groups by the metadata on their devices (LVM2). While none of its volumes is active, a group is unknown to the
+//! kernel, and its devices look unused.
 
 use fathom_sys::file;
 use fathom_sys::memory::Mapping;
@@ -9,10 +9,10 @@ use std::path::Path;
 const SECTOR: usize = 512;
 /// The label is in one of the first sectors.
 const LABELS: usize = 4;
-/// Most bytes of the name of a group.
+/// Longest name of a group, bytes.
 const NAME: usize = 128;
 
-/// The group of a device, in words; `None` for one that has no label, or cannot be read.
+/// The group of a device, for a message; `None` for one without a label, or that cannot be read.
 pub(super) fn of(device: &Path) -> Option<String> {
     let device = Front::open(device)?;
     let front = device.read(0, LABELS * SECTOR)?;
@@ -25,13 +25,14 @@ pub(super) fn of(device: &Path) -> Option<String> {
     })
 }
 
-/// A device whose first bytes are read past the page cache: what a look leaves in it would be read by jobs in place of the device.
+/// A device whose first bytes are read with direct I/O: data that this check left in the page cache could
+/// answer reads of jobs.
 struct Front {
     device: OwnedFd,
     buffer: Mapping,
 }
 
-/// What direct reads begin at, and how much is read, which is as much as a description may need.
+/// Alignment of direct reads, and their length, which suffices for a description.
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 2;
 
@@ -43,7 +44,7 @@ impl Front {
         Some(Front { device, buffer: Mapping::private(BLOCK * BLOCKS).ok()? })
     }
 
-    /// Bytes of the device, fewer where it ends.
+    /// Bytes of the device, fewer at its end.
     fn read(&self, at: u64, length: usize) -> Option<Vec<u8>> {
         let first = at - at % BLOCK as u64;
         let wanted = if (at - first) as usize + length <= BLOCK { BLOCK } else { BLOCK * BLOCKS };
@@ -64,8 +65,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Where the descriptions of the group are: after the label, the device's own header has a list of data areas that ends with zeros,
-/// and then one of these.
+/// Locations of the group's descriptions: after the label, the device's header has a list of data areas
+/// terminated by zeros, followed by a list of these.
 fn metadata_areas(sector: &[u8]) -> Vec<u64> {
     const HEADER: usize = 40;
     let content = sector.get(20..24).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -101,7 +102,7 @@ fn name_in(area: u64, device: &Front) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A device as pvcreate and vgcreate leave it.
+    /// A device after pvcreate and vgcreate.
     fn device(name: Option<&str>) -> tempfile::NamedTempFile {
         let mut bytes = vec![0; 1 << 20];
         let label = &mut bytes[SECTOR..2 * SECTOR];

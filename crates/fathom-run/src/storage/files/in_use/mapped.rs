@@ -1,25 +1,26 @@
-//! Which bytes of which device a mapped device shows. Two of them may show the same ones.
+//! Which bytes of which device a mapped device consists of. Two mapped devices may share bytes.
 
 use fathom_sys::device_mapper::{self, Target};
 use std::ops::Range;
 
 const SECTOR: u64 = 512;
 
-/// A part of a mapped device that is one piece of another device.
+/// A part of a mapped device that is one contiguous range of another device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::storage::files) struct Part {
     /// Bytes of the mapped device.
     pub(super) own: Range<u64>,
     /// The number of the device below.
     pub(super) below: u64,
-    /// Where it begins there.
+    /// Its offset there.
     pub(super) at: u64,
-    /// Bytes there, which may be fewer: one of several stripes.
+    /// Its length there, which may be smaller: one of several stripes.
     pub(super) length: u64,
 }
 
 impl Part {
-    /// The piece of it that lies in this range of the mapped device; all of it where the two are not in the same order.
+    /// The intersection with this range of the mapped device; the whole part if the two are not in the same
+    /// order.
     pub(super) fn common(&self, range: &Range<u64>) -> Option<Part> {
         let common = super::common(&self.own, range)?;
         if self.length != self.own.end - self.own.start {
@@ -29,7 +30,7 @@ impl Part {
         Some(Part { below: self.below, at, length: common.end - common.start, own: common })
     }
 
-    /// Which bytes of its mapped device are over the same bytes of the device below as `other` is, if any.
+    /// The bytes of its mapped device that share bytes of the device below with `other`, if any.
     pub(super) fn above(&self, other: &Part) -> Option<Range<u64>> {
         let (one, two) = (self.at..self.at + self.length, other.at..other.at + other.length);
         let common = super::common(&one, &two)?;
@@ -41,7 +42,7 @@ impl Part {
     }
 }
 
-/// The parts of the mapped device of this number; none where nothing says what lies where.
+/// The parts of the mapped device of this number; empty if the mapping is unknown.
 pub(super) fn parts(number: u64) -> Vec<Part> {
     let table = device_mapper::table(number).unwrap_or_default();
     table.iter().flat_map(parts_of).collect()
@@ -65,7 +66,7 @@ fn parts_of(target: &Target) -> Vec<Part> {
                 .filter_map(|stripe| part(2 + 2 * stripe, target.length.div_ceil(count)))
                 .collect()
         }
-        // Thin volumes, snapshots and caches have blocks that no other device has, wherever they are.
+        // Blocks of thin volumes, snapshots and caches are not shared with other devices.
         _ => Vec::new(),
     }
 }

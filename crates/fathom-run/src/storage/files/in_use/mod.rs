@@ -25,25 +25,25 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 pub(super) use tables::{Tables, number as device_number};
 
-/// Something that can be written to.
+/// A writable object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thing {
     /// A block device, by its number.
     Device(u64),
-    /// A regular file, by the number of its file system's device and its own.
+    /// A regular file, by the device number of its file system and its inode.
     File(u64, u64),
     /// Flash memory, by its number.
     Flash(u32),
 }
 
 impl Thing {
-    /// What a path leads to, if it can be in use at all.
+    /// The object at a path, if it can be in use at all.
     pub(super) fn at(path: &Path) -> Option<Thing> {
         let found = fs::metadata(path).ok()?;
         match found.file_type() {
             kind if kind.is_block_device() => Some(Thing::Device(found.rdev())),
             kind if kind.is_file() => Some(Thing::File(found.dev(), found.ino())),
-            // What is written through a character device lands on the disk behind it.
+            // Writes through a character device go to its disk.
             kind if kind.is_char_device() => match behind::flash(found.rdev()) {
                 Some(flash) => Some(Thing::Flash(flash)),
                 None => behind::block_device(Path::new("/sys"), found.rdev()).map(Thing::Device),
@@ -53,24 +53,24 @@ impl Thing {
     }
 }
 
-/// How the search asks the machine; tests answer from recorded trees.
+/// Access of the search to the machine; tests answer from recorded trees.
 pub(super) struct Machine<'a> {
-    /// What `/proc`, `/sys` and `/dev` are below.
+    /// Root of `/proc`, `/sys` and `/dev`.
     pub(super) root: &'a Path,
-    /// What a path leads to.
+    /// Identifies the object at a path.
     pub(super) identify: &'a dyn Fn(&Path) -> Option<Thing>,
-    /// Whether a block device is claimed.
+    /// Tells whether a block device is claimed.
     pub(super) is_claimed: &'a dyn Fn(&Path) -> bool,
-    /// What a loop device stands on, where the kernel says that.
+    /// The backing object of a loop device, if the kernel reports it.
     pub(super) backing: &'a dyn Fn(&Path) -> Option<Thing>,
-    /// The parts of a mapped device, where the kernel says that.
+    /// The parts of a mapped device, if the kernel reports them.
     pub(super) mapped: &'a dyn Fn(u64) -> Vec<Part>,
-    /// The group of volumes that a device belongs to by what is written on it.
+    /// The volume group of a device, from its metadata.
     pub(super) group: &'a dyn Fn(&Path) -> Option<String>,
 }
 
 impl Machine<'_> {
-    /// This one.
+    /// This machine.
     pub(super) fn this() -> Machine<'static> {
         Machine {
             root: Path::new("/"),
@@ -82,13 +82,13 @@ impl Machine<'_> {
         }
     }
 
-    /// This one, without a read of any device, which the figures of a run would show.
+    /// This machine, without reading any device, which the figures of a run would show.
     pub(super) fn without_reading() -> Machine<'static> {
         Machine { group: &|_| None, ..Machine::this() }
     }
 }
 
-/// What a loop device stands on: its name may be gone, or lead elsewhere by now.
+/// The backing object of a loop device, whose name may be gone, or lead elsewhere by now.
 fn backing(device: &Path) -> Option<Thing> {
     match loop_device::backing(device).ok()? {
         Backing::File(device, inode) => Some(Thing::File(device, inode)),
@@ -96,7 +96,8 @@ fn backing(device: &Path) -> Option<Thing> {
     }
 }
 
-/// Tries an exclusive open. Another prober has its claim for microseconds, so one refusal says nothing yet.
+/// Tries an exclusive open. Another prober holds its claim for microseconds, so a single refusal is not
+/// conclusive.
 fn is_claimed(device: &Path) -> bool {
     const ATTEMPTS: u32 = 20;
     (0..ATTEMPTS).all(|attempt| {
@@ -111,9 +112,9 @@ fn is_claimed(device: &Path) -> bool {
 /// A use that was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Use {
-    /// From the target to what is used, in words: "partition sda1 of it".
+    /// The path from the target to the used object, for messages: "partition sda1 of it".
     way: Vec<String>,
-    /// The use in words: "is mounted at /home (ext4)".
+    /// The use, for messages: "is mounted at /home (ext4)".
     what: String,
     /// True for a mounted file system.
     pub(super) is_mount: bool,
@@ -128,7 +129,7 @@ impl std::fmt::Display for Use {
     }
 }
 
-/// The number of the disk that is reached at a path, as a block device or through a character device before it.
+/// The number of the disk at a path, given as a block device or a character device of it.
 pub fn disk_at(path: &Path) -> Option<u64> {
     match Thing::at(path) {
         Some(Thing::Device(number)) => Some(number),
@@ -137,12 +138,12 @@ pub fn disk_at(path: &Path) -> Option<u64> {
     }
 }
 
-/// How what lies at a path is used, in words that follow "is in use: "; `None` if it can be written to.
+/// How the object at a path is used, as a phrase that follows "is in use: "; `None` if it can be written to.
 pub fn use_of(path: &Path) -> Option<String> {
     uses_of([path]).pop().flatten()
 }
 
-/// The same for each of many paths, in their order. The machine is asked once for all of them.
+/// The same for many paths, in their order. The kernel's tables are read once for all of them.
 pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<String>> {
     let machine = Machine::this();
     let tables = Tables::read(&machine);
@@ -163,7 +164,7 @@ pub(super) struct Search<'a> {
 const EVERYTHING: Range<u64> = 0..u64::MAX;
 
 impl<'a> Search<'a> {
-    /// The first use found of what lies at `path`.
+    /// The first use found of the object at `path`.
     pub(super) fn of(machine: &'a Machine<'a>, tables: &'a Tables, path: &'a Path) -> Option<Use> {
         let target = (machine.identify)(path)?;
         let mut search = Search { machine, path, tables, visited: Vec::new(), way: Vec::new() };
@@ -195,7 +196,7 @@ impl<'a> Search<'a> {
             return Some(self.found(true, format!("is {mount}")));
         }
         let Some(directory) = self.tables.directory(number) else {
-            // Nothing says what is on it or below it, but the kernel knows who has claimed it.
+            // No table describes what is on it or below it, but the kernel knows who has claimed it.
             let is_claimed = self.is_target() && (self.machine.is_claimed)(self.path);
             return is_claimed.then(|| self.claimed());
         };
@@ -203,7 +204,8 @@ impl<'a> Search<'a> {
         if let Some(holder) = self.tables.holder(&directory) {
             return Some(self.found(false, format!("belongs to {holder}")));
         }
-        // A claim on one partition of a disk refuses one on the disk; so a part of a disk must not ask for the whole.
+        // A claim on one partition of a disk also blocks the disk, so the whole disk is not probed for a part
+        // of it.
         let is_whole = range.start == 0 && range.end >= tables::bytes(&directory, "size");
         if let Some(used) = self.visit_partitions(&directory, range) {
             return Some(used);
@@ -233,12 +235,12 @@ impl<'a> Search<'a> {
         self.found(false, "is claimed by the kernel or a program (open with O_EXCL)".to_owned())
     }
 
-    /// True while what is looked at is the target itself.
+    /// True while the examined object is the target itself.
     fn is_target(&self) -> bool {
         self.visited.len() == 1
     }
 
-    /// Flash memory, with the block device that shows it.
+    /// Flash memory, with its block device.
     fn visit_flash(&mut self, flash: u32, range: &Range<u64>) -> Option<Use> {
         self.attached(flash).or_else(|| {
             let block = behind::flash_block(&self.machine.root.join("sys"), flash)?;
@@ -246,7 +248,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Flash memory whose volumes are attached, as a file system on them or not.
+    /// Flash memory with attached volumes, whether or not they are mounted.
     fn attached(&self, flash: u32) -> Option<Use> {
         let volumes = self.tables.attached(flash)?;
         Some(self.found(false, format!("is attached as {volumes} (UBI)")))
@@ -274,11 +276,11 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The device file of the device that a directory of sysfs is about.
+    /// The device file of the device of a sysfs directory.
     fn node(&self, directory: &Path) -> PathBuf {
         let named = self.machine.root.join("dev").join(tables::node_name(directory));
         let device = tables::number(directory).map(Thing::Device);
-        // The target may have no name there. A disk's character device cannot be asked who has claimed the disk.
+        // The target may have no name there. Claims on a disk cannot be probed through its character device.
         match self.is_target() && (self.machine.identify)(&named) != device {
             true => self.path.to_owned(),
             false => named,
@@ -303,7 +305,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The disk of a partition, and what a loop device stands on.
+    /// The disk of a partition, and the backing object of a loop device.
     fn visit_below(&mut self, number: u64, directory: &Path, range: &Range<u64>) -> Option<Use> {
         if directory.join("partition").exists() {
             let disk = directory.parent()?;
@@ -324,7 +326,7 @@ impl<'a> Search<'a> {
         backings.into_iter().find_map(|backing| self.step(&looped.file, "behind", backing, part.clone()))
     }
 
-    /// Loop devices on something.
+    /// Loop devices on an object.
     fn visit_loops(&mut self, thing: Thing, range: &Range<u64>) -> Option<Use> {
         let tables = self.tables;
         for looped in tables.loops.iter().filter(|looped| looped.backings.contains(&thing)) {
@@ -354,12 +356,12 @@ impl<'a> Search<'a> {
     }
 
     fn found(&self, is_mount: bool, what: String) -> Use {
-        // The nearest to the use is named first: "partition a of that" needs its "that" after it.
+        // The object nearest to the use is named first: "partition a of that" needs its "that" after it.
         Use { way: self.way.iter().rev().cloned().collect(), what, is_mount }
     }
 }
 
-/// What two ranges have in common, if anything.
+/// The intersection of two ranges, if there is one.
 fn common(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
     let part = one.start.max(other.start)..one.end.min(other.end);
     (part.start < part.end).then_some(part)

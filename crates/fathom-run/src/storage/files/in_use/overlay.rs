@@ -1,11 +1,11 @@
-//! Files of overlays (overlayfs): one that was changed is in the upper directory as well, where it has other numbers.
+//! Files of overlays (overlayfs): a changed file is also in the upper directory, with other numbers.
 
 use super::{Machine, Thing};
 use crate::mounts::Mount;
 use std::fs;
 use std::path::Path;
 
-/// What `thing`, which is at `path`, is on the other side of an overlay that it is seen through.
+/// The same file as `thing`, which is at `path`, on the other side of an overlay.
 pub(super) fn other_sides<'m>(
     machine: &Machine<'_>,
     mounts: impl Iterator<Item = &'m Mount>,
@@ -16,7 +16,7 @@ pub(super) fn other_sides<'m>(
         return Vec::new();
     }
     let Ok(real) = fs::canonicalize(path) else { return Vec::new() };
-    // As it is called on the machine that is looked at.
+    // Its path on the examined machine.
     let real =
         machine.root.canonicalize().ok().and_then(|root| real.strip_prefix(root).ok().map(Path::to_owned));
     let Some(inside) = real else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! What the kernel's tables say about the use of devices: mounts, swap, file systems over several devices, members, loop
-//! devices. They are read once per look at a clone's files.
+//! The kernel's tables on the use of devices: mounts, swap, file systems over several devices, members, loop devices. They
+//! are read once per check of a clone's files.
 
 use super::{Machine, Thing, overlay};
 use crate::mounts::{Mount, parse_mount, plain};
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 pub(super) struct Loop {
     pub(super) name: String,
     pub(super) device: u64,
-    /// What it stands on; a file of an overlay and the one below it are two sides of one thing.
+    /// Its backing objects; a file of an overlay and the one below it are two sides of one thing.
     pub(super) backings: Vec<Thing>,
     pub(super) file: String,
-    /// The part of it that the device shows.
+    /// The part of the backing object that the device shows.
     pub(super) range: Range<u64>,
 }
 
 /// The tables.
 pub(in crate::storage::files) struct Tables {
     root: PathBuf,
-    /// Each with the devices that its source and options name.
+    /// Each with the devices in its source and options.
     mounts: Vec<(Mount, Vec<u64>)>,
     /// The devices of each mounted file system that may have several.
     pools: Vec<Vec<u64>>,
@@ -55,12 +55,12 @@ impl Tables {
         }
     }
 
-    /// Something if it is active swap.
+    /// `Some` if it is active swap.
     pub(super) fn swap(&self, thing: Thing) -> Option<()> {
         self.swaps.contains(&thing).then_some(())
     }
 
-    /// How a device is mounted, in words.
+    /// How a device is mounted, for messages.
     pub(super) fn mount(&self, device: u64) -> Option<String> {
         if let Some((mount, _)) = self.mounts.iter().find(|(mount, _)| mount.is_on(device)) {
             return Some(format!("mounted at {} ({})", mount.report.directory, mount.report.kind));
@@ -82,12 +82,12 @@ impl Tables {
         })
     }
 
-    /// The same file as `thing`, which is at `path`, as it is seen on the other side of an overlay.
+    /// The same file as `thing`, which is at `path`, on the other side of an overlay.
     pub(super) fn other_sides(&self, machine: &Machine<'_>, thing: Thing, path: &Path) -> Vec<Thing> {
         overlay::other_sides(machine, self.mounts.iter().map(|(mount, _)| mount), thing, path)
     }
 
-    /// The volumes that flash memory is attached as.
+    /// The volumes of attached flash memory.
     pub(super) fn attached(&self, flash: u32) -> Option<String> {
         let is_on = |path: &PathBuf| {
             let number = fs::read_to_string(path.join("mtd_num")).unwrap_or_default();
@@ -96,13 +96,13 @@ impl Tables {
         entries(&self.root.join("sys/class/ubi")).iter().find(|path| is_on(path)).map(|path| name(path))
     }
 
-    /// Where sysfs describes a device.
+    /// The sysfs directory of a device.
     pub(super) fn directory(&self, device: u64) -> Option<PathBuf> {
         let (major, minor) = (libc::major(device), libc::minor(device));
         fs::canonicalize(self.root.join(format!("sys/dev/block/{major}:{minor}"))).ok()
     }
 
-    /// The device that the one of this directory is a member of, in words.
+    /// The device that the one of this directory is a member of, for messages.
     pub(super) fn holder(&self, directory: &Path) -> Option<String> {
         let holder = entries(&directory.join("holders")).into_iter().next()?;
         let text = |file: &str| fs::read_to_string(holder.join(file)).unwrap_or_default().trim().to_owned();
@@ -124,8 +124,8 @@ impl Tables {
     }
 }
 
-/// Devices that the source of a mount names (file systems over several devices show a number of their own), and its options
-/// (journals and logs elsewhere).
+/// Devices in the source of a mount (file systems over several devices have their own number), and in its
+/// options (external journals and logs).
 fn named_devices(machine: &Machine<'_>, mount: &Mount) -> Vec<u64> {
     let sources = mount.report.source.split(':');
     let options = mount.report.options.split([' ', ',']).filter_map(|option| option.split_once('='));
@@ -162,7 +162,7 @@ fn loops(machine: &Machine<'_>, mounts: &[(Mount, Vec<u64>)]) -> Vec<Loop> {
     entries(&machine.root.join("sys/block")).into_iter().filter(is_loop).filter_map(of_directory).collect()
 }
 
-/// The paths in a directory, in the order of their names, links followed.
+/// The paths in a directory, sorted by name, with links resolved.
 fn entries(directory: &Path) -> Vec<PathBuf> {
     let listed = fs::read_dir(directory).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = listed.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();
@@ -181,7 +181,7 @@ pub(super) fn partitions(directory: &Path) -> Vec<PathBuf> {
     entries(directory).into_iter().filter(is_partition).collect()
 }
 
-/// The names and numbers of the devices that the one of this directory is a part of.
+/// Names and numbers of the devices that the one of this directory is a part of.
 pub(super) fn holders(directory: &Path) -> Vec<(String, u64)> {
     let holders = entries(&directory.join("holders"));
     holders.iter().filter_map(|holder| Some((name(holder), number(holder)?))).collect()
@@ -204,7 +204,7 @@ pub(in crate::storage::files) fn number(directory: &Path) -> Option<u64> {
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// A value that the kernel counts in sectors of 512 bytes; nothing, if it does not say.
+/// A value that the kernel counts in sectors of 512 bytes; 0 if it is missing.
 pub(super) fn bytes(directory: &Path, file: &str) -> u64 {
     let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
     text.trim().parse::<u64>().unwrap_or(0).saturating_mul(512)

@@ -1,4 +1,4 @@
-//! Uses found in trees as the kernel shows them: what each machine has is listed line by line.
+//! Uses found in recorded trees of the kernel's tables: each machine is described line by line.
 
 use super::*;
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::collections::HashMap;
 /// A machine in a directory.
 struct Recorded {
     root: tempfile::TempDir,
-    /// What device files and other files are.
+    /// Identities of device files and other files.
     things: HashMap<PathBuf, Thing>,
     claimed: Vec<PathBuf>,
-    /// What loop devices stand on, where a name does not lead there.
+    /// Backing objects of loop devices, if a name does not lead there.
     backings: HashMap<PathBuf, Thing>,
     mapped: HashMap<u64, Vec<Part>>,
     groups: HashMap<PathBuf, String>,
@@ -141,7 +141,7 @@ impl Recorded {
     }
 }
 
-/// A disk of three partitions and one without any.
+/// A disk with three partitions and one without any.
 fn disks() -> Recorded {
     Recorded::new()
         .device("sda", (8, 0), 0, 10_000)
@@ -227,7 +227,7 @@ fn members_of_other_devices_are_protected() {
     machine.expect("/dev/sdb", "it belongs to bcache0");
 }
 
-/// Two volumes on one disk: the use of one says nothing about the other.
+/// Two volumes on one disk: the use of one does not concern the other.
 #[test]
 fn volumes_beside_a_mounted_one_are_free() {
     let machine = disks()
@@ -284,7 +284,7 @@ fn parts_that_do_not_overlap_do_not_count() {
     machine.expect_free("/dev/loop1");
     assert!(machine.used("/dev/loop2").is_some());
     assert!(machine.used("/image").is_some());
-    // The same on a disk: only the third partition lies below the loop device.
+    // The same on a disk: only the third partition is below the loop device.
     let machine = disks()
         .device("loop0", (7, 0), 0, 1_000)
         .looped("loop0", "/dev/sda", 2_100 * SECTOR)
@@ -299,13 +299,13 @@ fn parts_that_do_not_overlap_do_not_count() {
 fn a_claim_protects_what_no_table_knows() {
     let machine = disks().claims("/dev/sdb");
     machine.expect("/dev/sdb", "it is claimed by the kernel or a program (open with O_EXCL)");
-    // A claim on the whole disk may be the one on another partition.
+    // A claim on the whole disk may be due to another partition.
     let machine = disks().claims("/dev/sda").claims("/dev/sda2");
     machine.expect_free("/dev/sda1");
     assert!(machine.used("/dev/sda").is_some());
 }
 
-/// Where nothing describes devices, as in a container, the kernel still knows who has claimed one.
+/// If nothing describes devices, as in a container, the kernel still knows who has claimed one.
 #[test]
 fn without_tables_a_claim_counts() {
     let mut machine = disks().claims("/dev/sdb");
@@ -316,7 +316,8 @@ fn without_tables_a_claim_counts() {
     machine.expect_free("/dev/sdb");
 }
 
-/// The file of a loop device is known by what it is: another name of it, and a name that something else has by now.
+/// The backing file of a loop device is identified by inode: under another name, and when its old name
+/// belongs to another file by now.
 #[test]
 fn loop_devices_know_their_file_whatever_its_name() {
     let mut machine = disks()
@@ -337,7 +338,7 @@ fn a_file_of_an_overlay_is_the_one_in_its_upper_directory() {
     let line = "40 22 0:50 / /merged rw - overlay overlay rw,lowerdir=/low,upperdir=/up,workdir=/work";
     let overlay = || {
         let machine = disks().says("proc/self/mountinfo", line);
-        // What is canonical has to be there.
+        // Canonical paths have to exist.
         machine.write("merged/image", "");
         machine.write("up/image", "");
         machine.file("/merged/image").file("/up/image").device("loop0", (7, 0), 0, 1_000).mounts(
@@ -354,7 +355,7 @@ fn a_file_of_an_overlay_is_the_one_in_its_upper_directory() {
     }
 }
 
-/// Two mapped devices over the same blocks, and one beside them.
+/// Two mapped devices over the same blocks, and one next to them.
 #[test]
 fn volumes_over_the_same_blocks_are_one() {
     let mut machine = disks();

@@ -1,37 +1,36 @@
-//! `verify_backlog`: what was written is read back in batches while the job goes on.
-//!
-//! When a batch is due follows from the writes alone and not from when they end. A check that goes over the sequence of an
-//! earlier run counts the same reads as that run did, at any depth.
+//! `verify_backlog`: written data is read back in batches while the job continues. When a batch is due depends only on the
+//! writes and not on their completion. A check that repeats the sequence of an earlier run counts the same reads as that run
+//! did, at any depth.
 
 use crate::plan::model::verify::VerifyPlan;
 use crate::verify::history::Record;
 use std::collections::BTreeMap;
 
-/// Writes that have begun and are not yet read back, and when they are to be.
+/// Writes that have begun and are not yet read back, and when they will be.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
     /// Writes not yet read back at which a batch begins; 0 for none.
     size: u64,
     batch: u64,
-    /// Reads that the batch under way still has. Where nothing is left to read, they wait for the next write.
+    /// Remaining reads of the current batch. If nothing is left to read, they wait for the next write.
     left: u64,
     unread: Unread,
-    /// Reads that are due and not yet made.
+    /// Reads that are due but not issued yet.
     due: u64,
-    /// The batch takes all there is, with the parts that are left of writes that others went over.
+    /// The batch takes all there is, including the remaining parts of overwritten writes.
     drains: bool,
-    /// Reads of batches that the writes have led to since this was last asked for.
+    /// Reads of batches that became due since the last call.
     ios: u64,
-    /// Bytes of batches and of the ends of passes since this was last asked for, where places count.
+    /// Bytes of batches and of the ends of passes since the last call, if ranges count.
     bytes: u64,
 }
 
 /// Writes that are not yet read back.
 #[derive(Clone, Debug)]
 enum Unread {
-    /// Each place is written once.
+    /// Each range is written once.
     Writes(u64),
-    /// Bytes by file and offset. A write takes the place of those that it goes over, be it in part.
+    /// Bytes by file and offset. A write replaces those that it overlaps, even partly.
     Places(BTreeMap<(u32, u64), u32>),
 }
 
@@ -53,7 +52,7 @@ impl Unread {
         }
     }
 
-    /// Takes out the next one: its bytes, where places count.
+    /// Removes the next one; returns its bytes, if ranges count.
     fn take(&mut self) -> u64 {
         match self {
             Unread::Writes(count) => {
@@ -64,7 +63,7 @@ impl Unread {
         }
     }
 
-    /// Takes out all of them: their bytes, where places count.
+    /// Removes all of them; returns their bytes, if ranges count.
     fn take_all(&mut self) -> u64 {
         match self {
             Unread::Writes(count) => {
@@ -76,7 +75,7 @@ impl Unread {
     }
 }
 
-/// Takes out the places that meet this one; true when there were any.
+/// Removes the ranges that overlap this one; true if there were any.
 fn forget(places: &mut BTreeMap<(u32, u64), u32>, file: u32, offset: u64, length: u32) -> bool {
     let end = (file, offset.saturating_add(u64::from(length)));
     let mut any = false;
@@ -128,7 +127,7 @@ impl Backlog {
         self.drains |= reads > 0 && self.unread.len() == 0;
     }
 
-    /// A write has failed: there is nothing of it to be read back.
+    /// A write has failed: it is not read back.
     pub(super) fn failed(&mut self, file: u32, offset: u64, length: u32) {
         let was_unread = match &mut self.unread {
             Unread::Writes(count) if *count > 0 => {
@@ -143,12 +142,12 @@ impl Backlog {
         }
     }
 
-    /// Whether something is to be read back now.
+    /// True if something is to be read back now.
     pub(super) fn is_due(&self) -> bool {
         self.due > 0 || self.drains
     }
 
-    /// One of them was read, or there is nothing to be read for now.
+    /// One of them was read, or there is nothing to read for now.
     pub(super) fn has_read(&mut self, any: bool) {
         match any {
             true => self.due = self.due.saturating_sub(1),
@@ -156,18 +155,18 @@ impl Backlog {
         }
     }
 
-    /// All the rest is read back at the end of a pass.
+    /// The rest is read back at the end of a pass.
     pub(super) fn end_pass(&mut self) {
         self.bytes += self.unread.take_all();
         (self.due, self.drains) = (0, false);
     }
 
-    /// Reads of batches since this was last asked for.
+    /// Reads of batches since the last call.
     pub(super) fn take_ios(&mut self) -> u64 {
         std::mem::take(&mut self.ios)
     }
 
-    /// Bytes read back since this was last asked for, where places count.
+    /// Bytes read back since the last call, if ranges count.
     pub(super) fn take_bytes(&mut self) -> u64 {
         std::mem::take(&mut self.bytes)
     }
@@ -190,7 +189,7 @@ mod tests {
             .collect()
     }
 
-    /// As fio 3.41 reads them.
+    /// The same reads as fio 3.41.
     #[test]
     fn batches_follow_writes() {
         for may_overlap in [false, true] {
@@ -204,7 +203,7 @@ mod tests {
         }
     }
 
-    /// As fio 3.41 reads them: of `rw=write:-4k bs=8k` no backlog ever fills.
+    /// The same reads as fio 3.41: with `rw=write:-4k bs=8k` no backlog ever fills.
     #[test]
     fn a_write_takes_the_place_of_those_it_goes_over() {
         let steps_back = (0..6).map(|at| write(at * 4, 8));

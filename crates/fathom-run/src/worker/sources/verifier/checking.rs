@@ -1,4 +1,4 @@
-//! Checks of what was read: in the loop, or handed to the threads of `verify_async`.
+//! Checks of read data: in the loop, or in the threads of `verify_async`.
 
 use super::threads::{Checked, Checkers, Task};
 use super::{Known, Verifier, Worker};
@@ -15,7 +15,7 @@ use fathom_verify::sums::{Sums, gain_together};
 impl Worker<'_> {
     pub(super) fn check_read(&mut self, verifier: &mut Verifier<'_>, slot: u32, unit: &Unit, known: Known) {
         let length = unit.length() as usize;
-        // SAFETY: the buffer of a slot whose I/O has ended belongs to this worker alone and holds its length.
+        // SAFETY: the buffer of a completed slot is owned by this worker and holds its length.
         let data = unsafe { std::slice::from_raw_parts_mut(self.buffer_of(slot, unit.length()), length) };
         let task = Task { offset: unit.offset(), file: unit.file(), known, thread: verifier.thread };
         if let Some(limit) = &mut verifier.limit
@@ -128,7 +128,7 @@ impl Task {
         }
         let reading = Reading { issued, ..Reading::new(self.offset, Some(&write), write_length) };
         let found = check(data, &reading);
-        // The run that wrote it may have taken it back, and then nothing is promised but zeros, if these were asked for.
+        // The run that wrote it may have trimmed it, and then it may only read as zeros, if those were requested.
         if record.to_trim && !found.is_empty() {
             let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
             if !reads_zero || check_zeros(data, self.offset).is_empty() {

@@ -1,4 +1,4 @@
-//! What was found: counted, reported, and kept in files.
+//! Verification errors: counted, reported, and saved to files.
 
 use super::threads::Task;
 use super::{StartOfPass, Verifier, Worker, WorkerContext};
@@ -19,18 +19,18 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Mismatches that are reported one by one; the file has more.
+/// Most mismatches that are reported one by one; the file has more.
 const MOST_TOLD: u64 = 100;
-/// Mismatches in the file.
+/// Most mismatches in the file.
 const MOST_LISTED: u64 = 100_000;
 
-/// Counters and the file of one worker.
+/// Counters and file of one worker.
 pub(super) struct Findings<'a> {
     pub(super) block: &'a WorkerBlock,
     path: PathBuf,
     file: Option<File>,
     found: u64,
-    /// Bytes in memory, of those that are read from now on; `None` where that cannot be told.
+    /// Bytes in memory among those read from now on; `None` if unknown.
     pub(super) in_memory: Option<u64>,
 }
 
@@ -45,14 +45,14 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// Counts a read that was checked.
+    /// Counts a checked read.
     pub(super) fn count(&mut self, bytes: u64) {
         self.count_source(bytes);
         bump(&self.block.verification.checked_reads, 1);
         bump(&self.block.verification.checked_bytes, bytes);
     }
 
-    /// Adds a line to the file, which is made anew by the first.
+    /// Adds a line to the file, which the first line replaces.
     fn list(&mut self, line: &str) -> std::io::Result<()> {
         if self.found >= MOST_LISTED {
             return Ok(());
@@ -65,7 +65,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// What the worker remembers, as the verdict asks for it.
+/// The worker's memory of writes, as the verdict needs it.
 struct Memory<'a> {
     history: &'a History,
     origin: Option<&'a StartOfPass>,
@@ -93,7 +93,7 @@ impl verdict::History for Memory<'_> {
 }
 
 impl Worker<'_> {
-    /// Data is not what it should be.
+    /// Reports wrong data.
     #[cold]
     pub(super) fn report_miscompare(
         &mut self,
@@ -133,7 +133,7 @@ impl Worker<'_> {
     fn memory<'m>(&'m self, verifier: &'m Verifier<'_>, task: &Task) -> Memory<'m> {
         Memory {
             history: &verifier.history,
-            // Working a pass out again takes its time.
+            // Regenerating a pass takes time.
             origin: verifier.origin.as_deref().filter(|_| verifier.findings.found < MOST_TOLD),
             files: &self.files.list,
             file: task.file,
@@ -217,7 +217,7 @@ impl Worker<'_> {
         }
     }
 
-    /// `verify_dump`: the block as it is and as it should be, in files of the directory of the miscompare file.
+    /// `verify_dump`: saves the block as it is and as it should be, in the directory of the miscompare file.
     fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
         let rule = &verifier.plan.rule;
@@ -264,7 +264,7 @@ impl Worker<'_> {
     }
 }
 
-/// What an interval of unknown origin should hold: what its own header says, or the pattern.
+/// The expected content of an interval of unknown origin: from its own header, or the pattern.
 fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch) -> Option<Vec<u8>> {
     let mut whole = vec![0; data.len()];
     let range = mismatch.at..(mismatch.at + mismatch.length).min(whole.len());
@@ -278,7 +278,7 @@ fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch
     Some(whole[range].to_vec())
 }
 
-/// What happened to a part of a write that has no header of its own.
+/// Verdict on a part of a write without its own header.
 fn fragment_verdict(plan: &VerifyPlan, task: &Task, record: &Record, data: &[u8]) -> Verdict {
     if data.iter().all(|&byte| byte == 0) {
         return Verdict::NeverWritten;

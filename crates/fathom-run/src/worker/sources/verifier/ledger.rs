@@ -1,6 +1,5 @@
-//! Keeping the ledger of a worker: a record before each write, trim and sync is handed over, and one when it has ended.
-//!
-//! Each record is given to the kernel at once, so that a worker that is killed loses none.
+//! Keeps the ledger of a worker: a record before each write, trim and sync is submitted, and one after its completion. Each
+//! record is handed to the kernel immediately, so a killed worker loses none.
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::cause::Cause;
@@ -27,25 +26,25 @@ use thiserror::Error;
 /// Room for the records of one moment.
 const BUFFER: usize = 4096;
 
-/// Which boot of the machine this is.
+/// Identifies the boot of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// Why no ledger can be kept.
 #[derive(Debug, Error)]
 enum LedgerError {
-    /// A check could not tell what the machine lost.
+    /// A check could not know what the machine lost.
     #[error("{BOOT_ID}: {0}; mount /proc")]
     NoBootId(io::Error),
-    /// Nobody takes the records.
+    /// Nothing receives the records.
     #[error("{error}; start `fathom ledger receive --listen={address} FILE` there first")]
     NoReceiver { address: String, error: io::Error },
-    /// A file cannot be made there.
-    #[error("{}: {error}; make the directory first, outside the storage under test", directory.display())]
+    /// No file can be created there.
+    #[error("{}: {error}; create the directory first, outside the storage under test", directory.display())]
     NoDirectory { directory: PathBuf, error: io::Error },
-    /// What loses data would lose its ledger as well.
+    /// A failure that loses data would lose its ledger as well.
     #[error(
-        "it would lie on the same storage as {target}, which is under test; name a file on another file system, or \
-         tcp:HOST:PORT"
+        "it would be on the same storage as {target}, which is under test; name a file on another file \
+        system, or tcp:HOST:PORT"
     )]
     UnderTest { target: String },
     /// A ledger of another run.
@@ -62,7 +61,7 @@ pub(super) struct Ledger {
     sink: Box<dyn Write>,
     place: String,
     buffer: Vec<u8>,
-    /// Numbers of what the slots carry.
+    /// Record numbers by slot.
     open: Box<[Option<u64>]>,
     next_id: u64,
     /// Why nothing more can be written.
@@ -70,7 +69,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// Begins the ledger that the plan asks for, if it does; an error is reported and stored.
+    /// Begins the ledger that the plan requests, if any; an error is reported and stored.
     pub(super) fn of(
         context: &WorkerContext<'_>,
         plan: &VerifyPlan,
@@ -104,7 +103,7 @@ impl Ledger {
             clone: super::thread_in_header(worker.thread_number),
             files: files.entries().iter().map(absolute_name).collect(),
             rule: plan.rule.clone(),
-            // What is written to a mapping is not durable before it is synced, however the file is open.
+            // Writes to a mapping are not durable before a sync, however the file is open.
             durable_at_once: worker.files.opening.sync != SyncMode::None && !worker.files.are_mapped,
             boot_id: boot_id()?,
             time_ns,
@@ -126,7 +125,7 @@ impl Ledger {
         }
     }
 
-    /// A write is about to be handed over.
+    /// A write is about to be submitted.
     pub(super) fn write_begins(&mut self, slot: u32, written: &Written) {
         let (id, file) = (self.take_id(slot), written.file);
         self.add(&Record::Issued(Issued {
@@ -141,7 +140,7 @@ impl Ledger {
         }));
     }
 
-    /// A trim is about to be handed over.
+    /// A trim is about to be submitted.
     pub(super) fn trim_begins(&mut self, slot: u32, target: Target) {
         let id = self.take_id(slot);
         self.discard(id, target.file, target.offset, u64::from(target.length));
@@ -160,7 +159,7 @@ impl Ledger {
         self.add(&Record::Issued(Issued { id, number, seed, file, offset, length, time_ns, discards }));
     }
 
-    /// A sync is about to be handed over.
+    /// A sync is about to be submitted.
     pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         let id = self.take_id(slot);
         let kind = match operation {
@@ -171,7 +170,7 @@ impl Ledger {
         self.add(&Record::SyncBegun { id, kind, file, time_ns: self.clock.monotonic_ns() });
     }
 
-    /// Does a sync outside the loop.
+    /// Performs a sync outside the loop.
     fn around_sync<T>(
         &mut self,
         kind: SyncKind,
@@ -185,7 +184,7 @@ impl Ledger {
         result
     }
 
-    /// What a slot carries has ended, well or not. Reads are not recorded.
+    /// The operation of a slot has completed, successfully or not. Reads are not recorded.
     pub(super) fn ended(&mut self, slot: u32, is_well: bool) {
         if let Some(id) = self.open[slot as usize].take() {
             self.add(&Record::Ended { id, time_ns: self.clock.monotonic_ns(), is_well });
@@ -212,7 +211,7 @@ impl Ledger {
     fn add(&mut self, record: &Record) {
         self.buffer.clear();
         record.encode(&mut self.buffer);
-        // Behind a gap no record could be trusted.
+        // After a gap no record could be trusted.
         if self.problem.is_none()
             && let Err(error) = self.sink.write_all(&self.buffer)
         {
@@ -246,7 +245,7 @@ fn create(path: &Path, targets: &OpenFiles) -> Result<File, LedgerError> {
     })
 }
 
-/// The check may be run in another directory.
+/// The check may run in another directory.
 fn absolute_name(entry: &FileEntry) -> String {
     if !entry.kind.has_path() {
         return entry.name();
@@ -278,8 +277,8 @@ impl Worker<'_> {
         }
         self.stopping = true;
         self.context.messages.send(&Message::Error(format!(
-            "fathom: job {}: the ledger {} cannot be written any more: {error}; the job ends here, and what the ledger has can \
-             be checked",
+            "fathom: job {}: the ledger {} cannot be written any more: {error}; the job ends here, and what \
+            the ledger has can be checked",
             self.plan.name, ledger.place
         )));
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));

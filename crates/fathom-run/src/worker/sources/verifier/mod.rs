@@ -1,7 +1,6 @@
-//! The worker's part in verification: it stamps what is written, remembers it, reads it back and has it checked.
-//!
-//! The run loop knows three moments: an I/O is about to be drawn ([`Verifier::next`]), a slot is being filled
-//! ([`Verifier::begin`]), an I/O has ended ([`Worker::settle_verified`]). Everything else happens here.
+//! The worker's part in verification: it stamps writes, remembers them, reads them back and has them checked. The run loop
+//! has three hooks: an I/O is about to be drawn ([`Verifier::next`]), a slot is being filled ([`Verifier::begin`]), an I/O
+//! has completed ([`Worker::settle_verified`]). Everything else happens here.
 
 mod backlog;
 mod checking;
@@ -39,32 +38,33 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use threads::Checkers;
 
-/// Room for records that is set aside at once; beyond, the list grows.
+/// Most records reserved at the start; the list grows beyond.
 const MOST_RESERVED: u64 = 1 << 22;
 
-/// Records below which the list is not put in order just to shorten it.
+/// Shorter lists are not sorted just to condense them.
 const FEWEST_CONDENSED: usize = 1 << 20;
 
-/// What a slot carries.
+/// Content of a slot.
 #[derive(Clone, Copy, Debug, Default)]
 enum Load {
-    /// Nothing that matters here.
+    /// Nothing of interest.
     #[default]
     Other,
     /// A write to remember.
     Write(Record),
-    /// A read of what was written.
+    /// A read of written data.
     Check(Record),
-    /// A read of data of unknown origin, which has to be right in itself. An earlier run with the same options had this seed here.
+    /// A read of data of unknown origin, which has to be consistent in itself. An earlier run with the same
+    /// options had this seed here.
     CheckItself(u64),
-    /// A trim of what was written.
+    /// A trim of written data.
     Trim(Record),
-    /// A trim that the job itself makes.
+    /// A trim of the job itself.
     OwnTrim(Record),
 }
 
 impl Load {
-    /// The place that changes while this is under way: file, offset and length.
+    /// The range that this operation changes: file, offset and length.
     fn changes(&self) -> Option<(u32, u64, u32)> {
         match self {
             Load::Write(record) | Load::Trim(record) | Load::OwnTrim(record) => {
@@ -75,36 +75,36 @@ impl Load {
     }
 }
 
-/// What is known of a block before it is read.
+/// What is known about a block before it is read.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     /// The write that should be there.
     record: Option<Record>,
-    /// Its seed, where no more is known of it.
+    /// Its seed, if nothing else is known.
     seed: Option<u64>,
     /// When it can have been issued, ns: the first and the last moment.
     issued: Option<(u64, u64)>,
 }
 
-/// What happens in the loop.
+/// Phase of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// The job's own I/O; backlogs are worked off in between.
+    /// The job's own I/O; backlogs are processed in between.
     Working,
     /// Blocks are trimmed at the end of a pass.
     Trimming,
-    /// Everything that was written is read back.
+    /// All written data is read back.
     ReadingBack,
 }
 
-/// What the buffer of a slot holds before its I/O.
+/// Content of a slot's buffer before its I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::worker) enum Begun {
-    /// Nothing that was put there now.
+    /// Nothing was filled in.
     Unfilled,
-    /// What is to be written.
+    /// The data to be written.
     Filled,
-    /// What a read should find: the device is to compare.
+    /// The expected data: the device compares it.
     Expecting,
 }
 
@@ -115,15 +115,16 @@ pub(in crate::worker) struct Verifier<'a> {
     thread: u16,
     generator: Taus88,
     first_generator: Taus88,
-    /// How many writes have been issued; reads in a job that only reads.
+    /// Number of writes issued; reads in a job that only reads.
     number: u64,
-    /// Writes below this number are safe from a crash, and those that will be when the sync under way has ended.
+    /// Writes below the first number are durable; those below the second will be when the current sync has
+    /// completed.
     synced: (u64, u64),
     history: History,
     loads: Box<[Load]>,
-    /// What the I/O drawn last is, if it is not the job's own.
+    /// Kind of the last drawn I/O, if it is not the job's own.
     drawn: Option<Load>,
-    /// When this run, or the one that it only goes over, reads back while it works.
+    /// When this run, or the one that it only repeats, reads back during its work.
     backlog: Backlog,
     /// The batch to be trimmed now.
     to_trim: VecDeque<Record>,
@@ -131,19 +132,19 @@ pub(in crate::worker) struct Verifier<'a> {
     phase: Phase,
     /// The loop ended because a pass was over.
     pass_is_over: bool,
-    /// No pass comes to an end, so that nothing of it needs to be remembered.
+    /// Passes never end, so nothing needs to be remembered.
     is_endless: bool,
     /// Passes after the first one.
     passes: u64,
-    /// Writes have ended since what was cached was dropped last.
+    /// Writes have completed since cached data was last dropped.
     has_new_writes: bool,
-    /// Reads that were to be checked and failed.
+    /// Failed reads that were to be checked.
     failed_checks: u64,
     /// The saved state of an earlier run was gone through to its end.
     ends_with_state: bool,
-    /// Blocks of windows of a rehearsal that were not gone through, at most.
+    /// Upper bound of the blocks of rehearsal windows that were not processed.
     blocks_of_later_windows: u64,
-    /// Bytes written since the pass began that this run reads back or another.
+    /// Bytes written since the pass began that this run or another reads back.
     bytes_to_read_back: u64,
     limit: Option<Limit>,
     findings: Findings<'a>,
@@ -160,18 +161,18 @@ pub(in crate::worker) struct Verifier<'a> {
     origin: Option<Box<StartOfPass>>,
 }
 
-/// A pass to be worked out again.
+/// The start of a pass, for regenerating it.
 #[derive(Clone)]
 struct StartOfPass {
     targets: Targets,
     generator: Taus88,
     number: u64,
-    /// Places that nobody knows the content of.
+    /// Ranges of unknown content.
     unknown: Vec<(u32, u64, u32)>,
 }
 
 impl Feature for Verifier<'_> {
-    /// Says what is to be checked, fills what is written, and checks what was read.
+    /// Determines what is checked, fills writes, and checks reads.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -248,12 +249,12 @@ impl<'a> Verifier<'a> {
         }))
     }
 
-    /// True when writes are passed over.
+    /// True if writes are skipped.
     pub(in crate::worker) fn only_checks(&self) -> bool {
         self.plan.only_checks
     }
 
-    /// An I/O of the verifier's own, if one is due. `Some(Next::End)` ends the loop.
+    /// An I/O of the verifier, if one is due. `Some(Next::End)` ends the loop.
     fn next(&mut self) -> Option<Next> {
         match self.phase {
             Phase::Working => self.next_of_backlog(),
@@ -265,7 +266,7 @@ impl<'a> Verifier<'a> {
             }
             Phase::ReadingBack => match self.next_check() {
                 Some(target) => Some(Next::Io(target)),
-                // Records of trims and writes that are still on their way come later.
+                // Records of trims and writes in flight come later.
                 None if self.is_waiting() => Some(Next::WaitForEnd),
                 None => Some(Next::End),
             },
@@ -316,8 +317,8 @@ impl<'a> Verifier<'a> {
         Some(target_of(&record, Direction::Read))
     }
 
-    /// When a write that is to be checked can have been issued. What this run has written bears its own time, and what an earlier one has
-    /// written a time of that run, if its state tells.
+    /// When a checked write can have been issued. Writes of this run carry their time; for those of an
+    /// earlier run, its state may tell the time of that run.
     fn issued(&self, record: &Record) -> Option<(u64, u64)> {
         match record.time_ns {
             0 => self.limit.as_ref()?.issued,
@@ -330,7 +331,7 @@ impl<'a> Verifier<'a> {
         self.loads.iter().any(|load| load.changes().is_some())
     }
 
-    /// A slot is being filled for this target; a write gets its content, and so does a check that the device is to make.
+    /// Fills a slot for this target: a write, or a check by the device.
     pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, buffer: &mut [u8]) -> Begun {
         let load = &mut self.loads[slot as usize];
         *load = match self.drawn.take() {
@@ -343,7 +344,8 @@ impl<'a> Verifier<'a> {
             None if target.direction == Direction::Write => {
                 let mut record = new_record(&mut self.generator, &mut self.number, target);
                 record.time_ns = self.clock.monotonic_ns();
-                // Drawn now, and not when the write has ended: the order is then that of the writes, which can be gone through again.
+                // Drawn now, and not at completion: the order is then that of the writes, which can be
+                // regenerated.
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 let (write, mut later) = (record.write(self.thread), self.generator.clone());
                 self.drafts.stamp(&self.plan.rule, buffer, &write, || later.buffer_seed());
@@ -371,12 +373,12 @@ impl<'a> Verifier<'a> {
         Begun::Unfilled
     }
 
-    /// A job that reads what an earlier run wrote has come to the end of it: what to say.
+    /// The message when a job that reads an earlier run's data has reached its end.
     fn line_at_end_of_state(&self) -> Option<String> {
         self.limit.as_ref().filter(|_| !self.plan.writes)?.stop_line(self.number)
     }
 
-    /// With `verify_only`: what becomes of an I/O of the job. `None` passes it over.
+    /// With `verify_only`: what replaces an I/O of the job. `None` skips it.
     pub(in crate::worker) fn instead(
         &mut self,
         next: Next,
@@ -407,7 +409,7 @@ impl<'a> Verifier<'a> {
         Some(Next::Io(Target { direction: Direction::Read, ..target }))
     }
 
-    /// A pass is over; true when the loop has to end for it, so that its data is read back.
+    /// A pass is over; true if the loop has to end for it, so that its data is read back.
     pub(in crate::worker) fn ends_pass(&mut self) -> bool {
         let has_work = self.plan.reads_back || self.plan.trims.is_some();
         self.pass_is_over =
@@ -423,7 +425,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// A sync begins: what has ended is safe once it is done.
+    /// A sync begins: completed writes are durable once it is done.
     pub(in crate::worker) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync_begins(slot, operation, file);
@@ -436,12 +438,12 @@ impl<'a> Verifier<'a> {
         self.synced.0 = self.synced.1;
     }
 
-    /// True when what this slot reads is to be checked.
+    /// True if the read of this slot is to be checked.
     pub(in crate::worker) fn checks(&self, slot: u32) -> bool {
         matches!(self.loads[slot as usize], Load::Check(_) | Load::CheckItself(_))
     }
 
-    /// An I/O failed: nobody knows what is in its place now.
+    /// An I/O failed: the content of its range is unknown.
     pub(in crate::worker) fn failed(&mut self, slot: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
@@ -461,7 +463,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A place was emptied behind the back of the writes that are remembered.
+    /// A range was emptied independently of the remembered writes.
     pub(in crate::worker) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         const PART: u64 = 1 << 30;
         if let Some(ledger) = &mut self.ledger {
@@ -479,12 +481,12 @@ impl<'a> Verifier<'a> {
         let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back && !self.is_endless;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
-            // Writes that go over each other again and again take no more memory than their places.
+            // Writes that overwrite each other repeatedly take no more memory than their ranges.
             self.history.condense_when_doubled(FEWEST_CONDENSED);
         }
     }
 
-    /// A write of this run, or of the one that it goes over, begins.
+    /// A write of this run, or of the one that it repeats, begins.
     fn will_be_read_back(&mut self, record: &Record) {
         let plan = self.plan;
         if plan.backlog > 0 || plan.counted_reads == CountedReads::Places {
@@ -496,7 +498,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// What of the pass that ends now counts against `io_size` for being read back.
+    /// Bytes of the ending pass that count against `io_size` because they are read back.
     pub(in crate::worker) fn take_bytes_read_back(&mut self) -> u64 {
         if !self.plan.reads_back_last {
             self.backlog.end_pass();
@@ -513,7 +515,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// With `verify_policy=fsynced`, what came after the last sync is not looked at.
+    /// With `verify_policy=fsynced`, writes after the last sync are ignored.
     fn forget_unsynced(&mut self) {
         if self.plan.state_up_to_sync {
             let synced = self.synced.0;
@@ -523,7 +525,7 @@ impl<'a> Verifier<'a> {
 
     fn trimmed(&mut self, record: Record) {
         let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        // Where zeros are not asked for, all that is known is that the data is gone.
+        // If zeros are not requested, it is only known that the data is gone.
         let state = if reads_zero { State::Trimmed } else { State::Gone };
         if reads_zero || self.plan.may_overlap {
             self.history.add(Record { state, to_trim: false, ..record });
@@ -541,14 +543,15 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Reads of the backlog that the writes so far have led to and that were not asked for yet: they count towards `number_ios`,
-    /// be it in this run or in the one that it only goes over.
+    /// Reads of the backlog that became due through the writes so far, since the last call: they count
+    /// towards `number_ios`, in this run or in the one that it only repeats.
     pub(in crate::worker) fn take_reads_of_backlog(&mut self) -> u64 {
         self.backlog.take_ios()
     }
 }
 
-/// True for a job that goes round and round until its time is over: in files of whole blocks no rest ends a pass.
+/// True for a job that repeats its passes until its time is over: in files of whole blocks no remainder ends
+/// a pass.
 fn is_endless(context: &WorkerContext<'_>, files: &OpenFiles) -> bool {
     let plan = context.worker_plan();
     let targets = &plan.target_plan;
@@ -579,11 +582,11 @@ impl StartOfPass {
         None
     }
 
-    /// The next write of the pass, worked out again; `None` after number `end`.
+    /// The next write of the pass, regenerated; `None` after number `end`.
     fn next(&mut self, end: u64) -> Option<Record> {
         while self.number < end {
             let Some(target) = self.targets.next() else {
-                // Passes that wrap begin again in the same way.
+                // Passes that wrap begin the same way again.
                 self.targets.restart(true);
                 continue;
             };
@@ -611,12 +614,12 @@ fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Recor
     record
 }
 
-/// A place of which nothing is known from before the write with this number.
+/// A range whose content is unknown up to the write with this number.
 fn gone(target: Target, number: u64) -> Record {
     Record::gone(target.file, target.offset, target.length, number)
 }
 
-/// Whether a write is one of those that `trim_percentage` takes back.
+/// True if a write is to be trimmed by `trim_percentage`.
 fn is_to_trim(plan: &VerifyPlan, generator: &mut Taus88) -> bool {
     plan.trims.as_ref().is_some_and(|trims| generator.percent() <= trims.percent)
 }
@@ -626,8 +629,8 @@ fn target_of(record: &Record, direction: Direction) -> Target {
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Runs the job, and after each pass whatever verification has to do after it. True when everything written is synced as
-    /// the job asks for.
+    /// Runs the job, and after each pass the verification. True if everything written is synced as the job
+    /// requests.
     pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;
         if self.any().only_reads_back() {
@@ -645,7 +648,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             if !is_synced {
                 break;
             }
-            // What is read back should come from the device, not from the memory it was written to.
+            // Data should be read back from the device, not from memory.
             self.any().final_sync();
             self.any().turn_to_medium(Reach::Durable);
             if let Some(log) = &mut self.features.issue_log {
@@ -684,12 +687,12 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// An I/O that verification asks for.
+    /// An I/O of verification.
     #[inline(never)]
     pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.features.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
-            // For the block that was not written, and for the end of the job, as fio says it.
+            // For the block that was not written, and for the end of the job, as in fio's output.
             for _ in 0..2 {
                 self.context.messages.send(&Message::Output(line.clone()));
             }
@@ -697,7 +700,7 @@ impl Worker<'_> {
             self.stopping = true;
             return Some(Next::End);
         }
-        // What is read in between counts as the job's I/O.
+        // Reads in between count as the job's I/O.
         self.budget.count_ios(verifier.take_reads_of_backlog());
         let next = verifier.next();
         let reads_new = verifier.has_new_writes && matches!(verifier.drawn, Some(Load::Check(_)));
@@ -707,7 +710,7 @@ impl Worker<'_> {
         next
     }
 
-    /// True for a job that writes nothing and checks what it reads, which is what an earlier run wrote.
+    /// True for a job that writes nothing and checks what it reads: the data of an earlier run.
     fn only_reads_back(&self) -> bool {
         self.features
             .verifier
@@ -733,14 +736,14 @@ impl Worker<'_> {
         !self.is_over() && plan.writes && !plan.only_checks && (plan.reads_back || plan.trims.is_some())
     }
 
-    /// True when the job has more to do after what was read back.
+    /// True if the job continues after reading back.
     fn begin_another_pass(&mut self) -> bool {
         let Some(verifier) = &mut self.features.verifier else { return false };
         verifier.phase = Phase::Working;
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
 
-    /// An I/O has ended well: remembers it, or has it checked.
+    /// An I/O has succeeded: remembers it, or has it checked.
     #[cold]
     #[inline(never)]
     pub(in crate::worker) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
@@ -766,7 +769,7 @@ impl Worker<'_> {
                 );
             }
             Load::CheckItself(seed) => {
-                // A zone may hold what a run before that of the state has written.
+                // A zone may hold data of a run before that of the state.
                 let limit = verifier.limit.as_ref().filter(|_| !verifier.plan.checks_in_place);
                 let issued = limit.and_then(|limit| limit.issued);
                 self.check_read(&mut verifier, slot, unit, Known { record: None, seed: Some(seed), issued });
@@ -779,7 +782,7 @@ impl Worker<'_> {
     }
 }
 
-/// The number of a clone as headers and ledgers have it.
+/// The number of a clone in headers and ledgers.
 fn thread_in_header(number: u32) -> u16 {
     u16::try_from(number)
         .unwrap_or_else(|_| broken(Invariant::Field, format_args!("clone {number} in 16 bits")))

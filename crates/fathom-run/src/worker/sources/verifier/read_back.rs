@@ -1,5 +1,5 @@
-//! Reading back from the medium: before data is checked, what was written is handed to the storage with its errors, and what this machine
-//! has cached of it is dropped. What stays in memory all the same is counted, so that the report says how much was checked there.
+//! Reading back from the medium: before data is checked, it is written to the storage with its errors, and cached data of
+//! this machine is dropped. What stays in memory is counted, so that the report says how much was checked there.
 
 use super::held::Held;
 use super::{Verifier, Worker};
@@ -13,10 +13,10 @@ use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most steps that are gone through to count what a stopped job has left.
+/// Most steps of a sequence that are generated to count what a stopped job has left.
 const MOST_STEPS: usize = 1 << 24;
 
-/// How far writes have to get before they are read back.
+/// How far writes must have got before they are read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Durable, as after `fdatasync`.
@@ -26,8 +26,8 @@ pub(super) enum Reach {
 }
 
 impl Worker<'_> {
-    /// From now on, blocks are read from the medium. The job did not ask for the time that this takes, so its run time stops meanwhile: data
-    /// that was written is checked, however slow the device.
+    /// Makes reads of blocks come from the medium. The job did not ask for the time that this takes, so its
+    /// run time is suspended: written data is checked, however slow the device.
     pub(super) fn turn_to_medium(&mut self, reach: Reach) {
         if self.features.verifier.is_none() {
             return;
@@ -65,7 +65,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Bytes of a file that are in memory afterwards; `None` where that cannot be told.
+    /// Bytes of a file that stay in memory; `None` if unknown.
     fn turn_file_to_medium(&mut self, index: usize, reach: Reach) -> Option<u64> {
         let opening = &self.plan.files.opening;
         let is_mapped = self.plan.files.are_mapped;
@@ -85,12 +85,12 @@ impl Worker<'_> {
         if left == 0 || reach == Reach::WrittenBack || !opening.invalidates || !is_cached || is_mapped {
             return Some(left);
         }
-        // Pages that other processes have mapped or locked stay, and direct I/O passes them by.
+        // Pages that other processes have mapped or locked stay, and direct I/O bypasses them.
         let alignment = self.plan.target_plan.common_alignment(self.files.list[index].start);
         Some(if self.files.read_past_cache(index, true, alignment) { 0 } else { left })
     }
 
-    /// The job goes on writing: through the page cache, as it wants to.
+    /// The job continues to write through the page cache, as requested.
     pub(super) fn turn_to_cache(&mut self) {
         let opening = &self.plan.files.opening;
         if opening.direct || self.plan.files.are_mapped {
@@ -103,7 +103,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An error of a write that the page cache took and the storage did not is one of the job.
+    /// A writeback error of an earlier write is an error of the job.
     pub(in crate::worker) fn take_late_error(&mut self, file: u32, done: Result<(), Errno>) {
         let Err(errno) = done else { return };
         match errno.0 {
@@ -114,7 +114,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Stores how many blocks this run had to check and did not; at its end.
+    /// Stores how many blocks this run should have checked but did not; at its end.
     pub(super) fn account_for_checks(&mut self) {
         let Some(verifier) = &mut self.features.verifier else { return };
         let held = verifier.held.as_ref().map_or(0, Held::len);
@@ -138,7 +138,7 @@ impl Worker<'_> {
         counters.is_accounted.store(1, Relaxed);
     }
 
-    /// Blocks of its part that a job that only reads has not read.
+    /// Blocks of its part that a read-only job has not read.
     fn unread_blocks(&mut self) -> u64 {
         let Some(verifier) = &self.features.verifier else { return 0 };
         if verifier.passes > 0 || verifier.ends_with_state {
@@ -151,12 +151,12 @@ impl Worker<'_> {
         let counters = &self.block.verification;
         let (reads, bytes) = (counters.checked_reads.load(Relaxed), counters.checked_bytes.load(Relaxed));
         let length = bytes.checked_div(reads).unwrap_or(0).max(targets.smallest_length());
-        // A rest that is too short for a block is never read.
+        // A remainder too short for a block is never read.
         let sizes = self.files.list.iter().map(|file| file.size);
         sizes.fold(0, u64::saturating_add).saturating_sub(bytes) / length
     }
 
-    /// I/Os of a direction that a job that was stopped would still have made.
+    /// I/Os of a direction that a stopped job would still have done.
     fn rest_of_sequence(&mut self, direction: Direction) -> u64 {
         let goes_on =
             self.is_over() && !self.features.verifier.as_ref().is_some_and(|own| own.ends_with_state);
@@ -169,7 +169,7 @@ impl Worker<'_> {
 }
 
 impl Verifier<'_> {
-    /// Blocks that are still to be read back.
+    /// Number of blocks still to be read back.
     fn remembered(&mut self) -> u64 {
         match &self.start_of_pass {
             Some(pass) => self.number.saturating_sub(pass.number),
@@ -182,7 +182,7 @@ impl Verifier<'_> {
 }
 
 impl super::Findings<'_> {
-    /// Counts where the data of a check came from.
+    /// Counts the source of checked data.
     pub(super) fn count_source(&mut self, bytes: u64) {
         let counters = &self.block.verification;
         match &mut self.in_memory {

@@ -1,7 +1,6 @@
-//! `verify_only` where writes go over each other: the job's sequence is gone through without I/O first, to know which write was
-//! the last of each place, and each place is then read once.
-//!
-//! A sequence that covers more places than are kept in memory is gone through once per window of the files.
+//! `verify_only` with overlapping writes: the job's sequence is first generated without I/O, to know which write of each
+//! range was the last, and each range is then read once. A sequence that covers more ranges than fit into memory is generated
+//! once per window of the files.
 
 use super::backlog::Backlog;
 use super::{Loop, Phase, Verifier, Worker, gone, is_to_trim, new_record};
@@ -14,9 +13,9 @@ use crate::worker::issue::count_as_made;
 use fathom_stats::Direction;
 use std::ops::Range;
 
-/// Places kept in memory.
+/// Most ranges kept in memory.
 const MOST_PLACES: u64 = 1 << 21;
-/// Steps between two looks at the time and at orders to stop.
+/// Steps between two checks of the time and of orders to stop.
 const STEPS: u32 = 4096;
 
 /// How the sequence begins.
@@ -29,7 +28,7 @@ struct Beginning {
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Goes through the sequence and reads back what it left.
+    /// Generates the sequence and reads back its result.
     pub(super) fn check_by_rehearsal(&mut self) {
         let windows = windows(self.any().space(), self.plan.target_plan.smallest_length(), MOST_PLACES);
         let mut beginning = (windows.len() > 1).then(|| self.any().beginning()).flatten();
@@ -59,7 +58,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Bytes of all files, one after the other.
+    /// Total bytes of all files.
     fn space(&self) -> u64 {
         self.files.list.iter().fold(0, |sum, file| u64::saturating_add(sum, file.size))
     }
@@ -85,7 +84,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Goes through the sequence. With a window, places outside of it are left out; `counts` says whether the I/Os count as made.
+    /// Generates the sequence. With a window, ranges outside of it are ignored; `counts` says whether the
+    /// I/Os count as done.
     fn rehearse(&mut self, window: Option<&Range<u64>>, counts: bool) {
         let bases: Vec<u64> = bases(self.files.list.iter().map(|file| file.size));
         let starts: Vec<u64> = self.files.list.iter().map(|file| file.start).collect();
@@ -126,7 +126,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next I/O of the whole sequence, all passes and loops; a run that only time ends makes one pass.
+    /// The next I/O of the whole sequence, all passes and loops; a run that only ends by time makes one pass.
     fn next_rehearsed(&mut self) -> Option<Target> {
         if !self.budget.count_io() {
             return None;
@@ -148,10 +148,10 @@ impl Worker<'_> {
     }
 }
 
-/// What became of a step.
+/// Result of a step.
 enum Rehearsed {
     GoneOver,
-    /// The earlier run ended here; what to say about it.
+    /// The earlier run ended here; the message about it.
     Stop(String),
 }
 
@@ -172,7 +172,7 @@ impl Verifier<'_> {
         }
         let mut record = new_record(&mut self.generator, &mut self.number, target);
         record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
-        // The block of a write that had not ended holds the old or the new data.
+        // The block of a write in flight holds the old or the new data.
         if self.limit.as_ref().is_some_and(|limit| limit.was_in_flight(number)) {
             record.state = State::Gone;
         }
@@ -184,7 +184,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Where each file begins when they lie one after the other.
+/// Start of each file when they are concatenated.
 fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut behind = 0u64;
     sizes
@@ -196,7 +196,7 @@ fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
         .collect()
 }
 
-/// Windows of a space with no more than so many places of this size each.
+/// Windows of a space with at most `most` ranges of this size each.
 fn windows(space: u64, smallest: u64, most: u64) -> Vec<Range<u64>> {
     let count = (space / smallest.max(1)).div_ceil(most.max(1)).max(1);
     let length = space.div_ceil(count);

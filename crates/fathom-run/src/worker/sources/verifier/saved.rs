@@ -1,4 +1,4 @@
-//! State files: saved when a job ends, and the limit that a loaded one sets.
+//! State files: saved when a job ends; a loaded one limits the check.
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::message::Message;
@@ -14,13 +14,13 @@ use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use thiserror::Error;
 
-/// Why a state file sets no limit.
+/// Why a state file cannot be used.
 #[derive(Debug, Error)]
 enum LimitError {
-    /// The system does not give it.
+    /// It cannot be read.
     #[error(transparent)]
     NotRead(#[from] io::Error),
-    /// Nothing in it.
+    /// It is empty.
     #[error("the file is empty")]
     Empty,
     /// Too short for any state.
@@ -37,9 +37,9 @@ enum LimitError {
     NoJob,
 }
 
-/// What of an earlier run can be checked.
+/// What can be checked of an earlier run.
 pub(super) struct Limit {
-    /// Writes issued; those from this number on were not.
+    /// Number of writes issued.
     writes: u64,
     /// Numbers of the writes that were in flight.
     in_flight: Vec<u64>,
@@ -48,7 +48,7 @@ pub(super) struct Limit {
 }
 
 impl Limit {
-    /// Reads a state file; what is wrong with it is reported and stored.
+    /// Reads a state file; a problem is reported and stored.
     pub(super) fn load(context: &WorkerContext<'_>, path: &Path) -> Result<Limit, GivenUp> {
         let of_fio = |error: &std::io::Error| {
             let (errno, path) = (Errno(error.raw_os_error().unwrap_or(libc::EIO)), path.display());
@@ -61,8 +61,8 @@ impl Limit {
             Ok(limit) => Ok(limit),
             Err(problem) => {
                 context.messages.send(&Message::Error(format!(
-                    "fathom: job {}: verify_state_load: {}: {problem}; a run with verify_state_save=1 leaves the file, and \
-                     --aux-path says in which directory",
+                    "fathom: job {}: verify_state_load: {}: {problem}; a run with verify_state_save=1 writes \
+                    the file, and --aux-path names its directory",
                     context.worker_plan().name,
                     path.display()
                 )));
@@ -86,18 +86,18 @@ impl Limit {
         }
     }
 
-    /// True when the write with this number was issued.
+    /// True if the write with this number was issued.
     pub(super) fn has(&self, number: u64) -> bool {
         number < self.writes
     }
 
-    /// The line that says that a write was never issued.
+    /// The message that a write was never issued.
     pub(super) fn stop_line(&self, number: u64) -> Option<String> {
         let writes = self.writes;
         (!self.has(number)).then(|| format!("Stop verify because seq {number} >= {writes}"))
     }
 
-    /// The same for data that was read: its header has the number.
+    /// The same for data that was read, whose header has the number.
     pub(super) fn stop_line_of_data(&self, rule: &Rule, data: &[u8]) -> Option<String> {
         let header = Header::decode(data.get(rule.header_offset as usize..)?, rule.format)?;
         if header.magic != MAGIC || !rule.method.has_header() {
@@ -106,14 +106,15 @@ impl Limit {
         self.stop_line(header.number)
     }
 
-    /// True for writes that had not ended: the block holds the old or the new data.
+    /// True for writes that had not completed: the block holds the old or the new data.
     pub(super) fn was_in_flight(&self, number: u64) -> bool {
         self.in_flight.contains(&number)
     }
 }
 
 impl Worker<'_> {
-    /// Leaves behind what a later run has to know. A run that only checks knows less than the one that wrote: what that has left stays.
+    /// Saves what a later run has to know. A verify-only run knows less than the one that wrote, whose state
+    /// stays.
     pub(super) fn save_verify_state(&mut self) {
         let Some(verifier) = &self.features.verifier else { return };
         let wanted = verifier.plan.state_to_save.as_ref();
@@ -122,7 +123,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The same for a job that a trigger ended, whatever else is asked of it. It is on the disk when this returns.
+    /// The same for a job that a trigger ended, whatever else it is told. On return it is on the disk.
     pub(in crate::worker) fn save_triggered_state(&mut self) {
         let wanted = self.plan.triggered_state.as_ref().filter(|_| self.block.should_save());
         if let Some(path) = wanted.filter(|_| self.plan.writes_data()) {

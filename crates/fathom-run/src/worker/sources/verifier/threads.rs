@@ -1,4 +1,4 @@
-//! `verify_async`: threads that check what was read while the worker goes on with the next I/O.
+//! `verify_async`: threads that check reads while the worker continues with the next I/O.
 
 use super::Known;
 use crate::invariant::{self, Invariant, broken, holds};
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
-/// Reads that may wait for each thread.
+/// Reads that may be pending for each thread.
 const WAITING_PER_THREAD: usize = 4;
 
 /// A read to be checked.
@@ -20,7 +20,7 @@ pub(super) struct Task {
     pub(super) offset: u64,
     /// Index of the file.
     pub(super) file: u32,
-    /// What is known of the data.
+    /// What is known about the data.
     pub(super) known: Known,
     /// Number of the clone that wrote it.
     pub(super) thread: u16,
@@ -29,7 +29,7 @@ pub(super) struct Task {
 /// Why a read is not checked: a defect of this program.
 #[derive(Debug, Error)]
 enum CheckerError {
-    /// What the panic of the thread says.
+    /// The text of the thread's panic.
     #[error("{0}")]
     Panicked(String),
     /// All threads have ended.
@@ -37,26 +37,26 @@ enum CheckerError {
     Gone,
 }
 
-/// A read that was checked.
+/// A checked read.
 pub(super) struct Checked {
     pub(super) task: Task,
     pub(super) data: Vec<u8>,
     pub(super) mismatches: Vec<Mismatch>,
 }
 
-/// The threads, and the way to them and back.
+/// The threads, and the channels to and from them.
 pub(super) struct Checkers {
     tasks: Option<SyncSender<(Task, Vec<u8>)>>,
     results: Receiver<Result<Checked, CheckerError>>,
     threads: Vec<JoinHandle<()>>,
     /// Buffers to copy reads into.
     buffers: Vec<Vec<u8>>,
-    /// Handed over and not yet back.
+    /// Handed over and not yet returned.
     under_way: usize,
 }
 
 impl Checkers {
-    /// Starts so many threads; all of them, or none.
+    /// Starts the threads; all of them, or none.
     pub(super) fn start(count: u32, plan: &VerifyPlan) -> std::io::Result<Checkers> {
         let (tasks, task_queue) = sync_channel(count as usize * WAITING_PER_THREAD);
         let (result_sender, results) = channel();
@@ -71,7 +71,7 @@ impl Checkers {
         Ok(checkers)
     }
 
-    /// Gives a read away; waits while all threads have enough to do.
+    /// Hands a read over; waits while all threads are busy.
     pub(super) fn hand_over(&mut self, task: Task, data: &[u8]) {
         let mut buffer = self.buffers.pop().unwrap_or_default();
         buffer.clear();
@@ -81,13 +81,13 @@ impl Checkers {
         self.under_way += 1;
     }
 
-    /// A result that has come back.
+    /// A result that has been returned.
     pub(super) fn ready(&mut self) -> Option<Checked> {
         let result = self.results.try_recv().ok()?;
         Some(self.back(result))
     }
 
-    /// The next result, or `None` when nothing is under way.
+    /// The next result, or `None` if none is pending.
     pub(super) fn wait_for_one(&mut self) -> Option<Checked> {
         if self.under_way == 0 {
             return None;
@@ -112,7 +112,7 @@ impl Drop for Checkers {
         // Without a sender the threads end.
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // A thread that panicked has nothing more to say.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }
@@ -124,13 +124,13 @@ fn run(
     plan: &VerifyPlan,
 ) {
     if !plan.thread_cpus.is_empty() {
-        // Processors that do not exist leave the thread where it is.
+        // If the processors do not exist, the thread stays where it is.
         let _ = fathom_sys::affinity::bind(&plan.thread_cpus);
     }
     loop {
         let next = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok((task, mut data)) = next else { return };
-        // Whoever waits for the result must hear of a panic.
+        // The panic must reach the receiver of the result.
         let checked = catch_unwind(AssertUnwindSafe(|| task.check(plan, &mut data, None)));
         let result = match checked {
             Ok(mismatches) => Ok(Checked { task, data, mismatches }),
