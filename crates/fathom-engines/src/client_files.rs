@@ -1,10 +1,11 @@
-//! Files of this machine that the clients of servers read because a job names them.
+//! Files of this machine that clients of servers read because a job names them.
 
 use crate::nbd;
 use fathom_spec::JobSpec;
 use std::path::PathBuf;
 
-/// What a job of an engine for servers names of this machine, with the option that does: certificates, keys, settings, sockets.
+/// Files of this machine that a job of a server engine names, with their options: certificates, keys,
+/// settings, sockets.
 pub fn client_files(job: &JobSpec) -> Vec<(&'static str, PathBuf)> {
     let (http, rados, rbd) = (&job.private.http, &job.private.rados, &job.private.rbd);
     let named = [
@@ -15,7 +16,7 @@ pub fn client_files(job: &JobSpec) -> Vec<(&'static str, PathBuf)> {
         ("http_key", &http.http_key),
     ];
     let named = named.into_iter().filter_map(|(option, path)| Some((option, PathBuf::from(path.as_ref()?))));
-    // Settings of a cluster lie at a place that its name is a part of.
+    // The path of a cluster's settings contains its name.
     let clusters = [&rados.clustername, &rbd.clustername].into_iter().flatten();
     let clusters = clusters
         .filter(|name| name.contains('/'))
@@ -44,7 +45,7 @@ mod tests {
         let mut count = 0;
         for engine in engines::ALL.iter().filter(|engine| engine.built) {
             let named = engine.options.iter().filter(|option| option.names == Names::ClientFile);
-            // Some belong together.
+            // Some only come together.
             let options: Vec<(&str, &str)> = named.map(|option| (option.name, "/x/y")).collect();
             if options.is_empty() {
                 continue;

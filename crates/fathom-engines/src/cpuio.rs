@@ -1,5 +1,5 @@
-//! `cpuio`: keeps a processor busy beside jobs that do I/O. Each "I/O" is one stretch of work of `cpuchunks`; the pause
-//! between two of them, which makes the load, is the job's think time.
+//! `cpuio`: keeps a processor busy next to jobs that do I/O. Each "I/O" is a stretch of work of `cpuchunks`; the pause
+//! between two of them, which determines the load, is the job's think time.
 
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::cpuio::CpuMode;
@@ -7,15 +7,15 @@ use fathom_spec::engines::{self, EngineDef};
 use std::hint::{black_box, spin_loop};
 use std::time::{Duration, Instant};
 
-/// Turns of an empty loop between two looks at the clock.
+/// Iterations of an empty loop between two readings of the clock.
 const TURNS: u32 = 1000;
 /// Numbers that are sorted; a power of two.
 const NUMBERS: usize = 4096;
 
-/// Burns time in stretches of one length.
+/// Burns processor time in stretches of one length.
 pub(crate) struct Cpuio {
     stretch: Duration,
-    /// What is sorted over and over; empty for mere counting.
+    /// The numbers to sort; empty for counting.
     numbers: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Engine for Cpuio {
     }
 }
 
-/// Brings the numbers out of order and sorts them.
+/// Shuffles the numbers and sorts them.
 fn sort_anew(numbers: &mut [u32]) {
     for (index, number) in numbers.iter_mut().enumerate() {
         *number = (index as u32).wrapping_mul(0x9e37_79b1).rotate_left(16);

@@ -1,4 +1,4 @@
-//! `e4defrag`: gives ranges of files the blocks of a donor, with `EXT4_IOC_MOVE_EXT`. The files keep their data, and stay in use.
+//! `e4defrag`: exchanges blocks of files with a donor, by `EXT4_IOC_MOVE_EXT`. The files keep their data, and stay in use.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 pub(crate) struct E4defrag {
     immediate: Immediate,
     donor: File,
-    /// The donor gets its blocks in each I/O, and loses them.
+    /// The donor is allocated anew for each I/O, and freed after it.
     in_place: bool,
-    /// Bytes of a block of the file system.
+    /// Bytes of a file system block.
     block: u64,
     why: Option<String>,
 }
@@ -34,12 +34,12 @@ impl EngineType for E4defrag {
         };
         let opened = open_donor(&path);
         let (donor, is_new) = opened.map_err(|errno| {
-            told(errno, "open", &format!("{errno}; the donor is a file of its own, beside those of the job"))
+            told(errno, "open", &format!("{errno}; the donor is a separate file next to those of the job"))
         })?;
         let found = donor.metadata().map_err(|error| SetupError::new(Errno::from(error), "fstat"))?;
         check(&found, &donor, setup.files).map_err(|(errno, reason)| {
             if is_new {
-                // It is empty, and would be left behind for nothing.
+                // It is empty, and would be left there for nothing.
                 let _ = std::fs::remove_file(&path);
             }
             told(errno, "EXT4_IOC_MOVE_EXT", &reason)
@@ -47,8 +47,9 @@ impl EngineType for E4defrag {
         let in_place = options.inplace == Some(1);
         if !in_place {
             let end = setup.files.iter().map(|file| file.start + file.size).max().unwrap_or(0);
-            file::fallocate(donor.as_raw_fd(), 0, 0, end)
-                .map_err(|errno| told(errno, "fallocate", &format!("it gets no {end} bytes: {errno}")))?;
+            file::fallocate(donor.as_raw_fd(), 0, 0, end).map_err(|errno| {
+                told(errno, "fallocate", &format!("{end} bytes cannot be allocated for it: {errno}"))
+            })?;
         }
         Ok(E4defrag { immediate: Immediate::new(setup), donor, in_place, block: found.blksize(), why: None })
     }
@@ -72,8 +73,10 @@ impl E4defrag {
     fn exchange(&mut self, io: &Io) -> Result<i64, Errno> {
         let (donor, length) = (self.donor.as_raw_fd(), u64::from(io.length()));
         if !io.offset().is_multiple_of(self.block) || !length.is_multiple_of(self.block) {
-            self.why =
-                Some(format!("whole blocks of {} bytes are exchanged; bs= and offset= are none", self.block));
+            self.why = Some(format!(
+                "whole blocks of {} bytes are exchanged; bs= and offset= are not multiples",
+                self.block
+            ));
             return Err(Errno(libc::EINVAL));
         }
         if self.in_place {
@@ -94,23 +97,23 @@ impl E4defrag {
     }
 }
 
-/// What stands behind an error of the exchange.
+/// Explains an error of the exchange.
 fn reason(errno: Errno) -> Option<&'static str> {
     match errno.0 {
-        libc::ENOTTY | libc::EOPNOTSUPP => Some("this file system exchanges no extents"),
+        libc::ENOTTY | libc::EOPNOTSUPP => Some("this file system cannot exchange extents"),
         libc::ENODATA => Some(
             "the file or its donor has no blocks there: another job with the same donor may have freed them",
         ),
         libc::EINVAL => Some("the file is shorter than that, immutable, or the donor is"),
         libc::EBUSY => Some(
-            "other I/O holds pages of it, and the kernel has tried for a while; ignore_error=,EBUSY goes on with the next",
+            "other I/O holds its pages, and the kernel has tried for a while; ignore_error=,EBUSY continues with the next",
         ),
         libc::ETXTBSY => Some("it is used as swap"),
         _ => None,
     }
 }
 
-/// Where the donor lies: beside the files of the job.
+/// Path of the donor: next to the files of the job.
 fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
     let name = options.donorname.as_deref().unwrap_or_default();
     let directories = split_file_names(job.file.directory.as_deref().unwrap_or_default());
@@ -121,7 +124,8 @@ fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
     }
 }
 
-/// The donor, and whether it was made just now. A link would lead to a file that the job has not named.
+/// Opens the donor; also returns whether it was created. A symbolic link would lead to a file that the job
+/// has not named.
 fn open_donor(path: &Path) -> Result<(File, bool), Errno> {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
@@ -134,17 +138,17 @@ fn open_donor(path: &Path) -> Result<(File, bool), Errno> {
     }
 }
 
-/// Refuses a donor that cannot be one, before anything of it changes.
+/// Refuses an unsuitable donor, before anything is changed.
 fn check(found: &Metadata, donor: &File, files: &[OpenFile]) -> Result<(), (Errno, String)> {
     if !found.is_file() {
-        return Err((Errno(libc::EINVAL), "is no regular file".to_owned()));
+        return Err((Errno(libc::EINVAL), "is not a regular file".to_owned()));
     }
     match file_system::is_on_ext4(donor.as_raw_fd()) {
         Ok(true) => {}
         Ok(false) => {
             return Err((
                 Errno(libc::EOPNOTSUPP),
-                "does not lie on ext4, which alone exchanges extents".to_owned(),
+                "is not on ext4, the only file system that exchanges extents".to_owned(),
             ));
         }
         Err(errno) => return Err((errno, errno.to_string())),
@@ -155,7 +159,7 @@ fn check(found: &Metadata, donor: &File, files: &[OpenFile]) -> Result<(), (Errn
             (errno, format!("its file {}: {errno}", file.name))
         })?;
         if own.dev() != found.dev() {
-            return Err((Errno(libc::EXDEV), format!("lies on another file system than {}", file.name)));
+            return Err((Errno(libc::EXDEV), format!("is on another file system than {}", file.name)));
         }
         if own.ino() == found.ino() {
             return Err((

@@ -1,4 +1,5 @@
-//! `exec`: runs a program beside the jobs that do I/O. Each "I/O" is a wait of some milliseconds for its end, which is the end of the job.
+//! `exec`: runs a program next to the jobs that do I/O. Each "I/O" is a wait of some milliseconds for its end, which is the
+//! end of the job.
 
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
@@ -11,39 +12,40 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// What the loop waits for, between two looks at its orders and the time.
+/// Length of a wait, after which the loop checks its orders and the time.
 const STRETCH: Duration = Duration::from_millis(50);
 
-/// A line that is longer is passed on in parts.
+/// Longer lines are passed on in parts.
 const LONGEST_LINE: usize = 1 << 16;
-/// What a program may print until it has to wait for the next look.
+/// How much a program may print before it has to wait for the next poll.
 const PIPE_BYTES: i32 = 1 << 20;
 
 pub(crate) struct Exec {
     job: String,
-    /// The program, and its arguments.
+    /// The program and its arguments.
     words: Vec<String>,
-    /// Files for what it prints: on standard output, on standard error.
+    /// Files for its standard output and standard error.
     output: Option<[String; 2]>,
     grace: Duration,
     program: Option<Companion>,
-    /// How it ended by itself.
+    /// Its exit status, if it ended by itself.
     ended: Option<ExitStatus>,
     /// It had to be killed.
     is_killed: bool,
-    /// What it prints, where that is not saved in files: workers have no terminal, so it goes the way of their own lines.
+    /// Its output, unless saved in files: workers have no terminal, so it takes the path of their own
+    /// messages.
     printed: Option<Printed>,
 }
 
-/// The lines of a program, as far as they have come.
+/// Output of a program, as far as received.
 struct Printed {
     pipe: OwnedFd,
-    /// What came after the last whole line.
+    /// Bytes after the last complete line.
     rest: Vec<u8>,
 }
 
 impl Printed {
-    /// All whole lines that have come; at the end also what is no whole one.
+    /// All complete lines received; at the end also a partial one.
     fn lines(&mut self, is_over: bool) -> Vec<String> {
         let mut bytes = [0u8; 4096];
         let pipe = self.pipe.as_raw_fd();
@@ -70,7 +72,7 @@ impl EngineType for Exec {
         let mut words = vec![options.program.clone().unwrap_or_default()];
         words.extend(options.words(setup.job));
         let job = setup.job.name.clone();
-        // Clones do not write over each other.
+        // Clones must not overwrite each other's files.
         let base = if setup.clone == 0 { job.clone() } else { format!("{job}.{}", setup.clone) };
         let output = options.std_redirect.then(|| [format!("{base}.stdout"), format!("{base}.stderr")]);
         let grace = Duration::from_secs(u64::from(options.grace_time));
@@ -104,7 +106,7 @@ impl Engine for Exec {
         let started = Companion::start(&self.words, output).map_err(|errno| {
             let program = &self.words[0];
             FileError::of_engine(Exec::DEFINITION.name, "execvp", errno).with_message(format!(
-                "fathom: job {job}: {program} cannot be run ({errno}): program= is a path, or a name to be found in PATH; no shell reads it"
+                "fathom: job {job}: {program} cannot be run ({errno}): program= is a path, or a name to be found in PATH; it is not passed to a shell"
             ))
         })?;
         self.program = Some(started);
@@ -159,7 +161,7 @@ impl Engine for Exec {
     }
 }
 
-/// A pipe for what a program prints on either stream, whose reader does not wait.
+/// A pipe for both output streams of a program, whose reader does not block.
 fn lines() -> Result<(OwnedFd, (File, File)), Errno> {
     let (reader, writer) = pipe::pipe()?;
     pipe::widen(&writer, PIPE_BYTES)?;

@@ -1,4 +1,4 @@
-//! `ftruncate`: each write gives the file the length of its offset.
+//! `ftruncate`: each write sets the length of the file to its offset.
 
 use crate::shared::{Immediate, outcome};
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -33,7 +33,7 @@ impl Engine for Ftruncate {
 }
 
 impl Ftruncate {
-    /// Syncs; there are no reads and trims, which the rules of the engine refuse.
+    /// Syncs; the engine's rules refuse reads and trims.
     #[cold]
     fn other(&self, io: &Io) -> i64 {
         if io.operation().is_sync() { self.immediate.perform(io) } else { i64::from(-libc::EINVAL) }

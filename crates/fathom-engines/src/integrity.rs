@@ -1,4 +1,4 @@
-//! Protection information of block devices, which goes with reads and writes of io_uring (Linux 6.14): made and checked here.
+//! Protection information of block devices in reads and writes of io_uring (Linux 6.14): generated and checked here.
 
 use crate::protection::{Guard, Layout, ProtectionError, Wanted};
 use crate::ring::Transfer;
@@ -7,7 +7,7 @@ use fathom_run::unit::Operation;
 use fathom_sys::Errno;
 use fathom_sys::block_device::{self, GuardKind, Integrity as Profile};
 
-/// What the kernel is asked to check: `IO_INTEGRITY_CHK_*` of linux/fs.h.
+/// Checks that the kernel performs: `IO_INTEGRITY_CHK_*` of linux/fs.h.
 const CHECK_GUARD: u16 = 1;
 const CHECK_REFERENCE: u16 = 2;
 const CHECK_APPLICATION: u16 = 4;
@@ -39,7 +39,8 @@ pub(crate) struct Integrity {
     units: Box<[Io]>,
 }
 
-/// The note for a job that leaves protection information to the kernel (`pi_act=1`) and works on something other than a block device.
+/// The note for a job that leaves protection information to the kernel (`pi_act=1`) but does not use a block
+/// device.
 pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
     let options = &setup.job.private.io_uring;
     let file = setup.files.iter().find(|file| !file.is_block_device)?;
@@ -52,13 +53,13 @@ pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
 struct Device {
     name: String,
     layout: Layout,
-    /// Bytes of data that have one piece of metadata, and bytes of that.
+    /// Bytes of data per piece of metadata, and bytes of that.
     interval: u32,
     metadata: u32,
 }
 
 impl Integrity {
-    /// What a job asks for; `None` where the kernel makes protection information itself, or there is none.
+    /// The job's request; `None` if the kernel generates protection information itself, or there is none.
     pub(crate) fn of(setup: &Setup<'_>) -> Result<Option<Integrity>, SetupError> {
         let options = &setup.job.private.io_uring;
         if options.md_per_io_size == 0 || options.pi_act {
@@ -85,17 +86,18 @@ impl Integrity {
         }))
     }
 
-    /// Makes the protection information of a write, and has a request bring it along or fetch it.
+    /// Generates the protection information of a write, and attaches its buffer to a request.
     #[inline(never)]
     pub(crate) fn attach(&mut self, slot: u32, io: &Io, request: &mut Transfer) {
         let index = slot as usize;
-        // SAFETY: a unit is used only until its end is listed.
+        // SAFETY: a unit is not used after its completion is listed.
         self.units[index] = unsafe { io.keep() };
         let device = &self.devices[io.file() as usize];
         let address = io.offset() / u64::from(device.interval);
         let place = &mut self.metadata[index * self.stride..(index + 1) * self.stride];
         if io.operation() == Operation::Write {
-            // SAFETY: the unit's buffer has that length, and nobody else uses it before the request is handed over.
+            // SAFETY: the unit's buffer has that length, and is not used elsewhere before the request is
+            // submitted.
             let data = unsafe { std::slice::from_raw_parts_mut(io.buffer(), io.length() as usize) };
             device.layout.make(&self.wanted, address, data, place);
         }
@@ -111,7 +113,7 @@ impl Integrity {
         request.attribute_kinds = HAS_PROTECTION;
     }
 
-    /// Checks what a read has brought; the error says what is wrong.
+    /// Checks what a read has returned.
     #[inline(never)]
     pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), ProtectionError> {
         let io = &self.units[slot as usize];
@@ -120,7 +122,7 @@ impl Integrity {
         }
         let device = &self.devices[io.file() as usize];
         let place = &mut self.metadata[slot as usize * self.stride..(slot as usize + 1) * self.stride];
-        // SAFETY: the unit's buffer has that length, and the request has ended.
+        // SAFETY: the unit's buffer has that length, and the request has completed.
         let data = unsafe {
             std::slice::from_raw_parts_mut(io.buffer(), (moved as usize).min(io.length() as usize))
         };
@@ -137,12 +139,12 @@ impl Device {
             return Err(none("it is not a block device"));
         }
         let profile = block_device::integrity(file.handle.descriptor())
-            .map_err(|errno| none(&format!("the kernel knows of none ({errno})")))?;
+            .map_err(|errno| none(&format!("the kernel does not know any ({errno})")))?;
         let Profile { interval, metadata, offset, guard } = profile;
         let guard = match guard {
             GuardKind::Crc16 => Guard::Bits16,
             GuardKind::Crc64 => Guard::Bits64,
-            GuardKind::Other => return Err(none("its guards are no CRC of 16 or 64 bits")),
+            GuardKind::Other => return Err(none("its guards are not CRCs of 16 or 64 bits")),
         };
         if offset.saturating_add(guard.bytes()) > metadata {
             return Err(none("it has more protection information than metadata"));

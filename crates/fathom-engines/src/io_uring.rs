@@ -1,7 +1,6 @@
-//! `io_uring`: submission and completion rings shared with the kernel.
-//!
-//! Probed once, when the engine is set up: the best legal set of ring features is used, and [`Engine::features`] says
-//! which. Two calls a round (submit, then wait), so that submission and completion latency mean what they say.
+//! `io_uring`: submission and completion rings shared with the kernel. Probed once, when the engine is set up: the best legal
+//! set of ring features is used, and [`Engine::features`] reports it. Two calls per round (submit, then wait), so that
+//! submission and completion latency mean what they say.
 
 use crate::integrity::{self, Integrity};
 use crate::ring::{ARENA, EveryNth, Ring, Transfer};
@@ -15,15 +14,15 @@ use std::time::Duration;
 
 pub(crate) struct IoUring {
     ring: Ring,
-    /// What all reads have in common.
+    /// Common fields of all reads.
     read: Form,
-    /// What all writes have in common.
+    /// Common fields of all writes.
     write: Form,
-    /// Requests name files by their index, not by descriptor.
+    /// Requests refer to files by registered index, not by descriptor.
     registered_files: bool,
-    /// Requests name a vector of the slot, not its buffer.
+    /// Requests use a vector per slot instead of its buffer.
     vectored: bool,
-    /// Some requests have more in them: protection information, or a flag.
+    /// Some requests have extra fields: protection information, or a flag.
     is_extended: bool,
     vectors: Box<[libc::iovec]>,
     features: Vec<&'static str>,
@@ -31,11 +30,11 @@ pub(crate) struct IoUring {
     force_async: EveryNth,
     integrity: Option<Box<Integrity>>,
     remarks: Vec<String>,
-    /// What was wrong with the protection information of the unit in a slot.
+    /// Errors in the protection information of the unit in a slot.
     said: Said,
 }
 
-/// The part of a request that all those of a direction share.
+/// The common fields of all requests of a direction.
 #[derive(Clone, Copy)]
 struct Form {
     code: u8,
@@ -93,7 +92,7 @@ impl Engine for IoUring {
         match io.operation() {
             Operation::Read => self.transfer(slot, io, self.read),
             Operation::Write => self.transfer(slot, io, self.write),
-            // SAFETY: the copy is gone when the call returns. With it, only rare I/Os go through memory, and not all.
+            // SAFETY: the copy is gone when the call returns. With it, only rare I/Os go through memory.
             _ => self.queue_other(slot, &unsafe { io.keep() }),
         }
     }
@@ -167,8 +166,9 @@ impl IoUring {
             attribute_kinds: 0,
         };
         let Self { ring, is_extended, integrity, force_async, .. } = self;
-        // SAFETY: buffer, vector and descriptor of the request stay valid until its end has been taken: the loop reuses a slot only
-        // then, and `Drop` of the ring waits for the kernel. A transfer is an entry as a whole.
+        // SAFETY: buffer, vector and descriptor of the request stay valid until its completion has been
+        // taken: the loop reuses a slot only then, and `Drop` of the ring waits for the kernel. A transfer
+        // fills a whole entry.
         unsafe {
             ring.push(|place| {
                 let place = place.cast::<Transfer>();
@@ -180,7 +180,7 @@ impl IoUring {
         }
     }
 
-    /// The vector that names the buffer of a unit.
+    /// Address of the vector for the buffer of a unit.
     #[inline(always)]
     fn vector(&mut self, slot: u32, io: &Io) -> u64 {
         let vector = &mut self.vectors[slot as usize];
@@ -203,11 +203,11 @@ impl IoUring {
         if self.force_async.is_due() {
             entry = entry.flags(squeue::Flags::ASYNC);
         }
-        // SAFETY: the entry names nothing but a descriptor, which stays open.
+        // SAFETY: the entry only refers to a descriptor, which stays open.
         unsafe { self.ring.push(|place| place.write(entry)) }
     }
 
-    /// Looks at the protection information of what has been read. Returns what became of the unit.
+    /// Checks the protection information of a completed read. Returns the unit's result.
     #[cold]
     #[inline(never)]
     fn check_integrity(&mut self, slot: u32, result: i64) -> i64 {
@@ -243,7 +243,7 @@ impl IoUring {
     }
 }
 
-/// Completes a request with what only some jobs have in theirs.
+/// Adds the fields that only some jobs need to a request.
 #[cold]
 #[inline(never)]
 fn extend(
@@ -261,7 +261,7 @@ fn extend(
     }
 }
 
-/// Trims and range syncs report 0 for "all of it"; the loop settles that by the operation.
+/// Trims and range syncs report 0 for "all of it"; the loop handles that by the operation.
 #[inline(always)]
 fn end_of(entry: &cqueue::Entry) -> Completion {
     Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) }

@@ -1,6 +1,5 @@
-//! The engines: one file each, and one line in [`ENGINES`].
-//!
-//! Each issues the very calls that its name promises; what several share (syncs, trims) is in `shared.rs`.
+//! The engines: one file each, and one line in [`ENGINES`]. Each issues exactly the calls that its name promises; shared code
+//! (syncs, trims) is in `shared.rs`.
 
 mod ceph;
 mod client_files;
@@ -102,7 +101,7 @@ pub static ENGINES: &[EngineEntry] = &[
     EngineEntry::direct::<external::External>(),
 ];
 
-/// The engine that goes by this name.
+/// The engine of this name.
 pub fn find(name: &str) -> Option<&'static EngineEntry> {
     match name.starts_with(external::PREFIX) {
         true => external::entry(name),
@@ -110,12 +109,12 @@ pub fn find(name: &str) -> Option<&'static EngineEntry> {
     }
 }
 
-/// What the engine of a name can do.
+/// The declaration of the engine of a name.
 pub fn definition_of(name: &str) -> Option<EngineDef> {
     find(name).map(|engine| *engine.definition)
 }
 
-/// The engine as this job runs it: by itself, or behind threads that submit for it.
+/// The engine as this job runs it: directly, or behind submitting threads.
 pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
     match job.depth.io_submit_mode {
         IoSubmitMode::Inline => *engine,
@@ -123,7 +122,7 @@ pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
     }
 }
 
-/// The engine of a set-up, as a worker of its job would set it up.
+/// Sets up the engine of a job as its worker would.
 pub fn open(setup: &Setup<'_>) -> Result<Box<dyn Engine>, SetupError> {
     match setup.job.depth.io_submit_mode {
         IoSubmitMode::Inline => (setup.open)(setup),

@@ -18,7 +18,7 @@ const CMD_FSYNC: u16 = 2;
 const CMD_FDSYNC: u16 = 3;
 const CMD_PREADV: u16 = 7;
 const CMD_PWRITEV: u16 = 8;
-/// The field `priority` counts (IOCB_FLAG_IOPRIO).
+/// The field `priority` is valid (IOCB_FLAG_IOPRIO).
 const FLAG_PRIORITY: u32 = 2;
 
 /// `struct iocb`, little-endian field order.
@@ -69,10 +69,10 @@ const _: () = assert!(std::mem::size_of::<ControlBlock>() == 64 && std::mem::siz
 
 pub(crate) struct Libaio {
     context: u64,
-    /// One per slot; fixed in place, because the kernel reads them through pointers.
+    /// One per slot; pinned, because the kernel reads them through pointers.
     control_blocks: Box<[ControlBlock]>,
     vectors: Box<[libc::iovec]>,
-    /// Pointers to the control blocks queued, in order.
+    /// Pointers to the queued control blocks, in order.
     queued: Vec<*mut ControlBlock>,
     events: Box<[Event; REAP_BATCH]>,
     immediate: Immediate,
@@ -80,7 +80,7 @@ pub(crate) struct Libaio {
     write_flags: i32,
     vectored: bool,
     reaps_in_user_space: bool,
-    /// File systems and devices without asynchronous syncs say so once.
+    /// File systems and devices without asynchronous syncs report that once.
     syncs_by_kernel: bool,
 }
 
@@ -147,7 +147,8 @@ impl Engine for Libaio {
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        // SAFETY: every queued pointer is to a control block of `self`, and the buffers it names belong to slots in flight.
+        // SAFETY: every queued pointer is to a control block of `self`, and its buffer belongs to a slot in
+        // flight.
         let taken = unsafe {
             libc::syscall(libc::SYS_io_submit, self.context, self.queued.len(), self.queued.as_mut_ptr())
         };
@@ -184,7 +185,7 @@ impl Engine for Libaio {
 static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 impl Libaio {
-    /// `io_getevents`: waits for `min` events, or until the limit, if one is given.
+    /// `io_getevents`: waits for `min` events, or until the timeout, if there is one.
     #[inline(always)]
     fn get_events(
         &mut self,
@@ -193,7 +194,8 @@ impl Libaio {
         out: &mut Completions,
     ) -> Result<(), Errno> {
         let room = out.room();
-        // SAFETY: the array has room for at least `room` events; the limit, if there is one, lives through the call.
+        // SAFETY: the array has room for at least `room` events; the timeout, if there is one, lives through
+        // the call.
         let found = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,
@@ -213,7 +215,7 @@ impl Libaio {
         Ok(())
     }
 
-    /// Reads completions where the kernel puts them, without a system call.
+    /// Takes completions from the ring shared with the kernel, without a system call.
     fn reap_from_ring(&mut self, out: &mut Completions) {
         // SAFETY: the context is the address of the ring, mapped until io_destroy; head and tail are shared with the
         // kernel and accessed as atomics, and events between them are complete (acquire on the tail).
@@ -235,7 +237,8 @@ impl Libaio {
 
 impl Drop for Libaio {
     fn drop(&mut self) {
-        // SAFETY: the context is ours; the kernel waits for what is in flight, so no buffer is written to afterwards.
+        // SAFETY: the context is ours; the kernel waits for what is in flight, so no buffer is written to
+        // afterwards.
         unsafe { libc::syscall(libc::SYS_io_destroy, self.context) };
     }
 }
@@ -261,7 +264,8 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
     Ok(context)
 }
 
-/// Tries one fdatasync on an empty queue when the job will need syncs: kernels before 4.18 and some files refuse.
+/// Tries one fdatasync on an empty queue if the job will need syncs: kernels before 4.18 and some files
+/// refuse it.
 fn syncs_by_kernel(context: u64, setup: &Setup<'_>) -> bool {
     let options = &setup.job.io_type;
     let Some(file) = setup.files.first().filter(|_| options.fsync > 0 || options.fdatasync > 0) else {

@@ -1,4 +1,4 @@
-//! Media behind character devices: only their own engine knows how large they are. All else is as with other files.
+//! Media behind character devices, whose size only their engine can determine. Otherwise they are like files.
 
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -10,37 +10,37 @@ use fathom_run::zones::device::OwnZones;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// What a name stands for, as an engine of media sees it.
+/// Examines a name for an engine of media.
 pub(crate) type LookAt = Box<dyn Fn(&WorkerPlan, PathBuf) -> Result<FileEntry, FileError>>;
 /// The zones of a target; see [`Storage::own_zones`].
 pub(crate) type ZonesOf = Box<dyn Fn(&FileEntry, bool) -> Result<Option<OwnZones>, FileError>>;
 
-/// The targets of an engine that knows their sizes by a way of its own.
+/// The targets of an engine that determines their sizes itself.
 pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
     zones_of: Option<ZonesOf>,
-    /// There is no cache before character devices, so `direct=1` asks nothing of them.
+    /// Character devices have no page cache, so `direct=1` is satisfied.
     past_caches: bool,
 }
 
 impl Media {
-    /// Media that the name alone says all about.
+    /// Media that the name alone determines.
     pub(crate) fn new(look_at: fn(PathBuf) -> Result<FileEntry, FileError>) -> Media {
         Media::for_job(Box::new(move |_, path| look_at(path)))
     }
 
-    /// Media that are different things to different jobs.
+    /// Media whose properties depend on the job.
     pub(crate) fn for_job(look_at: LookAt) -> Media {
         Media { files: Files::default(), look_at, zones_of: None, past_caches: false }
     }
 
-    /// They may have zones.
+    /// Media that may have zones.
     pub(crate) fn with_zones(self, zones_of: ZonesOf) -> Media {
         Media { zones_of: Some(zones_of), ..self }
     }
 
-    /// `direct=1` is no reason to refuse character devices, which the kernel does.
+    /// Accepts `direct=1` on character devices, which the kernel refuses.
     pub(crate) fn past_caches(self) -> Media {
         Media { past_caches: true, ..self }
     }
@@ -74,7 +74,7 @@ impl Storage for Media {
         self.files.check_layout(entry)
     }
 
-    /// A medium is never too short, so there is nothing to make.
+    /// A medium is never too short, so there is nothing to lay out.
     fn lay_out(
         &mut self,
         _plan: &WorkerPlan,
@@ -102,12 +102,12 @@ impl Storage for Media {
         self.files.settle(plan, entry, handle)
     }
 
-    /// Only for engines without a cache in between; the others do it themselves.
+    /// Only for engines without a cache; others sync themselves.
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Devices are not removed, whatever a job says of its files.
+    /// Devices are not removed, whatever a job says about its files.
     fn remove(&mut self, _entry: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

@@ -12,14 +12,14 @@ use fathom_sys::memory::{Mapping, page_size};
 /// One mapped file.
 struct MappedFile {
     mapping: Mapping,
-    /// Offset in the file of the mapping's first byte: a multiple of the page size.
+    /// File offset of the mapping's first byte: a multiple of the page size.
     first: u64,
 }
 
 pub(crate) struct Mmap {
     files: Vec<MappedFile>,
     immediate: Immediate,
-    /// Pushes each write out, and drops each page from memory, as near to direct I/O as a mapping comes.
+    /// Write every change back, and drop every page: the closest a mapping comes to direct I/O.
     direct: bool,
 }
 
@@ -47,8 +47,8 @@ impl Engine for Mmap {
                 if place.checked_add(length).is_none_or(|end| end > file.mapping.len()) {
                     return Queued::Done(i64::from(-libc::EINVAL));
                 }
-                // SAFETY: place..place + length was just checked to lie inside the mapping; the buffer holds `length` bytes
-                // and cannot overlap it.
+                // SAFETY: place..place + length was just checked to be inside the mapping; the buffer holds
+                // `length` bytes and cannot overlap it.
                 unsafe {
                     let mapped = file.mapping.address().add(place);
                     match io.operation() {
@@ -96,7 +96,7 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
         SetupError::new(errno, "mmap")
             .with_advice(format!("cannot map {length} bytes of {} ({errno})", file.name))
     };
-    // Beyond the last page of a file there is nothing that could be touched without a signal.
+    // Accessing pages beyond the end of a file would raise a signal.
     let reaches_beyond = !file.is_block_device
         && std::fs::metadata(format!("/proc/thread-self/fd/{}", file.handle.descriptor()))
             .is_ok_and(|found| found.is_file() && found.len() < file.start + file.size);

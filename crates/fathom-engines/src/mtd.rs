@@ -1,4 +1,5 @@
-//! `mtd`: flash memory (`/dev/mtd0`) by `pread`, `pwrite` and erasing. A trim erases whole blocks; nothing is erased before a write.
+//! `mtd`: flash memory (`/dev/mtd0`) by `pread`, `pwrite` and erasing. A trim erases whole blocks; nothing is erased before a
+//! write.
 
 use crate::media::Media;
 use crate::shared::outcome;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct Mtd {
     devices: Vec<Device>,
-    /// What became of the I/O in flight, if it was refused here.
+    /// Why the current I/O was refused here.
     refusal: Option<String>,
 }
 
@@ -24,9 +25,9 @@ pub(crate) struct Mtd {
 struct Device {
     name: String,
     geometry: Geometry,
-    /// Which erase blocks are to be left alone, by number; empty if all can be used.
+    /// Erase blocks to skip, by number; empty if all can be used.
     bad: Box<[bool]>,
-    /// I/Os that would have reached one.
+    /// I/Os skipped because of one.
     skipped: u64,
 }
 
@@ -65,7 +66,7 @@ impl Engine for Mtd {
                 }
                 moved
             }
-            // The kernel writes flash memory through.
+            // The kernel writes through to flash memory.
             Operation::Sync | Operation::DataSync | Operation::RangeSync => 0,
         })
     }
@@ -93,8 +94,8 @@ impl Device {
         let bad = if setup.job.private.mtd.skip_bad { bad_blocks(file, &geometry)? } else { Box::default() };
         if !bad.is_empty() && setup.job.verification.verify != VerifyMethod::None {
             return Err(SetupError::new(Errno(libc::EINVAL), "skip_bad").with_advice(format!(
-                "{} has bad erase blocks, where nothing is written that could be checked; leave verify= out, or choose a part without \
-                 them by offset= and size=",
+                "{} has bad erase blocks, where nothing is written that could be checked; leave out verify=, \
+                or choose a part without them by offset= and size=",
                 file.name
             )));
         }
@@ -106,7 +107,7 @@ impl Device {
         io.offset().is_multiple_of(size) && u64::from(io.length()).is_multiple_of(size)
     }
 
-    /// One I/O, erase block by erase block, without the bad ones. What is left out counts as done.
+    /// One I/O, erase block by erase block, without the bad ones. Skipped bytes count as done.
     #[cold]
     #[inline(never)]
     fn perform_around(&mut self, io: &Io) -> i64 {
@@ -123,7 +124,7 @@ impl Device {
             match perform(io, done, length) {
                 moved if moved == i64::from(length) => done += length,
                 error @ ..0 if done == 0 => return error,
-                // What was moved so far; the rest is tried again, and says why.
+                // Bytes moved so far; the rest is retried, and returns the error.
                 moved => return i64::from(done) + moved.max(0),
             }
         }
@@ -131,7 +132,7 @@ impl Device {
         i64::from(io.length())
     }
 
-    /// Why an I/O is refused for its place or length.
+    /// Why an I/O is refused because of its offset or length.
     #[cold]
     fn told(&self, io: &Io, rule: &str, unit: u64) -> String {
         format!("{rule} {}, of {unit} bytes, not offset={} length={}", self.name, io.offset(), io.length())
@@ -142,7 +143,8 @@ impl Device {
 #[inline(always)]
 fn perform(io: &Io, from: u32, length: u32) -> i64 {
     let (fd, offset) = (io.handle().descriptor(), io.offset() + u64::from(from));
-    // SAFETY: `from` and `length` lie within the I/O, whose buffer the loop gives for its length and nobody else uses during the call.
+    // SAFETY: `from` and `length` are within the I/O, whose buffer is as long and not used elsewhere during
+    // the call.
     let returned = unsafe {
         let buffer = io.buffer().wrapping_add(from as usize).cast();
         match io.operation() {
@@ -157,7 +159,7 @@ fn perform(io: &Io, from: u32, length: u32) -> i64 {
     outcome(returned)
 }
 
-/// The bad erase blocks of a device, as far as the job reaches; empty if there is none.
+/// The bad erase blocks of a device, within the job's range; empty if there are none.
 fn bad_blocks(file: &OpenFile, geometry: &Geometry) -> Result<Box<[bool]>, SetupError> {
     let size = geometry.erase_size;
     let (first, end) = (file.start / size, (file.start + file.size).div_ceil(size));

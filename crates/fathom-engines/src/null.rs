@@ -1,13 +1,13 @@
-//! `null`: does nothing, at once. What is left is the cost of the tester itself.
+//! `null`: completes immediately without doing anything. What remains is the cost of fathom itself.
 
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 
-/// At depth 1 every I/O ends as it is queued; deeper, when it is reaped.
+/// At depth 1 every I/O completes when it is queued; at larger depths, when it is reaped.
 pub(crate) struct Null {
     deep: bool,
-    /// Handed over, not yet reaped: slot and length.
+    /// Submitted, not yet reaped: slot and length.
     in_flight: Vec<(u32, u32)>,
     committed: usize,
 }

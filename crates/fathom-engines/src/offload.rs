@@ -1,5 +1,5 @@
-//! `io_submit_mode=offload`: a thread per unit in flight hands I/O to the kernel, each with the job's engine of its own. So
-//! synchronous engines reach a depth.
+//! `io_submit_mode=offload`: a thread per unit in flight submits I/O, each with its own instance of the job's engine. This
+//! gives synchronous engines a depth.
 
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Does one I/O from beginning to end: bytes moved, or `-errno`.
+/// Performs one I/O completely: bytes moved, or `-errno`.
 fn perform(engine: &mut dyn Engine, io: &Io) -> i64 {
     if let Queued::Done(result) = engine.queue(0, io) {
         return result;
@@ -40,36 +40,38 @@ fn perform(engine: &mut dyn Engine, io: &Io) -> i64 {
     }
 }
 
-/// What a thread takes along.
+/// State of a thread.
 struct Hand {
     engine: Box<dyn Engine>,
     shared: Arc<Shared>,
 }
 
-// SAFETY: the engine is set up before its thread starts and used by that thread alone. Engines keep descriptors, rings and
-// buffers of their own, none of which belongs to a thread (io_uring, whose ring does, is refused).
+// SAFETY: the engine is set up before its thread starts and then used by that thread only. Engines have their
+// own descriptors, rings and buffers, none of which belongs to a thread (io_uring, whose ring does, is
+// refused).
 unsafe impl Send for Hand {}
 
-/// An I/O on its way to a thread.
+/// An I/O for a thread.
 struct Errand {
     slot: u32,
     io: Io,
 }
 
-// SAFETY: the buffer that the I/O points to belongs to its slot, and nobody touches it until the completion is listed.
+// SAFETY: the buffer that the I/O points to belongs to its slot, and is not accessed until the completion is
+// listed.
 unsafe impl Send for Errand {}
 
-/// What the worker and its threads share.
+/// State shared by the worker and its threads.
 struct Shared {
     todo: Mutex<Todo>,
     wanted: Condvar,
     done: Mutex<Vec<(u32, i64)>>,
     ended: Condvar,
-    /// What a panic of a thread says, which whoever waits must hear of.
+    /// The text of a thread's panic, which must reach the waiting worker.
     defect: Mutex<Option<String>>,
     /// Slots whose write wrote zeroes.
     zeroed: Box<[AtomicBool]>,
-    /// Taken around an I/O of engines that use the position of the file, which all threads share.
+    /// Held during an I/O of engines that use the file position, which all threads share.
     position: Option<Mutex<()>>,
 }
 
@@ -79,26 +81,26 @@ struct Todo {
     over: bool,
 }
 
-/// The engine that the loop sees.
+/// The engine as the loop sees it.
 pub(crate) struct Offload {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     queued: Vec<Errand>,
-    /// Whatever the engines had to say when they were set up.
+    /// Messages of the engines at set-up.
     remarks: Vec<String>,
-    /// The engine syncs what it has written itself, as one that talks to a server does.
+    /// The engine syncs its own writes, as engines for servers do.
     engine_syncs: bool,
 }
 
 /// The slot of a sync outside the loop.
 const SYNC_SLOT: u32 = u32::MAX;
 
-/// A thread that panicked leaves data that is whole all the same: every change is one step.
+/// Data stays consistent after a panic of a thread: every change is a single step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// It stands in for any engine: whatever that is, it never hands an I/O over as that engine would.
+/// It replaces any engine, but never submits an I/O the way that engine would.
 const DEFINITION: EngineDef =
     EngineDef { queues_from: u32::MAX, ..EngineDef::new("offload", "threads that each have an engine") };
 
@@ -144,7 +146,7 @@ impl EngineType for Offload {
 
 impl Engine for Offload {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // SAFETY: the thread that takes the errand is done with it before its end is listed.
+        // SAFETY: the thread that takes the errand is done with it before its completion is listed.
         self.queued.push(Errand { slot, io: unsafe { io.keep() } });
         Queued::Pending
     }
@@ -179,7 +181,8 @@ impl Engine for Offload {
         Ok(())
     }
 
-    /// A sync of any engine covers what the others have written: one that could not promise that would not share its target.
+    /// A sync by any of the engines covers the writes of the others: an engine for which that is not true
+    /// would not share its target.
     fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
         if !self.engine_syncs {
             return None;
@@ -201,7 +204,7 @@ impl Engine for Offload {
         self.shared.zeroed[slot as usize].load(Relaxed)
     }
 
-    /// Also for an engine that does, because a thread stands in between.
+    /// Also for a synchronous engine, because there is a thread in between.
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         false
     }
@@ -216,7 +219,7 @@ impl Engine for Offload {
 }
 
 impl Offload {
-    /// A thread that panicked had an engine that nobody knows the state of.
+    /// After a panic of a thread, the state of its engine is unknown.
     fn check_threads(&self) {
         if let Some(why) = lock(&self.shared.defect).take() {
             broken(Invariant::Thread, format_args!("{why}"));
@@ -224,7 +227,7 @@ impl Offload {
     }
 }
 
-/// Lists what has ended, as far as there is room.
+/// Lists completions, as far as there is room.
 fn list(done: &mut Vec<(u32, i64)>, out: &mut Completions) {
     let count = done.len().min(out.room());
     for (slot, result) in done.drain(..count) {
@@ -268,7 +271,7 @@ impl Drop for Offload {
         lock(&self.shared.todo).over = true;
         self.shared.wanted.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has said so itself.
+            // A thread that panicked has reported it.
             let _ = thread.join();
         }
     }

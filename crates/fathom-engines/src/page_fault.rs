@@ -1,5 +1,5 @@
-//! `page_fault`: copies to and from memory that is mapped once, as long as the file would be, and whose pages come with the first
-//! touch.
+//! `page_fault`: copies to and from memory that is mapped once with the length of the file, and whose pages are allocated at
+//! the first access.
 
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::exhausted;
@@ -8,10 +8,10 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use fathom_sys::memory::Mapping;
 
-/// The memory that stands for one file.
+/// The memory that represents a file.
 struct Memory {
     mapping: Mapping,
-    /// Offset in the file of its first byte.
+    /// File offset of its first byte.
     first: u64,
 }
 
@@ -35,7 +35,7 @@ impl Engine for PageFault {
         let place = io.offset().wrapping_sub(memory.first) as usize;
         let length = io.length() as usize;
         if !matches!(io.operation(), Operation::Read | Operation::Write) {
-            // There is nothing below that could be synced or freed.
+            // There is no storage to sync or trim.
             return Queued::Done(if io.operation() == Operation::Trim {
                 i64::from(-libc::EOPNOTSUPP)
             } else {
@@ -45,8 +45,8 @@ impl Engine for PageFault {
         if place.checked_add(length).is_none_or(|end| end > memory.mapping.len()) {
             return Queued::Done(i64::from(-libc::EINVAL));
         }
-        // SAFETY: place..place + length was just checked to lie inside the mapping; the buffer holds `length` bytes and cannot
-        // overlap it.
+        // SAFETY: place..place + length was just checked to be inside the mapping; the buffer holds `length`
+        // bytes and cannot overlap it.
         unsafe {
             let mapped = memory.mapping.address().add(place);
             match io.operation() {

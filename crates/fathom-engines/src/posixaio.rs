@@ -8,16 +8,16 @@ use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
 use std::time::{Duration, Instant};
 
-/// `aio_suspend` is given at most so many requests at once.
+/// Most requests in a call of `aio_suspend`.
 const SUSPEND_LIST: usize = 8;
 
-/// While requests end faster than this, waking up for each costs more than the request itself: the library's thread and
-/// this one then meet at the library's lock all the time.
+/// If requests complete faster than this, waking up for each costs more than the request itself: the
+/// library's thread and this one then contend for the library's lock all the time.
 const FAST: Duration = Duration::from_micros(50);
-/// Longest time that an ended request may go unnoticed because another was waited for.
+/// Longest time that a completed request may go unnoticed because another was waited for.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
-/// How fast requests end.
+/// Completion rate of requests.
 struct Pace {
     last_reap: Instant,
     /// Running mean of the time per request.
@@ -38,13 +38,13 @@ impl Pace {
 }
 
 pub(crate) struct Posixaio {
-    /// One per slot; fixed in place, because the library keeps pointers to them.
+    /// One per slot; pinned, because the library keeps pointers to them.
     control_blocks: Box<[libc::aiocb]>,
     /// Slots in flight, oldest first.
     in_flight: Vec<u32>,
     /// Taken since the last commit.
     fresh: u32,
-    /// Ended inside the call that should have started them: slot and result.
+    /// Failed inside the starting call: slot and result.
     failed: Vec<(u32, i64)>,
     pace: Pace,
     immediate: Immediate,
@@ -77,8 +77,8 @@ impl Engine for Posixaio {
         block.aio_buf = io.buffer().cast();
         block.aio_nbytes = io.length() as usize;
         block.aio_offset = io.offset() as libc::off_t;
-        // SAFETY: the control block stays in place in its box and the buffer belongs to this slot until the request has
-        // been reaped.
+        // SAFETY: the control block is pinned in its box and the buffer belongs to this slot until the
+        // request has been reaped.
         let result = unsafe {
             match io.operation() {
                 Operation::Read => libc::aio_read(block),
@@ -98,7 +98,7 @@ impl Engine for Posixaio {
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        // The library took each request as it was queued.
+        // The library took each request when it was queued.
         Ok(std::mem::take(&mut self.fresh))
     }
 
@@ -129,7 +129,7 @@ impl Engine for Posixaio {
 }
 
 impl Posixaio {
-    /// Lists every request that has ended.
+    /// Lists all completed requests.
     fn collect(&mut self, out: &mut Completions) {
         let mut kept = 0;
         for index in 0..self.in_flight.len() {
@@ -142,15 +142,16 @@ impl Posixaio {
                 kept += 1;
                 continue;
             }
-            // SAFETY: the request has ended; its result is fetched once.
+            // SAFETY: the request has completed; its result is fetched once.
             let returned = unsafe { libc::aio_return(block) };
             out.push(slot, if state == 0 { returned as i64 } else { i64::from(-state) });
         }
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until a request has ended, or for so long: one of the oldest, or, while they end fast and no time is given, one half
-    /// the queue behind them, so that several can be taken at once.
+    /// Sleeps until a request has completed, or the time is over. Waits for one of the oldest, or, while they
+    /// complete fast and no time is given, for one half the queue later, so that several can be taken
+    /// together.
     fn suspend(&self, span: Option<Duration>) -> Result<(), Errno> {
         let skipped = if self.pace.is_fast() && span.is_none() { self.in_flight.len() / 2 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];
@@ -175,7 +176,7 @@ impl Posixaio {
 
 impl Drop for Posixaio {
     fn drop(&mut self) {
-        // The library still has pointers to requests in flight: they must outlive them.
+        // The library still has pointers to requests in flight, which must stay valid.
         if !self.in_flight.is_empty() {
             let blocks = std::mem::replace(&mut self.control_blocks, Box::new([]));
             Box::leak(blocks);
@@ -184,7 +185,7 @@ impl Drop for Posixaio {
 }
 
 fn empty_control_block() -> libc::aiocb {
-    // SAFETY: aiocb is a plain C structure; all zeros means no notification, which is what is wanted.
+    // SAFETY: aiocb is a plain C structure; all zeros means no notification, as intended.
     let mut block: libc::aiocb = unsafe { std::mem::zeroed() };
     block.aio_sigevent.sigev_notify = libc::SIGEV_NONE;
     block

@@ -1,5 +1,5 @@
-//! Protection information: what blocks carry so that neither their content nor their place can change unseen. With `pi_act=1` the
-//! controller makes it; with `pi_act=0` it is made and checked here.
+//! Protection information: additional bytes of a block that reveal changes of its content or place. With `pi_act=1` the
+//! controller generates it; with `pi_act=0` it is generated and checked here.
 
 use crc_fast::CrcAlgorithm;
 use fathom_spec::engines::io_uring::{IoUringOptions, PiCheck};
@@ -16,7 +16,7 @@ pub(crate) struct Mismatch {
     found: u64,
 }
 
-/// The same with the device that the block was read from.
+/// The same with the device of the block.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{device}: {mismatch}")]
 pub(crate) struct ProtectionError {
@@ -30,12 +30,12 @@ impl Mismatch {
     }
 }
 
-/// The check sum of protection information.
+/// Kind of checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
     /// CRC-16 of T10, in 8 bytes of protection information.
     Bits16,
-    /// A CRC of 32 bits, in 16 bytes; devices check it, this program does not make it.
+    /// A 32-bit CRC, in 16 bytes; checked by devices, not generated here.
     Bits32,
     /// A CRC of 64 bits, in 16 bytes.
     Bits64,
@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-/// What a job wants of protection information.
+/// The job's requests about protection information.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) guard: bool,
@@ -74,20 +74,20 @@ impl Wanted {
     }
 }
 
-/// How the protection information of blocks lies in their buffers.
+/// Layout of protection information in the buffers of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     guard: Guard,
     is_type_3: bool,
-    /// Bytes from the data of a block to that of the next.
+    /// Bytes from the data of one block to that of the next.
     data_stride: usize,
     /// Bytes of data of a block.
     data: usize,
-    /// The metadata of a block is behind its data; otherwise it is in a buffer of its own.
+    /// The metadata of a block follows its data; otherwise it is in a separate buffer.
     is_extended: bool,
     /// Bytes of metadata of a block.
     metadata: usize,
-    /// Where in it protection information begins.
+    /// Offset of the protection information in it.
     offset: usize,
 }
 
@@ -100,7 +100,8 @@ struct Tuple {
 }
 
 impl Layout {
-    /// Of blocks with so many bytes of data and of metadata, where protection information begins at this offset of the metadata.
+    /// For blocks with these bytes of data and metadata, and this offset of protection information in the
+    /// metadata.
     pub(crate) fn new(guard: Guard, data: u32, metadata: u32, offset: u32) -> Layout {
         let (data, metadata, offset) = (data as usize, metadata as usize, offset as usize);
         Layout { guard, is_type_3: false, data_stride: data, data, is_extended: false, metadata, offset }
@@ -111,13 +112,14 @@ impl Layout {
         Layout { is_extended: true, data_stride: self.data + self.metadata, ..self }
     }
 
-    /// Reference tags are no block numbers.
+    /// Reference tags are not block numbers.
     pub(crate) fn of_type_3(self) -> Layout {
         Layout { is_type_3: true, ..self }
     }
 
-    /// Puts protection information into the metadata of blocks, from the one with this address on: what was not asked for is left
-    /// as it is. `separate` is the buffer of metadata, empty for extended blocks.
+    /// Writes protection information into the metadata of blocks, from the one with this address on; parts
+    /// that were not requested are left unchanged. `separate` is the metadata buffer, empty for extended
+    /// blocks.
     pub(crate) fn make(&self, wanted: &Wanted, address: u64, data: &mut [u8], separate: &mut [u8]) {
         for index in 0..data.len() / self.data_stride {
             let guard = if wanted.guard { self.guard_of(index, data, separate) } else { 0 };
@@ -137,7 +139,7 @@ impl Layout {
         }
     }
 
-    /// Checks what was asked for; the error says which block is wrong, and how.
+    /// Checks the requested parts; the error names the wrong block and its fields.
     pub(crate) fn check(
         &self,
         wanted: &Wanted,
@@ -148,7 +150,7 @@ impl Layout {
         for index in 0..data.len() / self.data_stride {
             let found = self.tuple(index, data, separate);
             let block = address + index as u64;
-            // What was never written is not checked.
+            // Blocks that were never written are not checked.
             let is_escaped = found.application == u16::MAX
                 && (!self.is_type_3 || found.reference == self.reference_mask());
             if is_escaped {
@@ -168,7 +170,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The check sum of a block: of its data, and of the metadata before the protection information.
+    /// The checksum of a block: over its data, and the metadata before the protection information.
     fn guard_of(&self, index: usize, data: &[u8], separate: &[u8]) -> u64 {
         let start = index * self.data_stride;
         let before = match self.is_extended {
@@ -217,7 +219,7 @@ impl Layout {
         }
     }
 
-    /// The bytes, and how many of them count.
+    /// The encoded bytes, and their number.
     fn encode(&self, tuple: &Tuple) -> ([u8; 16], usize) {
         let mut bytes = [0; 16];
         match self.guard {
@@ -262,7 +264,7 @@ mod tests {
 
     const ALL: Wanted = Wanted { guard: true, reference: true, application: true, tag: 0x1234, mask: 0xffff };
 
-    /// The check value of CRC-16/T10-DIF for `123456789`, and the tuple as T10 has it.
+    /// The check value of CRC-16/T10-DIF for `123456789`, and the tuple in T10's format.
     #[test]
     fn tuples_are_those_of_the_standard() {
         assert_eq!(crc_fast::checksum(CrcAlgorithm::Crc16T10Dif, b"123456789"), 0xd0db);
@@ -271,7 +273,7 @@ mod tests {
         let (mut data, mut metadata) = (vec![0; 1024], vec![0; 16]);
         layout.make(&ALL, 7, &mut data, &mut metadata);
         assert_eq!(metadata, [0, 0, 0x12, 0x34, 0, 0, 0, 7, 0, 0, 0x12, 0x34, 0, 0, 0, 8]);
-        // Only what was asked for.
+        // Only the requested parts.
         let mut metadata = vec![0xee; 16];
         layout.make(&Wanted { guard: false, reference: false, ..ALL }, 7, &mut data, &mut metadata);
         assert_eq!(metadata[..8], [0xee, 0xee, 0x12, 0x34, 0xee, 0xee, 0xee, 0xee]);
@@ -288,7 +290,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever changes of data, metadata or place is found.
+        /// Any change of data, metadata or place is detected.
         #[test]
         fn every_change_is_found(
             is_extended: bool, wide: bool, comes_first: bool, more in 0_u32..2, at in 0_usize..2048, bit in 0_u32..8, address in 0_u64..1 << 33
@@ -308,7 +310,7 @@ mod tests {
             let masked = Wanted { mask: 0xfff0, ..other };
             prop_assert!(layout.check(&masked, address, &mut data, &mut separate).is_ok());
             data[at] ^= 1 << bit;
-            // What lies behind the protection information is not guarded.
+            // Bytes after the protection information are not guarded.
             let in_block = at % layout.data_stride;
             let is_guarded = in_block < layout.data + if is_extended { layout.offset + bytes as usize } else { 0 };
             prop_assert_eq!(layout.check(&ALL, address, &mut data, &mut separate).is_err(), is_guarded);

@@ -21,7 +21,8 @@ impl Engine for Psync {
     #[inline(always)]
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let (buffer, length, offset) = (io.buffer().cast(), io.length() as usize, io.offset() as libc::off_t);
-        // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        // SAFETY: the loop provides a buffer of at least `length` bytes that is not used elsewhere during the
+        // call.
         let returned = unsafe {
             match io.operation() {
                 Operation::Read => libc::pread(io.handle().descriptor(), buffer, length, offset),

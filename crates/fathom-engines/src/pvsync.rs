@@ -22,7 +22,7 @@ impl Engine for Pvsync {
     fn queue(&mut self, _slot: u32, io: &Io) -> Queued {
         let vector = libc::iovec { iov_base: io.buffer().cast(), iov_len: io.length() as usize };
         let offset = io.offset() as libc::off_t;
-        // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
+        // SAFETY: the vector refers to a buffer of the loop that is not used elsewhere during the call.
         let returned = unsafe {
             match io.operation() {
                 Operation::Read => libc::preadv(io.handle().descriptor(), &vector, 1, offset),

@@ -46,7 +46,7 @@ impl Engine for Pvsync2 {
         if self.polled_percent > 0 && self.generator.percent() <= self.polled_percent {
             flags |= rwf::HIPRI;
         }
-        // SAFETY: the vector names a buffer of the loop that nobody else uses during the call.
+        // SAFETY: the vector refers to a buffer of the loop that is not used elsewhere during the call.
         let returned = unsafe {
             match io.operation() {
                 Operation::Read => libc::preadv2(io.handle().descriptor(), &vector, 1, offset, flags),

@@ -1,36 +1,36 @@
-//! Calls that several engines make alike.
+//! Calls that several engines share.
 
 use fathom_run::engine::{Io, OpenFile, Setup};
 use fathom_run::unit::Operation;
 use fathom_spec::value::SyncFileRange;
 use fathom_sys::{Errno, block_device, file};
 
-/// The result of a system call in the form of a completion: bytes moved, or `-errno`.
+/// Converts the result of a system call to a completion: bytes moved, or `-errno`.
 #[inline(always)]
 pub(crate) fn outcome(returned: isize) -> i64 {
     if returned >= 0 { returned as i64 } else { i64::from(-Errno::last().0) }
 }
 
-/// What there is to say of units that failed, by their slots.
+/// Error texts of failed units, by slot.
 #[derive(Debug, Default)]
 pub(crate) struct Said(Vec<(u32, String)>);
 
 impl Said {
-    /// Keeps what is said of a slot, and forgets what was said of it before.
+    /// Stores the text of a slot, replacing an earlier one.
     #[cold]
     pub(crate) fn keep(&mut self, slot: u32, why: String) {
         self.take(slot);
         self.0.push((slot, why));
     }
 
-    /// What was said of a slot.
+    /// Takes the text of a slot.
     pub(crate) fn take(&mut self, slot: u32) -> Option<String> {
         let place = self.0.iter().position(|(of, _)| *of == slot)?;
         Some(self.0.swap_remove(place).1)
     }
 }
 
-/// Trims and syncs that an engine does inside the call.
+/// Trims and syncs that an engine performs inside the call.
 #[derive(Clone, Debug)]
 pub(crate) struct Immediate {
     block_devices: Vec<bool>,
@@ -45,7 +45,7 @@ impl Immediate {
         }
     }
 
-    /// Does a trim or a sync; reads and writes are the engine's own.
+    /// Performs a trim or a sync; reads and writes are up to the engine.
     #[cold]
     #[inline(never)]
     pub(crate) fn perform(&self, io: &Io) -> i64 {
@@ -90,7 +90,8 @@ const ALL_RANGE_FLAGS: u32 =
     libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
 fn range_flags(options: Option<&SyncFileRange>) -> u32 {
-    // A replayed log may have such a sync where the job does not say how: all that was written is on its way when it ends.
+    // A replayed log may have such a sync although the job has no option for it: then all written data is in
+    // writeback when it completes.
     let Some(range) = options else { return ALL_RANGE_FLAGS };
     let mut flags = 0;
     for (set, flag) in [
@@ -111,27 +112,27 @@ pub(crate) mod rwf {
     pub(crate) const HIPRI: i32 = 0x01;
     /// Fail rather than wait.
     pub(crate) const NOWAIT: i32 = 0x08;
-    /// All or nothing.
+    /// Atomic write.
     pub(crate) const ATOMIC: i32 = 0x40;
     /// Through the page cache, but not kept there.
     pub(crate) const DONTCACHE: i32 = 0x80;
 }
 
-/// Moves the file position of a descriptor if it is not there already, as engines with `read` and `write` need.
+/// Moves the file position of a descriptor if necessary, for engines that use `read` and `write`.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     next: Vec<u64>,
-    /// Others move them, too.
+    /// Other threads move them, too.
     shared: bool,
 }
 
 impl Positions {
     pub(crate) fn new(setup: &Setup<'_>) -> Positions {
-        // Just opened: every descriptor stands at 0.
+        // Just opened: every position is 0.
         Positions { next: vec![0; setup.files.len()], shared: setup.shares_descriptors }
     }
 
-    /// A new descriptor stands at the beginning of its file.
+    /// A new descriptor is at the beginning of its file.
     pub(crate) fn reopened(&mut self, index: usize) {
         self.next[index] = 0;
     }
@@ -149,7 +150,7 @@ impl Positions {
 
     #[inline(always)]
     pub(crate) fn moved(&mut self, io: &Io, result: i64) {
-        // After an error nobody knows where the descriptor stands.
+        // After an error the position is unknown.
         self.next[io.file() as usize] = if result >= 0 { io.offset() + result as u64 } else { u64::MAX };
     }
 }

@@ -1,5 +1,5 @@
-//! `splice`: between a file and the buffer of a block through a pipe. Pages of the file are lent to the pipe, and so are those of the
-//! buffer; what is written is copied once, by the file system, and not at all with `direct=1`.
+//! `splice`: moves data between a file and the buffer of a block through a pipe. Pages of the file and of the buffer are lent
+//! to the pipe; a write is copied once, by the file system, and not at all with `direct=1`.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -8,20 +8,20 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::{Errno, pipe};
 use std::os::fd::{AsRawFd, OwnedFd};
 
-/// A block need not begin at a page, so its pages in a pipe are one more than its bytes say.
+/// A block need not be page-aligned, so it may occupy one page more than its size.
 const PAGE: usize = 4096;
 
 pub(crate) struct Splice {
     immediate: Immediate,
     reader: OwnedFd,
     writer: OwnedFd,
-    /// Bytes that the pipe holds.
+    /// Capacity of the pipe in bytes.
     room: usize,
-    /// Why memory cannot be lent to the pipe: it is copied.
+    /// Why memory cannot be lent to the pipe and is copied.
     copies: Option<Errno>,
-    /// It has been said.
+    /// It was reported.
     has_told: bool,
-    /// What became of the I/O in flight, if there is more to say than its error.
+    /// Explanation of the current I/O's error.
     why: Option<&'static str>,
 }
 
@@ -51,7 +51,7 @@ impl Engine for Splice {
                 Ok(0) => break,
                 Ok(count) => done += count,
                 Err(Errno(libc::EINTR)) => {}
-                // The rest is asked for again, and fails again.
+                // The rest is retried, and fails again.
                 Err(_) if done > 0 => break,
                 Err(errno) => return Queued::Done(i64::from(-errno.0)),
             }
@@ -82,7 +82,8 @@ impl Splice {
             .map_err(|errno| self.refused(errno))?;
         let mut taken = 0;
         while taken < held {
-            // SAFETY: the loop gives a buffer of at least `io.length()` bytes, and the part ends in it.
+            // SAFETY: the loop provides a buffer of at least `io.length()` bytes, and the part ends inside
+            // it.
             let place = (unsafe { io.buffer().add(done + taken) }, held - taken);
             match self.take(place) {
                 Ok(0) => return Err(Errno(libc::EIO)),
@@ -96,7 +97,7 @@ impl Splice {
 
     /// Writes a part of a block through the empty pipe.
     fn write_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
-        // SAFETY: the loop gives a buffer of at least `io.length()` bytes, and the part ends in it.
+        // SAFETY: the loop provides a buffer of at least `io.length()` bytes, and the part ends inside it.
         let held = self.put((unsafe { io.buffer().add(done) }, length))?;
         let mut given = 0;
         while given < held {
@@ -119,13 +120,13 @@ impl Splice {
         Ok(given)
     }
 
-    /// Lends memory to the empty pipe, or copies it there. The file has its data when `splice` returns, so that the memory may change
-    /// from then on.
+    /// Lends memory to the empty pipe, or copies it there. The file has its data when `splice` returns, so
+    /// the memory may be changed afterwards.
     fn put(&mut self, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
         let writer = self.writer.as_raw_fd();
         if self.copies.is_none() {
-            // SAFETY: the caller's memory can be read, and the loop changes none of it before this I/O has ended, when none of it is
-            // in the pipe any more.
+            // SAFETY: the caller's memory can be read, and the loop does not change it before this I/O has
+            // completed, when no part of it is in the pipe any more.
             match unsafe { pipe::splice_memory(writer, (bytes, length), pipe::NO_WAIT) } {
                 Err(errno) if cannot_lend(errno) => self.copies = Some(errno),
                 result => return result,
@@ -135,7 +136,7 @@ impl Splice {
         unsafe { pipe::fill(writer, (bytes, length)) }
     }
 
-    /// Takes what is in the pipe into memory.
+    /// Moves the content of the pipe into memory.
     fn take(&mut self, place: (*mut u8, usize)) -> Result<usize, Errno> {
         let reader = self.reader.as_raw_fd();
         if self.copies.is_none() {
@@ -149,22 +150,22 @@ impl Splice {
         unsafe { pipe::empty(reader, place) }
     }
 
-    /// What is still in the pipe belongs to no other I/O.
+    /// Empties the pipe, because the rest must not reach another I/O.
     #[cold]
     fn without_rest(&self, held: usize, errno: Errno) -> Errno {
         pipe::discard(self.reader.as_raw_fd(), held).err().unwrap_or(errno)
     }
 
-    /// Says what stands behind an error of `splice`, where that is not the device's.
+    /// Explains an error of `splice` that is not the device's.
     #[cold]
     fn refused(&mut self, errno: Errno) -> Errno {
         self.why = match errno.0 {
             libc::EINVAL => Some(
-                "splice is refused: what holds this file has no splice, or with direct=1 wants other offsets and lengths; \
-                 ioengine=psync does the same by plain calls",
+                "splice is refused: the file's file system or driver does not support it, or with direct=1 \
+                needs other offsets and lengths; ioengine=psync does the same by plain calls",
             ),
             libc::ENOSYS | libc::EPERM => Some(
-                "splice is not allowed here, by a filter of system calls for instance; ioengine=psync does the same by plain calls",
+                "splice is not allowed here, for example by a seccomp filter; ioengine=psync does the same by plain calls",
             ),
             _ => None,
         };
@@ -172,7 +173,7 @@ impl Splice {
     }
 }
 
-/// True where it is the memory, or the call itself, that `vmsplice` is refused for.
+/// True if `vmsplice` is refused because of the memory, or altogether.
 fn cannot_lend(errno: Errno) -> bool {
     matches!(errno.0, libc::EFAULT | libc::EINVAL | libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)
 }

@@ -1,4 +1,4 @@
-//! `sync`: `lseek` where the position differs, then `read` or `write`.
+//! `sync`: `lseek` if the position differs, then `read` or `write`.
 
 use crate::shared::{Immediate, Positions, outcome};
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -28,7 +28,8 @@ impl Engine for Sync {
             return Queued::Done(i64::from(-errno.0));
         }
         let (buffer, length) = (io.buffer().cast(), io.length() as usize);
-        // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        // SAFETY: the loop provides a buffer of at least `length` bytes that is not used elsewhere during the
+        // call.
         let result = outcome(unsafe {
             match io.operation() {
                 Operation::Read => libc::read(io.handle().descriptor(), buffer, length),

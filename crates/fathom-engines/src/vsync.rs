@@ -1,6 +1,5 @@
-//! `vsync`: `lseek` where the position differs, then `readv` or `writev`.
-//!
-//! With a depth above 1, I/Os handed over together (`iodepth_batch`) that lie one after the other go into one call.
+//! `vsync`: `lseek` if the position differs, then `readv` or `writev`. With a depth above 1, adjacent I/Os submitted together
+//! (`iodepth_batch`) are combined into one call.
 
 use crate::shared::{Immediate, Positions, outcome};
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -9,7 +8,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 
-/// `readv` and `writev` take at most so many vectors (`IOV_MAX`).
+/// Most vectors of `readv` and `writev` (`IOV_MAX`).
 const MOST_VECTORS: usize = 1024;
 
 pub(crate) struct Vsync {
@@ -45,7 +44,7 @@ impl Engine for Vsync {
             return Queued::Done(self.immediate.perform(io));
         }
         if self.deep {
-            // SAFETY: it is used only until its end is listed.
+            // SAFETY: it is not used after its completion is listed.
             self.queued.push((slot, unsafe { io.keep() }));
             return Queued::Pending;
         }
@@ -89,7 +88,7 @@ impl Engine for Vsync {
 }
 
 impl Vsync {
-    /// Moves I/Os that lie one after the other with one call, and deals its result out to them.
+    /// Moves adjacent I/Os with one call, and distributes its result among them.
     fn transfer_run(&mut self, run: &[(u32, Io)]) {
         self.vectors.clear();
         self.vectors.extend(run.iter().map(|(_, io)| vector_of(io)));
@@ -101,14 +100,14 @@ impl Vsync {
         }
     }
 
-    /// One call with the vectors prepared; `io` is the first of them.
+    /// One call with the prepared vectors; `io` is the first of them.
     #[inline(always)]
     fn transfer(&mut self, io: &Io) -> i64 {
         if let Err(errno) = self.positions.seek(io) {
             return i64::from(-errno.0);
         }
         let (vectors, count) = (self.vectors.as_ptr(), self.vectors.len() as libc::c_int);
-        // SAFETY: the vectors name buffers of the loop that nobody else uses during the call.
+        // SAFETY: the vectors refer to buffers of the loop that are not used elsewhere during the call.
         let result = outcome(unsafe {
             match io.operation() {
                 Operation::Read => libc::readv(io.handle().descriptor(), vectors, count),

@@ -432,12 +432,12 @@ mod tests {
                 .contains("exists already")
         );
         keys.use_up().expect("the first run");
-        assert!(keys.use_up().expect_err("the second run").to_string().contains("make new ones"));
+        assert!(keys.use_up().expect_err("the second run").to_string().contains("make new keys"));
         fs::set_permissions(&agent, fs::Permissions::from_mode(0o644)).expect("permissions");
         assert!(problem(&agent, Role::Agent).contains("chmod 600"));
         let old = directory.path().join("old");
         let [controller, _] = make(&old, Duration::ZERO).expect("keys");
-        assert!(problem(&controller, Role::Controller).contains("no longer valid"));
+        assert!(problem(&controller, Role::Controller).contains("have expired"));
         fs::write(&controller, "{}").expect("written");
         assert!(problem(&controller, Role::Controller).contains("not a file of keys"));
     }

@@ -1,4 +1,4 @@
-//! A Ceph cluster, through librados, which is loaded when a job wants it.
+//! A Ceph cluster, through librados, which is loaded when a job needs it.
 
 use crate::net::library::functions;
 use crate::net::refusal::Refusal;
@@ -46,7 +46,7 @@ functions! {
     }
 }
 
-/// How a job names a cluster and a pool of it.
+/// A cluster and one of its pools, as named by a job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) cluster: Option<String>,
@@ -54,15 +54,15 @@ pub(super) struct Place {
     pub(super) conf: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) namespace: Option<String>,
-    /// Settings beside those of the file.
+    /// Settings in addition to those of the file.
     pub(super) settings: Vec<(&'static str, &'static str)>,
 }
 
-/// A monitor that is not there must not hold the job for five minutes, and what the library has to say is in its results.
+/// A missing monitor must not block the job for five minutes, and the library's messages are in its results.
 const SETTINGS: &[(&str, &str)] =
     &[("client_mount_timeout", "30"), ("log_to_stderr", "false"), ("err_to_stderr", "false")];
 
-/// A connection with a pool of a cluster.
+/// A connection to a pool of a cluster.
 pub(super) struct Cluster {
     pub(super) functions: Functions,
     handle: Handle,
@@ -70,7 +70,7 @@ pub(super) struct Cluster {
 }
 
 pub(super) fn text(what: &str, value: &str) -> Result<CString, Refusal> {
-    CString::new(value).map_err(|_| Refusal::new(libc::EINVAL, format!("{what}: there is a zero byte in it")))
+    CString::new(value).map_err(|_| Refusal::new(libc::EINVAL, format!("{what}: it contains a zero byte")))
 }
 
 impl Cluster {
@@ -78,7 +78,7 @@ impl Cluster {
     pub(super) fn open(place: &Place) -> Result<Cluster, Refusal> {
         let functions = Functions::load().map_err(Refusal::of_library)?;
         let Some(pool) = &place.pool else {
-            return Err(Refusal::new(libc::EINVAL, "pool= names no pool of the cluster"));
+            return Err(Refusal::new(libc::EINVAL, "pool= does not name a pool of the cluster"));
         };
         let mut cluster = Cluster { functions, handle: std::ptr::null_mut(), pool: std::ptr::null_mut() };
         cluster.name_user(place)?;
@@ -86,7 +86,7 @@ impl Cluster {
         // SAFETY: the handle is configured and not connected.
         let result = unsafe { (cluster.functions.connect)(cluster.handle) };
         let advice = "; do the monitors run, and is the keyring that of this user (clientname=)?";
-        Refusal::unless_done(result, "no connection with the cluster", advice)?;
+        Refusal::unless_done(result, "no connection to the cluster", advice)?;
         let name = text("pool", pool)?;
         // SAFETY: the handle is connected, the name ends with a zero byte, and the pool's handle is written before it is read.
         let result =
@@ -122,7 +122,7 @@ impl Cluster {
     fn configure(&mut self, place: &Place) -> Result<(), Refusal> {
         let file = place.conf.as_deref().map(|path| text("conf", path)).transpose()?;
         let path = file.as_ref().map_or(std::ptr::null(), |file| file.as_ptr());
-        // SAFETY: the handle is there; without a path the library looks at CEPH_CONF and its usual places.
+        // SAFETY: the handle exists; without a path the library searches CEPH_CONF and its default paths.
         let result = unsafe { (self.functions.read_file)(self.handle, path) };
         let from_environment =
             || std::env::var("CEPH_CONF").unwrap_or_else(|_| "/etc/ceph/ceph.conf".to_owned());
@@ -130,7 +130,7 @@ impl Cluster {
         Refusal::unless_done(result, &named, "; conf= names the cluster's configuration, as CEPH_CONF does")?;
         for (key, value) in place.settings.iter().chain(SETTINGS) {
             let (key, value) = (text("setting", key)?, text("setting", value)?);
-            // SAFETY: as above. A setting that this release does not know changes nothing.
+            // SAFETY: as above. A setting that this release does not know has no effect.
             unsafe { (self.functions.set)(self.handle, key.as_ptr(), value.as_ptr()) };
         }
         Ok(())
@@ -139,7 +139,7 @@ impl Cluster {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        // SAFETY: nothing is in flight, and nobody else has these handles.
+        // SAFETY: nothing is in flight, and these handles are not used elsewhere.
         unsafe {
             if !self.pool.is_null() {
                 (self.functions.close_pool)(self.pool);

@@ -38,7 +38,7 @@ functions! {
     }
 }
 
-/// `rbd_encryption_luks1_format_options_t`, and that of version 2, which is the same.
+/// `rbd_encryption_luks1_format_options_t`, and the identical structure of version 2.
 #[repr(C)]
 pub(super) struct LuksOptions {
     algorithm: c_int,
@@ -46,35 +46,35 @@ pub(super) struct LuksOptions {
     passphrase_length: usize,
 }
 
-/// `RBD_ENCRYPTION_ALGORITHM_AES256`, which new images get.
+/// `RBD_ENCRYPTION_ALGORITHM_AES256`, used for new images.
 const AES_256: c_int = 1;
 
-/// Bytes that an image is made larger for the header of its encryption; it takes 16 MiB at most.
+/// Extra size of an image for its encryption header, which takes at most 16 MiB.
 const LUKS_ROOM: u64 = 32 << 20;
 
-/// How often what others disturb is tried, and the time between.
+/// How often an operation that other clients disturb is tried, and the interval.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Says of an image, in its metadata, that a job made it and may remove it.
+/// Metadata key of images that a job created and may remove.
 const MARK: &CStr = c"fathom_created";
 
-/// The image of a job, which may be open.
+/// The image of a job, possibly open.
 pub(super) struct Image {
     pub(super) functions: Functions,
     options: RbdOptions,
     name: CString,
     handle: Cell<ImageHandle>,
-    // Below the image, so after it.
+    // Dropped after the image.
     cluster: Cluster,
 }
 
 impl Image {
-    /// Connects with the cluster of a job; its image is not open yet.
+    /// Connects to the cluster of a job; its image is not opened yet.
     pub(super) fn connect(options: &RbdOptions) -> Result<Image, Refusal> {
         let functions = Functions::load().map_err(Refusal::of_library)?;
         let Some(name) = &options.rbdname else {
-            return Err(Refusal::new(libc::EINVAL, "rbdname= names no image"));
+            return Err(Refusal::new(libc::EINVAL, "rbdname= does not name an image"));
         };
         let name = text("rbdname", name)?;
         let cluster = Cluster::open(&Place {
@@ -100,7 +100,7 @@ impl Image {
         self.handle.get()
     }
 
-    /// As messages call it.
+    /// Its name in messages.
     fn shown(&self) -> String {
         format!("rbdname={}", self.name.to_string_lossy())
     }
@@ -109,7 +109,7 @@ impl Image {
         Refusal::unless_done(result, &self.shown(), "")
     }
 
-    /// Opens it, unless it is open; `false` if there is none.
+    /// Opens it unless it is open; `false` if it does not exist.
     pub(super) fn open(&self) -> Result<bool, Refusal> {
         if !self.handle().is_null() {
             return Ok(true);
@@ -141,16 +141,16 @@ impl Image {
         Ok(true)
     }
 
-    /// Closes it, if it is open; nothing of it is in flight.
+    /// Closes it if it is open; nothing is in flight.
     pub(super) fn close(&self) {
         let handle = self.handle.replace(std::ptr::null_mut());
         if !handle.is_null() {
-            // SAFETY: the image is open, and nobody has another handle of it.
+            // SAFETY: the image is open, and there is no other handle of it.
             unsafe { (self.functions.close)(handle) };
         }
     }
 
-    /// Bytes of the open image that can be written.
+    /// Usable bytes of the open image.
     pub(super) fn size(&self) -> Result<u64, Refusal> {
         let mut size = 0;
         // SAFETY: the image is open.
@@ -158,7 +158,7 @@ impl Image {
         Ok(size)
     }
 
-    /// True for an open image that a job made.
+    /// True for an open image that a job created.
     pub(super) fn is_of_a_job(&self) -> bool {
         let (mut value, mut length) = ([0; 64], 64);
         // SAFETY: the image is open, the key ends with a zero byte, and the buffer is as long as it says.
@@ -168,7 +168,8 @@ impl Image {
         result == 0
     }
 
-    /// The same of an image that another clone may be making just now: between its creation and its mark it looks like a stranger's.
+    /// The same for an image that another clone may just be creating: between its creation and its mark it
+    /// looks like a foreign one.
     pub(super) fn becomes_that_of_a_job(&self) -> bool {
         (0..ATTEMPTS).any(|attempt| {
             if attempt > 0 {
@@ -178,7 +179,7 @@ impl Image {
         })
     }
 
-    /// Makes the image, with the encryption that the job names. One that cannot be finished is removed.
+    /// Creates the image, with the job's encryption. If that fails half-way, it is removed.
     fn create(&self, size: u64) -> Result<(), Refusal> {
         let room = if self.options.rbd_encryption_format.is_some() { LUKS_ROOM } else { 0 };
         let (size, mut order) = (size.saturating_add(room), 0);
@@ -196,7 +197,7 @@ impl Image {
         made
     }
 
-    /// Somebody was quicker: another clone, or a stranger whose image is none of ours.
+    /// The image exists by now: from another clone, or a foreign one, which must not be used.
     fn wait_for_mark(&self) -> Result<(), Refusal> {
         for _ in 0..ATTEMPTS {
             if self.open_raw()? && self.is_of_a_job() {
@@ -207,7 +208,7 @@ impl Image {
         self.check(-libc::EEXIST)
     }
 
-    /// Says of the image that it is a job's. It is open then.
+    /// Marks the open image as created by a job.
     fn mark(&self) -> Result<(), Refusal> {
         self.open_raw()?;
         // SAFETY: the image is open, and both texts end with zero bytes.
@@ -224,7 +225,7 @@ impl Image {
         })
     }
 
-    /// Makes the image, or one that a job has made, so large that `size` bytes of it can be written. It is open then.
+    /// Creates or enlarges an image of a job, so that `size` bytes of it are usable. It is open afterwards.
     pub(super) fn grow(&self, size: u64) -> Result<(), Refusal> {
         if !self.open()? {
             self.create(size)?;
@@ -235,7 +236,7 @@ impl Image {
         if present >= size {
             return Ok(());
         }
-        // Only the raw image shows the room that a header takes.
+        // Only the raw image shows the space of a header.
         self.close();
         self.open_raw()?;
         let raw = self.size()?;
@@ -245,10 +246,10 @@ impl Image {
         self.open().map(|_| ())
     }
 
-    /// Removes the image if a job made it; one that others have open stays.
+    /// Removes the image if a job created it; one that others have open stays.
     pub(super) fn remove(&self) -> Result<(), Refusal> {
         let mut result = 0;
-        // Clones that end together get in each other's way; what one of them has begun, the next attempt finds done.
+        // Clones that end together disturb each other; work begun by one of them is done at the next attempt.
         for _ in 0..ATTEMPTS {
             if !self.open_raw()? || !self.is_of_a_job() {
                 return Ok(());
@@ -265,7 +266,7 @@ impl Image {
         self.check(result)
     }
 
-    /// Writes to the open image at once.
+    /// Writes to the open image synchronously.
     pub(super) fn write(&self, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
         // SAFETY: the image is open, and the bytes are read before the call returns.
         let written =
@@ -279,7 +280,8 @@ impl Image {
         self.check(unsafe { (self.functions.flush_now)(self.handle()) })
     }
 
-    /// Empties the cache of the open image. The library writes back from its first flush on, and through before.
+    /// Empties the cache of the open image. The library uses writeback from its first flush on, and
+    /// writethrough before.
     pub(super) fn forget(&self) -> Result<(), Refusal> {
         self.flush()?;
         // SAFETY: the image is open.
@@ -296,14 +298,14 @@ impl Image {
         })
     }
 
-    /// Calls a function of encryption with what the job says of it.
+    /// Calls a function of encryption with the job's settings.
     fn with_luks(&self, call: impl FnOnce(c_int, &LuksOptions, usize) -> c_int) -> Result<(), Refusal> {
         let format = self.options.rbd_encryption_format.as_deref().unwrap_or_default();
         let number = match format {
             "luks1" => 0,
             "luks2" => 1,
             _ => {
-                let sentence = format!("rbd_encryption_format={format}: luks1 and luks2 are known");
+                let sentence = format!("rbd_encryption_format={format}: only luks1 and luks2 are known");
                 return Err(Refusal::new(libc::EINVAL, sentence));
             }
         };
@@ -314,7 +316,7 @@ impl Image {
             passphrase_length: passphrase.len(),
         };
         let what = format!("{}: its encryption ({format})", self.shown());
-        let advice = "; is the image of this format, and the passphrase right?";
+        let advice = "; is the image of this format, and is the passphrase right?";
         Refusal::unless_done(call(number, &luks, size_of::<LuksOptions>()), &what, advice)
     }
 }

@@ -1,4 +1,4 @@
-//! Objects of a pool as a storage: they are made, made longer and removed as files are.
+//! Objects of a pool as a storage: created, extended and deleted like files.
 
 use super::cluster::{Cluster, Place, text};
 use crate::net::end::End;
@@ -25,7 +25,7 @@ impl Objects {
         Objects { options: options.clone(), cluster: OnceCell::new() }
     }
 
-    /// A connection with the cluster of a job.
+    /// A connection to the cluster of a job.
     pub(super) fn connect(options: &RadosOptions) -> Result<Cluster, Refusal> {
         Cluster::open(&Place {
             cluster: options.clustername.clone(),
@@ -37,7 +37,7 @@ impl Objects {
         })
     }
 
-    /// The connection, which the engine shares.
+    /// The connection, shared with the engine.
     pub(super) fn cluster(&self) -> Result<&Rc<Cluster>, Refusal> {
         if let Some(cluster) = self.cluster.get() {
             return Ok(cluster);
@@ -65,12 +65,12 @@ impl Objects {
                 let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
                 filled.map_err(|errno| object.refusal(-errno.0))
             }
-            // What is written makes it as long.
+            // Writes set its length.
             None if !self.options.touch_objects => return Ok(()),
             None => object.touch().and_then(|()| object.truncate(entry.wanted_size())),
         };
         if extended.is_err() {
-            // It is put back as it was; if even that fails, the first error says more.
+            // It is restored; if even that fails, the first error is more informative.
             let _ = match entry.present_size {
                 None => object.remove(),
                 Some(present) => object.truncate(present),
@@ -80,7 +80,7 @@ impl Objects {
     }
 }
 
-/// An object that may be there.
+/// An object that may exist.
 struct Object<'a> {
     cluster: &'a Cluster,
     name: CString,
@@ -91,7 +91,7 @@ impl Object<'_> {
     fn refusal(&self, result: c_int) -> Refusal {
         let advice = match -result {
             libc::EFBIG => {
-                "; an object holds at most osd_max_object_size, 128 MiB unless the cluster says otherwise: nrfiles= spreads size= over more"
+                "; an object holds at most osd_max_object_size, 128 MiB by default: nrfiles= distributes size= over more of them"
             }
             _ => "",
         };
@@ -102,7 +102,7 @@ impl Object<'_> {
         if result < 0 { Err(self.refusal(result)) } else { Ok(()) }
     }
 
-    /// Its length, if it is there.
+    /// Its length, if it exists.
     fn size(&self) -> Result<Option<u64>, Refusal> {
         let (mut size, mut changed) = (0, 0);
         let Cluster { functions, pool, .. } = self.cluster;
@@ -113,10 +113,10 @@ impl Object<'_> {
         }
     }
 
-    /// Makes it, if it is not there.
+    /// Creates it, if it does not exist.
     fn touch(&self) -> Result<(), Refusal> {
         let Cluster { functions, pool, .. } = self.cluster;
-        // SAFETY: as above; the changes are released once.
+        // SAFETY: as above; the operation is released once.
         let result = unsafe {
             let changes = (functions.new_changes)();
             (functions.add_creation)(changes, 0, std::ptr::null());

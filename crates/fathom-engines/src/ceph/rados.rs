@@ -25,7 +25,7 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rados {
-    // Before the cluster, which is used until all has ended.
+    // Before the cluster, which is used until everything has completed.
     flights: Flights<Callbacks>,
     cluster: Rc<Cluster>,
     names: Vec<CString>,
@@ -56,12 +56,13 @@ impl EngineType for Rados {
 
 impl Engine for Rados {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // Only reads say how much was moved.
+        // Only reads report how much was moved.
         let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let mut completion: Completion = std::ptr::null_mut();
-        // SAFETY: slot, buffer, name and pool stay where they are until the callback has run: `Flights` waits for it before it ends.
-        // The completion is written before it is read, and is released here only if its callback never runs.
+        // SAFETY: slot, buffer, name and pool stay valid until the callback has run: `Flights` waits for it
+        // when dropped. The completion is written before it is read, and is released here only if its
+        // callback never runs.
         let result = unsafe {
             let made = (self.cluster.functions.new_completion)(private, ended, &mut completion);
             if made < 0 {
@@ -99,16 +100,18 @@ impl Engine for Rados {
 }
 
 impl Rados {
-    /// Hands an I/O to the library; 0 or `-errno`. A sync waits for the writes before it, which are durable once they have ended.
+    /// Submits an I/O to the library; 0 or `-errno`. A sync waits for earlier writes, which are durable once
+    /// completed.
     ///
     /// # Safety
     ///
-    /// The buffer of the I/O stays where it is until its completion has come.
+    /// The buffer of the I/O stays valid until its completion.
     unsafe fn submit(&self, io: &Io, completion: Completion) -> c_int {
         let Cluster { functions, pool, .. } = &*self.cluster;
         let name = &self.names[io.file() as usize];
         let (length, buffer) = (io.length() as usize, io.buffer().cast());
-        // SAFETY: the caller's promise; the pool is open, and names end with zero bytes. The library keeps what it needs of the changes.
+        // SAFETY: the caller's promise; the pool is open, and names end with zero bytes. The library copies
+        // what it needs of the operation.
         unsafe {
             match io.operation() {
                 Operation::Read => {
@@ -131,10 +134,10 @@ impl Rados {
     }
 }
 
-/// The library calls this once for each I/O, from a thread of its own.
+/// The library calls this once for each I/O, from one of its threads.
 unsafe extern "C" fn ended(completion: Completion, private: *mut c_void) {
-    // SAFETY: the library gives back the slot that `queue` gave it, which nobody changes before its end is known, and a completion that
-    // nobody else releases.
+    // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
+    // known, and a completion that is not released elsewhere.
     unsafe {
         let slot = &*private.cast::<Slot<Callbacks>>();
         let result = (slot.library.result)(completion);

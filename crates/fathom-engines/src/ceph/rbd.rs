@@ -26,7 +26,7 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rbd {
-    // Before the image, which is used until all has ended.
+    // Before the image, which is used until everything has completed.
     flights: Flights<Callbacks>,
     image: Rc<Image>,
     remarks: Vec<String>,
@@ -54,8 +54,8 @@ impl EngineType for Rbd {
         let job = &setup.job.name;
         if setup.writes && options.rbd_cache {
             remarks.push(format!(
-                "fathom: job {job}: writes may end in the cache of librbd on this machine, unless the cluster's configuration says otherwise: \
-                 rbd_cache=0 goes without it, fsync= empties it"
+                "fathom: job {job}: writes may complete in the cache of librbd on this machine, unless the \
+                cluster's configuration says otherwise: rbd_cache=0 disables it, fsync= flushes it"
             ));
         }
         if setup.files.len() > 1 {
@@ -67,14 +67,15 @@ impl EngineType for Rbd {
 
 impl Engine for Rbd {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // Only reads say how much was moved.
+        // Only reads report how much was moved.
         let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let (functions, image) = (&self.image.functions, self.image.handle());
         let (length, buffer) = (io.length() as usize, io.buffer().cast());
         let mut completion: Completion = std::ptr::null_mut();
-        // SAFETY: slot, buffer and image stay where they are until the callback has run: `Flights` waits for it before it ends. The
-        // completion is written before it is read, and is released here only if its callback never runs.
+        // SAFETY: slot, buffer and image stay valid until the callback has run: `Flights` waits for it when
+        // dropped. The completion is written before it is read, and is released here only if its callback
+        // never runs.
         let result = unsafe {
             let made = (functions.new_completion)(private, ended, &mut completion);
             if made < 0 {
@@ -120,10 +121,10 @@ impl Engine for Rbd {
     }
 }
 
-/// The library calls this once for each I/O, from a thread of its own.
+/// The library calls this once for each I/O, from one of its threads.
 unsafe extern "C" fn ended(completion: Completion, private: *mut c_void) {
-    // SAFETY: the library gives back the slot that `queue` gave it, which nobody changes before its end is known, and a completion that
-    // nobody else releases.
+    // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
+    // known, and a completion that is not released elsewhere.
     unsafe {
         let slot = &*private.cast::<Slot<Callbacks>>();
         let result = (slot.library.result)(completion);

@@ -1,5 +1,5 @@
-//! The image of a job as a storage: every file of the job is the whole of it. One that is there stays as large as it is; with
-//! `rbd_create` a missing one is made, grows as files do, and is removed after the run.
+//! The image of a job as a storage: every file of the job is the whole image. An existing one keeps its size; with
+//! `rbd_create` a missing one is created, grows like a file, and is removed after the run.
 
 use super::image::Image;
 use crate::net::end::End;
@@ -26,7 +26,7 @@ impl Volume {
         Volume { options: options.clone(), image: OnceCell::new() }
     }
 
-    /// The image, which the engine shares.
+    /// The image, shared with the engine.
     pub(super) fn image(&self) -> Result<&Rc<Image>, Refusal> {
         if let Some(image) = self.image.get() {
             return Ok(image);
@@ -42,7 +42,7 @@ impl Volume {
                 return Ok(FileEntry::new(name, FileKind::Object, None));
             }
             let named = self.options.rbdname.as_deref().unwrap_or_default();
-            let advice = "; `rbd ls` lists the images of a pool, rbd_create=1 makes one for the job";
+            let advice = "; `rbd ls` lists the images of a pool, rbd_create=1 creates one for the job";
             return Err(Refusal::of(Errno(libc::ENOENT), &format!("rbdname={named}"), advice));
         }
         let made_for_jobs = self.options.rbd_create && image.becomes_that_of_a_job();
@@ -63,7 +63,7 @@ impl Volume {
         let mut end = End::new(present, |bytes, offset| image.write(bytes, offset));
         let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
         if let Err(errno) = filled {
-            // A part would pass for the whole next time.
+            // A partial image would pass for a complete one next time.
             let _ = image.remove();
             return Err(Refusal { errno, sentence: format!("the image could not be filled: {errno}") });
         }
@@ -99,7 +99,7 @@ impl Storage for Volume {
         forgotten.map_err(|refusal| FileError::of_call(refusal.errno, "rbd_invalidate_cache", &entry.path))
     }
 
-    /// The library's cache is all or nothing, and says nothing of what it holds.
+    /// The library's cache can only be dropped as a whole, and does not report its content.
     fn forget(&mut self, _: &FileEntry, _: Handle, wanted: &ReadBack) -> Option<u64> {
         if !wanted.drops {
             return None;

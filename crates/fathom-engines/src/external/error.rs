@@ -1,4 +1,4 @@
-//! Why the engine in a shared object is not used.
+//! Errors of loading an external engine.
 
 use super::interface::{SYMBOL, VERSION};
 use crate::net::library::LibraryError;
@@ -7,70 +7,70 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A shared object, and what is wrong with it.
+/// A shared object, and why it is refused.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
 pub struct LoadError {
     /// The file.
     pub(super) path: PathBuf,
-    /// What is wrong.
+    /// The error.
     pub(super) fault: Fault,
 }
 
-/// What is wrong with a shared object.
+/// Why a shared object is refused.
 #[derive(Debug, Error)]
 pub(super) enum Fault {
-    /// The system does not give it.
+    /// It cannot be read.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
     /// A directory or a device.
-    #[error("is no file")]
+    #[error("is not a file")]
     NoFile,
-    /// No ELF file.
-    #[error("is no shared object; {PAGE}")]
+    /// Not an ELF file.
+    #[error("is not a shared object; {PAGE}")]
     NoObject,
-    /// An engine for fio, which has this symbol.
+    /// An engine for fio, recognised by this symbol.
     #[error(
-        "is an engine for fio ({0}), which works on structures of one version of fio; \
-         the interface of fathom is another, include/fathom_engine.h: {PAGE}"
+        "is an engine for fio ({0}), which depends on the structures of one version of fio; fathom has a \
+        different interface, include/fathom_engine.h: {PAGE}"
     )]
     ForFio(&'static str),
-    /// No engine at all.
+    /// Not an engine.
     #[error("exports no {SYMBOL}; {PAGE}")]
     NoEntry,
     /// The system cannot load it.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// Workers are copies of a process with one thread.
-    #[error("starts a thread when it is loaded; the workers of a run begin without it, so open() has to")]
+    /// Workers are forked from a process with one thread.
+    #[error("starts a thread when it is loaded; workers are forked without it, so open() has to start it")]
     StartsThread,
-    /// It gives no engine for this version.
-    #[error("does not know version {VERSION} of the interface, which is that of this fathom")]
+    /// It has no engine for this version of the interface.
+    #[error("does not support version {VERSION} of the interface, which this fathom uses")]
     UnknownVersion,
-    /// It gives an engine for another version.
+    /// Its engine is for another version of the interface.
     #[error(
-        "speaks version {0} of the interface, this fathom version {VERSION}: build it with its include/fathom_engine.h"
+        "uses version {0} of the interface, this fathom version {VERSION}: build it with its include/fathom_engine.h"
     )]
     OtherVersion(u32),
-    /// Bits that mean nothing.
+    /// Undefined bits.
     #[error("has capabilities that version {VERSION} does not have: {0:#x}")]
     UnknownCapabilities(u32),
-    /// A function that its capabilities need.
+    /// A function that its capabilities require is missing.
     #[error("has no function {0} in its struct fathom_engine")]
     NoFunction(&'static str),
-    /// A number that cannot be.
+    /// An impossible number.
     #[error("claims {0} options")]
     TooManyOptions(u64),
-    /// An option that cannot be named.
+    /// An option without a name.
     #[error("has an option without a name")]
     NamelessOption,
-    /// An option with values of an unknown kind.
+    /// An option of an unknown type.
     #[error("has an option {name} of an unknown type, {kind}")]
     UnknownType { name: String, kind: u32 },
-    /// An option that does not fit into jobs.
+    /// An option that jobs cannot have.
     #[error(transparent)]
     UnfitOption(#[from] UnfitOption),
 }
 
-/// What tells how to write an engine.
+/// The page on writing an engine.
 const PAGE: &str = "docs/external.md says how to write an engine";

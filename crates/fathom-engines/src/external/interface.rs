@@ -1,12 +1,12 @@
-//! `include/fathom_engine.h` as this program sees it. The layout is a promise: a change is a new version.
+//! Rust declarations of `include/fathom_engine.h`. The layout is stable: a change requires a new version.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The version that this program speaks.
+/// The version used by this program.
 pub(super) const VERSION: u32 = 1;
 /// The function that a library exports.
 pub(super) const SYMBOL: &str = "fathom_engine";
-/// What `queue` answers for an I/O that ends later.
+/// Result of `queue` for an I/O that completes later.
 pub(super) const PENDING: i64 = i64::MIN;
 
 pub(super) const ASYNCHRONOUS: u32 = 1;
@@ -76,7 +76,8 @@ pub(super) struct RawCompletion {
     pub(super) result: i64,
 }
 
-/// What a library exports. Functions may be missing, whatever the header says of them, so each is looked at when it is loaded.
+/// The structure exported by a library. Functions may be missing, whatever the header says, so each is
+/// checked at loading.
 #[repr(C)]
 pub(super) struct RawEngine {
     pub(super) version: u32,

@@ -1,4 +1,4 @@
-//! Finding the engine in a shared object: what is in the file before anything of it runs, and what it says of itself once it does.
+//! Loads the engine in a shared object: checks the file before any of its code runs, and then its declarations.
 
 use super::External;
 use super::error::{Fault, LoadError};
@@ -13,14 +13,14 @@ use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// What begins a name by which such an engine goes.
+/// Prefix of the names of such engines.
 pub(crate) const PREFIX: &str = "external:";
-/// What fio looks for in its own libraries.
+/// Symbols that fio looks for in its libraries.
 const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
-/// More options than this are a mistake in a number.
+/// A larger number of options is a mistake.
 const MOST_OPTIONS: u64 = 1000;
 
-/// An engine that was loaded; it stays.
+/// A loaded engine; it is never unloaded.
 pub(super) struct Loaded {
     pub(super) entry: EngineEntry,
     pub(super) functions: &'static RawEngine,
@@ -44,7 +44,7 @@ pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
     find(name).map(|loaded| &loaded.entry)
 }
 
-/// Loads the engine in a shared object, unless it is there already.
+/// Loads the engine in a shared object, unless it is loaded already.
 pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     let name = format!("{PREFIX}{}", path.display());
     if let Some(loaded) = find(&name) {
@@ -58,7 +58,7 @@ pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     Ok(definition)
 }
 
-/// The engine in a file, which jobs know by this name from now on.
+/// The engine in a file, under this name for jobs.
 fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static RawEngine), Fault> {
     check_symbols(path)?;
     let functions = open(path)?;
@@ -67,7 +67,7 @@ fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static R
     Ok((definition, functions))
 }
 
-/// Looks into the file: what is no engine is not run to find that out.
+/// Checks the file's symbols, so that files without an engine are not executed.
 fn check_symbols(path: &Path) -> Result<(), Fault> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(Fault::NoFile);
@@ -89,9 +89,9 @@ fn check_symbols(path: &Path) -> Result<(), Fault> {
     })
 }
 
-/// Loads the file and asks it for its engine.
+/// Loads the file and gets its engine.
 fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
-    // A name without a slash would be looked for elsewhere.
+    // A name without a slash would be searched for elsewhere.
     let whole = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     let threads = threads();
     let library: &'static libloading::Library = Box::leak(Box::new(library::open_file(&whole)?));
@@ -100,7 +100,8 @@ fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
     }
     // SAFETY: the header gives the symbol this type.
     let entry = unsafe { library.get::<Entry>(SYMBOL.as_bytes()) }.map_err(|_| Fault::NoEntry)?;
-    // SAFETY: a function without effects, by the header. What it returns is constant, and the library stays.
+    // SAFETY: a function without side effects, according to the header. Its result is constant, and the
+    // library stays loaded.
     let engine = unsafe { entry(VERSION).as_ref() };
     match engine {
         None => Err(Fault::UnknownVersion),
@@ -109,12 +110,12 @@ fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
     }
 }
 
-/// Threads of this process.
+/// Number of threads of this process.
 fn threads() -> usize {
     std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count)
 }
 
-/// All functions are there that its capabilities need.
+/// Checks that all functions required by its capabilities exist.
 fn check(engine: &RawEngine) -> Result<(), Fault> {
     let unknown = engine.capabilities & !KNOWN;
     if unknown != 0 {
@@ -138,7 +139,7 @@ fn check(engine: &RawEngine) -> Result<(), Fault> {
     }
 }
 
-/// The declaration of a loaded engine, as jobs are held against it.
+/// The declaration of a loaded engine, for checking jobs.
 fn definition(name: String, engine: &'static RawEngine) -> Result<&'static EngineDef, Fault> {
     let name: &'static str = name.leak();
     let has = |capability: u32| engine.capabilities & capability != 0;
@@ -161,7 +162,7 @@ fn definition(name: String, engine: &'static RawEngine) -> Result<&'static Engin
 fn raw_options(engine: &RawEngine) -> &[RawOption] {
     match engine.option_count {
         0 => &[],
-        // SAFETY: the library gives an array of so many options, which stays with it.
+        // SAFETY: the library has an array of this length, which is constant.
         count => unsafe { std::slice::from_raw_parts(engine.options, count as usize) },
     }
 }
@@ -180,8 +181,8 @@ fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, Fault> {
     Ok(OptionDef { default: text(raw.default_text), ..OptionDef::of_engine(engine, name, kind, help) })
 }
 
-/// A text of the library; `None` for none, and for what is no UTF-8.
+/// A text of the library; `None` for null, and for text that is not UTF-8.
 pub(super) fn text<'a>(raw: *const c_char) -> Option<&'a str> {
-    // SAFETY: the library gives texts that end in 0, which stay at least until it is called again.
+    // SAFETY: the library's texts end with 0, and stay valid at least until its next call.
     (!raw.is_null()).then(|| unsafe { CStr::from_ptr(raw) })?.to_str().ok()
 }

@@ -1,4 +1,4 @@
-//! `external`: an engine in a shared object that somebody else has written, by the interface of `include/fathom_engine.h`.
+//! `external`: an engine in a shared object written by others, with the interface of `include/fathom_engine.h`.
 
 mod error;
 mod interface;
@@ -30,28 +30,29 @@ const FREE: u32 = u32::MAX;
 pub(crate) struct External {
     functions: &'static RawEngine,
     queue: Queue,
-    /// Capabilities that the path of every I/O checks.
+    /// Capabilities checked for every I/O.
     is_asynchronous: bool,
     has_own_targets: bool,
     takes_trims: bool,
-    /// Or-ed into descriptors: all ones for own targets, which see -1.
+    /// ORed into descriptors: all ones for an engine's own targets, which get -1.
     without_descriptors: i32,
-    /// What the library keeps for this worker.
+    /// The library's state for this worker.
     state: *mut c_void,
-    /// What fathom does with files itself.
+    /// Operations that fathom performs on files itself.
     immediate: Immediate,
-    /// Bytes of the I/O in each slot that is with the library; [`FREE`] where none is.
+    /// Bytes of the I/O in each slot that the library has; [`FREE`] for none.
     taken: Vec<u32>,
-    /// How many were queued and not taken over yet.
+    /// Queued but not committed I/Os.
     queued: u32,
     ended: Box<[RawCompletion; REAP_BATCH]>,
-    /// Something that the library must not do, and has done.
+    /// A violation of the interface by the library.
     fault: Option<String>,
-    /// The error with which everything ends from then on: the library is asked for nothing more.
+    /// The error of all further I/Os after a failure: the library is not called any more.
     given_up: Option<Errno>,
 }
 
-// SAFETY: the header says that functions of one state are called from one thread at a time, whichever it is.
+// SAFETY: the header requires that functions of one state are called from one thread at a time, whichever it
+// is.
 unsafe impl Send for External {}
 
 impl EngineType for External {
@@ -127,7 +128,7 @@ impl Engine for External {
             descriptor: io.handle().descriptor() | self.without_descriptors,
             reserved: 0,
         };
-        // SAFETY: the state is what `open` has given, and the buffer belongs to this I/O until it has ended.
+        // SAFETY: the state comes from `open`, and the buffer belongs to this I/O until it has completed.
         match unsafe { (self.queue)(self.state, &raw) } {
             whole if whole == i64::from(io.length()) => Queued::Done(whole),
             PENDING if self.is_asynchronous => {
@@ -189,7 +190,7 @@ impl Engine for External {
 
     fn remarks(&mut self) -> Vec<String> {
         let fault = self.fault.take();
-        fault.map(|fault| format!("fathom: the engine breaks its promise: {fault}")).into_iter().collect()
+        fault.map(|fault| format!("fathom: the engine violates its interface: {fault}")).into_iter().collect()
     }
 }
 
@@ -202,7 +203,7 @@ impl External {
         }
         let Some(reap) = self.functions.reap else { return Err(Errno(libc::ENOSYS)) };
         let room = out.room().min(REAP_BATCH) as u32;
-        // SAFETY: as above; there is room for so many completions.
+        // SAFETY: as above; there is room for that many completions.
         let count = unsafe { reap(self.state, min.min(room), room, timeout, self.ended.as_mut_ptr()) };
         if count < 0 {
             self.reap_failed(Errno(-count), out);
@@ -224,7 +225,8 @@ impl External {
         Ok(())
     }
 
-    /// Nobody knows what becomes of the I/Os in flight: they end with this error, and nothing more is asked of the library.
+    /// After a failure of `reap`, the state of I/Os in flight is unknown: they end with this error, and the
+    /// library is not called any more.
     #[cold]
     fn reap_failed(&mut self, errno: Errno, out: &mut Completions) {
         if matches!(errno.0, libc::EINTR | libc::EAGAIN) {
@@ -235,7 +237,7 @@ impl External {
         self.end_all(out);
     }
 
-    /// Lists what is in flight as ended, as far as there is room.
+    /// Ends everything in flight, as far as there is room.
     #[cold]
     fn end_all(&mut self, out: &mut Completions) {
         let errno = self.given_up.unwrap_or(Errno(libc::EPROTO));
@@ -271,7 +273,7 @@ impl External {
         }
     }
 
-    /// Syncs by the library; the handle of a target that is the engine's own is its index.
+    /// Syncs by the library; the handle of an engine's own target is its index.
     fn sync(&mut self, handle: Handle) -> i64 {
         let Some(sync) = self.functions.sync else { return 0 };
         let (target, descriptor) = match self.has_own_targets {
@@ -282,7 +284,7 @@ impl External {
         i64::from(unsafe { sync(self.state, target, descriptor) })
     }
 
-    /// The library has done what the header forbids: nothing it says can be believed.
+    /// The library has violated the interface: none of its results can be trusted.
     #[cold]
     fn broken(&mut self, fault: String) -> i64 {
         self.fault = Some(fault);

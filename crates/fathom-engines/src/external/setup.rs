@@ -1,4 +1,4 @@
-//! What a library is told when it is asked to open an engine, or for the size of a target: kept together for as long as the call takes.
+//! Arguments for a library's `open` and `size` functions, kept valid for the duration of the call.
 
 use super::interface::{RawEngine, RawSetup, RawTarget, RawValue};
 use super::library::text;
@@ -8,13 +8,13 @@ use fathom_spec::JobSpec;
 use fathom_spec::definition::{Kind, OptionDef};
 use std::ffi::{CString, c_char, c_void};
 
-/// Room for a sentence.
+/// Room for a message.
 const MESSAGE: usize = 512;
 
 pub(super) struct Told {
     raw: RawSetup,
     message: Box<[c_char]>,
-    // What the pointers above lead to.
+    // Texts that the pointers above refer to.
     _texts: Vec<CString>,
     _values: Vec<RawValue>,
     _targets: Vec<RawTarget>,
@@ -45,7 +45,7 @@ impl Told {
         Told { raw, message, _texts: texts, _values: values, _targets: Vec::new() }
     }
 
-    /// The same with all that a worker knows.
+    /// The same with everything that a worker has.
     pub(super) fn of_worker(setup: &Setup<'_>, options: &'static [OptionDef]) -> Told {
         let mut told = Told::of_job(setup.job, options);
         for file in setup.files {
@@ -68,16 +68,16 @@ impl Told {
         told
     }
 
-    /// Bytes of a target.
+    /// Size of a target in bytes.
     pub(super) fn size(&mut self, engine: &RawEngine, name: &str) -> Result<u64, Refusal> {
         let Some(size) = engine.size else { return Err(Refusal::new(libc::ENOSYS, "there is no size")) };
         let c_name = c_text(name);
-        // SAFETY: a function of the library, called as the header says; all pointers lead to what is kept here.
+        // SAFETY: a function of the library, called as the header says; all pointers refer to data kept here.
         let bytes = unsafe { size(&self.raw, c_name.as_ptr()) };
         u64::try_from(bytes).map_err(|_| self.refusal(-bytes, &format!("the size of {name}")))
     }
 
-    /// The state of a worker.
+    /// Opens the state of a worker.
     pub(super) fn open(&mut self, engine: &RawEngine) -> Result<*mut c_void, Refusal> {
         let Some(open) = engine.open else { return Err(Refusal::new(libc::ENOSYS, "there is no open")) };
         let mut state = std::ptr::null_mut();
@@ -86,9 +86,9 @@ impl Told {
         if result < 0 { Err(self.refusal(-i64::from(result), "open")) } else { Ok(state) }
     }
 
-    /// The error with the library's sentence, if it has left one.
+    /// The error with the library's message, if it has written one.
     fn refusal(&mut self, errno: i64, what: &str) -> Refusal {
-        // It may have filled all of the room.
+        // It may have filled the whole buffer.
         self.message[MESSAGE - 1] = 0;
         let errno = i32::try_from(errno).unwrap_or(libc::EINVAL);
         match text(self.message.as_ptr()).filter(|text| !text.is_empty()) {
@@ -115,7 +115,7 @@ fn value(job: &JobSpec, option: &'static OptionDef, texts: &mut Vec<CString>) ->
     RawValue { number, text: std::ptr::null() }
 }
 
-/// A text for C, up to the first zero byte.
+/// A C string, up to the first zero byte.
 fn c_text(text: &str) -> CString {
     let bytes = text.split('\0').next().unwrap_or_default();
     CString::new(bytes).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Targets whose names are the engine's own: it says how large they are, and fathom makes, opens and removes none of them.
+//! Targets with engine-specific names: the engine knows their size, and fathom does not create, open or remove them.
 
 use super::library::Loaded;
 use super::setup::Told;
@@ -30,7 +30,7 @@ impl Storage for Targets {
         Ok(FileEntry::new(name, FileKind::Volume, Some(size)))
     }
 
-    /// A target has the size it has.
+    /// A target's size is fixed.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,

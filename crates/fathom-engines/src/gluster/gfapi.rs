@@ -36,7 +36,8 @@ impl Engine for Gfapi {
         let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
         let functions = self.files.functions();
         let (length, offset, buffer) = (io.length() as usize, io.offset() as i64, io.buffer().cast());
-        // SAFETY: the file is open, and the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        // SAFETY: the file is open, and the loop provides a buffer of at least `length` bytes that is not
+        // used elsewhere during the call.
         let result = unsafe {
             match io.operation() {
                 Operation::Read => (functions.read)(file, buffer, length, offset, 0, NO_STAT),

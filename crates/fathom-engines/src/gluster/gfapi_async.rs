@@ -1,4 +1,4 @@
-//! `gfapi_async`: files of a Gluster volume, many I/Os at a time. The library reports ends through a callback.
+//! `gfapi_async`: files of a Gluster volume, many I/Os in flight. The library reports completions through a callback.
 
 use super::storage;
 use super::volume::{self, Files};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The engine.
 pub(crate) struct GfapiAsync {
-    // Before the files, which are used until all has ended.
+    // Before the files, which are used until everything has completed.
     flights: Flights<()>,
     files: Files,
 }
@@ -39,12 +39,13 @@ impl EngineType for GfapiAsync {
 impl Engine for GfapiAsync {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
-        // Reads and writes say how much was moved.
+        // Reads and writes report how much was moved.
         let counted = if io.operation() == Operation::Trim { io.length() } else { 0 };
         let private = self.flights.prepare(slot, counted);
         let functions = self.files.functions();
         let (length, offset, buffer) = (io.length() as usize, io.offset() as i64, io.buffer().cast());
-        // SAFETY: slot, buffer and file stay where they are until the callback has run: `Flights` waits for it before it ends.
+        // SAFETY: slot, buffer and file stay valid until the callback has run: `Flights` waits for it when
+        // dropped.
         let result = unsafe {
             match io.operation() {
                 Operation::Read => (functions.read_async)(file, buffer, length, offset, 0, ended, private),
@@ -82,7 +83,7 @@ impl Engine for GfapiAsync {
     }
 }
 
-/// The library calls this once for each I/O, from a thread of its own.
+/// The library calls this once for each I/O, from one of its threads.
 unsafe extern "C" fn ended(
     _: *mut c_void,
     result: isize,
@@ -90,8 +91,9 @@ unsafe extern "C" fn ended(
     _: *mut c_void,
     private: *mut c_void,
 ) {
-    // The number of the error belongs to this thread.
+    // errno is that of this thread.
     let result = volume::outcome(result);
-    // SAFETY: the library gives back the slot that `queue` gave it, which nobody changes before its end is known.
+    // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
+    // known.
     unsafe { &*private.cast::<Slot<()>>() }.ended(result);
 }

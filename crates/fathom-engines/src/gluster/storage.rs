@@ -1,4 +1,4 @@
-//! Files of a volume as a storage: they are made, made longer and removed as files of this machine are.
+//! Files of a volume as a storage: created, extended and deleted like local files.
 
 use super::volume::Volume;
 use crate::net::end::End;
@@ -24,7 +24,7 @@ impl Files {
         Files { options: options.clone(), volume: OnceCell::new() }
     }
 
-    /// The connection, which the engine shares.
+    /// The connection, shared with the engine.
     pub(super) fn volume(&self) -> Result<&Arc<Volume>, Refusal> {
         if let Some(volume) = self.volume.get() {
             return Ok(volume);
@@ -50,7 +50,7 @@ impl Files {
             None => file.truncate(entry.wanted_size()),
         };
         let Err(errno) = done.and_then(|()| file.sync()) else { return Ok(()) };
-        // The file is put back as it was; if even that fails, the first error says more.
+        // The file is restored; if even that fails, the first error is more informative.
         let _ = file.truncate(present);
         drop(file);
         if entry.present_size.is_none() {
@@ -76,7 +76,7 @@ impl Storage for Files {
         self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
-    /// The engine has the open files; here they come into being.
+    /// The engine opens the files; here they are created.
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let flags = if plan.changes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.volume().and_then(|volume| volume.open(&entry.path, flags));

@@ -1,4 +1,4 @@
-//! A volume of a Gluster cluster, through libgfapi, which is loaded when a job wants it, and files on it.
+//! A volume of a Gluster cluster and its files, through libgfapi, which is loaded when a job needs it.
 
 use crate::net::library::functions;
 use crate::net::refusal::Refusal;
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 type Handle = *mut c_void;
 /// `glfs_fd_t`.
 pub(super) type FileHandle = *mut c_void;
-/// `struct glfs_stat`, of which nothing is asked.
+/// `struct glfs_stat`, which is not used.
 type Stat = *mut c_void;
 /// `glfs_io_cbk`.
 pub(super) type Callback = unsafe extern "C" fn(FileHandle, isize, Stat, Stat, *mut c_void);
@@ -44,46 +44,48 @@ functions! {
         discard_async = b"glfs_discard_async": fn(FileHandle, i64, usize, Callback, *mut c_void) -> c_int;
         sync_async = b"glfs_fsync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
         sync_data_async = b"glfs_fdatasync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
-        // Came with release 6, which changed the parameters of others: an older library lacks it.
+        // Added in release 6, which changed the parameters of others: an older library lacks it.
         _mark_of_release_6 = b"glfs_copy_file_range": fn();
     }
 }
 
-/// The port that the daemon of a server listens on, unless `brick=` names another.
+/// Default port of a server's daemon (`brick=`).
 const PORT: c_int = 24007;
-/// Mode of files that are made.
+/// Mode of new files.
 const MODE: libc::mode_t = 0o644;
 pub(super) const NO_STAT: Stat = std::ptr::null_mut();
 
-/// The result of a call of the library as a completion: bytes, or `-errno`. To be asked at once, in the thread of the call.
+/// Converts the result of a library call to a completion: bytes, or `-errno`. Must be called immediately, in
+/// the thread of the call.
 pub(super) fn outcome(result: isize) -> i64 {
     if result < 0 { -i64::from(Errno::last().0) } else { result as i64 }
 }
 
-/// A connection with a volume, which lasts as long as its process: `glfs_fini` takes ten seconds, and has nothing left to do, as files
-/// that were written are synced when they close. The library has threads that go on meanwhile, so it stays loaded.
+/// A connection to a volume, which lasts as long as its process: `glfs_fini` takes ten seconds, and has
+/// nothing left to do, because written files are synced when they are closed. The library has threads that
+/// keep running, so it stays loaded.
 pub(super) struct Volume {
     pub(super) functions: ManuallyDrop<Functions>,
     handle: Handle,
     named: String,
 }
 
-// SAFETY: the library allows its calls from any thread, several at a time.
+// SAFETY: the library allows concurrent calls from any thread.
 unsafe impl Send for Volume {}
 // SAFETY: as above.
 unsafe impl Sync for Volume {}
 
-/// What the clones of a process share that say single-instance: a connection each with its volume, as long as one of them has it.
+/// Connections that the clones of a process share with single-instance: one per volume, while a clone has it.
 static SHARED: Mutex<Vec<(String, Weak<Volume>)>> = Mutex::new(Vec::new());
 
 impl Volume {
-    /// Connects as a job says, or finds the connection that a clone of this process has.
+    /// Connects as a job says, or finds the connection of another clone in this process.
     pub(super) fn of_job(options: &GfapiOptions) -> Result<Arc<Volume>, Refusal> {
         let Some(name) = &options.volume else {
-            return Err(Refusal::new(libc::EINVAL, "volume= names no volume"));
+            return Err(Refusal::new(libc::EINVAL, "volume= does not name a volume"));
         };
         let Some(server) = &options.brick else {
-            return Err(Refusal::new(libc::EINVAL, "brick= names no server of the volume"));
+            return Err(Refusal::new(libc::EINVAL, "brick= does not name a server of the volume"));
         };
         if !options.single_instance {
             return Volume::connect(name, server).map(Arc::new);
@@ -105,13 +107,14 @@ impl Volume {
         let functions = Functions::load().map_err(Refusal::of_library)?;
         let text = |what: &str, value: &str| {
             CString::new(value)
-                .map_err(|_| Refusal::new(libc::EINVAL, format!("{what}: there is a zero byte in it")))
+                .map_err(|_| Refusal::new(libc::EINVAL, format!("{what}: it contains a zero byte")))
         };
         let (host, port) = match server.rsplit_once(':') {
             Some((host, port)) if !host.contains(':') => (
                 host,
-                port.parse()
-                    .map_err(|_| Refusal::new(libc::EINVAL, format!("brick={server}: {port} is no port")))?,
+                port.parse().map_err(|_| {
+                    Refusal::new(libc::EINVAL, format!("brick={server}: {port} is not a port"))
+                })?,
             ),
             _ => (server, PORT),
         };
@@ -124,7 +127,8 @@ impl Volume {
         }
         let volume = Volume { functions: ManuallyDrop::new(functions), handle, named };
         let Functions { set_server, set_logging, init, .. } = *volume.functions;
-        // SAFETY: the handle is there and not in use, and all texts end with zero bytes. What the library would log is in its results.
+        // SAFETY: the handle exists and is not in use, and all texts end with zero bytes. The library's log
+        // is redundant with its results.
         let result = unsafe {
             set_logging(handle, c"/dev/null".as_ptr(), 0);
             match set_server(handle, c"tcp".as_ptr(), host.as_ptr(), port) {
@@ -144,7 +148,7 @@ impl Volume {
         Refusal::of(Errno::last(), &path.display().to_string(), &format!(" ({})", self.named))
     }
 
-    /// The length of a file, if it is there.
+    /// The length of a file, if it exists.
     pub(super) fn size(&self, path: &Path) -> Result<Option<u64>, Refusal> {
         let name = on_volume(path)?;
         // SAFETY: all fields are numbers.
@@ -154,12 +158,12 @@ impl Volume {
             return if Errno::last().0 == libc::ENOENT { Ok(None) } else { Err(self.failed(path)) };
         }
         if found.st_mode & libc::S_IFMT != libc::S_IFREG {
-            return Err(Refusal::new(libc::EINVAL, format!("{} is no regular file", path.display())));
+            return Err(Refusal::new(libc::EINVAL, format!("{} is not a regular file", path.display())));
         }
         Ok(Some(found.st_size.unsigned_abs()))
     }
 
-    /// Opens a file, and makes it if `flags` have `O_CREAT`.
+    /// Opens a file, and creates it if `flags` contain `O_CREAT`.
     pub(super) fn open(self: &Arc<Volume>, path: &Path, flags: c_int) -> Result<File, Refusal> {
         let name = on_volume(path)?;
         // SAFETY: the name ends with a zero byte.
@@ -172,7 +176,7 @@ impl Volume {
         if handle.is_null() { Err(self.failed(path)) } else { Ok(File { volume: Arc::clone(self), handle }) }
     }
 
-    /// Removes a file; it is no error if there is none.
+    /// Removes a file; a missing one is not an error.
     pub(super) fn remove(&self, path: &Path) -> Result<(), Refusal> {
         let name = on_volume(path)?;
         // SAFETY: the name ends with a zero byte.
@@ -183,10 +187,11 @@ impl Volume {
 
 fn on_volume(path: &Path) -> Result<CString, Refusal> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| Refusal::new(libc::EINVAL, format!("{}: there is a zero byte in it", path.display())))
+        .map_err(|_| Refusal::new(libc::EINVAL, format!("{}: it contains a zero byte", path.display())))
 }
 
-/// A file that is open. It closes when it goes; what the library has of its writes by then may come later, or never.
+/// An open file. It is closed when dropped; writes that the library still caches then may be written later,
+/// or never.
 pub(super) struct File {
     volume: Arc<Volume>,
     handle: FileHandle,
@@ -218,7 +223,7 @@ impl File {
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: the file is open, nothing of it is in flight, and nobody else has the handle.
+        // SAFETY: the file is open, nothing is in flight, and the handle is not used elsewhere.
         unsafe { (self.volume.functions.close)(self.handle) };
     }
 }
@@ -257,7 +262,7 @@ impl Files {
         self.open[index as usize].as_ref().map(|file| file.handle)
     }
 
-    /// The file may be another one now.
+    /// The file may be a different one now.
     pub(super) fn reopen(&mut self, index: usize) {
         self.open[index] = None;
         self.open[index] = self.volume.open(&self.paths[index], self.flags).ok();
@@ -265,7 +270,8 @@ impl Files {
 }
 
 impl Drop for Files {
-    /// The library writes behind the calls, and nothing waits for that when the process ends. A job that wants to know of errors syncs.
+    /// The library writes asynchronously, and nothing waits for that when the process ends. A job that wants
+    /// to see errors syncs.
     fn drop(&mut self) {
         if self.flags & libc::O_ACCMODE != libc::O_RDONLY {
             for file in self.open.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Bodies of requests: nothing, bytes of our own, or the buffer of an I/O without a copy of it.
+//! Bodies of requests: empty, owned bytes, or the buffer of an I/O without a copy.
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::convert::Infallible;
@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// Where the body of a request comes from. It may be sent several times.
+/// Source of a request's body. It may be sent several times.
 #[derive(Clone)]
 pub(super) enum Payload {
     Empty,
     Owned(Bytes),
-    /// The buffer of an I/O, which stays as it is until the I/O has ended.
+    /// The buffer of an I/O, which stays unchanged until the I/O has completed.
     Lent(*const u8, usize),
 }
 
@@ -23,7 +23,8 @@ impl Payload {
         match self {
             Payload::Empty => &[],
             Payload::Owned(bytes) => bytes,
-            // SAFETY: the I/O that lends its buffer has not ended, and nobody writes to the buffer of a write meanwhile.
+            // SAFETY: the I/O that lends its buffer has not completed, and the buffer of a write is not
+            // written to meanwhile.
             Payload::Lent(start, length) => unsafe { std::slice::from_raw_parts(*start, *length) },
         }
     }
@@ -37,7 +38,7 @@ impl Payload {
         }
     }
 
-    /// A body to send, and what says that nothing refers to the payload any more.
+    /// A body to send, and a flag that tells when nothing refers to the payload any more.
     pub(super) fn body(&self) -> (Content, Loan) {
         let loan = Loan(Arc::new(AtomicBool::new(true)));
         let bytes = match self {
@@ -53,7 +54,7 @@ impl Payload {
     }
 }
 
-/// Whether the buffer of an I/O is back.
+/// Tells whether the buffer of an I/O has been returned.
 pub(super) struct Loan(Arc<AtomicBool>);
 
 impl Loan {
@@ -73,7 +74,8 @@ unsafe impl Send for Lent {}
 
 impl AsRef<[u8]> for Lent {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: an I/O does not end before `returned` is true, so its buffer is there, and nobody writes to it.
+        // SAFETY: an I/O does not complete before `returned` is true, so its buffer exists, and is not
+        // written to.
         unsafe { std::slice::from_raw_parts(self.start, self.length) }
     }
 }
@@ -88,7 +90,7 @@ impl Drop for Lent {
 pub(super) enum Content {
     /// What is left to send.
     Whole(Option<Bytes>),
-    /// As many bytes as are still to come, in pieces.
+    /// The bytes still to come, in pieces.
     Streamed(u64, Receiver<Bytes>),
 }
 

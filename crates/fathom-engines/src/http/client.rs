@@ -1,4 +1,4 @@
-//! Requests and answers: who sends them, over which connection, how often, and what of an answer counts.
+//! Requests and answers: connections, retries, and evaluation of answers.
 
 use super::body::{Content, Payload};
 use super::credentials::Credentials;
@@ -18,26 +18,26 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::Receiver;
 
-/// All but what URLs have as it is.
+/// Characters to escape: all but those allowed in URLs.
 const IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const IN_PATHS: &AsciiSet = &IN_VALUES.remove(b'/');
-/// Answers that may be different the next time.
+/// Statuses that may differ at a retry.
 const PASSING: [u16; 6] = [429, 500, 502, 503, 504, 509];
-/// Bytes of an answer that is text.
+/// Most bytes of a text answer.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// One request.
 pub(super) struct Call {
-    /// What it is counted as.
+    /// Name for its counters.
     pub(super) name: &'static str,
     pub(super) method: Method,
-    /// As it is, not escaped.
+    /// Unescaped.
     pub(super) path: String,
     pub(super) query: Vec<(&'static str, String)>,
     /// First and last byte.
     pub(super) range: Option<(u64, u64)>,
     pub(super) payload: Payload,
-    /// Makes an object, which gets the job's storage class and key.
+    /// Creates an object, which gets the job's storage class and key.
     pub(super) makes_object: bool,
 }
 
@@ -48,7 +48,7 @@ impl Call {
     }
 }
 
-/// What came back.
+/// An answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     /// Bytes of the body.
@@ -66,7 +66,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// Why the answer is none that the request asked for.
+    /// The failure for an answer that is not a success.
     pub(super) fn refusal(&self, call: &Call) -> Failure {
         let text = String::from_utf8_lossy(&self.text);
         let said: Vec<&str> = ["Code", "Message"]
@@ -78,10 +78,10 @@ impl Answer {
         let advice = match self.status {
             401 | 403 => "; check the credentials and what they allow",
             404 if call.method == Method::PUT => {
-                "; the bucket, container or folder must be there before the run"
+                "; the bucket, container or folder must exist before the run"
             }
             404 => "; there is no such object: write the objects first, with the same block size",
-            409 if call.method == Method::PUT => "; the folder must be there before the run",
+            409 if call.method == Method::PUT => "; the folder must exist before the run",
             _ => "",
         };
         let sentence = format!(
@@ -92,12 +92,12 @@ impl Answer {
     }
 }
 
-/// Where the body of a good answer goes.
+/// Destination of the body of a successful answer.
 #[derive(Clone, Copy)]
 pub(super) enum Sink {
-    /// Into the buffer of an I/O, which is there until the I/O has ended.
+    /// The buffer of an I/O, valid until the I/O has completed.
     Buffer(*mut u8, usize),
-    /// Into [`Answer::text`].
+    /// [`Answer::text`].
     Text,
 }
 
@@ -107,7 +107,7 @@ enum Access {
     Swift(String),
 }
 
-/// The servers of a job, as whom to talk to them, and how.
+/// The servers of a job, the credentials, and connection settings.
 pub(super) struct Client {
     transport: Transport,
     endpoints: Vec<Endpoint>,
@@ -118,7 +118,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Finds servers and credentials; connects to nobody yet.
+    /// Finds servers and credentials; does not connect yet.
     pub(super) fn new(options: &HttpOptions) -> Result<Client, Failure> {
         let access = match options.http_mode {
             HttpMode::WebDav => Access::Dav(options.http_user.as_ref().map(|user| {
@@ -159,7 +159,7 @@ impl Client {
             hosts.map(|host| Endpoint::find(host, &transport)).collect();
         let endpoints = endpoints?;
         if endpoints.is_empty() {
-            return Err(Failure::new(libc::EINVAL, "http_host= names no server"));
+            return Err(Failure::new(libc::EINVAL, "http_host= does not name a server"));
         }
         let (turn, tally) = (Cell::new(0), Tally::default());
         Ok(Client { transport, endpoints, turn, access, options: options.clone(), tally })
@@ -173,7 +173,8 @@ impl Client {
         Ok(())
     }
 
-    /// [`send`](Client::send) before the run, while nobody watches for I/Os that are stuck.
+    /// [`send`](Client::send) before the run, with a timeout, because no supervisor watches for stuck I/Os
+    /// yet.
     pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Failure> {
         self.in_time(&self.endpoints[0].authority, self.send(call, Sink::Text)).await
     }
@@ -190,7 +191,7 @@ impl Client {
         })
     }
 
-    /// Sends a request, again where the job wants that, and takes its answer.
+    /// Sends a request, with the job's retries, and receives its answer.
     pub(super) async fn send(&self, call: &Call, sink: Sink) -> Result<Answer, Failure> {
         let began = Instant::now();
         let mut pause = self.options.http_retry_pause;
@@ -212,8 +213,8 @@ impl Client {
         }
     }
 
-    /// A connection that was used before may have been closed while the request was on its way. That is no failure of the server:
-    /// the request goes out again on another one, once.
+    /// A reused connection may have been closed while the request was in transit. That is not a failure of
+    /// the server: the request is sent again on another one, once.
     async fn send_once(&self, call: &Call, sink: Sink) -> Result<Answer, Failure> {
         let turn = self.turn.replace(self.turn.get().wrapping_add(1));
         let endpoint = &self.endpoints[turn % self.endpoints.len()];
@@ -239,7 +240,8 @@ impl Client {
                 }
                 Err(error) => Err(Failure::of_connection(&endpoint.authority, &error)),
             };
-            // An answer may come before all of the request is sent. What is still to be sent refers to the buffer.
+            // An answer may arrive before the request has been sent completely. What is still to be sent
+            // refers to the buffer.
             match outcome.is_ok() && loan.is_back() {
                 true => endpoint.release(link),
                 false => link.end().await,
@@ -249,7 +251,7 @@ impl Client {
         }
     }
 
-    /// Sends an object of `length` bytes that comes in pieces.
+    /// Sends an object of `length` bytes that is produced in pieces.
     pub(super) async fn stream(
         &self,
         call: &Call,
@@ -297,7 +299,7 @@ impl Client {
                 continue;
             }
             let invalid =
-                |_| Failure::new(libc::EINVAL, format!("{name}: a character that no header may have"));
+                |_| Failure::new(libc::EINVAL, format!("{name}: a character that headers must not contain"));
             let mut value = HeaderValue::from_str(value).map_err(|error| invalid(error.to_string()))?;
             value.set_sensitive(is_secret(name));
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| invalid(error.to_string()))?;
@@ -311,7 +313,7 @@ impl Client {
         })
     }
 
-    /// Headers that say what is asked, without those that say who asks.
+    /// Headers of the request, without those for authentication.
     fn headers(&self, call: &Call, authority: &str) -> Vec<(String, String)> {
         let mut headers = vec![("host".to_owned(), authority.to_owned())];
         let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
@@ -391,7 +393,7 @@ impl Client {
         }
     }
 
-    /// Takes an answer to its end.
+    /// Receives an answer completely.
     async fn take(
         &self,
         call: &Call,
@@ -422,12 +424,13 @@ impl Client {
                     let at = answer.received as usize;
                     if bytes.len() > length - at {
                         let sentence = format!(
-                            "{} {}: the answer is longer than the {length} bytes asked for",
+                            "{} {}: the answer is longer than the {length} bytes requested",
                             call.method, call.path
                         );
                         return Err(Failure::new(libc::EIO, sentence));
                     }
-                    // SAFETY: the buffer has `length` bytes, is the I/O's until it ends, and nobody else writes to it.
+                    // SAFETY: the buffer has `length` bytes, belongs to the I/O until it completes, and is
+                    // not written to elsewhere.
                     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), start.add(at), bytes.len()) };
                 }
                 _ => answer.text.extend(bytes.iter().take(TEXT_LIMIT - answer.text.len().min(TEXT_LIMIT))),
@@ -447,7 +450,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Compares a whole object with the checksum that the server has of it.
+    /// Compares a whole object with the server's checksum of it.
     fn compare(
         &self,
         call: &Call,
@@ -467,7 +470,7 @@ impl Client {
         };
         match is_same {
             Some(false) => {
-                let sentence = format!("{}: the data is not what the server's checksum says", call.path);
+                let sentence = format!("{}: the data does not match the server's checksum", call.path);
                 Err(Failure::new(libc::EILSEQ, sentence))
             }
             Some(true) => {
@@ -490,7 +493,7 @@ impl Client {
         }
     }
 
-    /// True when connections have several requests at a time.
+    /// True if a connection carries several requests at a time.
     pub(super) fn has_several_connections(&self) -> bool {
         self.options.http_connections != 1
     }
@@ -508,7 +511,7 @@ fn is_secret(header: &str) -> bool {
         || header.contains("customer-key")
 }
 
-/// What stands in the first XML element of this name.
+/// The content of the first XML element of this name.
 pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let after = text.split_once(&format!("<{name}>"))?.1;
     Some(after.split_once(&format!("</{name}>"))?.0)

@@ -1,4 +1,4 @@
-//! Who a job is on S3: by its options, the environment, or the credentials file of the AWS tools.
+//! S3 credentials of a job: from its options, the environment, or the credentials file of the AWS tools.
 
 use fathom_spec::engines::http::HttpOptions;
 use std::path::PathBuf;
@@ -13,10 +13,10 @@ pub(super) enum CredentialsError {
          different places do not belong together)"
     )]
     Half { there: &'static str, missing: &'static str },
-    /// Nothing in any place.
+    /// None in any place.
     #[error(
-        "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or http_s3_keyid= and http_s3_key= \
-         in the job file, or the profile {profile} in {file}"
+        "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or http_s3_keyid= and \
+        http_s3_key= in the job file, or the profile {profile} in {file}"
     )]
     None { profile: String, file: String },
 }
@@ -29,13 +29,13 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Those of a job.
+    /// The credentials of a job.
     pub(super) fn find(options: &HttpOptions) -> Result<Credentials, CredentialsError> {
         Credentials::from(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// Both come from one place: an id from one and a secret from another are no pair, and a request signed with them tells a server
-    /// of both.
+    /// Both come from one place: an id and a secret from different places do not match, and a request signed
+    /// with them would reveal both to a server.
     fn from(
         options: &HttpOptions,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -69,9 +69,9 @@ impl Credentials {
     }
 }
 
-/// A place that may have credentials.
+/// A possible place of credentials.
 struct Source {
-    /// How id and secret are called there.
+    /// Names of id and secret there.
     names: [&'static str; 2],
     id: Option<String>,
     secret: Option<String>,
@@ -79,7 +79,7 @@ struct Source {
 }
 
 impl Source {
-    /// Both, or none; one of them without the other is a mistake.
+    /// Both, or none; one without the other is a mistake.
     fn pair(self) -> Result<Option<Credentials>, CredentialsError> {
         let [id, secret] = self.names;
         match (self.id, self.secret) {

@@ -1,4 +1,4 @@
-//! A server, and the connections with it.
+//! A server, and the connections to it.
 
 use super::body::Content;
 use super::tally::Tally;
@@ -24,12 +24,12 @@ use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsConnector;
 
-/// Why a request came to nothing.
+/// Why a request failed.
 #[derive(Clone, Debug)]
 pub(super) struct Failure {
     pub(super) errno: Errno,
     pub(super) sentence: String,
-    /// It may go better another time.
+    /// A retry may succeed.
     pub(super) is_passing: bool,
 }
 
@@ -70,20 +70,20 @@ impl Failure {
     }
 }
 
-/// How to reach servers.
+/// Connection settings.
 pub(super) struct Transport {
-    /// With TLS: whom to trust, without the versions to offer.
+    /// With TLS: trusted certificates, without the protocol versions to offer.
     pub(super) tls: Option<Arc<ClientConfig>>,
-    /// Versions that may be spoken.
+    /// HTTP/1.1 may be used.
     pub(super) speaks_one: bool,
     pub(super) speaks_two: bool,
-    /// Connections with each server; 0 for as many as it takes.
+    /// Connections to each server; 0 for as many as needed.
     pub(super) connections: u32,
     pub(super) acknowledges_at_once: bool,
 }
 
 impl Transport {
-    /// The settings of TLS, with the versions that are offered.
+    /// The settings of TLS, with the offered versions.
     pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, TlsError> {
         let mut settings = ClientConfig::clone(&*rules.settings()?);
         if self.speaks_two {
@@ -106,12 +106,12 @@ enum Sender {
 pub(super) struct Link {
     sender: Sender,
     task: Option<JoinHandle<()>>,
-    /// An answer has come on it.
+    /// It has received an answer.
     pub(super) is_proven: bool,
 }
 
 impl Link {
-    /// Sends a request; the head of its answer.
+    /// Sends a request; returns the head of its answer.
     pub(super) async fn send(&mut self, request: Request<Content>) -> hyper::Result<Response<Incoming>> {
         match &mut self.sender {
             Sender::One(sender) => sender.send_request(request).await,
@@ -119,7 +119,7 @@ impl Link {
         }
     }
 
-    /// Ends it, and all that it holds.
+    /// Closes it and releases everything it holds.
     pub(super) async fn end(self) {
         drop(self.sender);
         if let Some(task) = self.task {
@@ -142,13 +142,13 @@ impl Link {
 
 /// A server.
 pub(super) struct Endpoint {
-    /// Host and port as in URLs.
+    /// Host and port, as in URLs.
     pub(super) authority: String,
     host: String,
     addresses: Vec<SocketAddr>,
-    /// Connections of version 1.1 without a request on them.
+    /// Idle connections of version 1.1.
     idle: RefCell<Vec<Link>>,
-    /// Those of version 2.
+    /// Connections of version 2.
     shared: RefCell<Vec<Link>>,
     turn: Cell<usize>,
     limit: Semaphore,
@@ -184,7 +184,7 @@ impl Endpoint {
         })
     }
 
-    /// A connection to send one request on, which goes back to [`release`](Endpoint::release) or ends.
+    /// A connection for one request, to be [released](Endpoint::release) or closed.
     pub(super) async fn acquire(
         &self,
         transport: &Transport,
@@ -205,7 +205,7 @@ impl Endpoint {
         Ok((self.connect(transport, tally).await?, permit))
     }
 
-    /// A connection of version 2, if that is what the server speaks: all requests share them.
+    /// A connection of version 2, if the server supports it: all requests share them.
     async fn shared_link(&self, transport: &Transport, tally: &Tally) -> Result<Option<Link>, Failure> {
         if self.shared.borrow().is_empty() {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Endpoint {
         Ok(Some(Link { sender: Sender::Two(sender.clone()), task: None, is_proven: link.is_proven }))
     }
 
-    /// Takes a connection back, the answer to its request having come whole.
+    /// Takes a connection back after a complete answer.
     pub(super) fn release(&self, mut link: Link) {
         if !link.is_two() {
             link.is_proven = true;
@@ -235,7 +235,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens the first connections, so that what prevents it is known before the run.
+    /// Opens the first connections, so that problems are known before the run.
     pub(super) async fn open(&self, transport: &Transport, tally: &Tally) -> Result<(), Failure> {
         let first = self.connect(transport, tally).await?;
         if !first.is_two() {
@@ -279,7 +279,7 @@ impl Endpoint {
             TlsConnector::from(Arc::clone(settings)).connect(name, stream).await.map_err(|error| {
                 let mut failure = failed(error);
                 failure.sentence +=
-                    "; http_ca= names the certificates to trust, https=insecure trusts anybody";
+                    "; http_ca= names the certificates to trust, https=insecure trusts any certificate";
                 failure
             })?;
         tally.record("TLS handshake", began.elapsed());
@@ -309,7 +309,7 @@ impl Endpoint {
     }
 }
 
-/// Runs what a connection has to do beside its requests.
+/// Runs the background work of a connection.
 #[derive(Clone)]
 struct OnThisThread;
 

@@ -1,8 +1,7 @@
-//! `http`: objects on WebDAV, S3 and Swift servers.
-//!
-//! `objects.rs` says which requests an I/O is, `client.rs` sends them, `endpoint.rs` has the connections, `upload.rs` the uploads in
-//! parts, `sign.rs` and `credentials.rs` the proof of who asks, `storage.rs` what is made before a run. Every I/O is a task of a
-//! runtime that belongs to the job, so that as many are under way as its depth says.
+//! `http`: objects on WebDAV, S3 and Swift servers. `objects.rs` maps an I/O to requests, `client.rs` sends them,
+//! `endpoint.rs` has the connections, `upload.rs` multipart uploads, `sign.rs` and `credentials.rs` authentication,
+//! `storage.rs` the objects created before a run. Every I/O is a task of a runtime that belongs to the job, so that as many
+//! are in progress as its depth says.
 
 mod body;
 mod client;
@@ -33,7 +32,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Bucket;
 
-/// How long the end of a job waits for uploads to be given up.
+/// How long the end of a job waits for aborted uploads.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The engine.
@@ -80,10 +79,10 @@ impl EngineType for Http {
 impl Engine for Http {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation().is_sync() {
-            // An object is kept once its upload is answered.
+            // An object is durable once its upload is answered.
             return Queued::Done(0);
         }
-        // SAFETY: the task uses it only until it has ended, and with it the I/O.
+        // SAFETY: the task does not use it after its completion, which is the I/O's.
         let (objects, io) = (Rc::clone(&self.objects), unsafe { io.keep() });
         self.tasks.begin(slot, async move { objects.perform(&io).await.map_err(Refusal::from) })
     }
@@ -100,7 +99,7 @@ impl Engine for Http {
         self.tasks.reap_within(span, out)
     }
 
-    /// An object is kept once its upload is answered.
+    /// An object is durable once its upload is answered.
     fn sync_now(&mut self, _: Handle, _: SyncKind) -> Option<Result<(), Errno>> {
         Some(Ok(()))
     }
@@ -132,7 +131,7 @@ impl Engine for Http {
 }
 
 impl Http {
-    /// Gives up uploads of objects that lack blocks; a line for each.
+    /// Aborts incomplete uploads; returns a line for each.
     fn given_up(&mut self) -> Vec<String> {
         if self.tasks.in_flight() > 0 {
             return Vec::new();
@@ -143,7 +142,7 @@ impl Http {
             self.tasks.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
         let line = |name| {
             format!(
-                "fathom: job {}: {name}: not all of its blocks were written, so there is no such object now",
+                "fathom: job {}: {name}: not all of its blocks were written, so the object does not exist",
                 self.job
             )
         };
@@ -151,9 +150,9 @@ impl Http {
     }
 }
 
-/// What to say of answers that take as long as this machine delays acknowledgements: a server that sends an answer in two pieces, and
-/// has not switched Nagle's algorithm off, holds the second one back until the first is acknowledged. Where the first piece takes as
-/// long, something else does.
+/// A remark if answers take as long as this machine delays acknowledgements: a server that sends an answer in
+/// two pieces without TCP_NODELAY delays the second one until the first is acknowledged. If the first piece
+/// takes as long, there is another reason.
 fn held_back(figures: &EngineFigures) -> Option<String> {
     const DELAY_NS: std::ops::Range<u64> = 38_000_000..48_000_000;
     const MANY: f64 = 1.0 / 3.0;
@@ -166,14 +165,15 @@ fn held_back(figures: &EngineFigures) -> Option<String> {
     let delayed = share("get")?;
     (delayed >= MANY && share("first byte").unwrap_or(0.0) < delayed / 2.0).then(|| {
         format!(
-            "{:.0} % of the reads took about 40 ms, which is how long this machine delays acknowledgements: the server seems to hold \
-             back the end of its answers for them (it lacks TCP_NODELAY); http_quickack=1 shows its speed without that",
+            "{:.0} % of the reads took about 40 ms, which is how long this machine delays acknowledgements: \
+            the server seems to wait for them before it sends the end of its answers (it lacks TCP_NODELAY); \
+            http_quickack=1 shows its speed without that",
             100.0 * delayed
         )
     })
 }
 
-/// Refuses writes of ranges that no upload in parts could make an object of.
+/// Refuses writes of ranges that a multipart upload could not combine into an object.
 fn check_ranges(setup: &Setup<'_>) -> Result<(), Failure> {
     let options = &setup.job.private.http;
     if options.http_object_mode != HttpObjectMode::Range || !setup.writes {
@@ -191,10 +191,10 @@ fn check_ranges(setup: &Setup<'_>) -> Result<(), Failure> {
             Err(Failure::new(libc::EINVAL, sentence))
         };
         if options.http_mode != HttpMode::S3 {
-            return refused("an object cannot be changed in part, and only S3 has uploads in parts");
+            return refused("an object cannot be changed in part, and only S3 has multipart uploads");
         }
         if file.start != 0 {
-            return refused("an upload in parts begins with the first byte of the object, not at offset=");
+            return refused("a multipart upload begins with the first byte of the object, not at offset=");
         }
         if size.div_ceil(block) > upload::MOST_PARTS {
             return refused("an upload has at most 10,000 parts, and each block is one");

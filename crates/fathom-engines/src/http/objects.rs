@@ -1,4 +1,4 @@
-//! What an I/O is on objects: which ones, and which requests.
+//! Maps an I/O to objects and requests.
 
 use super::body::Payload;
 use super::client::{Answer, Call, Client, Sink};
@@ -14,25 +14,25 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use thiserror::Error;
 
-/// Shares of requests that are none.
+/// Invalid shares of requests.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MixError {
-    /// An unknown word, or a share that is no percentage.
+    /// An unknown word, or a share that is not a percentage.
     #[error("{option}={text}: shares of {} are needed, as in {}", known.join(", "), example(known))]
     NoShares { option: &'static str, text: String, known: Vec<&'static str> },
-    /// Shares that are not the whole.
-    #[error("{option}={text}: the shares are {sum} percent together; they must be 100")]
+    /// Shares that do not add up to 100.
+    #[error("{option}={text}: the shares add up to {sum} percent; they must be 100")]
     WrongSum { option: &'static str, text: String, sum: i64 },
 }
 
-/// What one side of a job does, by shares.
+/// Shares of the operations of one direction.
 pub(super) struct Mix<O> {
     shares: Vec<(O, i64)>,
     credit: RefCell<Vec<i64>>,
 }
 
 impl<O: Copy> Mix<O> {
-    /// `get/70:head/30`; a single word has all.
+    /// Parses `get/70:head/30`; a single word has all.
     pub(super) fn parse(
         option: &'static str,
         text: &str,
@@ -58,7 +58,7 @@ impl<O: Copy> Mix<O> {
         Ok(Mix { credit: RefCell::new(vec![0; shares.len()]), shares })
     }
 
-    /// What comes next: every share is kept at all times, to less than one operation.
+    /// The next operation: every share is exact at any time, to within one operation.
     fn next(&self) -> O {
         let mut credit = self.credit.borrow_mut();
         for (have, (_, share)) in credit.iter_mut().zip(&self.shares) {
@@ -107,9 +107,9 @@ pub(super) struct Objects {
     names: Vec<String>,
     pub(super) reads: Mix<ReadAs>,
     pub(super) writes: Mix<WriteAs>,
-    /// By file, where its blocks are parts of one object.
+    /// By file, if its blocks are parts of one object.
     blocks: Vec<Blocks>,
-    /// Bytes of each file, where it is one object.
+    /// Bytes of each file that is one object.
     sizes: Vec<u64>,
 }
 
@@ -129,7 +129,7 @@ impl Objects {
         Ok(Objects { client, options: options.clone(), names, reads, writes, blocks, sizes })
     }
 
-    /// Does an I/O; bytes moved.
+    /// Performs an I/O; returns the bytes moved.
     pub(super) async fn perform(&self, io: &Io) -> Result<i64, Failure> {
         match io.operation() {
             Operation::Read => match self.reads.next() {
@@ -142,13 +142,13 @@ impl Objects {
                 WriteAs::Delete => self.delete(io).await?,
             },
             Operation::Trim => self.delete(io).await?,
-            // An object is kept once its upload is answered.
+            // An object is durable once its upload is answered.
             _ => return Ok(0),
         }
         Ok(i64::from(io.length()))
     }
 
-    /// True when a range of the file is not all of its object.
+    /// True if a range of the file is only a part of its object.
     fn is_part(&self, io: &Io) -> bool {
         let size = self.sizes[io.file() as usize];
         self.options.http_object_mode == HttpObjectMode::Range
@@ -178,15 +178,15 @@ impl Objects {
         let is_whole_instead = self.is_part(io) && answer.status != 206;
         if is_whole_instead || answer.received != u64::from(io.length()) {
             let sentence = match is_whole_instead {
-                true => format!("GET {}: the server does not know ranges", call.path),
-                false => format!("GET {}: {} of {} bytes came", call.path, answer.received, io.length()),
+                true => format!("GET {}: the server does not support ranges", call.path),
+                false => format!("GET {}: received {} of {} bytes", call.path, answer.received, io.length()),
             };
             return Err(Failure::new(libc::EIO, sentence));
         }
         Ok(())
     }
 
-    /// An answer that is not good: an error, but for objects that a job deletes itself.
+    /// An unsuccessful answer is an error, except for objects that the job itself deletes.
     fn missing(&self, call: &Call, answer: &Answer) -> Result<(), Failure> {
         let deletes_some = !self.writes.is_single();
         if answer.status == 404 && deletes_some && call.method != Method::PUT {
@@ -202,7 +202,7 @@ impl Objects {
         if answer.is_good() { Ok(()) } else { self.missing(&call, &answer) }
     }
 
-    /// Lists up to a thousand names beside that of the file.
+    /// Lists up to a thousand names next to that of the file.
     async fn list(&self, io: &Io) -> Result<(), Failure> {
         let name = &self.names[io.file() as usize];
         let call = listing(self.options.http_mode, name);
@@ -240,7 +240,7 @@ impl Objects {
         if answer.is_good() { Ok(()) } else { self.missing(&call, &answer) }
     }
 
-    /// Gives up objects of which parts are missing; their names.
+    /// Aborts incomplete objects; returns their names.
     pub(super) async fn abort_uploads(&self) -> Vec<String> {
         let mut names = Vec::new();
         for (blocks, name) in self.blocks.iter().zip(&self.names) {
@@ -252,7 +252,7 @@ impl Objects {
     }
 }
 
-/// The request that lists what lies beside a name.
+/// The request that lists the siblings of a name.
 fn listing(mode: HttpMode, name: &str) -> Call {
     let (folder, _) = name.rsplit_once('/').unwrap_or(("", name));
     let prefixed =
@@ -283,7 +283,7 @@ fn listing(mode: HttpMode, name: &str) -> Call {
     }
 }
 
-/// The name of a block's object, by the template of the job.
+/// The name of a block's object, from the template of the job.
 pub(super) fn block_name(template: &str, file: &str, offset: u64, length: u64) -> String {
     let mut name = String::with_capacity(file.len() + 32);
     let mut rest = template.chars();

@@ -1,13 +1,12 @@
-//! Signatures of S3 (AWS Signature Version 4), from the published description of the algorithm.
-//!
-//! Our own, for the crates that do it bring some fifty others along and make the key anew for every request.
+//! Signatures of S3 (AWS Signature Version 4), from the published description of the algorithm. Our own implementation,
+//! because the crates for it have some fifty dependencies and derive the key again for every request.
 
 use super::credentials::Credentials;
 use ring::{digest, hmac};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
-/// Who signs, and for where.
+/// Identity and scope of signatures.
 pub(super) struct Signer {
     credentials: Credentials,
     region: String,
@@ -15,16 +14,16 @@ pub(super) struct Signer {
     key: RefCell<Option<(String, hmac::Key)>>,
 }
 
-/// What is signed of a request.
+/// The signed parts of a request.
 pub(super) struct Signed<'a> {
     pub(super) method: &'a str,
     /// Escaped.
     pub(super) path: &'a str,
     /// Escaped, sorted.
     pub(super) query: &'a str,
-    /// Lower case names with their values.
+    /// Lower-case names with their values.
     pub(super) headers: &'a mut Vec<(String, String)>,
-    /// Hash of the body in hexadecimal, or what stands for it.
+    /// Hash of the body in hexadecimal, or a placeholder for it.
     pub(super) payload: &'a str,
     /// `20130524T000000Z`
     pub(super) time: &'a str,
@@ -35,7 +34,7 @@ impl Signer {
         Signer { credentials, region: region.to_owned(), key: RefCell::new(None) }
     }
 
-    /// Adds the headers that prove who sends the request.
+    /// Adds the headers for authentication.
     pub(super) fn sign(&self, request: &mut Signed<'_>) {
         let Signed { method, path, query, payload, time, .. } = *request;
         let headers = &mut *request.headers;
@@ -95,7 +94,7 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The example of the service's documentation: GET of an object with a range.
+    /// The published example of the service: GET of an object with a range.
     #[test]
     fn a_signature_is_that_of_the_published_example() {
         let credentials = Credentials {

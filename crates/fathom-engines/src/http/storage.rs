@@ -1,4 +1,4 @@
-//! Objects as a storage. A file is one object, or one for each of its blocks; what a job reads and is not there is made.
+//! Objects as a storage. A file is one object, or one for each of its blocks; missing objects that a job reads are created.
 
 use super::body::Payload;
 use super::client::{Call, Client};
@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc;
 
-/// Bytes of a file without content that are sent at once.
+/// Bytes per piece of a file without content.
 const PIECE: usize = 1 << 20;
 
 /// The objects of a job.
@@ -32,7 +32,7 @@ pub(super) struct Bucket {
     /// Why the options cannot be used.
     objection: Option<EndpointError>,
     connected: OnceCell<(Driver, Rc<Client>)>,
-    /// Bytes of the objects, where each block has one and all have the same length.
+    /// Bytes of the objects, if each block has one and all have the same length.
     block: Cell<Option<u64>>,
 }
 
@@ -58,7 +58,7 @@ impl Bucket {
         Ok(self.connected.get_or_init(|| (driver, client)))
     }
 
-    /// Bytes of an object; `None` if there is none.
+    /// Bytes of an object; `None` if it does not exist.
     fn length(&self, path: &str) -> Result<Option<u64>, Failure> {
         let (driver, client) = self.connected()?;
         let call = Call::new("head", Method::HEAD, path);
@@ -78,7 +78,7 @@ impl Bucket {
         block_name(&self.options.http_object_name, name, offset, length)
     }
 
-    /// What is there of a file. Where each block has an object, the first and the last of them stand for all.
+    /// What exists of a file. If each block has an object, the first and the last of them represent all.
     fn find(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, Failure> {
         let name = path.to_string_lossy().into_owned();
         if !name.starts_with('/') {
@@ -109,7 +109,7 @@ impl Bucket {
         Ok(FileEntry::new(path, FileKind::Objects, None))
     }
 
-    /// Makes what a file lacks.
+    /// Creates what a file lacks.
     fn make(
         &self,
         entry: &FileEntry,
@@ -120,7 +120,7 @@ impl Bucket {
         let length = entry.wanted_size();
         if let Some(present) = entry.present_size {
             let sentence = format!(
-                "{name} has {present} bytes and {length} are needed; an object cannot become longer: use a smaller size=, or delete it"
+                "{name} has {present} bytes and {length} are needed; an object cannot be extended: use a smaller size=, or delete it"
             );
             return Err(Failure::new(libc::EFBIG, sentence));
         }
@@ -160,7 +160,7 @@ impl Bucket {
         }
     }
 
-    /// Sends one object as its content is made.
+    /// Sends one object while its content is generated.
     fn stream(
         &self,
         name: &str,
@@ -211,7 +211,7 @@ impl Bucket {
     }
 }
 
-/// Content that is handed to a request that is being sent.
+/// Passes content to a request that is being sent.
 struct PieceWriter<'a> {
     driver: &'a Driver,
     sender: Option<mpsc::Sender<Bytes>>,
@@ -230,7 +230,7 @@ impl io::Write for PieceWriter<'_> {
     }
 }
 
-/// Content that becomes one object for each block.
+/// Turns content into one object per block.
 struct BlockWriter<'a> {
     bucket: &'a Bucket,
     name: &'a str,
@@ -284,7 +284,7 @@ impl Storage for Bucket {
         self.make(entry, filling, stopped).map_err(|failure| failed(plan, &failure))
     }
 
-    /// An object is kept once its upload is answered.
+    /// An object is durable once its upload is answered.
     fn sync(&mut self, _: Handle, _: SyncKind) -> Result<(), Errno> {
         Ok(())
     }

@@ -1,17 +1,17 @@
-//! What is counted and timed beside the I/Os themselves.
+//! Counters and times besides the I/Os themselves.
 
 use fathom_stats::engine_figures::EngineFigures;
 use std::cell::RefCell;
 use std::time::Duration;
 
-/// Figures and lines of one client.
+/// Figures and messages of one client.
 #[derive(Default)]
 pub(super) struct Tally {
     figures: RefCell<EngineFigures>,
     trace: RefCell<Vec<String>>,
 }
 
-/// Most lines of `http_verbose`: a run has more requests than anybody reads.
+/// Most lines of `http_verbose`.
 const TRACE_LIMIT: usize = 1000;
 
 impl Tally {
@@ -41,7 +41,7 @@ impl Tally {
         let kept = self.trace.borrow().len() > TRACE_LIMIT;
         let lines = std::mem::take(&mut *self.trace.borrow_mut());
         if kept {
-            // The limit holds for the whole run.
+            // The limit is for the whole run.
             self.trace.borrow_mut().extend(std::iter::repeat_n(String::new(), TRACE_LIMIT + 1));
         }
         lines.into_iter().filter(|line| !line.is_empty()).collect()

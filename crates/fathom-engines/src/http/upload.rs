@@ -1,4 +1,4 @@
-//! Objects of S3 in parts: of one large body, or of the blocks of a file as a job writes them.
+//! Multipart uploads of S3: of one large body, or of the blocks of a file as a job writes them.
 
 use super::body::Payload;
 use super::client::{Call, Client, Sink, element};
@@ -15,11 +15,11 @@ use tokio::task::JoinSet;
 /// Most parts of an upload.
 pub(super) const MOST_PARTS: u64 = 10_000;
 
-/// An upload that has begun.
+/// An upload in progress.
 pub(super) struct Upload {
     path: String,
     id: String,
-    /// `ETag` of each part that is there.
+    /// `ETag` of each uploaded part.
     parts: RefCell<BTreeMap<u64, String>>,
 }
 
@@ -53,7 +53,7 @@ impl Upload {
         }
     }
 
-    /// Makes the parts one object.
+    /// Combines the parts into one object.
     async fn complete(&self, client: &Client) -> Result<(), Failure> {
         let mut text = "<CompleteMultipartUpload>".to_owned();
         for (number, etag) in &*self.parts.borrow() {
@@ -64,18 +64,18 @@ impl Upload {
         call.query.push(("uploadId", self.id.clone()));
         call.payload = Payload::Owned(Bytes::from(text));
         let answer = client.send(&call, Sink::Text).await?;
-        // The service may find out that it cannot only after it has said that it will.
+        // The service may report an error after it has sent a success status.
         match answer.is_good() && element(&String::from_utf8_lossy(&answer.text), "Code").is_none() {
             true => Ok(()),
             false => Err(answer.refusal(&call)),
         }
     }
 
-    /// Gives back what the parts take.
+    /// Aborts the upload, which frees the parts.
     pub(super) async fn abort(&self, client: &Client) {
         let mut call = Call::new("abort upload", Method::DELETE, &self.path);
         call.query.push(("uploadId", self.id.clone()));
-        // Whoever gives an upload up has a better error to report.
+        // The caller has a better error to report.
         let _ = client.send(&call, Sink::Text).await;
     }
 }
@@ -118,7 +118,7 @@ pub(super) async fn whole(
     outcome
 }
 
-/// The object of one file that a job writes block by block: each block is a part.
+/// The object of a file that a job writes block by block: each block is a part.
 pub(super) struct Blocks {
     path: String,
     block: u64,
@@ -131,7 +131,8 @@ impl Blocks {
         Blocks { path: path.to_owned(), block: block.max(1), size, current: Mutex::new(None) }
     }
 
-    /// Sends a block. The last one that was missing makes the object; a block that was there already belongs to the next object.
+    /// Sends a block. The last missing one completes the object; a block that exists already belongs to the
+    /// next object.
     pub(super) async fn write(&self, client: &Client, offset: u64, payload: Payload) -> Result<(), Failure> {
         let number = offset / self.block + 1;
         let upload = {
@@ -158,7 +159,7 @@ impl Blocks {
         Ok(())
     }
 
-    /// Gives up an object that lacks blocks; true if there was one.
+    /// Aborts an incomplete object; true if there was one.
     pub(super) async fn abort(&self, client: &Client) -> bool {
         let Some(upload) = self.current.lock().await.take() else { return false };
         upload.abort(client).await;

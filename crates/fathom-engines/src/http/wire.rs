@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A stream whose data is acknowledged at once, if that is wanted. The kernel keeps to that only until it finds that the connection is
-/// a conversation, which every request tells it; so it is told again whenever something has arrived, which sends what it delays.
+/// A stream with immediate acknowledgements (quickack), if requested. The kernel keeps to that only until it
+/// considers the connection interactive, which every request suggests; so the option is set again whenever
+/// data has arrived, which sends delayed acknowledgements.
 pub(super) struct Wire {
     stream: TcpStream,
     acknowledges_at_once: bool,

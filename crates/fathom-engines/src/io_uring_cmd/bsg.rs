@@ -14,14 +14,14 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 
-/// What makes the commands of a job.
+/// Builds the commands of a job.
 pub(super) struct Commands {
     devices: Vec<Device>,
     read: (On, u8, Moves),
     write: (On, u8, Moves),
     compares: bool,
     length: CdbLength,
-    /// What the commands in the slots name: it stays where it is until they have ended.
+    /// Memory that the commands in the slots refer to: pinned until they have completed.
     slots: Box<[Slot]>,
     /// Lists of ranges, a place for each slot.
     lists: Box<[u8]>,
@@ -38,13 +38,13 @@ struct Device {
 struct Slot {
     command: Command,
     sense: [u8; SENSE],
-    /// Bytes of the list of ranges of the next trim; 0: it has the range of its unit.
+    /// Bytes of the range list of the next trim; 0: it has the range of its unit.
     list_bytes: u16,
-    /// Bytes that move with the command.
+    /// Bytes transferred with the command.
     moved: u32,
 }
 
-/// What moves with a command.
+/// What a command transfers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Moves {
     In,
@@ -83,8 +83,8 @@ impl Commands {
         })
     }
 
-    /// The command of a unit, as it goes into a ring, and whether it moves the unit's buffer; `expects` says that a read is to compare
-    /// with that.
+    /// The command of a unit in the format of the ring, and whether it transfers the unit's buffer; `expects`
+    /// makes a read compare with it.
     #[inline(always)]
     pub(super) fn command(
         &mut self,
@@ -150,7 +150,7 @@ impl Commands {
         self.entry(slot, Command::unmap_of(bytes), transfer)
     }
 
-    /// The ranges of the next trim of a slot.
+    /// Sets the ranges of the next trim of a slot.
     pub(super) fn set_ranges(&mut self, slot: u32, file: u32, ranges: &[(u64, u32)]) {
         let block = self.devices[file as usize].block;
         let list = &mut self.lists[slot as usize * self.list_stride..][..self.list_stride];
@@ -164,7 +164,7 @@ impl Commands {
         Asked { device: name.clone(), block: *block, offset: io.offset(), length: io.length() }
     }
 
-    /// What became of a command: bytes that count for its unit.
+    /// Result of a command: bytes that count for its unit.
     #[inline(always)]
     pub(super) fn outcome(&self, slot: u32, io: &Io, result: u64) -> Result<i64, CommandError> {
         let slot = &self.slots[slot as usize];
@@ -175,7 +175,7 @@ impl Commands {
             }
         }
         let left = (result >> 32) as u32;
-        // What was moved is not what was done.
+        // The transferred bytes may differ from the affected ones.
         Ok(if slot.moved == io.length() {
             i64::from(io.length().saturating_sub(left))
         } else {
@@ -193,7 +193,7 @@ impl Device {
     }
 }
 
-/// Has a disk write its cache, and waits for it.
+/// Flushes the cache of a disk, and waits for it.
 pub(super) fn synchronize(fd: i32) -> Result<(), Errno> {
     sg::ask(scsi::run_bsg, fd, Command::synchronize_cache(), &mut []).map_err(|_| Errno(libc::EIO))
 }
@@ -209,7 +209,7 @@ pub(super) fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     });
     if !is_bsg {
         let hint = if shown.contains("/dev/bsg/") {
-            "; colons separate file names: write \\: for each of its own"
+            "; colons separate file names: write \\: for each colon of the name"
         } else {
             ""
         };

@@ -24,7 +24,7 @@ const DATASET_MANAGEMENT: u8 = 0x09;
 const VERIFY: u8 = 0x0c;
 const ZONE_APPEND: u8 = 0x7d;
 
-/// Command word 12: past the cache of the device, PRACT, and the checks of guard, application and reference tag.
+/// Command word 12: force unit access, PRACT, and the checks of guard, application and reference tag.
 const FUA: u32 = 1 << 30;
 const PRACT: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
@@ -34,17 +34,17 @@ const CHECK_REFERENCE: u32 = 1 << 26;
 const DEALLOCATE_ZEROES: u32 = 1 << 25;
 /// Command word 11 of Dataset Management: deallocate.
 const DEALLOCATE: u32 = 1 << 2;
-/// Blocks that fit the field for their number, in all commands but trims.
+/// Limit of the field for the number of blocks, in all commands but trims.
 const MOST_BLOCKS: u64 = 1 << 16;
 /// Bytes of a range of Dataset Management.
 pub(super) const RANGE: usize = 16;
 
-/// What makes the commands of a job.
+/// Builds the commands of a job.
 pub(super) struct Commands {
     devices: Vec<Device>,
     read_flags: u32,
     write_flags: u32,
-    /// Command words of all transfers.
+    /// Flags of all transfers.
     check_flags: u32,
     wanted: Wanted,
     pi_act: bool,
@@ -57,7 +57,7 @@ pub(super) struct Commands {
     ranges: Box<[u8]>,
     /// Bytes of such a place.
     ranges_stride: usize,
-    /// Ranges that the trim in a slot has; 0: the one of its unit.
+    /// Number of ranges of the trim in a slot; 0: that of its unit.
     range_counts: Box<[u32]>,
     /// Metadata, a place for each slot.
     metadata: Box<[u8]>,
@@ -69,16 +69,16 @@ struct Device {
     name: String,
     namespace: Namespace,
     block: u32,
-    /// Bytes of metadata of a block in buffers of their own.
+    /// Bytes of metadata of a block in separate buffers.
     separate: u32,
-    /// Protection information is made and checked here.
+    /// Protection information is generated and checked here.
     protection: Option<Layout>,
     placement: Option<Placement>,
-    /// Bytes of a zone that is appended to.
+    /// Bytes of a zone for appends.
     zone: u64,
 }
 
-/// Which command a write is.
+/// Kind of write command.
 enum Modes {
     One(WriteMode),
     Mix { shares: WriteModes, generator: Taus88 },
@@ -146,7 +146,7 @@ impl Commands {
         self.zeroed[slot as usize]
     }
 
-    /// The command of a unit; `expects` says that a read is to compare with its buffer.
+    /// The command of a unit; `expects` makes a read compare with its buffer.
     #[inline(always)]
     pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, CommandError> {
         let device = &self.devices[io.file() as usize];
@@ -193,7 +193,7 @@ impl Commands {
                 self.protect(slot, io);
                 let mut command = self.transfer(slot, io, ZONE_APPEND, flags);
                 self.place(&mut command, io);
-                // The address is that of the zone, and the device says where the blocks went.
+                // The address is that of the zone, and the device reports where the blocks went.
                 let device = &self.devices[io.file() as usize];
                 let zone = io.offset() / device.zone * device.zone;
                 let [low, high] = device.address(zone);
@@ -209,7 +209,7 @@ impl Commands {
         }
     }
 
-    /// Where the device is to put a write.
+    /// Sets the placement of a write.
     #[inline(always)]
     fn place(&mut self, command: &mut Command, io: &Io) {
         if let Some(placement) = &mut self.devices[io.file() as usize].placement {
@@ -219,7 +219,7 @@ impl Commands {
         }
     }
 
-    /// A command on the blocks of a unit that moves no data.
+    /// A command on the blocks of a unit without a transfer.
     #[inline(always)]
     fn on_blocks(&self, io: &Io, opcode: u8, flags: u32) -> Command {
         let device = &self.devices[io.file() as usize];
@@ -232,7 +232,7 @@ impl Commands {
         };
         if self.wanted.reference {
             command.words_10_15[4] = low;
-            // 48 bits where guards have 64.
+            // 48 bits with 64-bit guards.
             if device.has_wide_references() {
                 command.words_2_3[1] = high & 0xffff;
             }
@@ -278,7 +278,7 @@ impl Commands {
         }
     }
 
-    /// The ranges of the next trim of a slot.
+    /// Sets the ranges of the next trim of a slot.
     pub(super) fn set_ranges(&mut self, slot: u32, file: u32, ranges: &[(u64, u32)]) {
         self.put_ranges(slot, file, ranges);
         self.range_counts[slot as usize] = ranges.len() as u32;
@@ -294,7 +294,7 @@ impl Commands {
         }
     }
 
-    /// Makes the protection information of a write.
+    /// Generates the protection information of a write.
     #[inline(always)]
     fn protect(&mut self, slot: u32, io: &Io) {
         if !self.pi_act && self.devices[io.file() as usize].protection.is_some() {
@@ -304,7 +304,7 @@ impl Commands {
         }
     }
 
-    /// Checks the protection information of a read that went well.
+    /// Checks the protection information of a successful read.
     #[inline(always)]
     pub(super) fn check(&mut self, slot: u32, io: &Io) -> Result<(), ProtectionError> {
         let device = &self.devices[io.file() as usize];
@@ -317,7 +317,7 @@ impl Commands {
         checked.unwrap_or(Ok(())).map_err(|mismatch| mismatch.on(&self.devices[io.file() as usize].name))
     }
 
-    /// Does something with the data and the metadata of a unit.
+    /// Calls a function with the data and the metadata of a unit.
     #[inline(never)]
     fn with_blocks<T>(
         &mut self,
@@ -328,14 +328,14 @@ impl Commands {
         let device = &self.devices[io.file() as usize];
         let layout = device.protection.as_ref()?;
         let address = io.offset() / u64::from(device.block);
-        // SAFETY: the unit's buffer has that length, and nobody else uses it: it is not in flight now.
+        // SAFETY: the unit's buffer has that length, and is not used elsewhere: it is not in flight now.
         let data = unsafe { std::slice::from_raw_parts_mut(io.buffer(), io.length() as usize) };
         let place = slot as usize * self.metadata_stride;
         let separate = &mut self.metadata[place..place + self.metadata_stride];
         Some(act(layout, &self.wanted, address, data, separate))
     }
 
-    /// A word on a transfer that the kernel refused.
+    /// Advice on a transfer that the kernel refused.
     pub(super) fn advice(&self, io: &Io) -> Option<CommandError> {
         let device = &self.devices[io.file() as usize];
         let limit = largest_transfer(&device.name)?;
@@ -377,7 +377,7 @@ impl Device {
     }
 }
 
-/// Has a device write its cache, and waits for it.
+/// Flushes the cache of a device, and waits for it.
 pub(super) fn flush(fd: RawFd) -> Result<(), Errno> {
     nvme::order(fd, flush_of(nvme::namespace_id(fd)?)).map_err(super::errno_of)
 }
@@ -386,7 +386,7 @@ fn flush_of(namespace: u32) -> Command {
     Command { opcode: FLUSH, namespace, ..Command::default() }
 }
 
-/// Bytes that a controller moves with one command, as the kernel has it for the block device of the same namespace.
+/// Most bytes per command of a controller, from the kernel's block device of the same namespace.
 fn largest_transfer(name: &str) -> Option<u64> {
     let target = std::fs::canonicalize(name).ok()?;
     let generic = target.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();

@@ -1,4 +1,4 @@
-//! What a device, or a namespace, has against a job and its I/Os.
+//! Errors of a device or namespace concerning a job and its I/Os.
 
 use super::{describe_refusal, status};
 use crate::protection::ProtectionError;
@@ -8,10 +8,10 @@ use fathom_sys::nvme::Refusal;
 use std::io;
 use thiserror::Error;
 
-/// Why an I/O is no command, or failed as one.
+/// Why an I/O is not a valid command, or failed.
 #[derive(Clone, Debug, Error)]
 pub(super) enum CommandError {
-    /// Addresses of NVMe are those of blocks.
+    /// NVMe addresses are block numbers.
     #[error(
         "commands cover whole blocks of {}, of {} bytes, not offset={} length={}",
         .0.device, .0.block, .0.offset, .0.length
@@ -20,11 +20,11 @@ pub(super) enum CommandError {
     /// The number of blocks has 16 bits.
     #[error("{device}: a command covers at most {most} blocks: use a smaller bs=")]
     TooLong { device: String, most: u64 },
-    /// Addresses of SCSI are those of blocks.
+    /// SCSI addresses are block numbers.
     #[error("commands cover whole blocks: {0}")]
     PartOfScsiBlock(Asked),
     /// Short commands have short addresses.
-    #[error("commands of the length that cdb_len wants do not reach this far: {0}")]
+    #[error("commands of the length cdb_len= do not reach this far: {0}")]
     OutOfReach(Asked),
     /// The controller's status.
     #[error("{}", status::describe(*.0))]
@@ -32,21 +32,21 @@ pub(super) enum CommandError {
     /// The disk's answer.
     #[error(transparent)]
     Scsi(#[from] ScsiError),
-    /// Blocks that are not those that were written.
+    /// Blocks that differ from those written.
     #[error(transparent)]
     Protection(#[from] ProtectionError),
-    /// More than the controller moves with one command.
-    #[error("{device} takes at most {limit} bytes at once: use a smaller bs=")]
+    /// Larger than the controller's limit for one command.
+    #[error("{device} takes at most {limit} bytes per command: use a smaller bs=")]
     TooLarge { device: String, limit: u64 },
     /// The user may not send it.
-    #[error("the kernel passes this command on for those who may administer the system (CAP_SYS_ADMIN)")]
+    #[error("the kernel only passes this command on for administrators (CAP_SYS_ADMIN)")]
     NotAllowed,
     /// The kernel cannot send it.
-    #[error("this kernel takes no SCSI commands through io_uring (Linux 7.1 does): use ioengine=sg")]
+    #[error("this kernel does not support SCSI commands through io_uring (Linux 7.1 does): use ioengine=sg")]
     NoScsi,
 }
 
-/// What an I/O asks of a device.
+/// The range of an I/O.
 #[derive(Clone, Debug, Error)]
 #[error("{device} has blocks of {block} bytes, not offset={offset} length={length}")]
 pub(super) struct Asked {
@@ -56,7 +56,7 @@ pub(super) struct Asked {
     pub(super) length: u32,
 }
 
-/// Why a namespace is not known.
+/// Why a namespace cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum NamespaceError {
     /// The device has none.
@@ -65,10 +65,10 @@ pub(super) enum NamespaceError {
     /// The device does not describe it.
     #[error("{}", describe_refusal(*.0))]
     NotDescribed(Refusal),
-    /// Formats that this program does not know, or an answer that is cut short.
-    #[error("it names blocks of no known size")]
+    /// Unknown formats, or a truncated answer.
+    #[error("it reports no known block size")]
     UnknownBlocks,
-    /// What the device says of its metadata contradicts itself.
+    /// The device's description of its metadata is inconsistent.
     #[error("it has more protection information than metadata")]
     NoRoomForProtection,
 }
@@ -76,24 +76,24 @@ pub(super) enum NamespaceError {
 /// Why a job does not fit a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MisfitError {
-    /// Blocks of data that are not blocks of the namespace.
+    /// Block sizes that are not multiples of the namespace's.
     #[error(
         "{name}: block size must be a multiple of LBA data size\nfathom: {name} has blocks of {block} bytes, and bs={shortest}"
     )]
     PartOfBlock { name: String, block: u64, shortest: u64 },
-    /// Blocks of data and metadata that are not blocks of the namespace.
+    /// Block sizes that are not multiples of the namespace's data and metadata.
     #[error(
         "{name}: block size must be a multiple of {block} (LBA data size + Metadata size)\n\
          Did you mean to use a block size of {better}?"
     )]
     PartOfExtendedBlock { name: String, block: u64, better: u64 },
-    /// A checksum that only controllers make.
-    #[error("{0}: guards of 32 bits are not made here: use pi_act=1")]
+    /// A checksum that only controllers generate.
+    #[error("{0}: 32-bit guards cannot be generated here: use pi_act=1")]
     WideGuards(String),
     /// Two kinds of headers in one place.
     #[error(
-        "{0}: for extended LBA, verify cannot be used when E2E data protection is enabled\n\
-         fathom: protection information would lie in the middle of what is checked; use pi_act=1"
+        "{0}: for extended LBA, verify cannot be used when E2E data protection is enabled\nfathom: protection \
+        information would be in the middle of the checked data; use pi_act=1"
     )]
     VerifiesProtected(String),
     /// No room for metadata.
@@ -101,13 +101,13 @@ pub(super) enum MisfitError {
     TooLittleMetadata { name: String, needed: u64 },
 }
 
-/// Why a file says nothing on where data goes.
+/// Why a placement file cannot be used.
 #[derive(Debug, Error)]
 pub(super) enum SchemeError {
-    /// The system does not give it.
+    /// It cannot be read.
     #[error("dp_scheme={path}: {error}")]
     Unreadable { path: String, error: io::Error },
-    /// A line that is no range.
+    /// A line that is not a range.
     #[error(
         "{path}: line {number} is `{line}`, but should be three numbers: the first byte, the one after the last, and the index of an identifier"
     )]

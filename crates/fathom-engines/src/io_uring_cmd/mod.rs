@@ -1,5 +1,5 @@
-//! `io_uring_cmd`: commands to NVMe namespaces (`/dev/ng0n1`) and SCSI disks (`/dev/bsg/...`) through io_uring, past the kernel's block
-//! layer.
+//! `io_uring_cmd`: commands to NVMe namespaces (`/dev/ng0n1`) and SCSI disks (`/dev/bsg/...`) through io_uring, bypassing the
+//! kernel's block layer.
 
 mod bsg;
 mod commands;
@@ -25,7 +25,7 @@ use io_uring::squeue::{self, Entry128};
 use io_uring::{opcode, types};
 use std::time::Duration;
 
-/// What to use where there is no such ring.
+/// The alternative if the ring does not support commands.
 const INSTEAD: &str = "ioengine=io_uring on the block device";
 
 pub(crate) struct IoUringCmd {
@@ -34,19 +34,19 @@ pub(crate) struct IoUringCmd {
     commands: Commands,
     /// The unit in each slot.
     units: Box<[Io]>,
-    /// The slots whose read is to compare with its buffer.
+    /// The slots whose read compares with its buffer.
     expecting: Box<[bool]>,
     vectors: Box<[libc::iovec]>,
     fixed_buffers: bool,
     registered_files: bool,
     vectored: bool,
     force_async: EveryNth,
-    /// What a device said of the unit in a slot that failed.
+    /// Error text of the failed unit in a slot.
     said: Said,
 }
 
-/// What makes the commands.
-// One per engine, used for every I/O: a pointer to the larger variant would cost more than its room.
+/// Builds the commands.
+// One per engine, used for every I/O: a pointer to the larger variant would cost more than its space.
 #[allow(clippy::large_enum_variant)]
 enum Commands {
     Nvme(commands::Commands),
@@ -73,11 +73,13 @@ impl EngineType for IoUringCmd {
         let (mut ring, mut features) = Ring::new(setup, setup.depth.max(1), INSTEAD)?;
         if !ring.supports(&[opcode::UringCmd80::CODE]) {
             return Err(SetupError::new(Errno(libc::EOPNOTSUPP), "io_uring_register_probe").with_advice(
-                format!("the io_uring of this kernel passes no commands (Linux 5.19 does): use {INSTEAD}"),
+                format!(
+                    "the io_uring of this kernel does not support commands (Linux 5.19 does): use {INSTEAD}"
+                ),
             ));
         }
         let is_scsi = options.cmd_type == CommandType::Bsg;
-        // The kernel takes vectors for NVMe alone.
+        // The kernel supports vectors for NVMe only.
         let vectored = options.nonvectored == 0 && !is_scsi;
         let registered = ring.register_all(setup, !vectored, &mut features)?;
         let commands = match options.cmd_type {
@@ -106,7 +108,7 @@ impl Engine for IoUringCmd {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let expects = std::mem::take(&mut self.expecting[slot as usize]);
-        // What to send, by which request, and whether it moves the buffer of the unit.
+        // The command, its request type, and whether it transfers the buffer of the unit.
         let built = match &mut self.commands {
             Commands::Nvme(commands) => commands.command(slot, io, expects).map(|command| {
                 let moves = command.data_length > 0 && command.address == io.buffer() as u64;
@@ -130,7 +132,7 @@ impl Engine for IoUringCmd {
             Ok(built) => built,
             Err(why) => return self.refuse(slot, &why),
         };
-        // SAFETY: a unit is used only until its end is listed.
+        // SAFETY: a unit is not used after its completion is listed.
         self.units[slot as usize] = unsafe { io.keep() };
         let index = (self.fixed_buffers && moves).then_some(ARENA);
         macro_rules! entry {
@@ -146,8 +148,9 @@ impl Engine for IoUringCmd {
         if self.force_async.is_due() {
             entry = entry.flags(squeue::Flags::ASYNC);
         }
-        // SAFETY: the buffer and whatever else the command names (vector, metadata, ranges, command block, sense) have a place for
-        // each slot, which the loop reuses only when the completion has been reaped; `Drop` of the ring waits for the kernel.
+        // SAFETY: the buffer and whatever else the command refers to (vector, metadata, ranges, command
+        // block, sense) have a place for each slot, which the loop reuses only when the completion has been
+        // reaped; `Drop` of the ring waits for the kernel.
         unsafe { self.ring.push(|place| place.write(entry)) }
     }
 
@@ -225,7 +228,7 @@ impl IoUringCmd {
     }
 }
 
-/// What a completion says of its unit.
+/// Converts a completion to the result of its unit.
 #[inline(always)]
 fn end_of(entry: &Entry32, commands: &mut Commands, units: &[Io], said: &mut Said) -> Completion {
     let slot = entry.user_data() as u32;
@@ -245,7 +248,7 @@ fn end_of(entry: &Entry32, commands: &mut Commands, units: &[Io], said: &mut Sai
     Completion { slot, result }
 }
 
-/// A command that was not done, and why.
+/// A failed command, and its error.
 #[cold]
 fn failed(
     commands: &Commands,
@@ -273,7 +276,7 @@ fn describe_refusal(refusal: Refusal) -> String {
     }
 }
 
-/// The error number of a refusal: that of a controller is its status.
+/// The error number of a refusal: for a controller it is its status.
 fn errno_of(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::Kernel(errno) => errno,

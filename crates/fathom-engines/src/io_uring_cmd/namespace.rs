@@ -1,4 +1,4 @@
-//! An NVMe namespace: how large it is, and how its blocks lie.
+//! An NVMe namespace: its size, and the layout of its blocks.
 
 use super::error::{MisfitError, NamespaceError};
 use crate::protection::{Guard, Layout};
@@ -11,20 +11,20 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Values of CNS of Identify: a namespace, and what the NVM command set says of it.
+/// Values of CNS of Identify: a namespace, and its part specific to the NVM command set.
 const NAMESPACE: u8 = 0x00;
 const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
 /// The NVM command set.
 const NVM: u8 = 0;
 
-/// What is known of a namespace.
+/// Facts about a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     /// Its number.
     pub(super) id: u32,
     /// Index of its format.
     pub(super) format: usize,
-    /// Logical blocks.
+    /// Number of logical blocks.
     pub(super) blocks: u64,
     /// Bytes of data of a block.
     pub(super) data_bytes: u32,
@@ -32,18 +32,18 @@ pub(super) struct Namespace {
     pub(super) metadata_bytes: u32,
     /// The metadata of a block follows its data in the same buffer.
     pub(super) is_extended: bool,
-    /// How blocks are protected.
+    /// Protection of its blocks.
     pub(super) protection: Option<Protection>,
 }
 
-/// How the blocks of a namespace are protected.
+/// Protection of the blocks of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protection {
-    /// What guards the data.
+    /// Kind of checksum.
     pub(super) guard: Guard,
-    /// It stands at the beginning of the metadata, not at its end.
+    /// It is at the beginning of the metadata, not at its end.
     pub(super) comes_first: bool,
-    /// Type 3: reference tags are no block numbers, and nobody checks them.
+    /// Type 3: reference tags are not block numbers, and are not checked.
     pub(super) is_type_3: bool,
 }
 
@@ -52,7 +52,7 @@ impl Namespace {
     pub(super) fn of(fd: RawFd) -> Result<Namespace, NamespaceError> {
         let id = nvme::namespace_id(fd)?;
         let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(NamespaceError::NotDescribed)?;
-        // Older controllers have no more to say, and their guards have 16 bits.
+        // Older controllers do not answer this, and their guards have 16 bits.
         let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
         let namespace = Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
             .ok_or(NamespaceError::UnknownBlocks)?;
@@ -100,8 +100,9 @@ impl Namespace {
         })
     }
 
-    /// Bytes of a block in the buffers of a job, and so in its sizes and offsets. With `pi_act=1` the controller adds and takes
-    /// away protection information, if the metadata is nothing else.
+    /// Bytes of a block in the buffers of a job, which its sizes and offsets are multiples of. With
+    /// `pi_act=1` the controller adds and removes protection information, if the metadata consists of nothing
+    /// else.
     pub(super) fn block_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -111,7 +112,7 @@ impl Namespace {
         }
     }
 
-    /// Bytes of a block in a buffer of metadata, if there has to be one.
+    /// Bytes of a block in a separate metadata buffer, if there has to be one.
     pub(super) fn separate_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -120,7 +121,7 @@ impl Namespace {
 }
 
 impl Namespace {
-    /// How its protection information lies, if it has any.
+    /// The layout of its protection information, if it has any.
     pub(super) fn layout(&self) -> Option<Layout> {
         let Protection { guard, comes_first, is_type_3 } = self.protection?;
         let behind = self.metadata_bytes.checked_sub(guard.bytes())?;
@@ -146,7 +147,7 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
                     name.trim_start_matches("/dev/nvme")
                 )
             }
-            Ok(_) => format!("fathom: {name} is none"),
+            Ok(_) => format!("fathom: {name} is not one"),
             Err(error) => format!("fathom: {name}: {}", Errno::from(error)),
         };
         return Err(FileError::without_line(format!("{line}\n{advice}")));
@@ -162,7 +163,7 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
     Ok(FileEntry::new(path, FileKind::Medium, Some(size)))
 }
 
-/// True for `/dev/ngXnY`, by whatever name.
+/// True for `/dev/ngXnY`, by any name.
 fn is_generic_device(path: &Path) -> bool {
     let Ok(found) = std::fs::metadata(path) else { return false };
     let target = std::fs::canonicalize(path).unwrap_or_default();
@@ -170,7 +171,7 @@ fn is_generic_device(path: &Path) -> bool {
     found.file_type().is_char_device() && (name.starts_with("ng") || name.starts_with("nvme"))
 }
 
-/// Buffers hold whole blocks, and those of metadata have room.
+/// Checks that buffers hold whole blocks, and metadata buffers are large enough.
 fn check_sizes(
     job: &JobSpec,
     plan: &WorkerPlan,
@@ -236,7 +237,7 @@ mod tests {
         let extended = Namespace::parse(1, &answer(0x11, 9 << 16 | 8, 1), None).expect("a namespace");
         assert_eq!((extended.block_bytes(true), extended.block_bytes(false)), (512, 520));
         assert_eq!(extended.separate_bytes(false), 0);
-        // 64 bytes in a buffer of their own, of which the first are protection.
+        // 64 bytes in a separate buffer, the first of which are protection.
         let separate = Namespace::parse(1, &answer(2, 12 << 16 | 64, 0xb), None).expect("a namespace");
         assert_eq!((separate.block_bytes(false), separate.separate_bytes(true)), (4096, 64));
         let protection = separate.protection.expect("protection");
@@ -250,14 +251,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a controller answers, and however little, a namespace has blocks and room for its protection.
+        /// Whatever a controller answers, a parsed namespace has blocks and room for its protection.
         #[test]
         fn no_answer_is_too_odd(
             mut answer in proptest::collection::vec(any::<u8>(), 0..600),
             more in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..600)),
             shift in proptest::option::of(9_u8..13),
         ) {
-            // A format that there is, in half of the answers.
+            // A valid format, in half of the answers.
             if let (Some(shift), true) = (shift, answer.len() > 131) {
                 answer[26] &= 0x90;
                 answer[130] = shift;

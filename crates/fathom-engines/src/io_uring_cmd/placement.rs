@@ -1,4 +1,4 @@
-//! Where a device is told to put what is written: reclaim unit handles (FDP) or streams.
+//! Placement of writes: reclaim unit handles (FDP) or streams.
 
 use super::error::SchemeError;
 use fathom_run::engine::{OpenFile, Setup, SetupError};
@@ -7,7 +7,7 @@ use fathom_spec::options::engine::{DataPlacement, PlacementSelect};
 use fathom_sys::Errno;
 use fathom_sys::nvme::{self, Command};
 
-/// I/O Management Receive, and the status of reclaim unit handles in it.
+/// I/O Management Receive, and its report of reclaim unit handles.
 const MANAGEMENT_RECEIVE: u8 = 0x12;
 const HANDLE_STATUS: u32 = 1;
 /// Bytes of the answer's header, and of each handle in it.
@@ -17,7 +17,7 @@ const HANDLE: usize = 32;
 const STREAMS: u32 = 1;
 const PLACEMENT: u32 = 2;
 
-/// The identifiers of one file.
+/// The placement identifiers of one file.
 #[derive(Debug)]
 pub(super) struct Placement {
     directive: u32,
@@ -35,7 +35,7 @@ enum Choice {
 }
 
 impl Placement {
-    /// Of a target, if the job places its writes.
+    /// The placement of a target, if the job sets one.
     pub(super) fn of(
         setup: &Setup<'_>,
         file: &OpenFile,
@@ -52,7 +52,7 @@ impl Placement {
             list.sort_unstable();
             list
         });
-        // What the device has: streams are numbers that whoever writes agrees on with it.
+        // The device's identifiers: streams are numbers agreed between host and device.
         let handles = match options.dataplacement {
             DataPlacement::Fdp => Some(handles(file, namespace)?),
             _ => None,
@@ -78,7 +78,7 @@ impl Placement {
             PlacementSelect::Scheme => {
                 let path = options.dp_scheme.as_deref().unwrap_or_default();
                 let scheme = read_scheme(path).map_err(|error| refused(error.to_string()))?;
-                // A scheme names places in the list of the job, or in that of the device.
+                // A scheme refers to the list of the job, or that of the device.
                 let known = |index: u32| match &asked {
                     None => identifier(index),
                     Some(_) => identifiers.get(index as usize).copied().ok_or_else(|| {
@@ -95,7 +95,7 @@ impl Placement {
         Ok(Some(Placement { directive, identifiers, choice, next: 0 }))
     }
 
-    /// What a write at this offset adds to command words 12 and 13.
+    /// Values for command words 12 and 13 of a write at this offset.
     #[inline(always)]
     pub(super) fn words(&mut self, offset: u64) -> (u32, u32) {
         let identifier = match &mut self.choice {
@@ -120,7 +120,7 @@ fn refused(advice: impl Into<String>) -> SetupError {
     SetupError::new(Errno(libc::EINVAL), "dataplacement").with_advice(advice)
 }
 
-/// The placement identifiers of a namespace: first how many there are, then which.
+/// The placement identifiers of a namespace, preceded by their number.
 fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
     let fd = file.handle.descriptor();
     let receive = |answer: &mut [u8]| {
@@ -130,7 +130,7 @@ fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
         nvme::ask(fd, command, answer).map_err(|refusal| {
             let why = super::describe_refusal(refusal);
             SetupError::new(Errno(libc::EOPNOTSUPP), "fdp").with_advice(format!(
-                "{}: the device does not say where data can be placed: {why}",
+                "{}: the device does not report where data can be placed: {why}",
                 file.name
             ))
         })
@@ -144,7 +144,7 @@ fn handles(file: &OpenFile, namespace: u32) -> Result<Vec<u16>, SetupError> {
     Ok(handles.map(|handle| u16::from_le_bytes([handle[0], handle[1]])).collect())
 }
 
-/// Lines `start,end,index`; the end does not belong to the range.
+/// Parses lines `start,end,index`; the end is exclusive.
 fn read_scheme(path: &str) -> Result<Vec<(u64, u64, u32)>, SchemeError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| SchemeError::Unreadable { path: path.to_owned(), error })?;

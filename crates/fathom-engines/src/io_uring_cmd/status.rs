@@ -1,4 +1,4 @@
-//! What the status of a completion says (NVM Express Base, NVM and Zoned Namespace command set specifications).
+//! Names of completion statuses (NVM Express Base, NVM and Zoned Namespace command set specifications).
 
 /// Bits of the status code and of its type.
 const CODE: u16 = 0x7ff;
@@ -16,7 +16,7 @@ fn name(code: u16) -> Option<&'static str> {
     NAMES.iter().find(|(of, _)| *of == code).map(|(_, name)| *name)
 }
 
-/// Status code type and status code, and what they are called.
+/// Status code type and status code, with their names.
 const NAMES: [(u16, &str); 61] = [
     (0x000, "Successful Completion"),
     (0x001, "Invalid Command Opcode: the controller has no such command"),

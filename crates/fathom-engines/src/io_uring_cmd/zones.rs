@@ -1,4 +1,4 @@
-//! Zones of an NVMe namespace, past the kernel's block layer, which does not take every namespace.
+//! Zones of an NVMe namespace without the kernel's block layer, which does not support every namespace.
 
 use super::error::NamespaceError;
 use super::namespace::Namespace;
@@ -15,17 +15,17 @@ const RECEIVE: u8 = 0x7a;
 const FINISH: u32 = 2;
 const RESET: u32 = 4;
 const REPORT: u32 = 0;
-/// Only as many zones are counted as there is room for.
+/// Report only as many zones as fit.
 const PARTIAL: u32 = 1 << 16;
-/// The Zoned Namespace command set in Identify, and the structures that speak of it.
+/// The Zoned Namespace command set in Identify, and its structures.
 const ZONED: u8 = 2;
 const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
-/// Where the formats stand there.
+/// Offset of the formats there.
 const FORMATS: usize = 2816;
 /// Bytes of the header of a report, and of a zone in it.
 const HEADER: usize = 64;
 const ZONE: usize = 64;
-/// Zones in one report.
+/// Zones per report.
 const BATCH: usize = 63;
 
 struct NamespaceZones {
@@ -37,7 +37,7 @@ struct NamespaceZones {
     bytes: u64,
 }
 
-/// The zones of a target; `None` where it has none.
+/// The zones of a target; `None` if it has none.
 pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option<OwnZones>, FileError> {
     let failed = |errno| FileError::of_call(errno, "open", &entry.path);
     let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
@@ -45,7 +45,8 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     let told = |why: NamespaceError| FileError::without_line(format!("{}: {why}", entry.name()));
     let namespace = Namespace::of(device.as_raw_fd()).map_err(told)?;
     let Some((zone_bytes, limits)) = zoning(device.as_raw_fd(), &namespace, pi_act) else { return Ok(None) };
-    // A zone that was written and not finished takes from both limits, open or not. Zero-based, all ones: no limit.
+    // A zone that was written and not finished counts against both limits, open or not. Zero-based, all ones:
+    // no limit.
     let limits = limits.map(|limit| limit.wrapping_add(1));
     let limit = limits.into_iter().filter(|&limit| limit > 0).min().unwrap_or(0);
     let block_bytes = u64::from(namespace.block_bytes(pi_act));
@@ -54,12 +55,12 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     Ok(Some(OwnZones { zone_size: zone_bytes, limit, device: Box::new(zones) }))
 }
 
-/// Bytes of a zone of a namespace; `None` where it has none.
+/// Bytes of a zone of a namespace; `None` without zones.
 pub(super) fn zone_bytes(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Option<u64> {
     zoning(fd, namespace, pi_act).map(|(zone_bytes, _)| zone_bytes)
 }
 
-/// Bytes of a zone, and the limits of active and of open ones as Identify has them.
+/// Bytes of a zone, and the limits of active and open zones from Identify.
 fn zoning(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Option<(u64, [u32; 2])> {
     let answer = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, namespace.id, ZONED).ok()?;
     let number = |at: usize| u32::from_le_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);

@@ -1,5 +1,5 @@
-//! The chunks that a file of a job is: `NAME_0` has its first `chunk_size` bytes, `NAME_1` the next ones, and so on. A chunk is
-//! written from its first byte to its last, and can be read in any order.
+//! The chunks of a job's file: `NAME_0` has its first `chunk_size` bytes, `NAME_1` the next ones, and so on. A chunk is
+//! written sequentially, and can be read in any order.
 
 use super::cluster::refusal;
 use crate::net::refusal::Refusal;
@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use tokio::sync::Mutex;
 
-/// What a job says of its chunks.
+/// The chunk settings of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Rules {
     /// Bytes of a chunk.
     pub(super) chunk: u64,
-    /// Every write is durable when it ends.
+    /// Every write is durable when it completes.
     pub(super) syncs: bool,
-    /// What is read goes to the job's buffer as it comes, rather than when all of it is there.
+    /// Data goes to the job's buffer as it arrives, rather than when all of it is there.
     pub(super) reads_in_place: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Chunks {
     known: RefCell<BTreeMap<u64, Rc<Mutex<Chunk>>>>,
 }
 
-/// What is known of a chunk. It is locked by those who write, and by readers until they know where to read.
+/// State of a chunk. It is locked by writers, and by readers until they know where to read.
 #[derive(Default)]
 struct Chunk {
     reader: Option<Rc<FileReader>>,
@@ -41,7 +41,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Makes what was written a file that others can read.
+    /// Closes the file, which makes it readable for others.
     async fn close(&mut self, path: &str) -> Result<(), Refusal> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         writer.close().await.map_err(|error| refusal(path, error))
@@ -53,12 +53,12 @@ impl Chunks {
         Chunks { client, path, rules, known: RefCell::default() }
     }
 
-    /// Which chunk an I/O goes to, what that is called, and where in it the I/O begins.
+    /// The chunk of an I/O, its name, and the offset in it.
     fn place(&self, io: &Io) -> Result<(Rc<Mutex<Chunk>>, String, u64), Refusal> {
         let (number, start) = (io.offset() / self.rules.chunk, io.offset() % self.rules.chunk);
         if start + u64::from(io.length()) > self.rules.chunk {
             let sentence = format!(
-                "an I/O cannot go from one chunk to the next: chunk_size={} has to be a multiple of the block size",
+                "an I/O cannot span two chunks: chunk_size={} has to be a multiple of the block size",
                 self.rules.chunk
             );
             return Err(Refusal::new(libc::EINVAL, sentence));
@@ -85,7 +85,8 @@ impl Chunks {
         if length == 0 {
             return Ok(0);
         }
-        // SAFETY: the loop gives a buffer of as many bytes, and nobody else uses it until the I/O has ended.
+        // SAFETY: the loop provides a buffer of as many bytes, which is not used elsewhere until the I/O has
+        // completed.
         let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), length) };
         let failed = |error| refusal(&path, error);
         if self.rules.reads_in_place {
@@ -95,7 +96,7 @@ impl Chunks {
             if bytes.len() < length {
                 return Err(Refusal::new(
                     libc::EIO,
-                    format!("{path}: {} of {length} bytes came", bytes.len()),
+                    format!("{path}: received {} of {length} bytes", bytes.len()),
                 ));
             }
             buffer.copy_from_slice(&bytes[..length]);
@@ -105,9 +106,10 @@ impl Chunks {
 
     pub(super) async fn write(&self, io: &Io) -> Result<i64, Refusal> {
         let (chunk, path, start) = self.place(io)?;
-        // SAFETY: the loop gives a buffer of as many bytes, and nobody changes it until the I/O has ended.
+        // SAFETY: the loop provides a buffer of as many bytes, which is not changed until the I/O has
+        // completed.
         let data = unsafe { std::slice::from_raw_parts(io.buffer(), io.length() as usize) };
-        // The client still has bytes in hand when it has taken them.
+        // The client still uses bytes after it has accepted them.
         let data = Bytes::copy_from_slice(data);
         let mut chunk = chunk.lock().await;
         if start == 0 {
@@ -118,8 +120,8 @@ impl Chunks {
         let written = chunk.written;
         let Some(writer) = chunk.writer.as_mut().filter(|_| written == start) else {
             let sentence = format!(
-                "{path}: what lies there cannot be changed, and a chunk is written from its first byte on: write whole chunks \
-                 (bs=chunk_size), or one block after the other (rw=write)"
+                "{path}: existing data cannot be changed, and a chunk is written from its first byte on: \
+                write whole chunks (bs=chunk_size), or one block after the other (rw=write)"
             );
             return Err(Refusal::new(libc::EOPNOTSUPP, sentence));
         };
@@ -149,7 +151,7 @@ impl Chunks {
         Ok(i64::from(io.length()))
     }
 
-    /// Makes what was written durable; the chunks that are whole were closed.
+    /// Makes written data durable; complete chunks have been closed.
     pub(super) async fn sync(&self) -> Result<(), Refusal> {
         for (number, chunk) in self.chunks() {
             if let Some(writer) = &mut chunk.lock().await.writer {
@@ -159,7 +161,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Closes what is being written.
+    /// Closes the chunks being written.
     pub(super) async fn close(&self) -> Result<(), Refusal> {
         for (number, chunk) in self.chunks() {
             chunk.lock().await.close(&name_of(&self.path, number)).await?;
@@ -167,7 +169,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Forgets what it knows of all chunks.
+    /// Drops the state of all chunks.
     pub(super) fn forget(&self) {
         self.known.borrow_mut().clear();
     }
@@ -182,13 +184,13 @@ pub(super) fn name_of(path: &str, number: u64) -> String {
     format!("{path}_{number}")
 }
 
-/// Makes a file, in place of one that is there.
+/// Creates a file, replacing an existing one.
 pub(super) async fn create(client: &Client, path: &str) -> Result<FileWriter, Refusal> {
     let options = WriteOptions::default().overwrite(true);
     client.create(path, options).await.map_err(|error| refusal(path, error))
 }
 
-/// Removes a file; it is no error if there is none.
+/// Removes a file; a missing one is not an error.
 pub(super) async fn remove(client: &Client, path: &str) -> Result<(), Refusal> {
     match client.delete(path, false).await {
         Ok(_) | Err(HdfsError::FileNotFound(_)) => Ok(()),

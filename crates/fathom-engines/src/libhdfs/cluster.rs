@@ -1,4 +1,4 @@
-//! The connection with a name node, and what its errors say.
+//! The connection to a name node, and descriptions of its errors.
 
 use crate::net::refusal::Refusal;
 use fathom_spec::engines::libhdfs::LibhdfsOptions;
@@ -6,16 +6,17 @@ use hdfs_native::{Client, ClientBuilder, HdfsError};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// How long a name node may take to answer before the run.
+/// Timeout of a name node before the run.
 const SETUP_LIMIT: Duration = Duration::from_secs(30);
 
-/// Connects, and sees that somebody answers.
+/// Connects, and checks that the server answers.
 pub(super) async fn connect(options: &LibhdfsOptions) -> Result<Rc<Client>, Refusal> {
     let node = options.namenode.as_ref().or(options.hostname.as_ref()).map_or("localhost", String::as_str);
     let url = if node.contains("://") { node.to_owned() } else { format!("hdfs://{node}:{}", options.port) };
     let mut builder = ClientBuilder::new().with_url(&url);
     if url != node {
-        // There is no other one to turn to, and an I/O that fails is an error and not tried in secret for minutes.
+        // There is no other name node, and a failed I/O must be reported instead of being retried for
+        // minutes.
         builder = builder.with_config([("dfs.client.failover.max.attempts", "0")]);
     }
     let client = builder.build().map_err(|error| refusal(&url, error))?;
@@ -30,7 +31,7 @@ pub(super) async fn connect(options: &LibhdfsOptions) -> Result<Rc<Client>, Refu
     Ok(Rc::new(client))
 }
 
-/// Where the chunks of a file lie, without their numbers.
+/// Path of a file's chunks, without their numbers.
 pub(super) fn path_of(options: &LibhdfsOptions, name: &str) -> String {
     let folder = options.hdfsdirectory.trim_end_matches('/');
     let name = name.trim_start_matches('/');
@@ -41,7 +42,7 @@ pub(super) fn path_of(options: &LibhdfsOptions, name: &str) -> String {
     }
 }
 
-/// One line about what went wrong.
+/// One line about an error.
 pub(super) fn refusal(what: &str, error: HdfsError) -> Refusal {
     let errno = match &error {
         HdfsError::IOError(error) => match error.kind() {
@@ -62,7 +63,8 @@ pub(super) fn refusal(what: &str, error: HdfsError) -> Refusal {
     Refusal::new(errno, format!("{what}: {}", sentence_of(&error)))
 }
 
-/// What a user needs to know of an error: not that the client speaks RPC, and of what the server says not its classes and its stack.
+/// The relevant part of an error for a user: without the client's RPC layers, and the server's classes and
+/// stack.
 fn sentence_of(error: &HdfsError) -> String {
     let text = match error {
         HdfsError::IOError(error) => match error.kind() {
@@ -75,17 +77,16 @@ fn sentence_of(error: &HdfsError) -> String {
         HdfsError::FileNotFound(_) => "there is no such file".to_owned(),
         HdfsError::AlreadyExists(_) => "the file exists already".to_owned(),
         HdfsError::IsADirectoryError(_) => "it is a folder".to_owned(),
-        HdfsError::BlocksNotFound(_) => "the name node knows of no data node that has its blocks".to_owned(),
-        HdfsError::ChecksumError => "a data node sent data that its checksum does not match".to_owned(),
+        HdfsError::BlocksNotFound(_) => "the name node knows no data node that has its blocks".to_owned(),
+        HdfsError::ChecksumError => "a data node sent data that does not match its checksum".to_owned(),
         HdfsError::DataTransferError(said) => format!("a data node failed: {}", first_line(said)),
         HdfsError::OperationFailed(said) | HdfsError::InvalidArgument(said) => first_line(said),
         HdfsError::NoSASLMechanism => {
-            "the server asks for a way of authentication that this client does not have".to_owned()
+            "the server requires an authentication method that this client does not have".to_owned()
         }
-        HdfsError::SASLError(said) => format!("the server refused who asks: {}", first_line(said)),
+        HdfsError::SASLError(said) => format!("the server refused the user: {}", first_line(said)),
         HdfsError::InvalidRPCResponse(_) => {
-            "the answer is not one of a name node; is the port that of its RPC (8020 or 9000, not 9870)?"
-                .to_owned()
+            "the answer is not from a name node; is this its RPC port (8020 or 9000, not 9870)?".to_owned()
         }
         other => first_line(&other.to_string()),
     };
@@ -95,7 +96,7 @@ fn sentence_of(error: &HdfsError) -> String {
     }
 }
 
-/// What the name node says, with what its exception means where that is known.
+/// The name node's message, with an explanation of its exception if known.
 fn said_by_server(class: &str, said: &str) -> String {
     let said = first_line(said);
     let means = match short(class) {
@@ -103,7 +104,7 @@ fn said_by_server(class: &str, said: &str) -> String {
         "StandbyException" => {
             "this name node is on standby; name the active one, or the service of both (namenode=hdfs://NAME)"
         }
-        // What it says begins so.
+        // Its message begins with the same words.
         "AccessControlException" if !said.is_empty() => return said,
         "AccessControlException" => "permission denied",
         "DSQuotaExceededException" | "NSQuotaExceededException" => "a quota is used up",
@@ -119,7 +120,7 @@ fn said_by_server(class: &str, said: &str) -> String {
     }
 }
 
-/// The first line of a text: servers send their whole stack after it, and the name of an exception before.
+/// The first line of a text: servers send a stack trace after it, and the name of an exception before.
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
     let line = line.split(" (os error").next().unwrap_or(line);
@@ -136,7 +137,7 @@ fn short(class: &str) -> &str {
     class.rsplit(['.', '$']).next().unwrap_or(class)
 }
 
-/// What a class of exceptions of the name node stands for.
+/// The errno for a class of exceptions of the name node.
 fn errno_of(class: &str) -> i32 {
     match short(class) {
         "AccessControlException" => libc::EACCES,

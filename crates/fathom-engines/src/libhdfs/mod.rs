@@ -1,7 +1,6 @@
-//! `libhdfs`: files of a Hadoop file system, by a client in Rust; neither a JVM nor Hadoop's own library is needed.
-//!
-//! What lies there cannot be changed in place, so a file of a job is many: `chunks.rs` says which one an I/O goes to, and does it;
-//! `cluster.rs` connects, `storage.rs` makes and removes them.
+//! `libhdfs`: files of a Hadoop file system, by a client in Rust; neither a JVM nor Hadoop's own library is needed. Existing
+//! data cannot be changed in place, so a file of a job consists of many: `chunks.rs` finds the one for an I/O, and performs
+//! it; `cluster.rs` connects, `storage.rs` creates and removes them.
 
 mod chunks;
 mod cluster;
@@ -22,7 +21,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Folder;
 
-/// How long the end of a job waits for what it was writing.
+/// How long the end of a job waits for pending writes.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The engine.
@@ -47,7 +46,7 @@ impl EngineType for Libhdfs {
 
 impl Engine for Libhdfs {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // SAFETY: the task uses it only until it has ended, and with it the I/O.
+        // SAFETY: the task does not use it after its completion, which is the I/O's.
         let (file, io) = (Rc::clone(&self.files[io.file() as usize]), unsafe { io.keep() });
         self.tasks.begin(slot, async move {
             match io.operation() {
@@ -76,7 +75,7 @@ impl Engine for Libhdfs {
         Some(self.tasks.wait_for(async { file.sync().await.map_err(|refusal| refusal.errno) }))
     }
 
-    /// The chunks may be others now.
+    /// The chunks may be different ones now.
     fn reopened(&mut self, index: usize) {
         self.files[index].forget();
     }
@@ -85,7 +84,7 @@ impl Engine for Libhdfs {
         self.tasks.explanation(slot)
     }
 
-    /// At the end of the job, what it was writing becomes whole.
+    /// Completes the last chunk at the end of the job.
     fn remarks(&mut self) -> Vec<String> {
         if self.tasks.in_flight() > 0 {
             return Vec::new();
@@ -98,7 +97,7 @@ impl Engine for Libhdfs {
                 Ok(Err(Refusal { sentence, .. })) => sentence,
                 Err(_) => "there is no answer".to_owned(),
             };
-            remarks.push(format!("fathom: job {}: the last chunk is not whole: {why}", self.job));
+            remarks.push(format!("fathom: job {}: the last chunk is not complete: {why}", self.job));
         }
         remarks
     }

@@ -1,4 +1,4 @@
-//! The folder of a job as a storage: chunks are counted, made and removed.
+//! The folder of a job as a storage: chunks are counted, created and removed.
 
 use super::chunks::{create, name_of, remove};
 use super::cluster::{connect, path_of, refusal};
@@ -48,13 +48,13 @@ impl Folder {
         path_of(&self.options, &name.to_string_lossy())
     }
 
-    /// Bytes of all chunks from the first one to the first that is missing; `None` without any.
+    /// Total bytes of the chunks up to the first missing one; `None` without any.
     fn size(&self, name: &Path) -> Result<Option<u64>, Refusal> {
         let Connection { client, driver } = self.connection()?;
         let (path, chunk) = (self.path(name), u64::from(self.options.chunk_size));
         driver.wait_for(async {
             let Some(first) = length_of(client, &path, 0).await? else { return Ok(None) };
-            // There are `found` at least, and fewer than `missing`.
+            // There are at least `found` chunks, and fewer than `missing`.
             let (mut found, mut missing) = (1, None);
             let mut last = first;
             while missing != Some(found) {
@@ -79,7 +79,7 @@ impl Folder {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Refusal> {
-        // Chunks are made as they are written.
+        // Chunks are created when they are written.
         let Some(filling) = filling else { return Ok(()) };
         let connection = self.connection()?;
         let path = self.path(&entry.path);
@@ -91,7 +91,7 @@ impl Folder {
             (Ok(()), closed) => closed,
             (Err(errno), _) => {
                 let refusal = end.failure.take().unwrap_or_else(|| Refusal::of(errno, &path, ""));
-                // The last one may not be whole.
+                // The last one may be incomplete.
                 let unfinished = name_of(&path, end.offset / chunk);
                 let _ = connection.driver.wait_for(remove(&connection.client, &unfinished));
                 Err(refusal)
@@ -122,7 +122,7 @@ impl Folder {
     }
 }
 
-/// Bytes of a chunk, if it is there.
+/// Bytes of a chunk, if it exists.
 async fn length_of(client: &Client, path: &str, number: u64) -> Result<Option<u64>, Refusal> {
     let path = name_of(path, number);
     match client.get_file_info(&path).await {
@@ -133,19 +133,19 @@ async fn length_of(client: &Client, path: &str, number: u64) -> Result<Option<u6
     }
 }
 
-/// The end of a file, for what it lacks.
+/// The end of a file, for appending what it lacks.
 struct End<'a> {
     connection: &'a Connection,
     path: &'a str,
     chunk: u64,
     offset: u64,
     writer: Option<FileWriter>,
-    /// What the server said of an error.
+    /// The server's error.
     failure: Option<Refusal>,
 }
 
 impl End<'_> {
-    /// Opens the chunk at the end, which may have its first bytes already.
+    /// Opens the chunk at the end, which may have data already.
     fn open(&mut self) -> Result<FileWriter, Refusal> {
         let Connection { client, driver } = self.connection;
         let path = name_of(self.path, self.offset / self.chunk);
@@ -162,7 +162,7 @@ impl End<'_> {
         self.connection.driver.wait_for(writer.close()).map_err(|error| refusal(self.path, error))
     }
 
-    /// Writes what still goes into the chunk.
+    /// Writes what still fits into the chunk.
     fn append(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut writer = match self.writer.take() {
             Some(writer) => writer,
@@ -199,7 +199,7 @@ impl io::Write for End<'_> {
 impl Storage for Folder {
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError> {
         let size = self.size(&name).map_err(|refusal| refusal.of_job(plan))?;
-        // What is only written needs nothing before.
+        // A job that only writes needs no existing data.
         let kind = if plan.files.layout.content_needed { FileKind::Object } else { FileKind::Objects };
         Ok(FileEntry::new(name, kind, size))
     }

@@ -1,10 +1,10 @@
-//! Why there is no logical unit to work on.
+//! Errors about logical units and sessions.
 
 use crate::net::library::LibraryError;
 use fathom_sys::Errno;
 use thiserror::Error;
 
-/// What is wrong with the name of a unit.
+/// Why the name of a unit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnitError {
     /// A password, which is not shown.
@@ -15,37 +15,37 @@ pub(super) enum UnitError {
     Password,
     /// Not the URL of a unit.
     #[error(
-        "{0} is no URL of iSCSI; a logical unit is named as in filename=iscsi\\://host\\:3260/iqn.2026-01.org.example\\:disk/1"
+        "{0} is not a URL of iSCSI; a logical unit is named as in filename=iscsi\\://host\\:3260/iqn.2026-01.org.example\\:disk/1"
     )]
     NoUrl(String),
-    /// A port that is no number of 16 bits.
-    #[error("{text}: {port} is no port")]
+    /// A port that is not a 16-bit number.
+    #[error("{text}: {port} is not a port")]
     NoPort { text: String, port: String },
-    /// A unit that is no number.
-    #[error("{text}: {lun} is no number of a logical unit")]
+    /// A unit that is not a number.
+    #[error("{text}: {lun} is not a number of a logical unit")]
     NoNumber { text: String, lun: String },
 }
 
 /// Why there is no session with a target.
 #[derive(Debug, Error)]
 pub(super) enum SessionError {
-    /// What to connect to.
+    /// Invalid name of the unit.
     #[error(transparent)]
     Unit(#[from] UnitError),
-    /// What to connect with.
+    /// The library cannot be loaded.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// A name that C cannot hold.
+    /// A name that C cannot represent.
     #[error("{0:?} has a zero byte in it")]
     ZeroByte(String),
-    /// A name or password that C cannot hold.
+    /// A user name or password that C cannot represent.
     #[error("user and password must not have a zero byte in them")]
     ZeroByteInUser,
-    /// A user alone proves nothing.
-    #[error("there is a user but no password: put it into the environment variable LIBISCSI_CHAP_PASSWORD")]
+    /// A user without a password.
+    #[error("there is a user but no password: set the environment variable LIBISCSI_CHAP_PASSWORD")]
     NoPassword,
     /// The library has no memory.
-    #[error("libiscsi cannot make a session")]
+    #[error("libiscsi cannot create a session")]
     NoContext,
     /// The target refuses the login.
     #[error("{portal}: {said}")]
@@ -56,18 +56,18 @@ pub(super) enum SessionError {
     /// The target refuses to describe the unit.
     #[error(transparent)]
     NotDescribed(#[from] Said),
-    /// Structures that are not those that the engine was built for.
+    /// An incompatible release of the library.
     #[error("this release of libiscsi is not known")]
     UnknownRelease,
-    /// The target's answer has no size in it.
-    #[error("the target does not say how large the unit is")]
+    /// The target's answer contains no size.
+    #[error("the target does not report the size of the unit")]
     NoSize,
-    /// A unit that cannot hold anything.
-    #[error("the target says that the unit's blocks have no bytes")]
+    /// A unit with blocks of no bytes.
+    #[error("the target reports blocks of 0 bytes")]
     EmptyBlocks,
 }
 
-/// What libiscsi says of its last error.
+/// libiscsi's text about its last error.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct Said(pub(super) String);

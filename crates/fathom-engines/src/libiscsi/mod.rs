@@ -1,7 +1,7 @@
-//! `libiscsi`: logical units of iSCSI targets, through the library of that name, which is loaded when a job wants it.
-//!
-//! `url.rs` reads the names of units, `session.rs` has the library's functions and logs in, `storage.rs` knows sizes. Commands are
-//! queued and sent together when the loop next looks for ends; the library reports ends through a callback.
+//! `libiscsi`: logical units of iSCSI targets, through the library of that name, which is loaded when a job needs it.
+//! `url.rs` parses the names of units, `session.rs` has the library's functions and logs in, `storage.rs` determines sizes.
+//! Commands are queued and sent together when the loop next polls for completions; the library reports these through a
+//! callback.
 
 mod error;
 mod session;
@@ -40,13 +40,13 @@ mod status {
     pub(super) const TIMEOUT: c_int = 0x0f00_0002;
 }
 
-/// What the library is given of an I/O. It stays where it is while the I/O is in flight.
+/// Data of an I/O for the library. Pinned while the I/O is in flight.
 struct Slot {
     functions: Arc<Functions>,
     ends: *mut Ends,
     number: u32,
     length: u32,
-    /// The bytes of the I/O are what the target transfers, so what is missing of them counts.
+    /// The target transfers the bytes of the I/O, so a residual count is subtracted.
     transfers: bool,
     piece: Piece,
     range: Range,
@@ -114,7 +114,7 @@ impl Engine for Libiscsi {
         };
         let (context, lun, block_length) = (session.context, session.lun, session.block_length);
         if !io.offset().is_multiple_of(block_length.into()) || !io.length().is_multiple_of(block_length) {
-            let why = format!("the unit has blocks of {block_length} bytes, and takes whole ones only");
+            let why = format!("the unit has blocks of {block_length} bytes, and I/Os must be whole blocks");
             return self.refuse(slot, libc::EINVAL, &why);
         }
         self.sessions.ends().begun();
@@ -163,14 +163,14 @@ impl Engine for Libiscsi {
 }
 
 impl Libiscsi {
-    /// An I/O that cannot be begun.
+    /// An I/O that cannot be started.
     #[cold]
     fn refuse(&mut self, slot: u32, errno: i32, why: &str) -> Queued {
         self.sessions.ends().explain(slot, why);
         Queued::Done(-i64::from(errno))
     }
 
-    /// Gives a command to the library.
+    /// Passes a command to the library.
     fn start(
         &mut self,
         context: *mut Context,
@@ -197,8 +197,8 @@ impl Libiscsi {
         let (piece, range) = (&raw mut slot.piece, &raw mut slot.range);
         let private: *mut c_void = std::ptr::from_mut(slot).cast();
         let (bytes, size, fua) = (io.length(), block_length as c_int, self.durable);
-        // SAFETY: context and unit are those of a session that is there. The buffer, the piece and the range stay where they are until
-        // the callback has run, which comes no later than the end of the session.
+        // SAFETY: context and unit belong to an existing session. The buffer, the piece and the range stay
+        // valid until the callback has run, which is no later than the end of the session.
         unsafe {
             match (io.operation(), self.write_mode) {
                 (Operation::Read, _) => (functions.read)(
@@ -247,8 +247,8 @@ impl Libiscsi {
 /// The library calls this once for each command.
 unsafe extern "C" fn ended(context: *mut Context, how: c_int, task: *mut c_void, private: *mut c_void) {
     let task: *mut Task = task.cast();
-    // SAFETY: the library gives back what `start` gave it: a slot of the engine, and the task that it made for it, which is ours to
-    // free. Nobody else uses the slot or what the engine shares meanwhile.
+    // SAFETY: the library returns what `start` passed: a slot of the engine, and the task created for it,
+    // which is ours to free. The slot and the engine's shared state are not used elsewhere meanwhile.
     unsafe {
         let slot = &*private.cast::<Slot>();
         let ends = &mut *slot.ends;
@@ -281,7 +281,7 @@ impl Drop for Libiscsi {
         if self.sessions.ends().in_flight() == 0 {
             self.sessions.clients.iter_mut().flatten().for_each(Session::log_out);
         }
-        // Before the slots, which callbacks of what is in flight still use.
+        // Before the slots, which callbacks of I/O in flight still use.
         self.sessions.clients.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! A session with a target, through libiscsi: its functions, and what is said of a logical unit.
+//! A session with a target, through libiscsi: its functions, and the facts about a logical unit.
 
 use super::error::{Said, SessionError};
 use super::url::Unit;
@@ -28,7 +28,7 @@ pub(super) struct Task {
     pub(super) residual: usize,
 }
 
-/// `SCSI_RESIDUAL_UNDERFLOW`: less was transferred than was asked for.
+/// `SCSI_RESIDUAL_UNDERFLOW`: fewer bytes were transferred than requested.
 pub(super) const UNDERFLOW: c_int = 1;
 
 /// `struct scsi_iovec`.
@@ -91,14 +91,14 @@ pub(super) struct Session {
     pub(super) block_length: u32,
 }
 
-/// How long a target may take to answer while the session is set up, s.
+/// Timeout of a target while the session is set up, s.
 const SETUP_LIMIT: c_int = 30;
 const NORMAL_SESSION: c_int = 2;
 /// Operation code of READ CAPACITY (16).
 const SERVICE_ACTION_IN: u8 = 0x9e;
 
 impl Session {
-    /// Logs in and looks at the unit.
+    /// Logs in and examines the unit.
     pub(super) fn open(
         functions: &Arc<Functions>,
         initiator: &str,
@@ -113,11 +113,11 @@ impl Session {
         }
         let mut session =
             Session { functions: Arc::clone(functions), context, lun: unit.lun, blocks: 0, block_length: 0 };
-        // SAFETY: as above; the context is the session's.
+        // SAFETY: as above; the context belongs to the session.
         unsafe {
             (functions.set_target)(context, target.as_ptr());
             (functions.set_session_type)(context, NORMAL_SESSION);
-            // A connection that comes back by itself would hide that it was gone.
+            // An automatic reconnection would hide the loss of a connection.
             (functions.set_no_reconnect)(context, 1);
             (functions.set_timeout)(context, SETUP_LIMIT);
         }
@@ -127,13 +127,12 @@ impl Session {
             return Err(session.why_not_connected(&unit.portal));
         }
         session.read_capacity()?;
-        // How long an I/O may take is the supervisor's business.
-        // SAFETY: as above.
+        // The supervisor limits the time of an I/O. SAFETY: as above.
         unsafe { (functions.set_timeout)(context, 0) };
         Ok(session)
     }
 
-    /// The library does not say why there is no connection; one of our own does.
+    /// The library does not say why there is no connection; a separate attempt does.
     fn why_not_connected(&self, portal: &str) -> SessionError {
         let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
         let host = host.trim_matches(['[', ']']).to_owned();
@@ -144,7 +143,7 @@ impl Session {
         }
     }
 
-    /// User and password (CHAP), from the environment that libiscsi's own programs take them from.
+    /// User and password (CHAP), from the environment variables of libiscsi's own programs.
     fn name_user(&self, unit: &Unit) -> Result<(), SessionError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(user) = unit.user.clone().or_else(|| variable("LIBISCSI_CHAP_USERNAME")) else {
@@ -160,12 +159,12 @@ impl Session {
     }
 
     fn read_capacity(&mut self) -> Result<(), SessionError> {
-        // SAFETY: the context is logged in; the task is freed below, and what it holds is read before.
+        // SAFETY: the context is logged in; the task is freed below, after its content was read.
         let task = unsafe { (self.functions.read_capacity)(self.context, self.lun) };
         if task.is_null() {
             return Err(self.error().into());
         }
-        // SAFETY: as above. A library whose tasks look different is found out by the code of the command.
+        // SAFETY: as above. A library with a different task structure is detected by the code of the command.
         let found = unsafe {
             match ((*task).status, (*task).cdb[0]) {
                 (0, SERVICE_ACTION_IN) => Ok((self.functions.unmarshal)(task)
@@ -176,7 +175,7 @@ impl Session {
                 _ => Err(self.error().into()),
             }
         };
-        // SAFETY: the task has ended.
+        // SAFETY: the task has completed.
         unsafe { (self.functions.free_task)(task) };
         let (last_block, block_length) = found?.ok_or(SessionError::NoSize)?;
         if block_length == 0 {
@@ -191,9 +190,9 @@ impl Session {
         self.blocks.saturating_mul(u64::from(self.block_length))
     }
 
-    /// What libiscsi says of the last error.
+    /// libiscsi's text about the last error.
     pub(super) fn error(&self) -> Said {
-        // SAFETY: the text is the context's and is copied at once.
+        // SAFETY: the text belongs to the context and is copied immediately.
         let text = unsafe {
             let text = (self.functions.error)(self.context);
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
@@ -205,13 +204,13 @@ impl Session {
 
 impl Client for Session {
     fn service(&mut self) -> Result<(), ConnectionLost> {
-        // SAFETY: the context is the session's; callbacks only touch what outlives the context.
+        // SAFETY: the context belongs to the session; callbacks only access what outlives the context.
         let result = unsafe { (self.functions.service)(self.context, (self.functions.events)(self.context)) };
         if result < 0 { Err(ConnectionLost(self.error().0)) } else { Ok(()) }
     }
 
     fn awaited(&self) -> Awaited {
-        // SAFETY: both only look at the context, which is the session's.
+        // SAFETY: both only read the context, which belongs to the session.
         let (socket, events) =
             unsafe { ((self.functions.descriptor)(self.context), (self.functions.events)(self.context)) };
         Awaited { socket, to_send: events & c_int::from(libc::POLLOUT) != 0 }
@@ -219,9 +218,10 @@ impl Client for Session {
 }
 
 impl Session {
-    /// Takes leave of the target, which is given a second to answer.
+    /// Logs out, and gives the target a second to answer.
     pub(super) fn log_out(&mut self) {
-        // SAFETY: the context is the session's, with nothing in flight. Whether the target answers makes no difference any more.
+        // SAFETY: the context belongs to the session, with nothing in flight. The target's answer no longer
+        // matters.
         unsafe {
             (self.functions.set_timeout)(self.context, 1);
             (self.functions.log_out)(self.context);
@@ -231,7 +231,7 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        // SAFETY: nobody else knows the context. Callbacks of what is still in flight come now.
+        // SAFETY: the context is not used elsewhere. Callbacks of I/O in flight come now.
         unsafe { (self.functions.destroy_context)(self.context) };
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The units of a job.
 pub(super) struct Units {
     initiator: String,
-    /// Sessions that found out sizes, for the engine; by URL.
+    /// Sessions that determined sizes, for the engine; by URL.
     held: RefCell<BTreeMap<String, Session>>,
 }
 
@@ -25,7 +25,7 @@ impl Units {
         Units { initiator: initiator.to_owned(), held: RefCell::default() }
     }
 
-    /// The session with a unit that is there already.
+    /// The existing session with a unit.
     pub(super) fn take_session(&self, url: &str) -> Option<Session> {
         self.held.borrow_mut().remove(url)
     }
@@ -52,7 +52,7 @@ impl Storage for Units {
         Ok(FileEntry::new(name, FileKind::Volume, size))
     }
 
-    /// Nothing is ever missing of a unit.
+    /// A unit is always complete.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -63,7 +63,7 @@ impl Storage for Units {
         Ok(())
     }
 
-    /// A unit outlives its users.
+    /// A unit is not removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

@@ -1,10 +1,10 @@
-//! Names of logical units: `iscsi://[user@]host[:port]/target/lun`, as libiscsi's own programs take them.
+//! Names of logical units: `iscsi://[user@]host[:port]/target/lun`, as in libiscsi's own programs.
 
 use super::error::UnitError;
 use iri_string::types::UriStr;
 use percent_encoding::percent_decode_str;
 
-/// The port that IANA has given to iSCSI.
+/// IANA's port of iSCSI.
 const USUAL_PORT: u16 = 3260;
 
 /// A logical unit.
@@ -15,12 +15,12 @@ pub(super) struct Unit {
     /// The target's name, such as `iqn.2026-01.org.example:disk`.
     pub(super) target: String,
     pub(super) lun: i32,
-    /// Who asks, if the target wants to know (CHAP).
+    /// User for authentication (CHAP), if the target requires it.
     pub(super) user: Option<String>,
 }
 
 impl Unit {
-    /// Reads a URL; the error never shows a password.
+    /// Parses a URL; the error never shows a password.
     pub(super) fn parse(text: &str) -> Result<Unit, UnitError> {
         if has_password(text) {
             return Err(UnitError::Password);
@@ -51,7 +51,7 @@ impl Unit {
     }
 }
 
-/// `user%password@` or `user:password@`. What stands there need not be a URI.
+/// `user%password@` or `user:password@`. The text need not be a valid URI.
 fn has_password(text: &str) -> bool {
     let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
     let authority = rest.split('/').next().unwrap_or("");
@@ -84,12 +84,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, part) in [
-            ("a.0.0", "is no URL of iSCSI"),
-            ("nbd://host/x/1", "is no URL of iSCSI"),
-            ("iscsi://host/1", "is no URL of iSCSI"),
-            ("iscsi:///iqn.a/1", "is no URL of iSCSI"),
-            ("iscsi://host/iqn.a/one", "one is no number"),
-            ("iscsi://host:x/iqn.a/1", "is no"),
+            ("a.0.0", "is not a URL of iSCSI"),
+            ("nbd://host/x/1", "is not a URL of iSCSI"),
+            ("iscsi://host/1", "is not a URL of iSCSI"),
+            ("iscsi:///iqn.a/1", "is not a URL of iSCSI"),
+            ("iscsi://host/iqn.a/one", "one is not a number"),
+            ("iscsi://host:x/iqn.a/1", "is not"),
         ] {
             let error = Unit::parse(text).expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

@@ -48,16 +48,16 @@ kinds! {
     Dirdelete, OfDirdelete: DIRDELETE;
 }
 
-/// The engine of a kind.
+/// The engine of an operation.
 pub(crate) struct Names<K> {
     operation: Operation,
     places: Vec<TargetName>,
-    /// They keep the descriptors in `places` valid.
+    /// Keep the descriptors in `places` valid.
     _directories: Vec<Arc<OwnedFd>>,
     results: Results,
-    /// Above a depth of 1.
+    /// For depths above 1.
     requests: Option<Box<Requests>>,
-    /// The target of the I/O that each slot had last.
+    /// Target of the last I/O in each slot.
     last: Vec<u32>,
     files: Vec<OpenFile>,
     kind: PhantomData<K>,
@@ -132,7 +132,7 @@ impl<K: Kind> Engine for Names<K> {
     }
 }
 
-/// What an engine of this module does; the others have nothing of it.
+/// The operation of an engine of this module; other engines have none.
 const fn metadata_of(definition: &EngineDef) -> Metadata {
     match definition.metadata {
         Some(metadata) => metadata,
@@ -140,7 +140,7 @@ const fn metadata_of(definition: &EngineDef) -> Metadata {
     }
 }
 
-/// The targets as names in their directories, and what keeps those open.
+/// The targets as names in their directories, and the open directories.
 fn places(setup: &Setup<'_>) -> Result<(Vec<TargetName>, Vec<Arc<OwnedFd>>), SetupError> {
     let names = (setup.storage as &dyn Any).downcast_ref::<Namespace>();
     if let Some(names) = names.filter(|names| names.places().len() == setup.files.len()) {

@@ -1,4 +1,4 @@
-//! The operations on names as system calls.
+//! Operations on names as system calls.
 
 use fathom_run::storage::files::TargetName;
 use fathom_spec::engines::filestat::StatType;
@@ -7,14 +7,14 @@ use fathom_sys::{Errno, file_system};
 use std::mem::MaybeUninit;
 use std::path::Path;
 
-/// Mode of files that are made, as with fio.
+/// Mode of new files, as in fio.
 pub(super) const FILE_MODE: libc::mode_t = 0o600;
-/// Mode of directories that are made: fio gives nobody any right to them.
+/// Mode of new directories: fio gives no permissions.
 pub(super) const DIRECTORY_MODE: libc::mode_t = 0;
-/// How files are made: a link in their place is an error and not a way to somewhere else.
+/// Flags of new files: an existing symbolic link is an error and is not followed.
 pub(super) const CREATE_FLAGS: libc::c_int = libc::O_CREAT | libc::O_RDWR | libc::O_NOFOLLOW;
 
-/// What is done to a name.
+/// Operation on a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     /// `open` and `close`.
@@ -34,7 +34,7 @@ pub(super) enum Operation {
     DeleteDirectory,
 }
 
-/// Room for what a call answers.
+/// Buffers for results of calls.
 pub(super) struct Results {
     attributes: MaybeUninit<libc::stat>,
     more: MaybeUninit<libc::statx>,
@@ -61,7 +61,7 @@ impl Operation {
         }
     }
 
-    /// Does it; below 0 if it failed, and `errno` says why.
+    /// Performs it; negative if it failed, with the error in `errno`.
     #[inline(always)]
     pub(super) fn perform(self, place: &TargetName, results: &mut Results) -> libc::c_int {
         let (directory, name) = (place.directory, place.name.as_ptr());
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// What there is to say where it has just failed on the target of this name.
+    /// Advice after a failure on the target of this name.
     pub(super) fn advice(self, name: &str) -> Option<String> {
         let path = Path::new(name);
         let directory =
@@ -97,7 +97,7 @@ impl Operation {
         let makes = matches!(self, Operation::CreateFile | Operation::CreateDirectory);
         if makes && file_system::free_inodes(directory) == Ok(0) {
             return Some(
-                "the file system has no inode left (df -i): make fewer files, or one with more inodes"
+                "the file system has no inode left (df -i): create fewer files, or make one with more inodes"
                     .to_owned(),
             );
         }
@@ -106,15 +106,15 @@ impl Operation {
             (Operation::CreateDirectory, Ok(found)) => {
                 let what = if found.is_dir() { "a directory" } else { "something else" };
                 Some(format!(
-                    "{what} of that name is there already; remove it, or use unlink_each_loop=1 where loops make it again"
+                    "{what} of that name exists already; remove it, or use unlink_each_loop=1 if loops create it again"
                 ))
             }
             (Operation::CreateFile, Ok(found)) if found.is_symlink() => {
-                Some("a link has that name, and no file is made where it leads to".to_owned())
+                Some("a symbolic link has that name, and no file is created at its target".to_owned())
             }
             (Operation::DeleteFile | Operation::DeleteDirectory, Err(Errno(libc::ENOENT))) => Some(
-                "nothing has that name any more: each target can be removed once; unlink_each_loop=1 makes them again for each \
-                 loop"
+                "nothing has that name any more: each target can be removed once; unlink_each_loop=1 creates \
+                them again for each loop"
                     .to_owned(),
             ),
             _ => None,

@@ -1,5 +1,5 @@
-//! The operations on names as requests of io_uring, so that many are on their way at once. The kernel has threads of its own for
-//! them: none of these operations can be begun without the risk of a wait.
+//! Operations on names as requests of io_uring, so that many are in flight. The kernel uses its worker threads for them,
+//! because all of these operations may block.
 
 use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
 use crate::ring::Ring;
@@ -9,16 +9,16 @@ use fathom_sys::Errno;
 use io_uring::{cqueue, opcode, squeue, types};
 use std::time::Duration;
 
-/// Marks the first of two requests in what comes back with a completion; the rest of the number is the slot.
+/// Marks the first of two requests in the user data; the rest of the number is the slot.
 const FIRST: u64 = 1 << 32;
-/// What to use where there is no such ring.
+/// The alternative if the ring does not support the operation.
 const INSTEAD: &str = "iodepth=1";
 
-/// A ring, and what its requests need while they are on their way.
+/// A ring, and memory that its requests need while in flight.
 pub(super) struct Requests {
     ring: Ring,
     operation: Operation,
-    /// How many requests one operation takes.
+    /// Requests per operation.
     per_operation: u32,
     /// By slot: room for attributes.
     attributes: Box<[libc::statx]>,
@@ -26,7 +26,7 @@ pub(super) struct Requests {
     pub(super) features: Vec<&'static str>,
 }
 
-/// What the ends of requests mean, by slot: the bytes to report, and the error of the first of two requests.
+/// Meaning of completions, by slot: the bytes to report, and the error of the first of two requests.
 struct Ends {
     lengths: Box<[u32]>,
     errors: Box<[i32]>,
@@ -70,14 +70,14 @@ impl Requests {
         let entry = self.entry(slot, place);
         if self.operation == Operation::CreateFile {
             let close = opcode::Close::new(types::Fixed(slot)).build().user_data(u64::from(slot));
-            // Only the close tells that both have gone well; a failed open ends them both.
+            // Only the close reports that both have succeeded; a failed open ends both.
             let open = entry
                 .user_data(FIRST | u64::from(slot))
                 .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
-            // SAFETY: the name of the entry lives as long as the engine.
+            // SAFETY: the entry's name lives as long as the engine.
             unsafe { self.ring.push_all([open, close]) }
         } else {
-            // SAFETY: the name of the entry, and its room for attributes, live as long as the engine, and the slot is free.
+            // SAFETY: the entry's name and attribute buffer live as long as the engine, and the slot is free.
             unsafe { self.ring.push_all([entry.user_data(u64::from(slot))]) }
         }
     }
@@ -95,7 +95,7 @@ impl Requests {
                 .file_index(types::DestinationSlot::try_from_slot_target(slot).ok())
                 .build(),
             Operation::CreateDirectory => opcode::MkDirAt::new(directory, name).mode(DIRECTORY_MODE).build(),
-            // There is no request but statx: what stat(2) asks for is its basic part.
+            // statx is the only such request; its basic part is what stat(2) returns.
             Operation::Stat { flags } => statx(flags, libc::STATX_BASIC_STATS),
             Operation::Statx => statx(libc::AT_STATX_SYNC_AS_STAT, libc::STATX_ALL),
             Operation::DeleteFile => opcode::UnlinkAt::new(directory, name).build(),
@@ -105,7 +105,7 @@ impl Requests {
         }
     }
 
-    /// Hands over what is queued; how many operations the kernel took.
+    /// Submits what is queued; returns the number of operations that the kernel took.
     pub(super) fn commit(&mut self) -> Result<u32, Errno> {
         let before = self.ring.queued().div_ceil(self.per_operation);
         self.ring.commit()?;
@@ -124,7 +124,7 @@ impl Requests {
 }
 
 impl Ends {
-    /// The end of an operation, if the completion is one.
+    /// The completion of an operation, unless it belongs to its first request.
     fn end_of(&mut self, entry: &cqueue::Entry) -> Option<Completion> {
         let slot = entry.user_data() as u32;
         if entry.user_data() & FIRST != 0 {
@@ -141,7 +141,7 @@ impl Ends {
     }
 }
 
-/// The requests that the operation takes must be there.
+/// Checks that the kernel supports the operation's requests.
 fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
     let (codes, call, since): (&[u8], &'static str, &str) = match operation {
         Operation::CreateFile => (&[opcode::OpenAt::CODE, opcode::Close::CODE], "openat", "5.17"),
@@ -149,7 +149,7 @@ fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
         Operation::Stat { .. } | Operation::Statx => (&[opcode::Statx::CODE], "statx", "5.6"),
         Operation::DeleteFile | Operation::DeleteDirectory => (&[opcode::UnlinkAt::CODE], "unlinkat", "5.11"),
     };
-    // Files without descriptors came two releases before what says that they are there.
+    // Files without descriptors were introduced two releases before the flag that reports them.
     let is_new_enough =
         operation != Operation::CreateFile || ring.setup.params().is_feature_skip_cqe_on_success();
     if is_new_enough && ring.supports(codes) {

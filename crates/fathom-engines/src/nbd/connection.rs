@@ -1,4 +1,4 @@
-//! A connection after the handshake: requests out, replies in, neither with a wait that is not wanted.
+//! A connection after the handshake: requests out, replies in, without unwanted waits.
 
 use super::error::HandshakeError;
 use super::handshake::{self, Export};
@@ -12,29 +12,29 @@ use std::collections::VecDeque;
 use std::io::{IoSlice, IoSliceMut, Read, Write};
 use std::time::{Duration, Instant};
 
-/// How long a server may take for each step of the handshake.
+/// Timeout of each step of the handshake.
 pub(super) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes that are taken from the socket at once; what goes to buffers of I/Os is copied out of them.
+/// Bytes per read from the socket; data for the buffers of I/Os is copied out of them.
 const INCOMING: usize = 256 << 10;
-/// From this length on, data is received right where it belongs.
+/// From this length on, data is received directly into its buffer.
 const DIRECT: usize = 16 << 10;
-/// Beside them, as much is taken as heads of replies need.
+/// Bytes read in addition, enough for heads of replies.
 const BESIDE_DIRECT: usize = 4 << 10;
-/// Pieces that are sent at once: heads and data of requests.
+/// Most pieces per send: heads and data of requests.
 const PIECES: usize = 128;
-/// Longest part of a reply that is no data: an error and its text.
+/// Longest part of a reply that is not data: an error and its text.
 const LONGEST_TEXT: u32 = 1 << 15;
 
-/// An I/O that a server works on.
+/// An I/O in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InFlight {
     pub(super) request: Request,
     pub(super) buffer: *mut u8,
-    /// Which connection has it; [`FREE`](InFlight::FREE) for none.
+    /// Its connection; [`FREE`](InFlight::FREE) for none.
     pub(super) connection: u32,
-    /// Bytes of a read that have come.
+    /// Bytes of a read that have been received.
     received: u32,
-    /// What the server has said so far.
+    /// The error received so far.
     error: u32,
 }
 
@@ -53,7 +53,7 @@ impl InFlight {
         InFlight { request, buffer, connection, received: 0, error: 0 }
     }
 
-    /// As if the server had said nothing yet.
+    /// Resets everything received so far.
     pub(super) fn begin_anew(&mut self) {
         (self.received, self.error) = (0, 0);
     }
@@ -66,7 +66,7 @@ impl InFlight {
         self.connection = InFlight::FREE;
     }
 
-    /// What came of it: bytes, or `-errno`.
+    /// Its result: bytes, or `-errno`.
     fn result(&self) -> i64 {
         match (self.error, self.request.command) {
             (0, Command::Read) if self.received != self.request.length => -i64::from(libc::EPROTO),
@@ -77,7 +77,7 @@ impl InFlight {
     }
 }
 
-/// The protocol has numbers of its own for errors, those that Linux has on most machines; others count as EINVAL.
+/// The protocol's error numbers equal Linux' on most machines; unknown ones count as EINVAL.
 fn errno_of(error: u32) -> i32 {
     match error {
         1 => libc::EPERM,
@@ -96,30 +96,30 @@ pub(super) fn slot_of(cookie: u64) -> u32 {
     cookie as u32
 }
 
-/// What a connection tells its engine while it reads replies.
+/// Events of a connection for its engine.
 pub(super) trait Listener {
     /// The I/O with this cookie, if it is in flight on this connection.
     fn find(&mut self, cookie: u64) -> Option<&mut InFlight>;
-    /// There is room for another end.
+    /// True if there is room for another completion.
     fn has_room(&self) -> bool;
-    /// An I/O that a server refuses because it is shutting down waits for the next connection.
+    /// True if an I/O that a server refuses because it shuts down waits for the next connection.
     fn outlasts_servers(&self) -> bool;
-    /// The I/O has ended.
+    /// The I/O has completed.
     fn ended(&mut self, cookie: u64, result: i64);
-    /// What the server says of an error.
+    /// The server's text about an error.
     fn explained(&mut self, cookie: u64, text: &str);
 }
 
-/// Why a connection cannot go on.
+/// Why a connection is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
-    /// The socket says so.
+    /// An error of the socket.
     Socket(Errno),
     /// The server closed it.
     Closed,
-    /// The server is about to.
+    /// The server is shutting down.
     ShuttingDown,
-    /// The server said what it must not say.
+    /// The server violated the protocol.
     Violation(&'static str),
 }
 
@@ -134,20 +134,20 @@ impl std::fmt::Display for Broken {
     }
 }
 
-/// A request that is not sent yet, or not all of it.
+/// A request that has not been sent completely.
 struct Outgoing {
     head: [u8; REQUEST_LENGTH],
     data: *const u8,
     data_length: usize,
 }
 
-/// Data of a read on its way into a buffer.
+/// Data of a read that is being received into a buffer.
 #[derive(Clone, Copy)]
 struct Arriving {
     cookie: u64,
     place: *mut u8,
     left: usize,
-    /// Nothing comes after it.
+    /// It is the last part of the reply.
     is_last: bool,
 }
 
@@ -156,18 +156,18 @@ pub(super) struct Connection {
     transport: Transport,
     pub(super) export: Export,
     outgoing: VecDeque<Outgoing>,
-    /// Bytes of all of them.
+    /// Total bytes to send.
     unsent: usize,
-    /// Bytes of the first of them that are sent.
+    /// Bytes of the first one that have been sent.
     sent: usize,
     incoming: Box<[u8]>,
-    /// How much of it is used at once: little where most goes right where it belongs.
+    /// Bytes per read: few if most data is received directly.
     at_once: usize,
-    /// What of it is there and not looked at.
+    /// Range of unprocessed bytes.
     from: usize,
     to: usize,
     arriving: Option<Arriving>,
-    /// Requests without an end.
+    /// Requests without a complete reply.
     pub(super) in_flight: u32,
 }
 
@@ -182,7 +182,7 @@ impl Connection {
         Ok(Connection::over(transport, export))
     }
 
-    /// A connection on which all is agreed.
+    /// A connection after the negotiation.
     pub(super) fn over(transport: Transport, export: Export) -> Connection {
         Connection {
             transport,
@@ -203,7 +203,7 @@ impl Connection {
         self.transport.is_encrypted()
     }
 
-    /// Takes a request; [`send`](Connection::send) hands it over.
+    /// Queues a request; [`send`](Connection::send) sends it.
     #[inline]
     pub(super) fn add(&mut self, unit: &InFlight) {
         let has_data = unit.request.command == Command::Write;
@@ -216,24 +216,24 @@ impl Connection {
         self.in_flight += 1;
     }
 
-    /// Bytes that are not sent yet.
+    /// Bytes that have not been sent yet.
     #[inline]
     pub(super) fn unsent(&self) -> usize {
         self.unsent
     }
 
-    /// What to wait for.
+    /// What to poll.
     pub(super) fn awaited(&self) -> Awaited {
         self.transport.awaited(!self.outgoing.is_empty())
     }
 
-    /// True for one request that is not sent yet, with nothing else in flight: a wait for space then holds nothing up, and takes fewer
-    /// steps than looking for space again and again.
+    /// True for a single unsent request with nothing else in flight: waiting for space then delays nothing,
+    /// and takes fewer calls than polling for it.
     pub(super) fn is_alone(&self) -> bool {
         self.in_flight == 1 && !self.outgoing.is_empty() && !self.is_encrypted()
     }
 
-    /// Sends as much as goes, or all of it if a wait is allowed and no signal comes.
+    /// Sends as much as possible, or everything if a wait is allowed and no signal arrives.
     #[inline]
     pub(super) fn send(&mut self, wait: Wait) -> Result<(), Broken> {
         self.transport.send_rest().map_err(Broken::Socket)?;
@@ -249,7 +249,7 @@ impl Connection {
         Ok(())
     }
 
-    /// So many more bytes are sent.
+    /// Removes `taken` sent bytes.
     fn forget(&mut self, mut taken: usize) {
         self.unsent -= taken;
         while let Some(first) = self.outgoing.front() {
@@ -264,14 +264,15 @@ impl Connection {
         }
     }
 
-    /// True when a wait inside [`receive`](Connection::receive) keeps nothing else from going on.
+    /// True if a wait inside [`receive`](Connection::receive) delays nothing else.
     pub(super) fn may_wait(&self) -> bool {
         self.outgoing.is_empty() && !self.awaited().to_send
     }
 
-    /// Takes what the server has sent. `EAGAIN` while there is nothing, unless a wait is allowed; `EINTR` after a signal.
+    /// Receives what the server has sent. `EAGAIN` if there is nothing, unless a wait is allowed; `EINTR`
+    /// after a signal.
     pub(super) fn receive(&mut self, listener: &mut impl Listener, wait: Wait) -> Result<(), Broken> {
-        // What came earlier and found no room for its end goes first.
+        // Earlier replies that found no room for their completion come first.
         let waiting = self.to - self.from;
         self.read_replies(listener)?;
         if !listener.has_room() || (waiting > 0 && self.to - self.from < waiting && wait == Wait::Allowed) {
@@ -284,7 +285,7 @@ impl Connection {
         self.read_replies(listener)
     }
 
-    /// Receives into the buffer of a read that wants much, and into what comes after it.
+    /// Receives into the buffer of a large read, and what follows into the connection's own buffer.
     fn fill(&mut self, wait: Wait) -> Result<usize, Errno> {
         if self.from == self.to {
             (self.from, self.to) = (0, 0);
@@ -298,7 +299,8 @@ impl Connection {
         let count = match direct {
             None => self.transport.receive(&mut [IoSliceMut::new(spare)], wait)?,
             Some(data) => {
-                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                // SAFETY: the buffer belongs to an I/O in flight and has room for the rest of it; see
+                // `begin_data`.
                 let place = unsafe { std::slice::from_raw_parts_mut(data.place, data.left) };
                 self.transport.receive(&mut [IoSliceMut::new(place), IoSliceMut::new(spare)], wait)?
             }
@@ -311,13 +313,14 @@ impl Connection {
         Ok(count)
     }
 
-    /// Looks at what has come, as long as ends find room.
+    /// Processes received bytes while there is room for completions.
     fn read_replies(&mut self, listener: &mut impl Listener) -> Result<(), Broken> {
         while listener.has_room() {
             if let Some(data) = &mut self.arriving {
                 let come = &self.incoming[self.from..self.to];
                 let count = data.left.min(come.len());
-                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                // SAFETY: the buffer belongs to an I/O in flight and has room for the rest of it; see
+                // `begin_data`.
                 unsafe { std::ptr::copy_nonoverlapping(come.as_ptr(), data.place, count) };
                 self.from += count;
                 data.advance(count);
@@ -362,7 +365,7 @@ impl Connection {
         self.end(listener, cookie)
     }
 
-    /// A part of a reply whose head has `length` bytes; false while more of it has to come.
+    /// A part of a reply whose head has `length` bytes; false if more of it has to arrive first.
     fn part(&mut self, listener: &mut impl Listener, head: ReplyHead, length: usize) -> Result<bool, Broken> {
         let ReplyHead::Chunk { is_last, kind, cookie, length: after } = head else { return Ok(true) };
         let come = &self.incoming[self.from + length..self.to];
@@ -381,7 +384,8 @@ impl Connection {
                 };
                 let unit = listener.find(cookie).ok_or(UNKNOWN)?;
                 let hole = begin_data(unit, cookie, offset, bytes, is_last)?;
-                // SAFETY: the buffer belongs to an I/O in flight and has room for what is left of it; see `begin_data`.
+                // SAFETY: the buffer belongs to an I/O in flight and has room for the rest of it; see
+                // `begin_data`.
                 unsafe { std::ptr::write_bytes(hole.place, 0, hole.left) };
                 self.from += length + 12;
             }
@@ -412,7 +416,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes leave, so that the server need not wonder. With requests in flight it only says that no more will come.
+    /// Sends a disconnect request. With requests in flight it only announces that no more will follow.
     pub(super) fn take_leave(&mut self) {
         if self.in_flight > 0 || !self.outgoing.is_empty() {
             self.transport.socket().end_sending();
@@ -420,13 +424,14 @@ impl Connection {
         }
         let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
         if self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok() {
-            // A server that is gone needs no word.
+            // A server that has gone needs no request.
             let _ = self.transport.waiting().write_all(&request.bytes());
         }
     }
 
-    /// After [`take_leave`](Connection::take_leave) with requests in flight: lets the server say what it still has to say, because some end with all
-    /// their clients if a reply finds nobody. Nothing of it goes to the buffers of I/Os, which may be gone.
+    /// After [`take_leave`](Connection::take_leave) with requests in flight: receives the remaining replies,
+    /// because some servers drop all their clients if a reply cannot be delivered. No data reaches the
+    /// buffers of I/Os, which may be gone.
     pub(super) fn hear_out(&mut self, until: Instant) {
         if self.in_flight == 0 {
             return;
@@ -449,13 +454,13 @@ const UNKNOWN: Broken = Broken::Violation("a reply belongs to no request");
 
 impl Arriving {
     fn advance(&mut self, count: usize) {
-        // SAFETY: no more than `left` bytes are placed, so the pointer stays in the buffer or at its end.
+        // SAFETY: at most `left` bytes are placed, so the pointer stays in the buffer or at its end.
         self.place = unsafe { self.place.add(count) };
         self.left -= count;
     }
 }
 
-/// Where data of a read goes, if it lies inside of what was asked for and is not more than that.
+/// Destination of a read's data, if it is within the requested range.
 fn begin_data(
     unit: &mut InFlight,
     cookie: u64,
@@ -466,19 +471,19 @@ fn begin_data(
     let asked = &unit.request;
     let from = offset.checked_sub(asked.offset).filter(|_| asked.command == Command::Read);
     let total = u64::from(unit.received) + u64::from(length);
-    // The server chooses the offset: a sum that wraps around must not look like one that fits.
+    // The server chooses the offset: a sum that wraps around must not pass as one that fits.
     let fits = |from: &u64| from.checked_add(length.into()).is_some_and(|end| end <= u64::from(asked.length));
     let Some(from) = from.filter(fits).filter(|_| total <= u64::from(asked.length)) else {
         return Err(Broken::Violation("data came that nobody asked for"));
     };
     unit.received = total as u32;
-    // SAFETY: `from` + `length` is at most the length of the request, which the buffer has room for. It is the engine's until the
-    // I/O has ended.
+    // SAFETY: `from` + `length` is at most the length of the request, which the buffer has room for. It is
+    // owned by the engine until the I/O has completed.
     let place = unsafe { unit.buffer.add(from as usize) };
     Ok(Arriving { cookie, place, left: length as usize, is_last })
 }
 
-/// Lists what is to be sent next, without the first `sent` bytes; how many pieces that are.
+/// Lists the next pieces to send, without the first `sent` bytes; returns their number.
 #[inline]
 fn gather<'a>(
     outgoing: &'a VecDeque<Outgoing>,
@@ -489,7 +494,8 @@ fn gather<'a>(
     for request in outgoing {
         let data: &[u8] = match request.data_length {
             0 => &[],
-            // SAFETY: the data of a write lies in the buffer of an I/O in flight, which nobody changes until it has ended.
+            // SAFETY: the data of a write is in the buffer of an I/O in flight, which is not changed until it
+            // has completed.
             length => unsafe { std::slice::from_raw_parts(request.data, length) },
         };
         for piece in [&request.head, data] {

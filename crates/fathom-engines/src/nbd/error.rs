@@ -1,4 +1,4 @@
-//! Why there is no export to work on.
+//! Errors about URIs and exports.
 
 use super::wire::reply;
 use crate::net::tls::TlsError;
@@ -6,14 +6,14 @@ use fathom_sys::Errno;
 use std::io;
 use thiserror::Error;
 
-/// What is wrong with `uri=`.
+/// Why `uri=` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UriError {
-    /// No URI at all.
-    #[error("uri={0} is no URI: it looks like nbd://host:10809/export or nbd+unix:///export?socket=/path")]
+    /// Not a URI.
+    #[error("uri={0} is not a URI: it looks like nbd://host:10809/export or nbd+unix:///export?socket=/path")]
     NoUri(String),
     /// Another protocol.
-    #[error("uri={text}: {scheme} is not built; there are nbd, nbds, nbd+unix and nbds+unix")]
+    #[error("uri={text}: {scheme} is not supported; there are nbd, nbds, nbd+unix and nbds+unix")]
     UnknownScheme { text: String, scheme: String },
     /// A local server without its socket.
     #[error("uri={0}: ?socket=PATH is missing, which names the server's socket")]
@@ -24,50 +24,50 @@ pub(super) enum UriError {
     /// A remote server without a name.
     #[error("uri={0}: the host is missing")]
     NoHost(String),
-    /// A port that is no number of 16 bits.
-    #[error("uri={text}: {port} is no port")]
+    /// A port that is not a 16-bit number.
+    #[error("uri={text}: {port} is not a port")]
     NoPort { text: String, port: String },
     /// Escaped bytes that are not text.
-    #[error("{0}: the escaped characters are no UTF-8")]
+    #[error("{0}: the escaped characters are not UTF-8")]
     NoText(String),
-    /// Keys instead of certificates.
-    #[error("tls-psk-file: keys shared beforehand are not built; use certificates (tls-certificates=DIR)")]
+    /// Pre-shared keys instead of certificates.
+    #[error("tls-psk-file: pre-shared keys are not supported; use certificates (tls-certificates=DIR)")]
     SharedKeys,
-    /// What stands after the question mark.
+    /// An unknown parameter.
     #[error(
         "the parameter {0} of the URI is not known; there are socket, tls-certificates, tls-hostname and tls-verify-peer"
     )]
     UnknownParameter(String),
 }
 
-/// Why a server and this program did not agree on an export.
+/// Why the negotiation of an export failed.
 #[derive(Debug, Error)]
 pub(super) enum HandshakeError {
     /// No connection.
     #[error("{}{}", words(.0), advice_on(.0))]
     NotConnected(io::Error),
-    /// A connection that broke.
+    /// The connection broke.
     #[error("{}", words(.0))]
     Broken(io::Error),
     /// The server went away.
     #[error("the server closed the connection")]
     Closed,
-    /// The server says nothing.
+    /// No answer.
     #[error("the server does not answer")]
     Silent,
-    /// The server speaks another protocol.
+    /// Another protocol.
     #[error("the server does not speak NBD")]
     NotNbd,
-    /// The server speaks a later NBD.
-    #[error("the server does not speak NBD as it is today")]
+    /// A later version of NBD.
+    #[error("the server does not speak the current NBD protocol")]
     UnknownNbd,
-    /// What the server said makes no sense.
+    /// A violation of the protocol.
     #[error("the server breaks the NBD protocol")]
     Violation,
-    /// A server without options has no TLS.
+    /// An old server without TLS.
     #[error("the server is too old for TLS")]
     TooOldForTls,
-    /// A server without options has one export.
+    /// An old server with a single export.
     #[error("the server is too old for names of exports: leave the name out of uri=")]
     TooOldForNames,
     /// TLS cannot begin.
@@ -82,13 +82,13 @@ pub(super) enum HandshakeError {
         kind: u32,
         /// The server's own words.
         said: String,
-        /// What the server has instead.
+        /// Exports that the server has.
         exports: Vec<String>,
     },
 }
 
 impl HandshakeError {
-    /// A server that refuses `what`, in these words.
+    /// A server refuses `what` with this text.
     pub(super) fn refused(what: &str, kind: u32, text: &[u8]) -> HandshakeError {
         let said = String::from_utf8_lossy(text).trim().replace(char::is_control, " ");
         HandshakeError::Refused { what: what.to_owned(), kind, said, exports: Vec::new() }
@@ -134,12 +134,12 @@ fn listed(exports: &[String]) -> String {
 fn advice_on(error: &io::Error) -> &'static str {
     match error.kind() {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => "; no NBD server listens there",
-        io::ErrorKind::PermissionDenied => "; the socket belongs to somebody else",
+        io::ErrorKind::PermissionDenied => "; the socket belongs to another user",
         _ => "",
     }
 }
 
-/// An error without the number that std appends.
+/// An error's text without the number that std appends.
 fn words(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => Errno(number).text(),

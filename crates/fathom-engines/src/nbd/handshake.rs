@@ -6,21 +6,21 @@ use super::wire::{self, greeting, info, option, reply, transmission, u16_at, u32
 use crate::net::transport::Transport;
 use std::io::{Read, Write};
 
-/// Longest reply to an option that is believed.
+/// Longest accepted reply to an option.
 const LONGEST_REPLY: u32 = 1 << 16;
-/// Replies to one option that are listened to.
+/// Most replies to one option.
 const MOST_REPLIES: usize = 10_000;
 
-/// What the server says of the export.
+/// An export as described by the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Export {
     /// Bytes.
     pub(super) size: u64,
-    /// What it can do ([`transmission`]).
+    /// Its capabilities ([`transmission`]).
     pub(super) flags: u16,
-    /// Replies may come in parts.
+    /// Structured replies were negotiated.
     pub(super) structured: bool,
-    /// Smallest and largest length of a request, if the server has said so.
+    /// Smallest and largest length of a request, if the server has announced them.
     pub(super) block_sizes: Option<(u32, u32)>,
 }
 
@@ -34,7 +34,7 @@ impl Export {
     }
 }
 
-/// Agrees with the server on the export.
+/// Negotiates the export with the server.
 pub(super) fn negotiate(transport: &mut Transport, target: &ExportUri) -> Result<Export, HandshakeError> {
     let mut talk = Talk(transport);
     if talk.u64()? != wire::GREETING {
@@ -66,7 +66,7 @@ pub(super) fn negotiate(transport: &mut Transport, target: &ExportUri) -> Result
     talk.choose(target, structured, no_zeroes)
 }
 
-/// The name of what is asked for.
+/// The requested name, for messages.
 fn name_of(target: &ExportUri) -> &str {
     if target.export.is_empty() { "the default export" } else { &target.export }
 }
@@ -133,7 +133,7 @@ impl Talk<'_> {
         self.reply_to(number)
     }
 
-    /// Asks for the export by name and for what there is to know of it.
+    /// Requests the export by name, with its information.
     fn choose(
         &mut self,
         target: &ExportUri,
@@ -172,18 +172,18 @@ impl Talk<'_> {
         Err(HandshakeError::Violation)
     }
 
-    /// The export is not to be had; what there is instead is worth knowing.
+    /// The export was refused; lists the existing ones for the message.
     fn refused(&mut self, kind: u32, text: &[u8], target: &ExportUri) -> HandshakeError {
         let mut error = HandshakeError::refused(name_of(target), kind, text);
         if let HandshakeError::Refused { kind: reply::UNKNOWN, exports, .. } = &mut error {
             *exports = self.names().unwrap_or_default();
-            // Nobody waits for the answer.
+            // The answer is not waited for.
             let _ = self.send_option(option::ABORT, &[]);
         }
         error
     }
 
-    /// The exports of the server.
+    /// Names of the server's exports.
     fn names(&mut self) -> Result<Vec<String>, HandshakeError> {
         const SHOWN: usize = 10;
         self.send_option(option::LIST, &[])?;
@@ -199,7 +199,7 @@ impl Talk<'_> {
         Ok(names)
     }
 
-    /// The way to choose an export before there was another; a server that does not have it just goes.
+    /// Selects an export with the old option; a server that does not have it just disconnects.
     fn choose_as_before(&mut self, target: &ExportUri, no_zeroes: bool) -> Result<Export, HandshakeError> {
         self.send_option(option::EXPORT_NAME, target.export.as_bytes())?;
         let size = self.u64().map_err(|_| HandshakeError::refused(name_of(target), reply::UNKNOWN, &[]))?;

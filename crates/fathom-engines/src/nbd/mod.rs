@@ -1,7 +1,6 @@
-//! `nbd`: a network block device, by its own client of the NBD protocol (doc/proto.md of the NBD project).
-//!
-//! Requests of a batch go out with one call and replies come in with one, however many they are; no call waits unless the loop
-//! waits. `uri.rs` reads the URI, `handshake.rs` agrees with the server, `connection.rs` moves data.
+//! `nbd`: a network block device, by our own client of the NBD protocol (doc/proto.md of the NBD project). Requests of a
+//! batch are sent with one call and replies received with one, however many they are; no call waits unless the loop waits.
+//! `uri.rs` parses the URI, `handshake.rs` negotiates, `connection.rs` moves data.
 
 mod connection;
 mod error;
@@ -31,23 +30,23 @@ use uri::ExportUri;
 pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
-/// Bytes of requests that wait for company at most, where company is worth more than an early start.
+/// Most bytes of requests that are delayed for batching.
 const HELD_BACK: usize = 128 << 10;
-/// Between two attempts to connect again.
+/// Interval between two attempts to reconnect.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// How long one of them may take.
+/// Timeout of one attempt.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long servers may go on about I/Os that nobody waits for any more.
+/// How long servers may still send replies after the end of the job.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// A connection, or what is left of one.
+/// A connection, or the remains of one.
 struct Link {
     connection: Option<Connection>,
     lost: Option<Lost>,
 }
 
-/// A connection that is to come back.
+/// A connection that is to be restored.
 struct Lost {
     since: Instant,
     next_try: Instant,
@@ -59,12 +58,12 @@ pub(crate) struct Nbd {
     job: String,
     target: ExportUri,
     links: Vec<Link>,
-    /// By slot; one more for a sync outside the loop.
+    /// By slot; the last one is for a sync outside the loop.
     units: Box<[InFlight]>,
     sync_result: Option<i64>,
-    /// Ends that no server gave.
+    /// Completions without a server's reply.
     ended: VecDeque<(u32, i64)>,
-    /// What the server said of errors: cookies and texts, by slot.
+    /// The server's error texts and cookies, by slot.
     explained: Vec<Option<(u64, String)>>,
     awaited: Vec<Awaited>,
     write: Command,
@@ -74,7 +73,7 @@ pub(crate) struct Nbd {
     next_link: usize,
     requests: u32,
     queued: u32,
-    /// From so many bytes on, requests do not wait for company.
+    /// From this many bytes on, requests are sent without further batching.
     held_back: usize,
     reconnect: Duration,
     remarks: Vec<String>,
@@ -126,7 +125,7 @@ impl EngineType for Nbd {
             next_link: 0,
             requests: 0,
             queued: 0,
-            // A call on a socket of this machine costs little, and the server may begin at once.
+            // A call on a local socket is cheap, and the server can begin immediately.
             held_back: if is_local { 0 } else { HELD_BACK },
             reconnect: options.reconnect,
             remarks: first_remarks(setup),
@@ -161,7 +160,7 @@ impl Engine for Nbd {
         let unit =
             InFlight::new(Request { flags, command, cookie, offset, length }, io.buffer(), link as u32);
         self.units[slot as usize] = unit;
-        // On a connection that is to come back it is sent with all others then.
+        // If the connection is being restored, it is sent with all others afterwards.
         if let Some(connection) = &mut self.links[link].connection {
             connection.add(&unit);
         }
@@ -169,8 +168,9 @@ impl Engine for Nbd {
         Queued::Pending
     }
 
-    /// Over TCP, requests go out when the loop next looks for ends, which it does before it waits for anything: all that takes the
-    /// place of what ended together is then one call, and one segment. Long before a socket could be full, they go at once.
+    /// Over TCP, requests are sent when the loop next polls for completions, which it does before any wait:
+    /// everything that replaces simultaneous completions is then one call, and one segment. Long before a
+    /// socket could be full, they are sent immediately.
     #[inline]
     fn commit(&mut self) -> Result<u32, Errno> {
         for index in 0..self.links.len() {
@@ -209,7 +209,7 @@ impl Engine for Nbd {
                         Ok(()) | Err(Errno(libc::EINTR)) => {}
                         Err(errno) => break -i64::from(errno.0),
                     }
-                    // Ends of others are listed when the loop asks for them.
+                    // Completions of others are listed when the loop asks for them.
                     self.ended.extend(others.list().iter().map(|end| (end.slot, end.result)));
                 }
             }
@@ -247,7 +247,7 @@ impl Engine for Nbd {
 }
 
 impl Nbd {
-    /// An I/O that the export cannot do.
+    /// Refuses an I/O that the export does not support.
     #[cold]
     fn refuse(&mut self, slot: u32, why: &str) -> Queued {
         self.units[slot as usize] = InFlight::NONE;
@@ -255,7 +255,7 @@ impl Nbd {
         Queued::Done(-i64::from(libc::EOPNOTSUPP))
     }
 
-    /// The connection whose turn it is; `None` when all are gone for good.
+    /// The next connection in turn; `None` if all are permanently lost.
     #[inline]
     fn choose_link(&mut self) -> Option<usize> {
         let count = self.links.len();
@@ -278,7 +278,8 @@ impl Nbd {
         }
     }
 
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// up.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);
         for index in 0..self.links.len() {
@@ -320,7 +321,7 @@ impl Nbd {
         }
     }
 
-    /// Takes what servers have sent. A wait happens only here where there is one connection, which has nothing to send.
+    /// Receives from the servers. Only waits here if there is one connection with nothing to send.
     #[inline]
     fn receive(&mut self, may_wait: bool, out: &mut Completions) -> Received {
         let is_only = self.links.len() == 1;
@@ -358,7 +359,7 @@ impl Nbd {
         found
     }
 
-    /// Sleeps until something can go on.
+    /// Waits until a connection is ready.
     fn wait(&mut self, left: Option<Duration>) -> Result<(), Errno> {
         let mut span = left;
         for index in 0..self.links.len() {
@@ -376,7 +377,7 @@ impl Nbd {
         socket::wait_for_any(&self.awaited, span).map(|_| ())
     }
 
-    /// A connection is gone: its I/Os fail, or wait for another one.
+    /// A connection was lost: its I/Os fail, or wait for a new one.
     #[cold]
     fn lose(&mut self, link: usize, broken: &Broken) {
         self.links[link].connection = None;
@@ -387,7 +388,7 @@ impl Nbd {
         self.links[link].lost = Some(Lost { since: now, next_try: now, why: broken.to_string() });
     }
 
-    /// All I/Os of a connection end with it.
+    /// Ends all I/Os of a connection.
     fn give_up(&mut self, link: usize, why: &str) {
         self.links[link].lost = None;
         for slot in 0..self.units.len() {
@@ -406,7 +407,7 @@ impl Nbd {
         }
     }
 
-    /// Tries to bring a lost connection back, when it is time; the time until the next attempt.
+    /// Tries to restore a lost connection, if it is time; returns the time until the next attempt.
     fn try_again(&mut self, link: usize) -> Option<Duration> {
         let lost = self.links[link].lost.as_mut()?;
         let now = Instant::now();
@@ -445,7 +446,7 @@ impl Nbd {
         connection.export.flags == self.flags && size.max().unwrap_or(0) <= connection.export.size
     }
 
-    /// A connection is back: what was in flight is sent again, in its order.
+    /// A connection was restored: what was in flight is sent again, in the same order.
     fn take_up(&mut self, link: usize, mut connection: Connection) {
         let mut again: Vec<&mut InFlight> =
             self.units.iter_mut().filter(|unit| !unit.is_free() && unit.connection == link as u32).collect();
@@ -485,18 +486,18 @@ impl Drop for Nbd {
     }
 }
 
-/// What came of looking for replies.
+/// Result of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
-    /// Bytes; there may be more, if only inside of the decryption, which makes no socket ready.
+    /// Bytes; there may be more, possibly only inside the TLS layer, which does not make a socket ready.
     Something,
-    /// No connection has anything.
+    /// Nothing on any connection.
     Nothing,
-    /// A signal came in between.
+    /// A signal arrived.
     Signal,
 }
 
-/// Where the ends of one reap go.
+/// Destination of the completions of one reap.
 struct Ends<'a> {
     link: u32,
     units: &'a mut [InFlight],
@@ -548,7 +549,7 @@ fn connect(target: &ExportUri) -> Result<Connection, SetupError> {
         .map_err(|error| refused(error.errno(), format!("{target}: {error}")))
 }
 
-/// What the job wants and the export does not have.
+/// Refuses requirements of the job that the export does not meet.
 fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Result<(), SetupError> {
     let export = connection.export;
     let options = &setup.job.private.nbd;
@@ -581,7 +582,7 @@ fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Res
     }
 }
 
-/// What a user should know of a job from the start.
+/// Initial messages for the user.
 fn first_remarks(setup: &Setup<'_>) -> Vec<String> {
     let mut remarks = vec!["fio: connected to NBD server".to_owned()];
     let job = &setup.job.name;

@@ -1,4 +1,4 @@
-//! An export as a storage: it is there, has the size it has, and every file of a job is the whole of it.
+//! An export as a storage: it exists with a fixed size, and every file of a job is the whole of it.
 
 use super::connection::{Connection, HANDSHAKE_LIMIT};
 use super::uri::ExportUri;
@@ -14,7 +14,8 @@ use std::path::PathBuf;
 pub(super) struct Volume {
     uri: Option<String>,
     size: Cell<Option<u64>>,
-    /// The connection that found the size out: some servers serve one client, and some end when it goes.
+    /// The connection that determined the size: some servers serve one client only, and some exit when it
+    /// disconnects.
     held: RefCell<Option<Connection>>,
 }
 
@@ -23,7 +24,7 @@ impl Volume {
         Volume { uri: uri.map(str::to_owned), size: Cell::new(None), held: RefCell::new(None) }
     }
 
-    /// The connection that is there already.
+    /// Takes the existing connection.
     pub(super) fn take_connection(&self) -> Option<Connection> {
         self.held.borrow_mut().take()
     }
@@ -54,7 +55,7 @@ impl Storage for Volume {
         Ok(FileEntry::new(name, FileKind::Volume, Some(self.size(plan)?)))
     }
 
-    /// Nothing is ever missing of an export.
+    /// An export is always complete.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -65,7 +66,7 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// An export outlives its clients.
+    /// An export is not removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Servers that say what real ones rarely say: replies in parts, in any order, cut, changed, or plain nonsense.
+//! Servers with unusual replies: in parts, in any order, truncated, changed, or nonsense.
 
 use super::connection::{Broken, Connection, InFlight, Listener, slot_of};
 use super::error::HandshakeError;
@@ -15,12 +15,12 @@ use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-/// Bytes of a read, and of the buffer around it that nobody may touch.
+/// Bytes of a read, and of the guard areas around its buffer.
 const LENGTH: usize = 64;
 const CANARY: u8 = 0xc3;
 const READS: usize = 4;
 
-/// What a test sees of a connection.
+/// A connection under test.
 struct Bench {
     connection: Connection,
     server: UnixStream,
@@ -90,7 +90,7 @@ impl Bench {
         bench
     }
 
-    /// The server says this and goes; what becomes of the connection.
+    /// The server sends this and disconnects; returns why the connection is broken.
     fn hear(&mut self, bytes: &[u8]) -> Broken {
         self.server.write_all(bytes).expect("the socket takes it");
         self.server.shutdown(std::net::Shutdown::Write).expect("the socket closes");
@@ -148,7 +148,7 @@ fn error(number: u32, text: &str) -> Vec<u8> {
     [&number.to_be_bytes()[..], &(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// Good replies to all reads, in parts and out of order.
+/// Valid replies to all reads, in parts and out of order.
 fn good_parts() -> Vec<u8> {
     [
         part(1, false, 1, &data_at(1032, &[2; 32])),
@@ -215,7 +215,7 @@ fn what_a_server_must_not_say_ends_the_connection() {
         assert!(matches!(broken, Broken::Violation(_)), "{what}: {broken}");
         bench.check_canaries();
     }
-    // Less than was asked for is an error of that read alone.
+    // Fewer bytes than requested are an error of that read only.
     let mut bench = Bench::new(true);
     assert_eq!(bench.hear(&part(1, true, 1, &data_at(1000, &[9; 8]))), Broken::Closed);
     assert_eq!(bench.ends, [(cookie(1), -i64::from(libc::EPROTO))]);
@@ -226,7 +226,7 @@ fn target() -> ExportUri {
     ExportUri::parse("nbd://localhost/disk").expect("a target")
 }
 
-/// A handshake with a server that says this and goes.
+/// A handshake with a server that sends this and disconnects.
 fn shake_hands(bytes: &[u8]) -> Result<Export, HandshakeError> {
     let (client, mut server) = UnixStream::pair().expect("sockets");
     server.write_all(bytes).expect("the socket takes it");
@@ -269,7 +269,7 @@ fn handshakes_of_all_ages() {
         Export { size: 4096, flags: 0x101, structured: true, block_sizes: Some((512, 65536)) }
     );
 
-    // A server that knows neither GO nor structured replies.
+    // A server without GO and structured replies.
     let older = [
         b"NBDMAGICIHAVEOPT".to_vec(),
         3_u16.to_be_bytes().to_vec(),
@@ -289,7 +289,7 @@ fn handshakes_of_all_ages() {
     );
 }
 
-/// Changes, cuts and repeats bytes.
+/// Changes, truncates and repeats bytes.
 fn mutated(good: Vec<u8>) -> impl Strategy<Value = Vec<u8>> {
     let length = good.len();
     (vec((0..length, any::<u8>()), 0..4), 0..=length, vec(any::<u8>(), 0..40)).prop_map(

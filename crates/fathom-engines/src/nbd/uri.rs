@@ -8,17 +8,17 @@ use iri_string::types::UriStr;
 use percent_encoding::percent_decode_str;
 use std::path::PathBuf;
 
-/// The port that IANA has given to NBD.
+/// IANA's port of NBD.
 const USUAL_PORT: u16 = 10809;
 
-/// What a URI names.
+/// Content of a URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExportUri {
-    /// Where the server listens.
+    /// Address of the server.
     pub(super) address: Address,
-    /// The export; the empty name is that of the default one.
+    /// The export; empty for the default one.
     pub(super) export: String,
-    /// TLS, and the name by which the server's certificate must know it.
+    /// TLS settings, and the name that the server's certificate must have.
     pub(super) tls: Option<(TlsRules, String)>,
 }
 
@@ -30,7 +30,7 @@ impl std::fmt::Display for ExportUri {
 }
 
 impl ExportUri {
-    /// Reads a URI; the error is one sentence.
+    /// Parses a URI; the error is one sentence.
     pub(super) fn parse(text: &str) -> Result<ExportUri, UriError> {
         let uri = UriStr::new(text).map_err(|_| UriError::NoUri(text.to_owned()))?;
         let (encrypted, local) = match uri.scheme_str() {
@@ -63,7 +63,7 @@ impl ExportUri {
     }
 }
 
-/// The files of this machine that a URI names: a socket, a directory of certificates and keys.
+/// Local files named by a URI: a socket, a directory of certificates and keys.
 pub(crate) fn files(text: &str) -> Vec<PathBuf> {
     let query = UriStr::new(text).ok().and_then(|uri| uri.query_str()).unwrap_or("");
     let pairs = query.split(['&', ';']).filter_map(|pair| pair.split_once('='));
@@ -87,7 +87,7 @@ fn decoded(text: &str) -> Result<String, UriError> {
         .map_err(|_| UriError::NoText(text.to_owned()))
 }
 
-/// What stands after the question mark.
+/// Parameters of the URI.
 struct Parameters {
     socket: Option<PathBuf>,
     hostname: Option<String>,
@@ -117,8 +117,8 @@ impl Parameters {
 }
 
 impl TlsRules {
-    /// The files of a directory as GnuTLS programs lay them out: `ca-cert.pem`, and `client-cert.pem` with `client-key.pem` if
-    /// the server wants to know its clients.
+    /// The files of a directory in the layout of GnuTLS programs: `ca-cert.pem`, and `client-cert.pem` with
+    /// `client-key.pem` if the server requires client certificates.
     fn read_directory(&mut self, directory: PathBuf) {
         self.authorities = Some(directory.join("ca-cert.pem"));
         let (certificate, key) = (directory.join("client-cert.pem"), directory.join("client-key.pem"));
@@ -169,12 +169,12 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         for (text, part) in [
-            ("disk", "is no URI"),
+            ("disk", "is not a URI"),
             ("http://host/", "http is not built"),
             ("nbd+unix:///", "socket=PATH is missing"),
             ("nbd://h/?socket=/s", "belongs to nbd+unix"),
             ("nbd:///", "the host is missing"),
-            ("nbd://h:70000/", "70000 is no port"),
+            ("nbd://h:70000/", "70000 is not a port"),
             ("nbd://h/?tls-psk-file=/k", "not built"),
             ("nbd://h/?colour=red", "colour of the URI is not known"),
         ] {

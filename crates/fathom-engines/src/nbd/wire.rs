@@ -1,20 +1,20 @@
-//! What goes over the wire: the numbers of the NBD protocol (doc/proto.md of the NBD project), requests and the heads of replies.
-//! All numbers are big-endian.
+//! Wire format: the numbers of the NBD protocol (doc/proto.md of the NBD project), requests and the heads of replies. All
+//! numbers are big-endian.
 
-/// `NBDMAGIC`: a server greets.
+/// `NBDMAGIC`: greeting of a server.
 pub(super) const GREETING: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`: the server takes options, and each option begins so.
+/// `IHAVEOPT`: the server accepts options, and each option begins with it.
 pub(super) const OPTIONS: u64 = 0x4948_4156_454f_5054;
-/// The server is of the old kind, which has one export and no options.
+/// An old-style server, which has one export and no options.
 pub(super) const OLD_STYLE: u64 = 0x0000_4202_8186_1253;
 /// Begins a reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 
-/// Flags of the greeting, which the client gives back.
+/// Flags of the greeting, which the client returns.
 pub(super) mod greeting {
-    /// Replies to options have a form of their own.
+    /// Replies to options have a fixed format.
     pub(in crate::nbd) const FIXED_NEW_STYLE: u16 = 1;
-    /// No 124 zeroes after the old way to choose an export.
+    /// No 124 zeroes after the old option that selects an export.
     pub(in crate::nbd) const NO_ZEROES: u16 = 2;
 }
 
@@ -33,7 +33,7 @@ pub(super) mod reply {
     pub(in crate::nbd) const ACK: u32 = 1;
     pub(in crate::nbd) const SERVER: u32 = 2;
     pub(in crate::nbd) const INFO: u32 = 3;
-    /// Bit of all errors.
+    /// Set in all errors.
     pub(in crate::nbd) const ERROR: u32 = 1 << 31;
     pub(in crate::nbd) const UNSUPPORTED: u32 = ERROR + 1;
     pub(in crate::nbd) const POLICY: u32 = ERROR + 2;
@@ -49,7 +49,7 @@ pub(super) mod info {
     pub(in crate::nbd) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Capabilities of an export.
 pub(super) mod transmission {
     pub(in crate::nbd) const READ_ONLY: u16 = 1 << 1;
     pub(in crate::nbd) const FLUSH: u16 = 1 << 2;
@@ -61,11 +61,11 @@ pub(super) mod transmission {
 
 /// Flags of a request.
 pub(super) mod flag {
-    /// The data is durable when the reply comes.
+    /// The data is durable at the reply.
     pub(in crate::nbd) const FUA: u16 = 1;
 }
 
-/// What a request wants.
+/// Command of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Command {
@@ -85,7 +85,7 @@ pub(super) const REQUEST_LENGTH: usize = 28;
 pub(super) struct Request {
     pub(super) flags: u16,
     pub(super) command: Command,
-    /// Comes back with the reply.
+    /// Returned with the reply.
     pub(super) cookie: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
@@ -105,12 +105,12 @@ impl Request {
     }
 }
 
-/// The beginning of a reply.
+/// The head of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyHead {
-    /// All of it; the data of a read follows if there is no error.
+    /// The complete reply; the data of a read follows if there is no error.
     Simple { error: u32, cookie: u64 },
-    /// One of several parts; `length` bytes follow.
+    /// One of several parts, with `length` bytes.
     Chunk { is_last: bool, kind: u16, cookie: u64, length: u32 },
 }
 
@@ -119,14 +119,14 @@ pub(super) mod chunk {
     pub(in crate::nbd) const NONE: u16 = 0;
     pub(in crate::nbd) const DATA: u16 = 1;
     pub(in crate::nbd) const HOLE: u16 = 2;
-    /// Bit of all errors.
+    /// Set in all errors.
     pub(in crate::nbd) const ERROR: u16 = 1 << 15;
 }
 
-/// A head, and how many bytes it has.
+/// A head and its length in bytes.
 pub(super) type Head = Option<(ReplyHead, usize)>;
 
-/// The head at the beginning of these bytes; `None` while they are too few.
+/// The head at the beginning of these bytes; `None` if they are too few.
 #[inline]
 pub(super) fn reply_head(bytes: &[u8]) -> Result<Head, u32> {
     let Some(magic) = u32_at(bytes, 0) else { return Ok(None) };

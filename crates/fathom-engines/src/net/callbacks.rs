@@ -1,4 +1,4 @@
-//! Client libraries that report the ends of I/Os through callbacks, and are driven by polling their sockets.
+//! Client libraries that report completions through callbacks, and are driven by polling their sockets.
 
 use fathom_run::engine::Completions;
 use fathom_sys::Errno;
@@ -7,44 +7,45 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Libraries have things to do that no socket tells of: to connect again, to find that a limit has passed.
+/// Libraries have timers, for reconnection and timeouts, that no socket reveals.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Why a connection cannot go on, in the words of its library.
+/// Why a connection was lost, in the words of its library.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct ConnectionLost(pub(crate) String);
 
-/// A connection of such a library. What ends it has callbacks for all that is in flight on it.
+/// A connection of such a library. Closing it calls the callbacks of everything in flight on it.
 pub(crate) trait Client {
-    /// Sends what is queued and takes what has come, without a wait.
+    /// Sends and receives without waiting.
     fn service(&mut self) -> Result<(), ConnectionLost>;
-    /// What to wait for.
+    /// What to poll.
     fn awaited(&self) -> Awaited;
 }
 
-/// What callbacks write to.
+/// Data written by callbacks.
 pub(crate) struct Ends {
     ended: VecDeque<(u32, i64)>,
-    /// What was said of errors, by slot.
+    /// Error texts by slot.
     explained: Vec<Option<String>>,
     in_flight: usize,
-    /// Why the connection that is being given up is gone.
+    /// Why the connection that is being closed was lost.
     lost: Option<ConnectionLost>,
 }
 
 impl Ends {
-    /// An I/O has begun.
+    /// An I/O was started.
     pub(crate) fn begun(&mut self) {
         self.in_flight += 1;
     }
 
-    /// It has not after all.
+    /// An I/O could not be started after all.
     pub(crate) fn not_begun(&mut self) {
         self.in_flight -= 1;
     }
 
-    /// An I/O has ended. What the library says of an error counts less than why its connection was given up.
+    /// An I/O has completed. If its connection was given up, that reason takes precedence over the library's
+    /// text.
     pub(crate) fn ended(&mut self, slot: u32, result: i64, said: impl FnOnce() -> String) {
         if result < 0 {
             let text = self.lost.as_ref().map_or_else(said, ConnectionLost::to_string);
@@ -54,18 +55,18 @@ impl Ends {
         self.ended.push_back((slot, result));
     }
 
-    /// True while callbacks come because a connection is given up.
+    /// True while callbacks are called because a connection is given up.
     pub(crate) fn is_losing(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// What there is to say of an I/O that failed.
+    /// Stores the text of a failed I/O.
     pub(crate) fn explain(&mut self, slot: u32, text: &str) {
         let text = text.trim().replace(char::is_control, " ");
         self.explained[slot as usize] = Some(text).filter(|text| !text.is_empty());
     }
 
-    /// The same, once.
+    /// Takes it.
     pub(crate) fn explanation(&mut self, slot: u32) -> Option<String> {
         self.explained[slot as usize].take()
     }
@@ -83,9 +84,9 @@ impl Ends {
     }
 }
 
-/// The connections of an engine, and the ends of its I/Os.
+/// The connections of an engine, and the completions of its I/Os.
 pub(crate) struct Polled<C: Client> {
-    /// `None` for those that are gone.
+    /// `None` for lost ones.
     pub(crate) clients: Vec<Option<C>>,
     ends: *mut Ends,
     awaited: Vec<Awaited>,
@@ -109,25 +110,26 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// Where callbacks write. It stays valid until all clients are gone.
+    /// Pointer for callbacks. It stays valid until all clients are gone.
     pub(crate) fn ends_pointer(&self) -> *mut Ends {
         self.ends
     }
 
     pub(crate) fn ends(&mut self) -> &mut Ends {
-        // SAFETY: it lives as long as `self`, and callbacks, which use it as well, run only inside of calls to a client, while no such
-        // reference is held.
+        // SAFETY: it lives as long as `self`; callbacks, which use it as well, only run inside calls to a
+        // client, while no such reference is held.
         unsafe { &mut *self.ends }
     }
 
-    /// The client whose turn it is, of `count` from `first` on; `None` when all are gone.
+    /// The next client in turn, of `count` from `first` on; `None` if all are lost.
     pub(crate) fn choose(&mut self, first: usize, count: usize) -> Option<usize> {
         self.next = self.next.wrapping_add(1);
         let turn = self.next;
         (0..count).map(|step| first + (turn + step) % count).find(|&index| self.clients[index].is_some())
     }
 
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// up.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -155,7 +157,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// The result of an I/O outside the loop; the ends of others stay for the loop.
+    /// The result of an I/O outside the loop; completions of others are left for the loop.
     pub(crate) fn wait_for_end_of(&mut self, slot: u32) -> i64 {
         loop {
             let ended = &mut self.ends().ended;
@@ -174,7 +176,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// Lets all clients send and receive. One that is broken ends, and its I/Os with it.
+    /// Lets all clients send and receive. A broken one is closed, with its I/Os.
     fn service(&mut self) {
         for index in 0..self.clients.len() {
             let Some(client) = &mut self.clients[index] else { continue };
@@ -196,7 +198,7 @@ impl<C: Client> Polled<C> {
 
 impl<C: Client> Drop for Polled<C> {
     fn drop(&mut self) {
-        // Callbacks of what is in flight come while the clients end, and write to what is freed after them.
+        // Callbacks of I/O in flight run while the clients are closed, and write to what is freed after them.
         self.clients.clear();
         // SAFETY: it came from a box, and no client is left that could use it.
         drop(unsafe { Box::from_raw(self.ends) });

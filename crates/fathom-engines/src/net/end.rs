@@ -1,9 +1,9 @@
-//! The end of a target that is being made longer, as what fills it writes there.
+//! The end of a target that is being extended.
 
 use fathom_sys::Errno;
 use std::io;
 
-/// Calls `write` with bytes and where they go; it says how many it took.
+/// Calls `write` with bytes and their offset; it returns how many it took.
 pub(crate) struct End<W> {
     offset: u64,
     write: W,

@@ -1,4 +1,4 @@
-//! Client libraries that are there, or are not: loaded when a job wants them, so the program needs none.
+//! Optional client libraries: loaded when a job needs them, so the program does not depend on any.
 
 use fathom_run::engine::SetupError;
 use fathom_sys::Errno;
@@ -9,21 +9,21 @@ use thiserror::Error;
 /// Why a library cannot be used.
 #[derive(Debug, Error)]
 pub(crate) enum LibraryError {
-    /// This program cannot load a client library.
+    /// A static program cannot load client libraries.
     #[error(
-        "this is the static build of fathom, which cannot load {0}: use the one of the packages for this engine"
+        "this is the static build of fathom, which cannot load {0}: use the one from the packages for this engine"
     )]
     StaticBuild(&'static str),
-    /// This program cannot load an engine.
-    #[error("the static build of fathom loads no engines: use the one of the packages for this")]
+    /// A static program cannot load engines.
+    #[error("the static build of fathom cannot load engines: use the one from the packages for this")]
     NoEngines,
     /// The machine does not have it.
     #[error("{library} is not installed: apt-get install {package}")]
     NotInstalled { library: &'static str, package: &'static str },
-    /// The system refuses the file.
+    /// The system cannot load the file.
     #[error("cannot be loaded: {0}")]
     NotLoaded(libloading::Error),
-    /// Another release than those that are known.
+    /// An incompatible release.
     #[error("the library lacks {0}: it is too old or too new")]
     LacksFunction(&'static str),
 }
@@ -45,33 +45,34 @@ pub(crate) fn open<const N: usize>(
     Err(LibraryError::NotInstalled { library: names[0], package })
 }
 
-/// Opens the library in this file, which the user has named.
+/// Opens the library in a file named by the user.
 pub(crate) fn open_file(path: &Path) -> Result<Library, LibraryError> {
     if cfg!(target_feature = "crt-static") {
         return Err(LibraryError::NoEngines);
     }
-    // SAFETY: whoever names the file vouches for what is in it.
+    // SAFETY: the user who names the file vouches for its code.
     unsafe { Library::new(path) }.map_err(LibraryError::NotLoaded)
 }
 
-/// What is wrong, in place of an engine.
+/// The error of an engine's set-up.
 pub(crate) fn refused(errno: Errno, call: &'static str, error: impl ToString) -> SetupError {
     SetupError::new(errno, call).with_advice(error.to_string())
 }
 
-/// Declares the functions of a library that are used, and a type that holds them: the names that the library may have, the package to
-/// install, and per function its field, its symbol and its type. The library stays loaded as long as the type lives.
+/// Declares the functions of a library that are used, and a type that holds them: the possible names of the
+/// library, the package to install, and per function its field, its symbol and its type. The library stays
+/// loaded as long as the type lives.
 macro_rules! functions {
     ($(#[$about:meta])* struct $Type:ident of [$($name:literal),+], package $package:literal { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         $(#[$about])*
         pub(super) struct $Type {
             $(pub(super) $field: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-            /// Keeps the functions where they are.
+            /// Keeps the library loaded.
             _library: libloading::Library,
         }
 
         impl $Type {
-            /// Opens the library and finds all functions; the error names the first that is missing.
+            /// Opens the library and finds all functions; the error names the first missing one.
             pub(super) fn load() -> Result<$Type, $crate::net::library::LibraryError> {
                 let library = $crate::net::library::open([$($name),+], $package)?;
                 $(

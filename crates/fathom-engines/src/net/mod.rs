@@ -1,4 +1,4 @@
-//! What engines that talk to servers share: sockets, TLS, and a connection that never waits unless it is told to.
+//! Shared parts of engines that talk to servers: sockets, TLS, and a connection that only waits when told to.
 
 pub(crate) mod callbacks;
 pub(crate) mod end;

@@ -1,11 +1,11 @@
-//! Why something on a server is not to be had.
+//! Errors of operations on servers.
 
 use super::library::LibraryError;
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_sys::Errno;
 
-/// An error with a sentence for whoever reads it.
+/// An error with a sentence for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) errno: Errno,
@@ -18,22 +18,22 @@ impl Refusal {
         Refusal { errno: Errno(errno), sentence: sentence.into() }
     }
 
-    /// A library that is not there, or not as it has to be.
+    /// A missing or incompatible library.
     pub(crate) fn of_library(error: LibraryError) -> Refusal {
         Refusal::new(libc::ENOSYS, error.to_string())
     }
 
-    /// Of a call that gave an error.
+    /// A failed call.
     pub(crate) fn of(errno: Errno, what: &str, advice: &str) -> Refusal {
         Refusal { errno, sentence: format!("{what}: {errno}{advice}") }
     }
 
-    /// The same, if a call gave a negative number, `-errno`.
+    /// The same if the result of a call is negative, `-errno`.
     pub(crate) fn unless_done(result: i32, what: &str, advice: &str) -> Result<(), Refusal> {
         if result < 0 { Err(Refusal::of(Errno(-result), what, advice)) } else { Ok(()) }
     }
 
-    /// As the job reports it.
+    /// The error of a job.
     pub(crate) fn of_job(self, plan: &WorkerPlan) -> FileError {
         let message = Some(format!("fathom: job {}: {}", plan.name, self.sentence));
         FileError { errno: self.errno.0, text: None, message }

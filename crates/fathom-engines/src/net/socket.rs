@@ -1,4 +1,4 @@
-//! A connected socket, TCP or of this machine.
+//! A connected socket, TCP or Unix.
 
 use fathom_sys::Errno;
 use fathom_sys::socket::{self, Wait};
@@ -9,12 +9,12 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// Where a server listens.
+/// Address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
     /// A host name or address, and a port.
     Tcp { host: String, port: u16 },
-    /// A socket of this machine.
+    /// A Unix socket.
     Unix(PathBuf),
 }
 
@@ -36,7 +36,7 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    /// Connects; every address that the host has is tried, each no longer than `limit`.
+    /// Connects; tries every address of the host, each no longer than `limit`.
     pub(crate) fn connect(address: &Address, limit: Duration) -> io::Result<Socket> {
         match address {
             Address::Unix(path) => UnixStream::connect(path).map(Socket::Unix),
@@ -45,7 +45,7 @@ impl Socket {
                 for place in (host.as_str(), *port).to_socket_addrs()? {
                     match TcpStream::connect_timeout(&place, limit) {
                         Ok(stream) => {
-                            // Requests are gathered here, so the kernel must not wait for more.
+                            // Requests are batched here, so the kernel must not delay them.
                             stream.set_nodelay(true)?;
                             return Ok(Socket::Tcp(stream));
                         }
@@ -57,7 +57,7 @@ impl Socket {
         }
     }
 
-    /// How long a call that waits may take; for ever without a limit.
+    /// Timeout of waiting calls; none without a limit.
     pub(crate) fn limit_waits(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => {
@@ -71,9 +71,9 @@ impl Socket {
         }
     }
 
-    /// The other side will read to the end of what was sent, and may go on sending.
+    /// Shuts down the sending side; the peer may continue to send.
     pub(crate) fn end_sending(&self) {
-        // A connection that is gone already has ended.
+        // A lost connection has ended already.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
@@ -88,7 +88,7 @@ impl Socket {
     }
 }
 
-/// A socket as a reader and writer that waits, or does not.
+/// A socket as a reader and writer, waiting or not.
 pub(crate) struct Stream<'a>(pub(crate) &'a Socket, pub(crate) Wait);
 
 impl Read for Stream<'_> {

@@ -1,4 +1,4 @@
-//! I/Os that are tasks of a runtime. It belongs to the thread of one job, and runs only while that thread waits.
+//! I/Os as tasks of a runtime. It belongs to the thread of one job, and only runs while that thread waits.
 
 use super::refusal::Refusal;
 use fathom_run::engine::{Completions, Queued};
@@ -12,10 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 use tokio::task::LocalSet;
 
-/// The loop looks at its orders at least so often.
+/// Longest wait before the loop checks its orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// A runtime of one thread, and its tasks, which end first.
+/// A single-threaded runtime and its tasks, which are dropped first.
 pub(crate) struct Driver {
     tasks: LocalSet,
     runtime: Runtime,
@@ -30,7 +30,7 @@ impl Driver {
         Ok(Driver { tasks: LocalSet::new(), runtime })
     }
 
-    /// Lets tasks run until this one has ended.
+    /// Runs tasks until this one has completed.
     pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
         self.tasks.block_on(&self.runtime, task)
     }
@@ -41,10 +41,10 @@ impl Driver {
     }
 }
 
-/// What the tasks report to.
+/// Completions reported by tasks.
 struct Ends {
     ended: RefCell<VecDeque<(u32, i64)>>,
-    /// What is to be said of errors, by slot.
+    /// Error texts by slot.
     explained: RefCell<Vec<Option<String>>>,
     in_flight: Cell<usize>,
     wanted: Cell<usize>,
@@ -75,7 +75,7 @@ impl Ends {
     }
 }
 
-/// The I/Os of an engine, each a task. What they use they have to hold themselves.
+/// The I/Os of an engine, each a task, which has to own what it uses.
 pub(crate) struct Tasks {
     driver: Driver,
     ends: Rc<Ends>,
@@ -96,7 +96,7 @@ impl Tasks {
         Tasks { driver, ends: Rc::new(ends), queued: 0 }
     }
 
-    /// Begins an I/O: bytes, or why there are none.
+    /// Starts an I/O: its task returns bytes, or an error.
     pub(crate) fn begin(
         &mut self,
         slot: u32,
@@ -109,7 +109,7 @@ impl Tasks {
         Queued::Pending
     }
 
-    /// Lets tasks run until this one, which is no I/O of the loop, has ended.
+    /// Runs tasks until this one, which is not an I/O of the loop, has completed.
     pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
         self.driver.wait_for(task)
     }
@@ -118,12 +118,12 @@ impl Tasks {
         self.ends.in_flight.get()
     }
 
-    /// What there is to say of an I/O that failed, once.
+    /// Takes the text of a failed I/O.
     pub(crate) fn explanation(&mut self, slot: u32) -> Option<String> {
         self.ends.explained.borrow_mut()[slot as usize].take()
     }
 
-    /// Lets those that are queued send what they can; how many they are.
+    /// Lets queued tasks send what they can; returns their number.
     pub(crate) fn commit(&mut self) -> u32 {
         self.driver.wait_for(tokio::task::yield_now());
         std::mem::take(&mut self.queued)
@@ -144,7 +144,8 @@ impl Tasks {
         self.collect(1, Some(span), out)
     }
 
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// up.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         self.ends.list(out);
         let min = (min as usize).min(out.len() + out.room());
@@ -157,7 +158,7 @@ impl Tasks {
         let waited =
             self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
         self.ends.list(out);
-        // What the loop is ordered meanwhile it learns only from a wait that ends.
+        // The loop only notices new orders when a wait ends.
         if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Client libraries that report the ends of I/Os from threads of their own.
+//! Client libraries that report completions from their own threads.
 
 use fathom_run::engine::{Completions, Queued};
 use fathom_sys::Errno;
@@ -7,10 +7,10 @@ use std::ffi::c_void;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The loop looks at its orders at least so often.
+/// Longest wait before the loop checks its orders.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Where the threads put ends, and the loop takes them.
+/// Completions from the threads to the loop.
 #[derive(Default)]
 pub(crate) struct Mailbox {
     state: Mutex<State>,
@@ -20,7 +20,8 @@ pub(crate) struct Mailbox {
 #[derive(Default)]
 struct State {
     ended: VecDeque<(u32, i64)>,
-    /// How many ends wake the loop; 0 while it does not sleep, and a wake-up would be a system call for nothing.
+    /// Number of completions that wakes the loop; 0 while it does not sleep, and a wake-up would be a useless
+    /// system call.
     wakes_at: usize,
 }
 
@@ -29,7 +30,7 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An I/O has ended.
+    /// An I/O has completed.
     fn put(&self, slot: u32, result: i64) {
         let mut state = self.lock();
         state.ended.push_back((slot, result));
@@ -40,7 +41,7 @@ impl Mailbox {
         }
     }
 
-    /// Sleeps until there are `count` ends, but no longer than `span`.
+    /// Sleeps until there are `count` completions, but no longer than `span`.
     fn sleep<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
@@ -54,56 +55,57 @@ impl Mailbox {
     }
 }
 
-/// What the library is given of an I/O. It stays where it is while the I/O is in flight.
+/// Data of an I/O for the library. Pinned while the I/O is in flight.
 pub(crate) struct Slot<T> {
     mailbox: Arc<Mailbox>,
     number: u32,
-    /// Bytes of an I/O whose end does not say how many it has moved.
+    /// Bytes of an I/O whose completion does not report how many were moved.
     length: u32,
     /// What its callback needs of the library.
     pub(crate) library: T,
 }
 
 impl<T> Slot<T> {
-    /// The I/O has ended: bytes, 0 where the library does not count them, or `-errno`. The last thing that a callback does: the slot
-    /// may be used again, or be gone, when this returns.
+    /// The I/O has completed: bytes, 0 if the library does not count them, or `-errno`. Must be the last
+    /// action of a callback: the slot may be reused, or be gone, when this returns.
     pub(crate) fn ended(&self, result: i64) {
         let (mailbox, number) = (Arc::clone(&self.mailbox), self.number);
         mailbox.put(number, if result == 0 { i64::from(self.length) } else { result });
     }
 }
 
-/// The I/Os of an engine, and the ends of those that have ended.
+/// The I/Os of an engine, and their completions.
 pub(crate) struct Flights<T> {
     mailbox: Arc<Mailbox>,
     slots: Box<[Slot<T>]>,
     in_flight: usize,
     queued: u32,
-    /// Looks for ends without a pause.
+    /// Poll for completions without sleeping.
     pub(crate) spins: bool,
 }
 
 impl<T: Copy> Flights<T> {
-    /// For slots below `depth`, and one more for what happens outside the loop.
+    /// For slots below `depth`, plus one for operations outside the loop.
     pub(crate) fn new(depth: u32, library: T) -> Flights<T> {
         let mailbox = Arc::new(Mailbox::default());
         let slot = |number| Slot { mailbox: Arc::clone(&mailbox), number, length: 0, library };
         Flights { slots: (0..=depth).map(slot).collect(), mailbox, in_flight: 0, queued: 0, spins: false }
     }
 
-    /// The slot for what happens outside the loop.
+    /// The slot for operations outside the loop.
     pub(crate) fn spare(&self) -> u32 {
         self.slots.len() as u32 - 1
     }
 
-    /// What the library gives back to its callback: a `Slot<T>`. `length` counts where its end does not say how much was moved.
+    /// The pointer that the library returns to its callback: a `Slot<T>`. `length` counts if the completion
+    /// does not report the bytes moved.
     pub(crate) fn prepare(&mut self, slot: u32, length: u32) -> *mut c_void {
         let place = &mut self.slots[slot as usize];
         place.length = length;
         std::ptr::from_mut(place).cast()
     }
 
-    /// The library has taken an I/O, or says by a negative number why not.
+    /// The library has taken an I/O, or returned a negative error.
     pub(crate) fn begun(&mut self, result: i32) -> Queued {
         if result < 0 {
             return Queued::Done(i64::from(result));
@@ -113,12 +115,13 @@ impl<T: Copy> Flights<T> {
         Queued::Pending
     }
 
-    /// How many were begun since this was asked last.
+    /// Number of I/Os started since the last call.
     pub(crate) fn take_queued(&mut self) -> u32 {
         std::mem::take(&mut self.queued)
     }
 
-    /// Lists ends until there are `min`, there is no more room, nothing is in flight, or the time is up.
+    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// up.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -139,7 +142,7 @@ impl<T: Copy> Flights<T> {
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                // What the loop is ordered meanwhile it learns only from a wait that ends.
+                // The loop only notices new orders when a wait ends.
                 return if out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) };
             }
             state = if self.spins {
@@ -153,7 +156,8 @@ impl<T: Copy> Flights<T> {
         }
     }
 
-    /// How a sync outside the loop ends that was queued in the spare slot; the ends of others stay for the loop.
+    /// The result of a sync outside the loop that was queued in the spare slot; completions of others are
+    /// left for the loop.
     pub(crate) fn end_of_sync(&mut self, queued: Queued) -> Result<(), Errno> {
         let result = match queued {
             Queued::Done(result) => result,
@@ -178,7 +182,7 @@ impl<T: Copy> Flights<T> {
 }
 
 impl<T> Drop for Flights<T> {
-    /// The library writes to buffers and slots until all has ended.
+    /// The library accesses buffers and slots until everything has completed.
     fn drop(&mut self) {
         let mut state = self.mailbox.lock();
         while state.ended.len() < self.in_flight {

@@ -1,4 +1,4 @@
-//! TLS: whom to trust, and as whom to appear.
+//! TLS: trusted certificates, and the client's identity.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Why TLS cannot begin.
+/// Why TLS cannot be set up.
 #[derive(Debug, Error)]
 pub(crate) enum TlsError {
-    /// No version of TLS that this program would speak.
+    /// No supported version of TLS.
     #[error("TLS: {0}")]
     NoVersion(rustls::Error),
     /// A file of certificates cannot be read.
     #[error("{}: {error}; certificates in PEM form are needed", path.display())]
     Certificates { path: PathBuf, error: pem::Error },
     /// A file of certificates has none.
-    #[error("{}: there is no certificate in it", .0.display())]
+    #[error("{}: it contains no certificate", .0.display())]
     NoCertificate(PathBuf),
     /// A file of a key cannot be read.
     #[error("{}: {error}; a private key in PEM form is needed", path.display())]
@@ -29,25 +29,25 @@ pub(crate) enum TlsError {
     /// A certificate that cannot be used.
     #[error("{}: {error}", path.display())]
     Unusable { path: PathBuf, error: rustls::Error },
-    /// The certificates of `place` vouch for no server.
+    /// The certificates of `place` cannot be used to verify servers.
     #[error("{place}: {error}")]
     Authorities { place: String, error: VerifierBuilderError },
     /// Certificates are for names and addresses.
-    #[error("{0} is no name that a certificate could have")]
+    #[error("{0} is not a name that a certificate could have")]
     NoName(String),
-    /// A connection with this host cannot be set up.
+    /// A connection to this host cannot be set up.
     #[error("TLS with {host}: {error}")]
     Connection { host: String, error: rustls::Error },
 }
 
-/// What a job says about TLS.
+/// TLS settings of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TlsRules {
-    /// The certificates of those who may vouch for the server; without, those that this machine trusts.
+    /// Certificates of the trusted authorities; by default those of this machine.
     pub(crate) authorities: Option<PathBuf>,
-    /// The certificate of this side and its key.
+    /// Client certificate and its key.
     pub(crate) identity: Option<(PathBuf, PathBuf)>,
-    /// The server must prove who it is.
+    /// Verify the server's certificate.
     pub(crate) verifies_server: bool,
 }
 
@@ -112,7 +112,8 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     Ok(all)
 }
 
-/// Takes certificates that trusted ones vouch for, and one that the user named itself, as those are that servers sign for themselves.
+/// Accepts certificates signed by trusted authorities, and the exact certificate that the user named, because
+/// servers may have self-signed ones.
 #[derive(Debug)]
 struct OneOfThose {
     named: Vec<CertificateDer<'static>>,
@@ -158,7 +159,7 @@ impl ServerCertVerifier for OneOfThose {
     }
 }
 
-/// Takes any certificate, as the user asked for; the signatures of the handshake are still checked.
+/// Accepts any certificate, as requested by the user; the signatures of the handshake are still checked.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

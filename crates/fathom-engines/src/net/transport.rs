@@ -1,5 +1,5 @@
-//! A connection, plain or encrypted, for an engine that keeps many requests in flight: it gives and takes what goes without a
-//! wait, and waits only where it is told to.
+//! A connection, plain or encrypted, for an engine that keeps many requests in flight: it sends and receives without waiting,
+//! and only waits when told to.
 
 use super::socket::{Socket, Stream};
 use super::tls::TlsError;
@@ -10,7 +10,7 @@ use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::sync::Arc;
 
-/// Plain bytes that may wait for encryption at once: a few large writes.
+/// Most plain bytes pending for encryption: a few large writes.
 const TLS_BUFFER: usize = 1 << 20;
 
 /// One connection.
@@ -24,7 +24,7 @@ impl Transport {
         Transport { socket, tls: None }
     }
 
-    /// Goes over to TLS; the handshake is done by the first who reads or writes.
+    /// Switches to TLS; the first read or write performs the handshake.
     pub(crate) fn encrypt(&mut self, settings: Arc<ClientConfig>, host: &str) -> Result<(), TlsError> {
         let name = ServerName::try_from(host.to_owned()).map_err(|_| TlsError::NoName(host.to_owned()))?;
         let mut connection = ClientConnection::new(settings, name)
@@ -42,13 +42,14 @@ impl Transport {
         &self.socket
     }
 
-    /// What to wait for; `more` says that the caller has more to send than was taken.
+    /// What to poll; `more` means that the caller has more to send than was taken.
     pub(crate) fn awaited(&self, more: bool) -> Awaited {
         let encrypted = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
         Awaited { socket: self.socket.descriptor(), to_send: more || encrypted }
     }
 
-    /// Sends what goes; bytes taken. With [`Wait::Never`], and always with TLS, it is `EAGAIN` for none.
+    /// Sends what is possible; returns the bytes taken. With [`Wait::Never`], and always with TLS, it is
+    /// `EAGAIN` for none.
     #[inline]
     pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
         match &mut self.tls {
@@ -69,8 +70,8 @@ impl Transport {
         }
     }
 
-    /// Receives into the pieces; bytes that came, 0 at the end of the connection. With [`Wait::Never`] it is `EAGAIN` while there is
-    /// nothing.
+    /// Receives into the pieces; returns the bytes received, 0 at the end of the connection. With
+    /// [`Wait::Never`] it is `EAGAIN` if there is nothing.
     #[inline]
     pub(crate) fn receive(&mut self, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
         let Some(tls) = &mut self.tls else {
@@ -80,13 +81,13 @@ impl Transport {
             match tls.reader().read_vectored(pieces) {
                 Ok(count) => return Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Servers that just close are common.
+                // Servers that close without a TLS alert are common.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) => return Err(error.into()),
             }
             tls.read_tls(&mut Stream(&self.socket, wait)).map_err(Errno::from)?;
             if tls.process_new_packets().is_err() {
-                // The alert tells the server why.
+                // The alert tells the server the reason.
                 let _ = tls.write_tls(&mut Stream(&self.socket, Wait::Never));
                 return Err(Errno(libc::EPROTO));
             }
@@ -94,7 +95,7 @@ impl Transport {
         }
     }
 
-    /// The connection as a reader and writer that waits, for a handshake.
+    /// The connection as a waiting reader and writer, for a handshake.
     pub(crate) fn waiting(&mut self) -> Waiting<'_> {
         Waiting(self)
     }

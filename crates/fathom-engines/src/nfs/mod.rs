@@ -1,7 +1,6 @@
-//! `nfs`: files of an NFS server, through libnfs, which is loaded when a job wants it.
-//!
-//! `mount.rs` has the library's functions, `storage.rs` makes and removes files. I/Os are queued and sent together when the loop next
-//! looks for ends; the library reports ends through a callback.
+//! `nfs`: files of an NFS server, through libnfs, which is loaded when a job needs it. `mount.rs` has the library's
+//! functions, `storage.rs` creates and removes files. I/Os are queued and sent together when the loop next polls for
+//! completions; the library reports these through a callback.
 
 mod mount;
 mod storage;
@@ -24,24 +23,24 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::Share;
 
-/// A connection, and the files of the job as it has them open. A null handle stands for one that is gone.
+/// A connection, with its handles of the job's files. A null handle means that the file is lost.
 struct Connection {
     mount: Mount,
     files: Vec<*mut FileHandle>,
     gap: Option<Gap>,
 }
 
-/// A connection that is to come back.
+/// A connection that is being restored.
 struct Gap {
-    /// When to try again.
+    /// Time of the next attempt.
     next: Instant,
-    /// How often that has failed.
+    /// Number of failed attempts.
     failed: i64,
 }
 
-/// How long to wait before a server is tried again that did not take a connection back.
+/// Interval between two attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(100);
-/// What tells the library that a socket is broken.
+/// Tells the library that a socket is broken.
 const BROKEN: c_int = -1;
 
 impl Client for Connection {
@@ -50,7 +49,7 @@ impl Client for Connection {
         if self.gap.as_ref().is_some_and(|gap| Instant::now() < gap.next) {
             return Ok(());
         }
-        // SAFETY: the context is the connection's; callbacks only touch what outlives it.
+        // SAFETY: the context belongs to the connection; callbacks only access what outlives it.
         let result = unsafe {
             let events = if self.gap.is_some() { BROKEN } else { (functions.events)(*context) };
             (functions.service)(*context, events)
@@ -59,7 +58,8 @@ impl Client for Connection {
             self.gap = None;
             return Ok(());
         }
-        // A try to come back that finds nobody there is not the last one. What is in flight stays with the library until one succeeds.
+        // A failed attempt to reconnect is not the last one. I/O in flight stays with the library until one
+        // succeeds.
         let failed = self.gap.as_ref().map_or(0, |gap| gap.failed) + 1;
         if !self.mount.tries_again(failed) {
             return Err(ConnectionLost(self.mount.error()));
@@ -70,17 +70,17 @@ impl Client for Connection {
 
     fn awaited(&self) -> Awaited {
         let Mount { functions, context, .. } = &self.mount;
-        // SAFETY: both only look at the context, which is the connection's.
+        // SAFETY: both only read the context, which belongs to the connection.
         let (socket, events) = unsafe { ((functions.descriptor)(*context), (functions.events)(*context)) };
         Awaited { socket, to_send: events & c_int::from(libc::POLLOUT) != 0 }
     }
 }
 
-/// What the library is given of an I/O. It stays where it is while the I/O is in flight.
+/// Data of an I/O for the library. Pinned while the I/O is in flight.
 struct Slot {
     ends: *mut Ends,
     number: u32,
-    /// Where what is read goes, and how much of it; none for other I/Os.
+    /// Destination and length of a read; null for other I/Os.
     buffer: *mut u8,
     length: usize,
 }
@@ -149,8 +149,8 @@ impl Engine for Nfs {
         let private: *mut c_void = std::ptr::from_mut(place).cast();
         let length = u64::from(io.length());
         self.connections.ends().begun();
-        // SAFETY: context and handle are those of a connection that is there. Buffer and slot stay where they are until the callback
-        // has run, which comes no later than the end of the connection.
+        // SAFETY: context and handle belong to an existing connection. Buffer and slot stay valid until the
+        // callback has run, which is no later than the end of the connection.
         let result = unsafe {
             match io.operation() {
                 Operation::Read => {
@@ -203,7 +203,7 @@ impl Engine for Nfs {
         Some(if result < 0 { Err(Errno(-result as i32)) } else { Ok(()) })
     }
 
-    /// The file may be another one now.
+    /// The file may be a different one now.
     fn reopened(&mut self, index: usize) {
         for connection in self.connections.clients.iter_mut().flatten() {
             let handle = std::mem::replace(&mut connection.files[index], std::ptr::null_mut());
@@ -225,7 +225,7 @@ impl Engine for Nfs {
 }
 
 impl Nfs {
-    /// An I/O that cannot be begun.
+    /// An I/O that cannot be started.
     #[cold]
     fn refuse(&mut self, slot: u32, errno: i32, why: &str) -> Queued {
         self.connections.ends().explain(slot, why);
@@ -233,10 +233,11 @@ impl Nfs {
     }
 }
 
-/// The library calls this once for each I/O: bytes or `-errno`, and what was read or why nothing was.
+/// The library calls this once for each I/O: bytes or `-errno`, and the data read or the error text.
 unsafe extern "C" fn ended(how: c_int, _: *mut Context, data: *mut c_void, private: *mut c_void) {
-    // SAFETY: the library gives back the slot that `queue` gave it, and data of as many bytes as it says, or a text. Nobody else uses
-    // the slot or what the engine shares meanwhile, and the buffer is the I/O's until it has ended.
+    // SAFETY: the library returns the slot that `queue` passed, and data of the stated length, or a text. The
+    // slot and the engine's shared state are not used elsewhere meanwhile, and the buffer belongs to the I/O
+    // until it has completed.
     unsafe {
         let slot = &*private.cast::<Slot>();
         let ends = &mut *slot.ends;
@@ -267,7 +268,7 @@ impl Drop for Nfs {
                 files.iter().filter(|handle| !handle.is_null()).for_each(|handle| mount.close(*handle));
             }
         }
-        // Before the slots, which callbacks of what is in flight still use.
+        // Before the slots, which callbacks of I/O in flight still use.
         self.connections.clients.clear();
     }
 }

@@ -1,4 +1,4 @@
-//! A mounted share, through libnfs: its functions, and files on it.
+//! A mounted share and its files, through libnfs.
 
 use crate::net::library::functions;
 use crate::net::refusal::Refusal;
@@ -42,7 +42,7 @@ pub(super) struct Stat {
 pub(super) type Callback = unsafe extern "C" fn(c_int, *mut Context, *mut c_void, *mut c_void);
 
 functions! {
-    /// The functions of libnfs that are used. Later releases than these have other parameters.
+    /// The functions of libnfs that are used. Later releases have other parameters.
     struct Functions of ["libnfs.so.13", "libnfs.so.14"], package "libnfs13" {
         init_context = b"nfs_init_context": fn() -> *mut Context;
         destroy_context = b"nfs_destroy_context": fn(*mut Context);
@@ -68,41 +68,45 @@ functions! {
     }
 }
 
-/// How long a server may take to mount a share, ms.
+/// Timeout of mounting a share, ms.
 const SETUP_LIMIT: c_int = 30_000;
 const NO_LIMIT: c_int = -1;
-/// Mode of files that are made.
+/// Mode of new files.
 const MODE: c_int = 0o644;
 
-/// One connection with a server.
+/// One connection to a server.
 pub(super) struct Mount {
     pub(super) functions: Arc<Functions>,
     pub(super) context: *mut Context,
-    /// How often it tries to get a lost connection back; below 0 for ever.
+    /// How often a lost connection is retried; negative for ever.
     reconnects: i64,
 }
 
 impl Mount {
-    /// Mounts what a URL names.
+    /// Mounts the share of a URL.
     pub(super) fn open(functions: &Arc<Functions>, url: &str) -> Result<Mount, Refusal> {
         let wrong = |what: &str| Refusal {
             errno: Errno(libc::EINVAL),
             sentence: format!("nfs_url={url}: {what}; it looks like nfs://server/exported/folder"),
         };
-        let text = CString::new(url).map_err(|_| wrong("there is a zero byte in it"))?;
+        let text = CString::new(url).map_err(|_| wrong("it contains a zero byte"))?;
         if url.split(['?', '&']).skip(1).any(|parameter| parameter == "version=4") {
-            return Err(wrong("version=4 is not built"));
+            return Err(wrong("version=4 is not supported"));
         }
         let reconnects = autoreconnect(url).map_err(wrong)?;
-        // SAFETY: takes nothing.
+        // SAFETY: the function has no arguments.
         let context = unsafe { (functions.init_context)() };
         if context.is_null() {
-            return Err(Refusal { errno: Errno(libc::ENOMEM), sentence: "libnfs cannot begin".to_owned() });
+            return Err(Refusal {
+                errno: Errno(libc::ENOMEM),
+                sentence: "libnfs cannot be initialised".to_owned(),
+            });
         }
         let mount = Mount { functions: Arc::clone(functions), context, reconnects };
         // SAFETY: the context is ours and the text ends with a zero. The URL's parts are read before it is freed; the mount copies them.
         let result = unsafe {
-            // A connection that comes back by itself would hide that it was gone; a URL may say otherwise (autoreconnect=).
+            // An automatic reconnection would hide the loss of a connection; a URL may request it
+            // (autoreconnect=).
             (functions.set_autoreconnect)(context, 0);
             (functions.set_timeout)(context, SETUP_LIMIT);
             let parts = (functions.parse_url)(context, text.as_ptr());
@@ -114,17 +118,17 @@ impl Mount {
             result
         };
         mount.checked(result, url)?;
-        // SAFETY: as above. How long an I/O may take is the supervisor's business.
+        // SAFETY: as above. The supervisor limits the time of an I/O.
         unsafe { (functions.set_timeout)(context, NO_LIMIT) };
         Ok(mount)
     }
 
-    /// A connection that is lost, and that did not come back so many times, may come back yet.
+    /// True if a connection that was lost, and failed to reconnect this often, is retried.
     pub(super) fn tries_again(&self, failed: i64) -> bool {
         self.reconnects < 0 || failed <= self.reconnects
     }
 
-    /// Size of a file; `None` if there is none.
+    /// Size of a file; `None` if it does not exist.
     pub(super) fn size(&self, path: &Path) -> Result<Option<u64>, Refusal> {
         let name = on_server(path)?;
         let mut found = Stat::default();
@@ -138,7 +142,7 @@ impl Mount {
             libc::S_IFREG => Ok(Some(found.size)),
             _ => Err(Refusal {
                 errno: Errno(libc::EISDIR),
-                sentence: format!("{}: is no regular file on the server", path.display()),
+                sentence: format!("{}: is not a regular file on the server", path.display()),
             }),
         }
     }
@@ -153,19 +157,19 @@ impl Mount {
         Ok(handle)
     }
 
-    /// Gives a file a length.
+    /// Sets the length of a file.
     pub(super) fn truncate(&self, handle: *mut FileHandle, length: u64) -> Result<(), Errno> {
         // SAFETY: the handle is of this context and open.
         result_of(unsafe { (self.functions.truncate)(self.context, handle, length) })
     }
 
-    /// Makes what was written to a file durable.
+    /// Makes data written to a file durable.
     pub(super) fn sync(&self, handle: *mut FileHandle) -> Result<(), Errno> {
         // SAFETY: as above.
         result_of(unsafe { (self.functions.fsync)(self.context, handle) })
     }
 
-    /// Writes to a file at once.
+    /// Writes to a file synchronously.
     pub(super) fn write(&self, handle: *mut FileHandle, bytes: &[u8], offset: u64) -> Result<usize, Errno> {
         let (data, length) = (bytes.as_ptr().cast(), bytes.len() as u64);
         // SAFETY: the handle is of this context and open, and the bytes are read before the call returns.
@@ -175,11 +179,11 @@ impl Mount {
 
     /// Closes it.
     pub(super) fn close(&self, handle: *mut FileHandle) {
-        // SAFETY: the handle is of this context, and nobody uses it any more.
+        // SAFETY: the handle is of this context, and is not used any more.
         unsafe { (self.functions.close)(self.context, handle) };
     }
 
-    /// Removes a file; it is no error if there is none.
+    /// Removes a file; a missing one is not an error.
     pub(super) fn remove(&self, path: &Path) -> Result<(), Refusal> {
         let name = on_server(path)?;
         // SAFETY: the name ends with a zero.
@@ -189,9 +193,9 @@ impl Mount {
         }
     }
 
-    /// What libnfs says of the last error.
+    /// libnfs' text about the last error.
     pub(super) fn error(&self) -> String {
-        // SAFETY: the text is the context's and is copied at once.
+        // SAFETY: the text belongs to the context and is copied immediately.
         let text = unsafe {
             let text = (self.functions.error)(self.context);
             if text.is_null() { String::new() } else { CStr::from_ptr(text).to_string_lossy().into_owned() }
@@ -199,7 +203,7 @@ impl Mount {
         text.trim().replace(char::is_control, " ")
     }
 
-    /// A result as libnfs gives it, 0 or `-errno`.
+    /// Converts a result of libnfs, 0 or `-errno`.
     pub(super) fn checked(&self, result: c_int, what: &str) -> Result<(), Refusal> {
         if result >= 0 {
             return Ok(());
@@ -209,7 +213,7 @@ impl Mount {
     }
 }
 
-/// What a URL says of connections that are lost.
+/// The reconnection setting of a URL.
 fn autoreconnect(url: &str) -> Result<i64, &'static str> {
     let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
     let value = parameters.split('&').filter_map(|one| one.strip_prefix("autoreconnect=")).next_back();
@@ -218,7 +222,8 @@ fn autoreconnect(url: &str) -> Result<i64, &'static str> {
     })
 }
 
-/// The error of a result below 0. The library calls a connection that is lost a bad address: no address is the caller's mistake here.
+/// The error of a negative result. The library reports a lost connection as EFAULT, which cannot be the
+/// caller's mistake here.
 pub(super) fn errno_of(result: c_int) -> Errno {
     match -result {
         libc::EFAULT => Errno(libc::ECONNRESET),
@@ -232,19 +237,19 @@ fn result_of(result: c_int) -> Result<(), Errno> {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // SAFETY: nobody else knows the context. Callbacks of what is still in flight come now.
+        // SAFETY: the context is not used elsewhere. Callbacks of I/O in flight come now.
         unsafe { (self.functions.destroy_context)(self.context) };
     }
 }
 
-/// A path as the server knows it, from the folder that is mounted.
+/// A path on the server, relative to the mounted folder.
 fn on_server(path: &Path) -> Result<CString, Refusal> {
     use std::os::unix::ffi::OsStrExt;
     let mut name = b"/".to_vec();
     name.extend(path.as_os_str().as_bytes().iter().skip_while(|byte| **byte == b'/'));
     CString::new(name).map_err(|_| Refusal {
         errno: Errno(libc::EINVAL),
-        sentence: "there is a zero byte in a file name".to_owned(),
+        sentence: "a file name contains a zero byte".to_owned(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! Files of a share as a storage: they are made, made longer and removed as files of this machine are.
+//! Files of a share as a storage: created, extended and deleted like local files.
 
 use super::mount::{Functions, Mount};
 use crate::net::end::End;
@@ -36,7 +36,7 @@ impl Share {
         Ok(self.mount.get_or_init(|| mount))
     }
 
-    /// Makes a file as long as it is to be.
+    /// Extends a file to its intended length.
     fn extend(
         &self,
         entry: &FileEntry,
@@ -55,7 +55,7 @@ impl Share {
         };
         if let Err(errno) = done.and_then(|()| mount.sync(handle)) {
             let why = mount.error();
-            // The file is put back as it was; if even that fails, the first error says more.
+            // The file is restored; if even that fails, the first error is more informative.
             let _ = mount.truncate(handle, present);
             mount.close(handle);
             if entry.present_size.is_none() {
@@ -85,7 +85,7 @@ impl Storage for Share {
         self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
-    /// The engine opens files on connections of its own; here they come into being.
+    /// The engine opens files on its own connections; here they are created.
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let flags = if plan.writes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.mount().and_then(|mount| {

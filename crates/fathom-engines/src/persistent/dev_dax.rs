@@ -54,7 +54,7 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     }
 }
 
-/// A number that the kernel says of a DAX device.
+/// An attribute of a DAX device in sysfs.
 fn number(path: &Path, what: &str) -> Result<u64, Errno> {
     let found = std::fs::metadata(path).map_err(Errno::from)?;
     let device = found.rdev();

@@ -1,5 +1,5 @@
-//! Persistent memory, mapped: reads and writes are copies, and instructions of the processor make them durable. What the engines for files
-//! (`libpmem`) and for devices (`dev-dax`) share.
+//! Persistent memory, mapped: reads and writes are copies, made durable by processor instructions. Shared by the engines for
+//! files (`libpmem`) and for devices (`dev-dax`).
 
 pub(crate) mod dev_dax;
 pub(crate) mod libpmem;
@@ -15,9 +15,9 @@ use fathom_sys::persistent_memory::{self, WriteBack};
 struct Memory {
     parts: Vec<Part>,
     write_back: WriteBack,
-    /// Writes go past the cache (`direct=1`).
+    /// Writes bypass the cache (`direct=1`).
     past_cache: bool,
-    /// Each write is durable before it ends (`sync=1`).
+    /// Each write is durable when it completes (`sync=1`).
     drains: bool,
 }
 
@@ -29,7 +29,7 @@ struct Part {
 }
 
 impl Memory {
-    /// Maps all targets. `unit` says what a mapping of a target begins and ends at multiples of, in bytes.
+    /// Maps all targets. `unit` is the alignment of a target's mapping, in bytes.
     fn map(
         setup: &Setup<'_>,
         unit: impl Fn(&OpenFile) -> Result<u64, SetupError>,
@@ -53,7 +53,7 @@ impl Memory {
         let (place, length) = (io.offset().wrapping_sub(part.first) as usize, io.length() as usize);
         match io.operation() {
             Operation::Read | Operation::Write => {}
-            // Memory has nothing to give back.
+            // Memory cannot be trimmed.
             Operation::Trim => return i64::from(-libc::EINVAL),
             Operation::Sync | Operation::DataSync | Operation::RangeSync => {
                 persistent_memory::drain();
@@ -63,7 +63,8 @@ impl Memory {
         if place.checked_add(length).is_none_or(|end| end > part.mapping.len()) {
             return i64::from(-libc::EINVAL);
         }
-        // SAFETY: the range was just checked to lie inside the mapping; the buffer holds `length` bytes and cannot overlap it.
+        // SAFETY: the range was just checked to be inside the mapping; the buffer holds `length` bytes and
+        // cannot overlap it.
         unsafe {
             let mapped = part.mapping.address().add(place);
             match (io.operation(), self.past_cache) {
@@ -82,9 +83,10 @@ impl Memory {
         i64::from(io.length())
     }
 
-    /// What is used, for the report.
+    /// Features in use, for the report.
     fn features(&self) -> Vec<&'static str> {
-        let stores = if self.past_cache { "stores past the cache" } else { "stores through the cache" };
+        let stores =
+            if self.past_cache { "stores that bypass the cache" } else { "stores through the cache" };
         vec![stores, self.write_back.instruction()]
     }
 }

@@ -1,7 +1,6 @@
-//! One connection: made by the connection manager, with a pair of queues that this side sets up itself.
-//!
-//! It does so because whoever sends to a side that is not ready yet has to try again: fio asks for no attempts at all, and the connection
-//! would be lost. With a pair of its own, this side tries for as long as it takes.
+//! One connection: established by the connection manager, with a queue pair that this side sets up itself. The reason is the
+//! retry count of a sender whose peer is not ready yet: fio requests none, and the connection would be lost. With its own
+//! queue pair, this side retries indefinitely.
 
 use super::course::Role;
 use super::verbs::{self, *};
@@ -16,34 +15,34 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a wait may last before the loop looks at the time, and the longest that a request to end is late.
+/// Longest wait before the loop checks the time, and the longest delay of a request to end.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// How long the kernel looks for a way to the other side.
+/// Timeout of the kernel's address and route resolution.
 const RESOLVING_MS: c_int = 2000;
-/// Connections that may wait to be accepted.
+/// Backlog of the listener.
 const BACKLOG: c_int = 8;
-/// Attempts without an answer, the most there can be.
+/// Retries without an answer: the maximum.
 const RETRIES: u8 = 7;
-/// The number of attempts that stands for any number, where the other side is not ready.
+/// Retry count that means infinite, for a peer that is not ready.
 const FOR_EVER: u8 = 7;
-/// How long the other side waits before such an attempt: 0.64 ms.
+/// Delay before such a retry: code for 0.64 ms.
 const NOT_READY_TIMER: u8 = 12;
-/// Requests beside those of blocks: the messages.
+/// Requests besides those of blocks: the two greetings.
 const MORE_REQUESTS: usize = 2;
 
-/// The numbers of messages among the requests; blocks have those of their slots.
+/// Identifiers of the greetings among the requests; blocks have those of their slots.
 pub(super) const MESSAGE_SENT: u64 = u64::MAX;
 /// See [`MESSAGE_SENT`].
 pub(super) const MESSAGE_RECEIVED: u64 = u64::MAX - 1;
 
-/// Both messages, where the device finds them.
+/// Both greetings, in memory that the device can access.
 #[repr(C)]
 struct Messages {
     own: [u8; LENGTH],
     other: [u8; LENGTH],
 }
 
-/// What was seen of an event.
+/// Copy of an event.
 pub(super) struct Seen {
     pub(super) kind: c_int,
     status: c_int,
@@ -52,18 +51,18 @@ pub(super) struct Seen {
     initiator_depth: u8,
 }
 
-/// What a wait brought.
+/// Result of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Waited {
-    /// The time is up.
+    /// Timeout.
     Nothing,
-    /// Something has ended.
+    /// Something has completed.
     Notice,
-    /// The connection manager has something to say.
+    /// An event of the connection manager.
     Event,
 }
 
-/// A connection, or what there is of it so far. Null pointers are what is not there.
+/// A connection, possibly incomplete: missing parts are null pointers.
 pub(super) struct Connection {
     libraries: Arc<Libraries>,
     channel: *mut EventChannel,
@@ -76,14 +75,14 @@ pub(super) struct Connection {
     messages: Box<Messages>,
     message_region: *mut Region,
     arena: *mut Region,
-    /// Of reads: how many this side has under way, and how many it answers.
+    /// Limits of reads in flight: those begun by this side, and those it answers.
     reads: (u8, u8),
-    /// The next end brings a notice.
+    /// The next completion raises a notification.
     is_armed: bool,
     is_connected: bool,
 }
 
-/// The error of a call, and what it means.
+/// A failed call, with an explanation.
 fn failed(call: &str, errno: Errno, sentence: &str) -> FileError {
     let error = FileError::of_engine("rdma", call, errno);
     if sentence.is_empty() { error } else { error.with_message(format!("fathom: rdma: {sentence}")) }
@@ -102,15 +101,16 @@ fn made<T>(pointer: *mut T, call: &str, sentence: &str) -> Result<*mut T, FileEr
     if pointer.is_null() { Err(failed(call, Errno::last(), sentence)) } else { Ok(pointer) }
 }
 
-const MEMORY_ADVICE: &str = "memory that a device reaches has to stay in place: raise the limit of locked memory (ulimit -l), or lower iodepth";
+const MEMORY_ADVICE: &str =
+    "memory accessed by the device is pinned: raise the limit of locked memory (ulimit -l), or lower iodepth";
 
 impl Connection {
-    /// Loads the libraries, and opens what tells of connections.
+    /// Loads the libraries, and opens the event channel.
     pub(super) fn open() -> Result<Connection, FileError> {
         let libraries = Libraries::load().map_err(|error| {
             failed("dlopen", Errno(libc::ENOENT), &format!("{error}\nfio: io engine rdma init failed."))
         })?;
-        // SAFETY: the call has no arguments.
+        // SAFETY: the function has no arguments.
         let channel = unsafe { (libraries.manager.create_event_channel)() };
         let channel = made(
             channel,
@@ -133,7 +133,7 @@ impl Connection {
             is_armed: false,
             is_connected: false,
         };
-        // SAFETY: the channel was made just now.
+        // SAFETY: the channel was just created.
         let descriptor = unsafe { (*channel).descriptor };
         network::set_waiting(descriptor, false).map_err(|errno| failed("fcntl", errno, ""))?;
         Ok(connection)
@@ -151,16 +151,20 @@ impl Connection {
         let own = Address::internet(address);
         // SAFETY: the identifier is ours, and the address lives through the call.
         let result = unsafe { (self.libraries.manager.bind)(id, own.pointer()) };
-        done(result, "rdma_bind_addr", &format!("{address} is no address of an RDMA device, or it is taken"))
+        done(
+            result,
+            "rdma_bind_addr",
+            &format!("{address} is not an address of an RDMA device, or it is in use"),
+        )
     }
 
-    /// Waits for connections from now on.
+    /// Starts listening.
     pub(super) fn listen(&mut self, address: SocketAddr) -> Result<(), FileError> {
         self.listener = self.new_id()?;
         self.bind(self.listener, address)?;
         // SAFETY: the identifier is ours.
         let result = unsafe { (self.libraries.manager.listen)(self.listener, BACKLOG) };
-        done(result, "rdma_listen", &format!("somebody else waits at {address}"))
+        done(result, "rdma_listen", &format!("another program listens at {address}"))
     }
 
     /// The next event of the connection manager, if there is one.
@@ -208,7 +212,7 @@ impl Connection {
             return false;
         }
         let (mut queue, mut context) = (null_mut(), null_mut());
-        // SAFETY: the channel is ours; the call writes two pointers. Each notice that is taken is acknowledged.
+        // SAFETY: the channel is ours; the call writes two pointers. Each notification taken is acknowledged.
         unsafe {
             if (self.libraries.verbs.get_notice)(self.notices, &mut queue, &mut context) != 0 {
                 return false;
@@ -219,7 +223,8 @@ impl Connection {
         true
     }
 
-    /// The next end will end a [`wait`](Connection::wait). What has ended before has to be looked for after this.
+    /// Makes the next completion end a [`wait`](Connection::wait). Earlier completions have to be polled for
+    /// after this.
     pub(super) fn arm(&mut self) -> Result<(), Errno> {
         if self.is_armed {
             return Ok(());
@@ -234,15 +239,15 @@ impl Connection {
         }
     }
 
-    /// Takes what has ended.
+    /// Takes completions.
     #[inline(always)]
     pub(super) fn poll(&mut self, room: &mut [WorkCompletion]) -> Result<usize, Errno> {
-        // SAFETY: the queue is ours, from the connection on.
+        // SAFETY: the queue is ours, as soon as there is a connection.
         let count = unsafe { verbs::poll(self.completions, room) };
         usize::try_from(count).ok().filter(|count| *count <= room.len()).ok_or(Errno(libc::EIO))
     }
 
-    /// Waits for an event of this kind; `None` when nobody wants to wait any more.
+    /// Waits for an event of this kind; `None` if the job is stopped.
     fn await_event(
         &mut self,
         kind: c_int,
@@ -266,7 +271,7 @@ impl Connection {
         }
     }
 
-    /// Makes the connection, with room for so many blocks in flight; false when nobody wants it any more.
+    /// Establishes the connection, with room for `depth` blocks in flight; false if the job is stopped.
     pub(super) fn connect(
         &mut self,
         role: &Role,
@@ -336,7 +341,7 @@ impl Connection {
             return Ok(false);
         };
         self.id = seen.id;
-        // Whoever comes later is refused, instead of waiting for an answer.
+        // Later peers are refused, instead of waiting for an answer.
         self.stop_listening();
         self.prepare(depth)?;
         self.receive_message()?;
@@ -368,15 +373,16 @@ impl Connection {
             retry_count: RETRIES,
             rnr_retry_count: FOR_EVER,
             shares_receives: 0,
-            // SAFETY: the pair was made by `prepare`.
+            // SAFETY: `prepare` created the queue pair.
             queue_pair: unsafe { (*self.pair).number },
         }
     }
 
-    /// The pair of queues, what reports their ends, and the memory of the messages, on the device that the identifier is bound to.
+    /// Creates the queue pair, its completion queue, and the memory of the greetings, on the device that the
+    /// identifier is bound to.
     fn prepare(&mut self, depth: usize) -> Result<(), FileError> {
         let verbs = &self.libraries.verbs;
-        // SAFETY: the identifier is ours, and bound to a device since its address is known.
+        // SAFETY: the identifier is ours, and bound to a device since its address was resolved.
         let context = unsafe { (*self.id).context };
         let mut device = DeviceAttributes::empty();
         // SAFETY: the context is the library's; the call fills the attributes.
@@ -385,14 +391,14 @@ impl Connection {
         let most = device.requests.min(device.completions / 2).max(0) as usize;
         if requests > most {
             let sentence = format!(
-                "the device takes {most} requests at a time: iodepth={} is possible",
+                "the device supports {most} requests at a time: iodepth={} is possible",
                 most.saturating_sub(MORE_REQUESTS)
             );
             return Err(failed("ibv_create_qp", Errno(libc::EINVAL), &sentence));
         }
         let at_most = |count: c_int| u8::try_from(count.max(0)).unwrap_or(u8::MAX);
         self.reads = (at_most(device.reads_begun), at_most(device.reads_answered));
-        // SAFETY: each object is made from those before it, which live until `Drop`.
+        // SAFETY: each object is created from earlier ones, which live until `Drop`.
         unsafe {
             self.domain = made((verbs.allocate_domain)(context), "ibv_alloc_pd", "")?;
             self.notices = made((verbs.create_notice_channel)(context), "ibv_create_comp_channel", "")?;
@@ -418,7 +424,7 @@ impl Connection {
                 all_signaled: 0,
             };
             let pair = (verbs.create_pair)(self.domain, &mut attributes);
-            self.pair = made(pair, "ibv_create_qp", "the device refuses so many requests: lower iodepth")?;
+            self.pair = made(pair, "ibv_create_qp", "the device refuses this many requests: lower iodepth")?;
             let memory: *mut c_void = std::ptr::from_mut(&mut *self.messages).cast();
             let region = (verbs.register)(self.domain, memory, size_of::<Messages>(), access::LOCAL_WRITE);
             self.message_region = made(region, "ibv_reg_mr", MEMORY_ADVICE)?;
@@ -426,7 +432,8 @@ impl Connection {
         self.change_to(state::INITIALISED, |_| 0)
     }
 
-    /// Both queues may be used. A side that calls has agreed on reads by then; one that listens says what it will agree to.
+    /// Makes both queues usable. A connecting side has negotiated the number of reads by then; a listening
+    /// one announces its own.
     fn make_ready(&mut self, agreed: Option<(u8, u8)>) -> Result<(), FileError> {
         self.change_to(state::READY_TO_RECEIVE, |attributes| {
             attributes.not_ready_timer = NOT_READY_TIMER;
@@ -443,7 +450,8 @@ impl Connection {
         })
     }
 
-    /// Changes the state of the pair. The manager knows the attributes of each; `adjust` sets some, and says which.
+    /// Changes the state of the queue pair. The manager provides the attributes of each state; `adjust` sets
+    /// some, and returns which.
     fn change_to(
         &mut self,
         state: c_int,
@@ -451,7 +459,8 @@ impl Connection {
     ) -> Result<(), FileError> {
         let mut attributes = PairState::new(state);
         let mut mask = 0;
-        // SAFETY: identifier and pair are ours; the first call fills attributes and mask, the second reads them.
+        // SAFETY: identifier and queue pair are ours; the first call fills attributes and mask, the second
+        // reads them.
         unsafe {
             let result = (self.libraries.manager.initial_attributes)(self.id, &mut attributes, &mut mask);
             done(result, "rdma_init_qp_attr", "")?;
@@ -463,39 +472,42 @@ impl Connection {
         }
     }
 
-    /// All that is in flight ends now.
+    /// Ends everything in flight.
     pub(super) fn fail_pair(&mut self) {
         if self.pair.is_null() {
             return;
         }
         let mut attributes = PairState::new(state::FAILED);
-        // SAFETY: the pair is ours, and the attributes live through the call. Where it fails, the pair has failed before.
+        // SAFETY: the queue pair is ours, and the attributes live through the call. If it fails, the queue
+        // pair has failed before.
         unsafe { (self.libraries.verbs.modify_pair)(self.pair, &mut attributes, attribute::STATE) };
     }
 
-    /// Makes memory known to the device, for the other side as well as far as `rights` say so.
+    /// Registers memory with the device, for access by the peer as far as `rights` allow.
     ///
     /// # Safety
-    /// The memory is valid until the connection is gone, and what the device writes there is nobody's own.
+    ///
+    /// The memory is valid until the connection is gone, and no references exist to what the device writes
+    /// there.
     pub(super) unsafe fn register(
         &mut self,
         memory: *mut u8,
         length: usize,
         rights: c_int,
     ) -> Result<(), FileError> {
-        // SAFETY: the domain is ours, and the caller says that the memory is there.
+        // SAFETY: the domain is ours, and the caller guarantees the memory.
         let region = unsafe { (self.libraries.verbs.register)(self.domain, memory.cast(), length, rights) };
         self.arena = made(region, "ibv_reg_mr", MEMORY_ADVICE)?;
         Ok(())
     }
 
-    /// The keys of that memory: for this side, and for the other.
+    /// The local and the remote key of that memory.
     pub(super) fn keys(&self) -> (u32, u32) {
-        // SAFETY: the region is ours, where it is there.
+        // SAFETY: the region is ours, if it exists.
         unsafe { self.arena.as_ref() }.map_or((0, 0), |region| (region.local_key, region.remote_key))
     }
 
-    /// There is room for the next message.
+    /// Posts a receive for the next greeting.
     pub(super) fn receive_message(&mut self) -> Result<(), FileError> {
         // SAFETY: the region is ours.
         let key = unsafe { (*self.message_region).local_key };
@@ -503,12 +515,13 @@ impl Connection {
         let mut piece = Piece { address, length: LENGTH as u32, key };
         let mut request =
             ReceiveRequest { number: MESSAGE_RECEIVED, next: null_mut(), pieces: &mut piece, piece_count: 1 };
-        // SAFETY: the request lives through the call; the memory is that of the connection, and looked at when the message is there.
+        // SAFETY: the request lives through the call; the memory belongs to the connection, and is read after
+        // completion.
         let result = unsafe { verbs::post_receive(self.pair, &mut request, &mut null_mut()) };
         done_directly(result, "ibv_post_recv")
     }
 
-    /// Writes the message of this side.
+    /// Stores the greeting of this side.
     pub(super) fn write_message(&mut self, greeting: &Greeting) {
         greeting.write(&mut self.messages.own);
     }
@@ -527,32 +540,36 @@ impl Connection {
             flags: SIGNALED,
             ..SendRequest::empty()
         };
-        // SAFETY: the request lives through the call; the memory is that of the connection, and not changed before the request has ended.
+        // SAFETY: the request lives through the call; the memory belongs to the connection, and is not
+        // changed before the request has completed.
         done_directly(unsafe { self.post_send(&mut request, &mut null_mut()) }, "ibv_post_send")
     }
 
-    /// What the other side has said, in so many bytes.
+    /// The peer's greeting, of this length.
     pub(super) fn message(&self, length: u32) -> Option<Greeting> {
         Greeting::read(self.messages.other.get(..length as usize)?)
     }
 
-    /// Hands over a chain of requests.
+    /// Posts a chain of requests.
     ///
     /// # Safety
-    /// The chain and its pieces are valid through the call, the memory that they name until the requests have ended.
+    ///
+    /// The chain and its pieces are valid through the call, the memory that they refer to until the requests
+    /// have completed.
     #[inline(always)]
     pub(super) unsafe fn post_send(
         &mut self,
         first: *mut SendRequest,
         refused: &mut *mut SendRequest,
     ) -> c_int {
-        // SAFETY: the pair is ours, from the connection on; the caller says the rest.
+        // SAFETY: the queue pair is ours, as soon as there is a connection; the caller guarantees the rest.
         unsafe { verbs::post_send(self.pair, first, refused) }
     }
 
-    /// The same for room to receive into.
+    /// The same for receives.
     ///
     /// # Safety
+    ///
     /// As for [`post_send`](Connection::post_send).
     #[inline(always)]
     pub(super) unsafe fn post_receive(
@@ -560,13 +577,13 @@ impl Connection {
         first: *mut ReceiveRequest,
         refused: &mut *mut ReceiveRequest,
     ) -> c_int {
-        // SAFETY: the pair is ours, from the connection on; the caller says the rest.
+        // SAFETY: the queue pair is ours, as soon as there is a connection; the caller guarantees the rest.
         unsafe { verbs::post_receive(self.pair, first, refused) }
     }
 
-    /// The library's own words for a status.
+    /// The library's text for a status.
     pub(super) fn name_of(&self, status: c_int) -> String {
-        // SAFETY: the library returns a constant, for numbers that it does not know as well.
+        // SAFETY: the library returns a constant, also for unknown numbers.
         let name = unsafe { (self.libraries.verbs.name_of_status)(status) };
         if name.is_null() {
             return format!("status {status}");
@@ -576,7 +593,7 @@ impl Connection {
     }
 }
 
-/// An event instead of another.
+/// The error for an unexpected event.
 fn unexpected(seen: &Seen, call: &str, place: SocketAddr) -> FileError {
     let status = Errno(seen.status.abs());
     let (errno, sentence) = match seen.kind {
@@ -586,16 +603,21 @@ fn unexpected(seen: &Seen, call: &str, place: SocketAddr) -> FileError {
         event::REJECTED => (
             Errno(libc::ECONNREFUSED),
             format!(
-                "nobody waits at {place}: start the job that reads first, with one clone for each that writes"
+                "nothing listens at {place}: start the job that reads first, with one clone for each that writes"
             ),
         ),
         event::UNREACHABLE => (Errno(libc::ETIMEDOUT), format!("{place} does not answer")),
-        event::CONNECT_ERROR => (status, format!("the connection with {place} failed while it was made")),
+        event::CONNECT_ERROR => {
+            (status, format!("the connection to {place} failed while it was established"))
+        }
         event::DISCONNECTED => {
-            (Errno(libc::ECONNRESET), "the other side has left while the connection was made".to_owned())
+            (Errno(libc::ECONNRESET), "the peer disconnected while the connection was established".to_owned())
         }
         event::DEVICE_REMOVAL => (Errno(libc::ENODEV), "the RDMA device is gone".to_owned()),
-        kind => (Errno(libc::EPROTO), format!("an event of kind {kind} came while the connection was made")),
+        kind => (
+            Errno(libc::EPROTO),
+            format!("an event of kind {kind} arrived while the connection was established"),
+        ),
     };
     failed(call, if errno.0 == 0 { Errno(libc::EIO) } else { errno }, &sentence)
 }
@@ -604,8 +626,8 @@ impl Drop for Connection {
     fn drop(&mut self) {
         self.stop_listening();
         let (manager, verbs) = (&self.libraries.manager, &self.libraries.verbs);
-        // SAFETY: all of it is ours, all events are acknowledged, and everything goes after what uses it. Once the pair is gone, the device
-        // touches no memory of ours any more.
+        // SAFETY: everything is ours, all events are acknowledged, and objects are destroyed after what uses
+        // them. Once the queue pair is gone, the device no longer accesses our memory.
         unsafe {
             if self.is_connected {
                 (manager.disconnect)(self.id);

@@ -1,5 +1,5 @@
-//! What the options of a job say about its connection: who waits, where, and what the other side is for. What does not fit together is
-//! refused in fio's words.
+//! Connection parameters from the options of a job: who listens, where, and the operation. Inconsistent options are refused
+//! in fio's words.
 
 use super::wire::Verb;
 use fathom_run::files::FileError;
@@ -9,27 +9,27 @@ use fathom_spec::engines::rdma::{RdmaOptions, RdmaVerb};
 use fathom_sys::Errno;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 
-/// Which end of the connection a job is.
+/// The role of a job in the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Role {
-    /// Waits at this address, and follows.
+    /// Listens at this address, and follows.
     Listens(SocketAddr),
-    /// Connects to an address, from one of its own or from any, and decides what is done.
+    /// Connects to an address, from a given one or any, and determines the operation.
     Calls { to: SocketAddr, from: Option<SocketAddr>, verb: Verb },
 }
 
-/// The connection of one clone, before there is one.
+/// The parameters of a clone's connection.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     pub(super) job: String,
     pub(super) role: Role,
-    /// `verb=` of a job that waits, where it says so.
+    /// `verb=` of a listening job, if set.
     pub(super) expected: Option<RdmaVerb>,
     /// Blocks are verified as they arrive.
     pub(super) verifies: bool,
 }
 
-/// A set-up that makes no sense.
+/// An invalid combination of options.
 fn refusal(line: &str) -> FileError {
     FileError {
         errno: libc::EPERM,
@@ -39,7 +39,7 @@ fn refusal(line: &str) -> FileError {
 }
 
 impl Course {
-    /// Reads the options; names are looked up.
+    /// Parses the options; names are resolved.
     pub(super) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Course, FileError> {
         let options = &job.private.rdma;
         let (reads, writes) = (plan.reads_data(), plan.writes_data());
@@ -87,7 +87,7 @@ fn role(options: &RdmaOptions, port: u16, writes: bool) -> Result<Role, FileErro
     Ok(Role::Calls { to: look_up(name, port)?, from, verb })
 }
 
-/// The first address of a name, of version 4 where it has one.
+/// The first address of a name, preferring IPv4.
 fn look_up(name: &str, port: u16) -> Result<SocketAddr, FileError> {
     if let Ok(address) = name.parse::<IpAddr>() {
         return Ok(SocketAddr::from((address, port)));

@@ -28,16 +28,17 @@ use std::time::{Duration, Instant};
 use verbs::{Piece, ReceiveRequest, SendRequest, WorkCompletion, access, event, operation, status};
 use wire::{Buffer, Greeting, Verb};
 
-/// A fio that listens says nothing of when it is ready to receive; its own sender waits this long.
+/// A listening fio does not tell when it is ready to receive; its own sender waits this long.
 const READINESS: Duration = Duration::from_millis(500);
-/// The longest that an end is told of.
+/// How long to keep notifying the peer of the shutdown.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Ends that are taken at once.
+/// Completions taken per poll.
 const BATCH: usize = 64;
-/// After so many looks in vain, the connection itself is looked at, by jobs that never wait.
+/// Busy-polling jobs check the connection after this many empty polls.
 const LOOKS: u32 = 64;
 
-/// This side of a job: what it is to do, and where it listens or will connect from. All files share one connection.
+/// Opens this side of a job: its parameters, and the address where it listens or from which it connects. All
+/// files share one connection.
 fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Course, Connection), FileError> {
     let course = Course::of(job, plan)?;
     let mut connection = Connection::open()?;
@@ -47,14 +48,14 @@ fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Course, Connection), FileEr
     Ok((course, connection))
 }
 
-/// How a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Blocks move.
+    /// Blocks are transferred.
     Open,
-    /// The other side has said, or shown, that no more will come.
+    /// The peer has announced the end, or disconnected.
     AtEnd,
-    /// Nothing moves any more; the result of every block from now on.
+    /// No more transfers; the result of every further block.
     Ended(i64),
 }
 
@@ -71,7 +72,7 @@ impl Arena {
         self.stride * self.count.saturating_sub(1) + self.buffer_length
     }
 
-    /// All of this lies in one of the buffers, or at least among them.
+    /// True if the whole range is within the buffers.
     fn holds(&self, bytes: *mut u8, length: u32) -> bool {
         let (first, place) = (self.first as usize, bytes as usize);
         place >= first && place + length as usize <= first + self.length()
@@ -83,28 +84,28 @@ pub(crate) struct Rdma {
     connection: Connection,
     course: Course,
     arena: Arena,
-    /// What is done, once it is known.
+    /// The operation, once known.
     verb: Option<Verb>,
-    /// Memory of the other side.
+    /// Memory of the peer.
     theirs: Vec<Buffer>,
-    /// By slot: the request of a block that is sent, or received, and its memory.
+    /// By slot: the send or receive request of a block, and its piece of memory.
     sends: Box<[SendRequest]>,
     receives: Box<[ReceiveRequest]>,
     pieces: Box<[Piece]>,
-    /// Slots that are not handed over yet, from the oldest on.
+    /// Slots that are not submitted yet, oldest first.
     queued: VecDeque<u32>,
-    /// Ends that are not listed yet.
+    /// Completions that are not listed yet.
     ended: VecDeque<(u32, i64)>,
-    /// Room for what the device says of a batch; each I/O looks there a few times.
+    /// Room for a batch of completions; each I/O polls a few times.
     found: Box<[WorkCompletion]>,
-    /// Blocks that wait for the end of what the other side does to the memory of this one.
+    /// Blocks that wait for the end of the peer's accesses to this side's memory.
     waiting: Vec<u32>,
     in_flight: usize,
     standing: Standing,
     why: Option<String>,
-    /// Messages that have been sent or received, and how long they were.
+    /// Greetings sent or received, with their lengths.
     messages: Vec<(u64, u32)>,
-    /// The other side has ended the connection.
+    /// The peer has disconnected.
     is_left: bool,
     looks: u32,
 }
@@ -154,7 +155,8 @@ impl Engine for Rdma {
         true
     }
 
-    /// All loops go over one connection: blocks of the next one may be on their way while the last ones of this one are.
+    /// All loops use one connection: blocks of the next one may be in flight while the last ones of this one
+    /// are.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if self.verb.is_some() {
             return Ok(());
@@ -171,7 +173,7 @@ impl Engine for Rdma {
         match io.operation() {
             Operation::Write if calls => {}
             Operation::Read if !calls => {}
-            // A log that is replayed may hold anything.
+            // A replayed log may contain anything.
             Operation::Read | Operation::Write | Operation::Trim => {
                 return Queued::Done(-i64::from(libc::EOPNOTSUPP));
             }
@@ -234,7 +236,7 @@ impl Engine for Rdma {
         };
         self.course.expected = None;
         let line = format!(
-            "fathom: job {}: its verb= has no effect: the side that writes decides, and does verb={}",
+            "fathom: job {}: its verb= has no effect: the writing side determines it, and does verb={}",
             self.course.job,
             verb.word()
         );
@@ -243,7 +245,7 @@ impl Engine for Rdma {
 }
 
 impl Rdma {
-    /// What every block ends with, once nothing moves any more.
+    /// The result of every block once there are no more transfers.
     #[inline(always)]
     fn result(&self) -> Option<i64> {
         match self.standing {
@@ -253,7 +255,7 @@ impl Rdma {
         }
     }
 
-    /// The two sides tell each other what they need to know.
+    /// Exchanges greetings with the peer.
     fn greet(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), FileError> {
         let (calls, verb) = match self.course.role {
             Role::Calls { verb, .. } => (true, Some(verb)),
@@ -269,18 +271,15 @@ impl Rdma {
         let greeting = self
             .connection
             .message(length)
-            .ok_or_else(|| failed(libc::EPROTO, "the other side does not speak like fio"))?;
+            .ok_or_else(|| failed(libc::EPROTO, "the peer does not speak fio's protocol"))?;
         let verb = match verb {
             Some(verb) => verb,
             None => {
                 let verb = greeting.verb.ok_or_else(|| {
-                    failed(
-                        libc::EPROTO,
-                        "the other side does not say what it will do: is it a job that writes?",
-                    )
+                    failed(libc::EPROTO, "the peer does not announce an operation: is it a job that writes?")
                 })?;
                 if verb.is_one_sided() {
-                    // The end will be told of.
+                    // For the peer's announcement of the end.
                     self.connection.receive_message()?;
                 }
                 self.say(verb, false)?;
@@ -302,12 +301,12 @@ impl Rdma {
         if calls && verb.is_one_sided() {
             let fits = |buffer: &Buffer| buffer.length >= own;
             if greeting.buffers.is_empty() || !greeting.buffers.iter().all(fits) {
-                return Err(failed(libc::EPROTO, "the other side has no memory for blocks of this size"));
+                return Err(failed(libc::EPROTO, "the peer has no memory for blocks of this size"));
             }
         }
         if self.course.verifies && verb.is_one_sided() {
             let line = format!(
-                "verify= needs blocks that are sent, but the other side does verb={}: give it verb=send",
+                "verify= needs blocks that are sent, but the peer does verb={}: give it verb=send",
                 verb.word()
             );
             return Err(failed(libc::EINVAL, &line));
@@ -320,17 +319,17 @@ impl Rdma {
         }
         self.theirs = greeting.buffers;
         self.verb = Some(verb);
-        // A job that is that short has ended already.
+        // A very short job may have ended already.
         if self.messages.iter().any(|(number, _)| *number == MESSAGE_RECEIVED) {
             self.standing = Standing::AtEnd;
         }
         Ok(())
     }
 
-    /// Makes the buffers known to the device, and sends the message of this side.
+    /// Registers the buffers with the device, and sends this side's greeting.
     fn say(&mut self, verb: Verb, calls: bool) -> Result<(), FileError> {
         let rights = match verb {
-            // Some networks (iWARP) write what is read into memory that is open to the other side.
+            // Some networks (iWARP) write read data to memory that the peer may access.
             Verb::Read if calls => access::LOCAL_WRITE | access::REMOTE_WRITE,
             Verb::Write | Verb::Send if calls => access::LOCAL_WRITE,
             Verb::Read => access::LOCAL_WRITE | access::REMOTE_READ,
@@ -338,8 +337,8 @@ impl Rdma {
             Verb::Send => access::LOCAL_WRITE,
         };
         let (first, length) = (self.arena.first, self.arena.length());
-        // SAFETY: the buffers outlive the engine, and nobody else uses those of blocks in flight. What the other side may write to is a
-        // buffer that this job only reads into.
+        // SAFETY: the buffers outlive the engine, and those of blocks in flight are not used elsewhere. The
+        // peer may only write to buffers that this job reads into.
         unsafe { self.connection.register(first, length, rights)? };
         let key = self.connection.keys().1;
         let buffer = |index: usize| Buffer {
@@ -356,7 +355,7 @@ impl Rdma {
         self.connection.send_message()
     }
 
-    /// Waits until a message has been sent, or received; how long it is, and `None` when nobody waits any more.
+    /// Waits until a greeting has been sent, or received; returns its length, `None` if the job is stopped.
     fn await_message(&mut self, wanted: u64, stopped: &dyn Fn() -> bool) -> Result<Option<u32>, FileError> {
         loop {
             if let Some(place) = self.messages.iter().position(|(number, _)| *number == wanted) {
@@ -367,7 +366,10 @@ impl Rdma {
             for end in &found[..count] {
                 if end.status != status::SUCCESS {
                     let why = self.connection.name_of(end.status);
-                    return Err(failed(libc::ECONNRESET, &format!("the two sides could not greet: {why}")));
+                    return Err(failed(
+                        libc::ECONNRESET,
+                        &format!("the greetings could not be exchanged: {why}"),
+                    ));
                 }
                 self.messages.push((end.number, end.length));
             }
@@ -375,12 +377,12 @@ impl Rdma {
                 continue;
             }
             if self.is_left {
-                return Err(failed(libc::ECONNRESET, "the other side has left before anything was moved"));
+                return Err(failed(libc::ECONNRESET, "the peer disconnected before any transfer"));
             }
             if stopped() {
                 return Ok(None);
             }
-            // What it has said before is looked for once more.
+            // Polls once more for what it sent before.
             match self.connection.next_event()? {
                 Some(seen) => self.is_left = seen.kind == event::DISCONNECTED,
                 None => self.wait_in_greeting()?,
@@ -390,14 +392,14 @@ impl Rdma {
 
     fn wait_in_greeting(&mut self) -> Result<(), FileError> {
         self.connection.arm().map_err(|errno| failed(errno.0, ""))?;
-        // What came before it was armed is found by the next look.
+        // Completions before the notification was armed are found by the next poll.
         match self.connection.wait(Duration::from_millis(5)) {
             Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
             Err(errno) => Err(failed(errno.0, "")),
         }
     }
 
-    /// Hands over blocks that are sent, written to the other side's memory, or read from it.
+    /// Submits blocks that are sent, written to the peer's memory, or read from it.
     fn hand_over_sends(&mut self, verb: Verb) -> Result<u32, Errno> {
         let operation = match verb {
             Verb::Write => operation::WRITE,
@@ -428,15 +430,15 @@ impl Rdma {
             next = &mut self.sends[index];
         }
         let mut refused: *mut SendRequest = null_mut();
-        // SAFETY: requests and pieces are those of the slots, and buffers stay where they are until the connection is gone. The loop
-        // changes none of them before the block has ended.
+        // SAFETY: requests and pieces belong to the slots, and buffers stay valid until the connection is
+        // gone. The loop does not change them before the block has completed.
         let result = unsafe { self.connection.post_send(next, &mut refused) };
-        // SAFETY: what is refused is one of the requests of the chain.
+        // SAFETY: the refused request is one of the chain.
         let refused = unsafe { refused.as_ref() }.map(|request| request.number);
         self.handed_over(result, refused)
     }
 
-    /// Hands over room for blocks of the other side.
+    /// Posts receives for blocks of the peer.
     fn hand_over_receives(&mut self) -> Result<u32, Errno> {
         let mut next = null_mut();
         for &slot in self.queued.iter().rev() {
@@ -446,14 +448,14 @@ impl Rdma {
             next = &mut self.receives[index];
         }
         let mut refused: *mut ReceiveRequest = null_mut();
-        // SAFETY: as for what is sent.
+        // SAFETY: as for sends.
         let result = unsafe { self.connection.post_receive(next, &mut refused) };
-        // SAFETY: what is refused is one of the requests of the chain.
+        // SAFETY: the refused request is one of the chain.
         let refused = unsafe { refused.as_ref() }.map(|request| request.number);
         self.handed_over(result, refused)
     }
 
-    /// How many of the queued blocks the device has taken.
+    /// Number of queued blocks that the device has taken.
     fn handed_over(&mut self, result: i32, refused: Option<u64>) -> Result<u32, Errno> {
         let count = match (result, refused) {
             (0, _) => self.queued.len(),
@@ -466,7 +468,7 @@ impl Rdma {
             return Ok(count as u32);
         }
         match result.abs() {
-            // There is room when something has ended.
+            // There is room after a completion.
             libc::ENOMEM => Ok(0),
             errno => Err(Errno(errno)),
         }
@@ -490,7 +492,7 @@ impl Rdma {
             match self.connection.wait(span) {
                 Ok(Waited::Notice) => {}
                 Ok(Waited::Event) => self.look_at_connection(),
-                // Time to look at the time.
+                // Lets the loop check the time.
                 Ok(Waited::Nothing) | Err(Errno(libc::EINTR)) => return Ok(()),
                 Err(errno) => return Err(errno),
             }
@@ -505,7 +507,7 @@ impl Rdma {
         }
     }
 
-    /// A job that never waits would not see that the other side is gone.
+    /// Without waits, a job would not notice that the peer has disconnected.
     fn look_now_and_then(&mut self, out: &Completions) {
         self.looks = if out.is_empty() { self.looks + 1 } else { 0 };
         if self.looks >= LOOKS {
@@ -514,7 +516,7 @@ impl Rdma {
         }
     }
 
-    /// Settles what has ended; how much that was.
+    /// Handles completions; returns their number.
     fn take_ends(&mut self) -> Result<usize, Errno> {
         let mut sum = 0;
         loop {
@@ -567,28 +569,26 @@ impl Rdma {
         let (errno, why) = match status {
             status::LOCAL_LENGTH | status::REMOTE_INVALID_REQUEST => (
                 libc::EMSGSIZE,
-                "what was sent is longer than the block that receives it: give both sides the same bs"
+                "the data sent is longer than the block that receives it: give both sides the same bs"
                     .to_owned(),
             ),
             status::REMOTE_ACCESS => {
-                (libc::EACCES, "the other side does not allow access to the memory it has named".to_owned())
+                (libc::EACCES, "the peer does not allow access to the memory it has named".to_owned())
             }
             status::REMOTE_OPERATION => {
-                (libc::ECONNRESET, "the other side has left, or failed, in the middle of a block".to_owned())
+                (libc::ECONNRESET, "the peer disconnected, or failed, in the middle of a block".to_owned())
             }
-            status::RETRIES_EXCEEDED => {
-                (libc::ETIMEDOUT, "the other side does not answer any more".to_owned())
-            }
+            status::RETRIES_EXCEEDED => (libc::ETIMEDOUT, "the peer does not respond any more".to_owned()),
             status::NOT_READY_RETRIES_EXCEEDED => {
-                (libc::ETIMEDOUT, "the other side was not ready to receive".to_owned())
+                (libc::ETIMEDOUT, "the peer was not ready to receive".to_owned())
             }
             status::FLUSHED => (libc::ECONNRESET, "the connection has failed".to_owned()),
-            other => (libc::EIO, format!("the device says: {}", self.connection.name_of(other))),
+            other => (libc::EIO, format!("the device reports: {}", self.connection.name_of(other))),
         };
         self.end(Standing::Ended(-i64::from(errno)), Some(why));
     }
 
-    /// Nothing moves any more; what is in flight ends with that.
+    /// Ends all transfers; blocks in flight complete with that result.
     #[cold]
     fn end(&mut self, standing: Standing, why: Option<String>) {
         if self.standing != Standing::Open {
@@ -603,7 +603,7 @@ impl Rdma {
         }
     }
 
-    /// Has the other side left?
+    /// Checks whether the peer has disconnected.
     #[cold]
     fn look_at_connection(&mut self) {
         while let Ok(Some(seen)) = self.connection.next_event() {
@@ -611,7 +611,7 @@ impl Rdma {
                 continue;
             }
             self.is_left = true;
-            // What has arrived before counts.
+            // Earlier arrivals count.
             let _ = self.take_ends();
             let calls = matches!(self.course.role, Role::Calls { .. });
             let gone = Standing::Ended(-i64::from(libc::ECONNRESET));
@@ -621,19 +621,20 @@ impl Rdma {
                     self.end(standing, Some("the RDMA device is gone".to_owned()));
                 }
                 _ if calls => {
-                    let why = "the other side has left: give both sides the same size, or look there";
+                    let why =
+                        "the peer has disconnected: give both sides the same size, or look at its messages";
                     self.end(gone, Some(why.to_owned()));
                 }
                 Some(Verb::Send) => self.end(Standing::AtEnd, None),
                 _ => {
-                    let why = "the other side has left without a word: it has crashed";
+                    let why = "the peer disconnected without announcing the end: it has crashed";
                     self.end(gone, Some(why.to_owned()));
                 }
             }
         }
     }
 
-    /// Leaves so that the other side learns what it has to: of what was done to its memory, it has seen nothing.
+    /// Announces the end to the peer, which cannot observe accesses to its memory.
     fn take_leave(&mut self) {
         let (calls, Some(verb)) = (matches!(self.course.role, Role::Calls { .. }), self.verb) else { return };
         if !calls {
@@ -658,7 +659,8 @@ impl Rdma {
         }
     }
 
-    /// Whoever connected leaves first where both are done: what this side has not acknowledged yet would be lost to it.
+    /// The connecting side disconnects first when both are done: unacknowledged data of this side would be
+    /// lost for it.
     fn let_go(&mut self) {
         if self.is_left || matches!(self.standing, Standing::Ended(_)) {
             return;

@@ -1,5 +1,6 @@
-//! What libibverbs and librdmacm are used for: their functions, and the structures that pass between them and the engine, as far as those
-//! are looked at. (From the libraries' public headers, under their BSD licence.) Both libraries have kept them since 2019, and promise to.
+//! The parts of libibverbs and librdmacm that are used: functions, and the structures passed between them and the engine, as
+//! far as they are accessed. (From the libraries' public headers, under their BSD licence.) Both libraries have kept them
+//! since 2019, and promise to.
 
 use crate::net::library::{LibraryError, functions};
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -31,7 +32,7 @@ pub(super) struct Parameters {
     pub(super) queue_pair: u32,
 }
 
-/// The beginning of `struct rdma_cm_event`, as it is where a connection is asked for.
+/// The beginning of `struct rdma_cm_event`, with its member for connection requests.
 #[repr(C)]
 pub(super) struct Event {
     pub(super) id: *mut Id,
@@ -58,10 +59,10 @@ pub(super) mod event {
     pub(crate) const DEVICE_REMOVAL: c_int = 11;
 }
 
-/// `RDMA_PS_TCP`: connections that are reliable.
+/// `RDMA_PS_TCP`: reliable connections.
 pub(super) const RELIABLE: c_int = 0x0106;
 
-/// The operations of a context that are no functions of the library, but of the driver.
+/// The operations of a context that are implemented by the driver, not the library.
 #[repr(C)]
 struct Operations {
     before_poll: [*const c_void; 11],
@@ -151,7 +152,7 @@ pub(super) struct PairAttributes {
 /// `IBV_QPT_RC`
 pub(super) const RELIABLE_CONNECTION: c_int = 2;
 
-/// `struct ibv_ah_attr`; only the library looks at it.
+/// `struct ibv_ah_attr`; only used by the library.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct Way([u8; 32]);
@@ -175,7 +176,7 @@ pub(super) struct PairState {
     other_key_index: u16,
     notifies_drained: u8,
     is_draining: u8,
-    /// `max_rd_atomic`: reads that this side may have under way.
+    /// `max_rd_atomic`: reads that this side may have in flight.
     pub(super) reads_begun: u8,
     /// `max_dest_rd_atomic`: reads of the other side.
     pub(super) reads_answered: u8,
@@ -297,7 +298,7 @@ pub(super) struct WorkCompletion {
     path_bits: u8,
 }
 
-/// `IBV_WC_RECV`, which is set in `operation` of everything that was received.
+/// `IBV_WC_RECV`, set in `operation` of all receives.
 pub(super) const RECEIVED: c_int = 1 << 7;
 
 /// `enum ibv_wc_status`
@@ -325,7 +326,7 @@ pub(super) struct DeviceAttributes {
     vendor_part: u32,
     hardware: u32,
     pairs: c_int,
-    /// `max_qp_wr`: requests that a queue holds.
+    /// `max_qp_wr`: capacity of a queue.
     pub(super) requests: c_int,
     capabilities: c_uint,
     pieces: c_int,
@@ -335,10 +336,10 @@ pub(super) struct DeviceAttributes {
     pub(super) completions: c_int,
     regions: c_int,
     domains: c_int,
-    /// `max_qp_rd_atom`: reads that it answers at a time.
+    /// `max_qp_rd_atom`: reads that it answers concurrently.
     pub(super) reads_answered: c_int,
     other_reads: [c_int; 2],
-    /// `max_qp_init_rd_atom`: reads that it has under way.
+    /// `max_qp_init_rd_atom`: reads that it may have in flight.
     pub(super) reads_begun: c_int,
     rest: [u32; 18],
 }
@@ -399,49 +400,53 @@ pub(super) struct Libraries {
 }
 
 impl Libraries {
-    /// Loads them; the error says what to install.
+    /// Loads them; the error names the packages to install.
     pub(super) fn load() -> Result<Arc<Libraries>, LibraryError> {
         Ok(Arc::new(Libraries { manager: Manager::load()?, verbs: Core::load()? }))
     }
 }
 
-/// Takes what has ended, at most as much as there is room for; a negative number is an error.
+/// Takes completions, at most as many as there is room for; a negative number is an error.
 ///
 /// # Safety
-/// The queue is one that the library made, and that is not destroyed yet.
+///
+/// The queue was created by the library and is not destroyed yet.
 #[inline(always)]
 pub(super) unsafe fn poll(queue: *mut CompletionQueue, room: &mut [WorkCompletion]) -> c_int {
-    // SAFETY: the caller says so; every queue has a context, and the driver has filled its table.
+    // SAFETY: guaranteed by the caller; every queue has a context, and the driver has filled its table.
     unsafe { ((*(*queue).context).operations.poll)(queue, room.len() as c_int, room.as_mut_ptr()) }
 }
 
-/// Asks for a notice of the next end; returns an errno.
+/// Requests a notification of the next completion; returns an errno.
 ///
 /// # Safety
+///
 /// As for [`poll`].
 pub(super) unsafe fn request_notice(queue: *mut CompletionQueue) -> c_int {
-    // SAFETY: the caller says so; every queue has a context, and the driver has filled its table.
+    // SAFETY: guaranteed by the caller; every queue has a context, and the driver has filled its table.
     unsafe { ((*(*queue).context).operations.request_notice)(queue, 0) }
 }
 
-/// Hands over a chain of requests; returns an errno, and in `refused` the first that was not taken.
+/// Posts a chain of requests; returns an errno, and in `refused` the first request that was not taken.
 ///
 /// # Safety
-/// The pair is one that the library made and that is not destroyed yet; the chain and its pieces are valid through the call, the memory that
-/// the pieces name until the requests have ended.
+///
+/// The queue pair was created by the library and is not destroyed yet; the chain and its pieces are valid
+/// through the call, the memory that the pieces refer to until the requests have completed.
 #[inline(always)]
 pub(super) unsafe fn post_send(
     pair: *mut QueuePair,
     first: *mut SendRequest,
     refused: &mut *mut SendRequest,
 ) -> c_int {
-    // SAFETY: the caller says so; every pair has a context, and the driver has filled its table.
+    // SAFETY: guaranteed by the caller; every queue pair has a context, and the driver has filled its table.
     unsafe { ((*(*pair).context).operations.post_send)(pair, first, refused) }
 }
 
-/// The same for room to receive into.
+/// The same for receives.
 ///
 /// # Safety
+///
 /// As for [`post_send`].
 #[inline(always)]
 pub(super) unsafe fn post_receive(
@@ -449,7 +454,7 @@ pub(super) unsafe fn post_receive(
     first: *mut ReceiveRequest,
     refused: &mut *mut ReceiveRequest,
 ) -> c_int {
-    // SAFETY: the caller says so; every pair has a context, and the driver has filled its table.
+    // SAFETY: guaranteed by the caller; every queue pair has a context, and the driver has filled its table.
     unsafe { ((*(*pair).context).operations.post_receive)(pair, first, refused) }
 }
 
@@ -458,7 +463,7 @@ mod tests {
     use super::*;
     use std::mem::offset_of;
 
-    /// The figures are those of a C compiler for rdma-core's headers, on 64-bit machines.
+    /// The numbers come from a C compiler with rdma-core's headers, on 64-bit machines.
     #[test]
     fn structures_are_laid_out_as_the_libraries_have_them() {
         assert_eq!((size_of::<Parameters>(), offset_of!(Parameters, queue_pair)), (24, 16));

@@ -10,21 +10,21 @@
 //!
 //! After writes and reads of memory, of which the other side learns nothing, whoever did them sends its message once more: that is the end.
 
-/// Bytes of the message.
+/// Length of the message in bytes.
 pub(super) const LENGTH: usize = HEADER + MOST_BUFFERS * RECORD;
-/// Buffers that it can name.
+/// Most buffers in it.
 pub(super) const MOST_BUFFERS: usize = 512;
 const HEADER: usize = 16;
 const RECORD: usize = 16;
 
-/// What the side that connects does, by its number in the message.
+/// Operation of the connecting side, by its number in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// Writes to memory of the other side.
+    /// Writes to memory of the peer.
     Write = 1,
-    /// Reads from memory of the other side.
+    /// Reads from memory of the peer.
     Read = 2,
-    /// Sends, and the other side receives.
+    /// Sends, and the peer receives.
     Send = 3,
 }
 
@@ -33,7 +33,7 @@ impl Verb {
         [Verb::Write, Verb::Read, Verb::Send].into_iter().find(|verb| *verb as u32 == number)
     }
 
-    /// The other side takes no part in the transfers.
+    /// True if the peer takes no part in the transfers.
     pub(super) fn is_one_sided(self) -> bool {
         self != Verb::Send
     }
@@ -48,7 +48,7 @@ impl Verb {
     }
 }
 
-/// Memory of one side that the other may name.
+/// Memory that the peer may access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Buffer {
     pub(super) address: u64,
@@ -56,17 +56,17 @@ pub(super) struct Buffer {
     pub(super) length: u32,
 }
 
-/// One side's message.
+/// Greeting of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
-    /// `None` from a fio that listens.
+    /// `None` from a listening fio.
     pub(super) verb: Option<Verb>,
     pub(super) largest_block: u32,
     pub(super) buffers: Vec<Buffer>,
 }
 
 impl Greeting {
-    /// Writes the message; of more buffers than it can name, the first ones.
+    /// Encodes the message; buffers beyond its capacity are left out.
     pub(super) fn write(&self, message: &mut [u8; LENGTH]) {
         message.fill(0);
         let count = self.buffers.len().min(MOST_BUFFERS);
@@ -81,7 +81,7 @@ impl Greeting {
         }
     }
 
-    /// Reads what has come from the other side, which may be anything; `None` where it is no such message.
+    /// Decodes a message of the peer; `None` if it is malformed.
     pub(super) fn read(message: &[u8]) -> Option<Greeting> {
         let word = |place: usize| {
             let bytes = message.get(place..place + 4)?;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What a fio was seen to send (`verb=send`, two buffers of 4 KiB).
+    /// A message that fio was seen to send (`verb=send`, two buffers of 4 KiB).
     #[test]
     fn a_message_of_fio_is_understood() {
         let mut message = [0; LENGTH];

@@ -1,12 +1,12 @@
-//! The system call that each I/O makes, `io_uring_enter`, without the way through the C library and its `errno`: where it can be written down
-//! here, it takes 15 instructions less.
+//! The system call of each I/O, `io_uring_enter`, without the C library and its `errno`: on architectures where it is
+//! implemented here, it takes 15 instructions less.
 
-/// What the kernel returns: how many requests it took, or a negative error number.
+/// Returns the number of requests that the kernel took, or a negative error number.
 ///
 /// # Safety
 ///
-/// The entries shown to the kernel name memory that is valid until they have ended; `argument` is null or points to `size` bytes of the
-/// argument that `flags` speak of.
+/// The entries shown to the kernel refer to memory that is valid until they have completed; `argument` is
+/// null or points to `size` bytes of the argument selected by `flags`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub(super) unsafe fn enter(
@@ -18,7 +18,8 @@ pub(super) unsafe fn enter(
     size: usize,
 ) -> isize {
     let returned;
-    // SAFETY: the caller's promise; the kernel changes the registers that are named, and memory as it does with any other call.
+    // SAFETY: guaranteed by the caller; the kernel changes the named registers, and memory as with any other
+    // call.
     unsafe {
         std::arch::asm!(
             "syscall",
@@ -37,7 +38,7 @@ pub(super) unsafe fn enter(
     returned
 }
 
-/// The same by the C library.
+/// The same through the C library.
 ///
 /// # Safety
 ///
@@ -51,7 +52,7 @@ pub(super) unsafe fn enter(
     argument: *const u8,
     size: usize,
 ) -> isize {
-    // SAFETY: the caller's promise.
+    // SAFETY: guaranteed by the caller.
     let returned =
         unsafe { libc::syscall(libc::SYS_io_uring_enter, fd, submit, wanted, flags, argument, size) };
     if returned < 0 { -fathom_sys::Errno::last().0 as isize } else { returned as isize }

@@ -1,4 +1,4 @@
-//! A ring of io_uring, with the newest features that the kernel has and the job allows: what engines share that hand requests to it.
+//! A ring of io_uring, with the newest features that the kernel has and the job allows: shared by engines that use one.
 
 mod call;
 mod queues;
@@ -16,54 +16,54 @@ use std::time::Duration;
 const GET_EVENTS: u32 = 1;
 const EXTENDED_ARGUMENT: u32 = 1 << 3;
 
-/// Interval of asking a kernel whose waits cannot have a limit.
+/// Poll interval on kernels whose waits cannot have a timeout.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
 /// The registered buffer: the whole arena.
 pub(crate) const ARENA: u16 = 0;
-/// Memory that is pinned without being asked to.
+/// Memory that is pinned without an explicit request.
 const PINNED_UNASKED: usize = 256 << 20;
 
-/// A ring, and how `io_uring_enter` names it. The entries of either queue have one of two sizes.
+/// A ring, and its handle for `io_uring_enter`. The entries of either queue have one of two sizes.
 pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
     queues: Queues<S, C>,
-    /// By descriptor, or by registered index.
+    /// A descriptor, or a registered index.
     handle: Handle,
-    /// The kernel's own thread takes submissions.
+    /// The kernel's submission thread is used.
     kernel_thread: bool,
-    /// What set it up: asked what the kernel can do, and told what to register. Last, as it closes the descriptor.
+    /// The ring's owner, used for queries and registrations. Last, because it closes the descriptor.
     pub(crate) setup: io_uring::IoUring<S, C>,
 }
 
-/// A request that reads or writes: `struct io_uring_sqe` of linux/io_uring.h.
+/// A read or write request: `struct io_uring_sqe` of linux/io_uring.h.
 #[repr(C)]
 pub(crate) struct Transfer {
     pub(crate) code: u8,
     pub(crate) flags: u8,
-    /// The `ioprio` value of this request alone.
+    /// The `ioprio` value of this request.
     pub(crate) priority: u16,
-    /// Descriptor or index of the file.
+    /// Descriptor or registered index of the file.
     pub(crate) target: i32,
     pub(crate) offset: u64,
-    /// Of the buffer, or of its vector.
+    /// Address of the buffer, or of its vector.
     pub(crate) address: u64,
     /// Bytes, or vectors.
     pub(crate) length: u32,
     pub(crate) rw_flags: i32,
     pub(crate) slot: u64,
-    /// The registered buffer, and in the upper bits what reads and writes have no use for.
+    /// Index of the registered buffer; the upper bits are not used by reads and writes.
     pub(crate) buffer: u64,
-    /// Where the attributes of the request are.
+    /// Address of the request's attributes.
     pub(crate) attributes: u64,
     pub(crate) attribute_kinds: u64,
 }
 
 const _: () = assert!(size_of::<Transfer>() == size_of::<squeue::Entry>());
 
-/// Says which requests are handed to a kernel worker directly (`force_async`).
+/// Selects the requests that are passed to a kernel worker directly (`force_async`).
 #[derive(Clone, Copy)]
 pub(crate) struct EveryNth {
-    /// The interval in requests; 0 for none of them.
+    /// Interval in requests; 0 disables.
     every: u32,
     left: u32,
 }
@@ -73,12 +73,12 @@ impl EveryNth {
         EveryNth { every, left: every }
     }
 
-    /// True when there are some.
+    /// True unless disabled.
     pub(crate) fn is_any(&self) -> bool {
         self.every > 0
     }
 
-    /// Counts a request; true if it is one of them.
+    /// Counts a request; true if it is selected.
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.every == 0 {
@@ -93,7 +93,7 @@ impl EveryNth {
     }
 }
 
-/// What a ring knows by number.
+/// What is registered with a ring.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Registered {
     /// The arena, as buffer [`ARENA`].
@@ -118,8 +118,8 @@ struct WaitArgument {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// The best ring with room for this many requests that this kernel and the job's options allow, and the features it has. `instead`
-    /// is what to use where io_uring is not to be had.
+    /// The best ring with room for this many requests that this kernel and the job's options allow, and its
+    /// features. `instead` is the alternative if io_uring is not available.
     pub(crate) fn new(
         setup: &Setup<'_>,
         entries: u32,
@@ -132,7 +132,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok((Ring { queues, handle, kernel_thread, setup: ring }, features))
     }
 
-    /// Registers the ring itself, which saves looking it up in every call; true if the kernel has done so.
+    /// Registers the ring itself, which saves looking it up in every call; true on success.
     pub(crate) fn register(&mut self) -> bool {
         match register_ring(self.setup.as_raw_fd()) {
             Some(handle) => {
@@ -143,8 +143,9 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Registers the ring, and files and buffers wherever the kernel takes them and the job does not forbid it. Only
-    /// what the job asks for by name must succeed. `may_fix_buffers` says whether buffers are registered unasked.
+    /// Registers the ring, and files and buffers as far as the kernel supports it and the job does not forbid
+    /// it. Only explicit requests of the job must succeed. `may_fix_buffers` says whether buffers are
+    /// registered by default.
     pub(crate) fn register_all(
         &mut self,
         setup: &Setup<'_>,
@@ -165,11 +166,12 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
                 Err(_) => {}
             }
         }
-        // Files that come and go (`openfiles`, `unlink_each_loop`) have no descriptor to register.
+        // Files that are opened during the run (`openfiles`, `unlink_each_loop`) have no descriptor to
+        // register.
         let all_are_open = setup.files.iter().all(|file| file.handle.is_open()) && !job.file.unlink_each_loop;
         if asked.registerfiles && !all_are_open {
             return Err(SetupError::new(Errno(libc::EINVAL), "io_uring_register_files").with_advice(
-                "registerfiles=1 needs all files open; leave openfiles and unlink_each_loop out",
+                "registerfiles=1 needs all files open; leave out openfiles and unlink_each_loop",
             ));
         }
         if all_are_open && (asked.registerfiles || !job.is_set("registerfiles")) {
@@ -191,23 +193,24 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(registered)
     }
 
-    /// Registers the arena as one buffer, of which every I/O uses its part.
+    /// Registers the arena as one buffer, of which every I/O uses a part.
     fn register_buffers(&self, setup: &Setup<'_>) -> Result<(), SetupError> {
         let whole = libc::iovec { iov_base: setup.buffers.first().cast(), iov_len: arena_length(setup) };
         // SAFETY: the arena is mapped to that length and outlives the engine.
         unsafe { self.setup.submitter().register_buffers(&[whole]) }.map_err(|error| {
             SetupError::new(error.into(), "io_uring_register_buffers").with_advice(format!(
-                "the buffers cannot be pinned (leave fixedbufs out): {}",
+                "the buffers cannot be pinned (leave out fixedbufs): {}",
                 exhausted::locked_memory()
             ))
         })
     }
 
-    /// Puts a request into the queue, which [`commit`](Ring::commit) hands over. `write` fills its entry in place.
+    /// Adds a request to the queue, which [`commit`](Ring::commit) submits. `write` fills its entry in place.
     ///
     /// # Safety
     ///
-    /// All of the entry is written, and whatever it names stays valid until its end has been taken.
+    /// The whole entry is written, and everything it refers to stays valid until its completion has been
+    /// taken.
     #[inline(always)]
     pub(crate) unsafe fn push(&mut self, write: impl FnOnce(*mut S)) -> Queued {
         if !self.queues.has_room(1)
@@ -215,12 +218,12 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         {
             return Queued::Done(i64::from(-errno.0));
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.queues.add(write) };
         Queued::Pending
     }
 
-    /// The same for entries that belong together: all of them, or none.
+    /// The same for linked entries: all of them, or none.
     ///
     /// # Safety
     ///
@@ -230,25 +233,25 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
             return Err(Errno(libc::EBUSY));
         }
         for entry in entries {
-            // SAFETY: the caller's promise; the place is that of an entry.
+            // SAFETY: guaranteed by the caller; the place is that of an entry.
             unsafe { self.queues.add(|place| place.write(entry)) };
         }
         Ok(())
     }
 
-    /// Entries that are queued and not handed over.
+    /// Entries that are queued but not submitted.
     pub(crate) fn queued(&self) -> u32 {
         self.queues.kept_back()
     }
 
-    /// The ring has an entry for every slot, so it is full only while the kernel's thread has ended an I/O whose entry it still
-    /// counts as waiting: it gives back the entries of a whole batch together.
+    /// The ring has an entry for every slot, so it is only full while the kernel's thread has completed an
+    /// I/O whose entry it still counts as pending: it releases the entries of a batch together.
     #[cold]
     #[inline(never)]
     fn wait_for_room(&mut self) -> Result<(), Errno> {
         self.queues.show();
         loop {
-            // Wakes the thread, should it sleep.
+            // Wakes the thread if it sleeps.
             self.setup.submit().map_err(Errno::from)?;
             match self.setup.submitter().squeue_wait().map_err(Errno::from) {
                 Ok(_) | Err(Errno(libc::EINTR)) => {}
@@ -260,22 +263,23 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Hands over what is queued; how many entries the kernel took.
+    /// Submits what is queued; returns the number of entries that the kernel took.
     #[inline(always)]
     pub(crate) fn commit(&mut self) -> Result<u32, Errno> {
         self.queues.show();
         if self.kernel_thread {
             return self.commit_to_kernel_thread();
         }
-        // With deferred task run, completions become visible only in a call that asks for events: asking here saves a call for them
-        // alone. It can wait as long as some that are there have not been taken: then the kernel ends many in one go.
+        // With deferred task run, completions only become visible in a call that asks for events: asking here
+        // saves a separate call. It is not necessary while completions are left: then the kernel completes
+        // many in one go later.
         let flags = if self.queues.left_of_batch() == 0 { GET_EVENTS } else { 0 };
         let taken = self.enter(self.queues.kept_back(), 0, flags)?;
         self.queues.taken(taken);
         Ok(taken)
     }
 
-    /// With a kernel thread the entries are taken as soon as they are shown; it may have to be woken.
+    /// With a kernel thread the entries are taken as soon as they are visible; it may have to be woken.
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
         self.setup.submit().map_err(Errno::from)?;
@@ -284,12 +288,13 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(queued)
     }
 
-    /// Waits until at least `min` completions are there (0: looks only), of which those up to `most` can then be [taken](Ring::take).
+    /// Waits until there are at least `min` completions (0: polls once), of which up to `most` can then be
+    /// [taken](Ring::take).
     #[inline(always)]
     pub(crate) fn wait(&mut self, min: u32, most: u32) -> Result<(), Errno> {
         let mut count = self.queues.gather(most);
         if min == 0 && count == 0 {
-            // The kernel lists what has ended when it is entered, and not before.
+            // The kernel only lists completions when it is entered.
             self.enter(0, 0, GET_EVENTS)?;
             self.queues.gather(most);
         }
@@ -303,7 +308,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// Waits until a completion is there, but no longer than `span`; those up to `most` can then be taken.
+    /// Waits until there is a completion, but no longer than `span`; up to `most` can then be taken.
     pub(crate) fn wait_within(&mut self, span: Duration, most: u32) -> Result<(), Errno> {
         if self.queues.gather(most) == 0 {
             self.wait_for_one(span)?;
@@ -312,7 +317,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// The same two for a list of ends; `read` makes an end of a completion that is one.
+    /// The two waits for a list; `read` converts a completion, unless it is to be skipped.
     pub(crate) fn reap(
         &mut self,
         min: u32,
@@ -349,26 +354,26 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Ends of the batch that have not been taken.
+    /// Completions of the batch that have not been taken.
     #[inline(always)]
     pub(crate) fn left_of_batch(&self) -> u32 {
         self.queues.left_of_batch()
     }
 
-    /// Takes the next end of the batch.
+    /// Takes the next completion of the batch.
     #[inline(always)]
     pub(crate) fn take<R>(&mut self, read: impl FnOnce(&C) -> R) -> R {
         self.queues.take(read)
     }
 
-    /// True for the requests with all of these codes; nothing is known of kernels that cannot be asked.
+    /// True if the requests with all of these codes are supported; false for kernels that cannot be asked.
     pub(crate) fn supports(&self, codes: &[u8]) -> bool {
         let mut probe = Probe::new();
         let probed = self.setup.submitter().register_probe(&mut probe).is_ok();
         probed && codes.iter().all(|code| probe.is_supported(*code))
     }
 
-    /// `io_uring_enter`: hands over `submit` entries and waits until `wanted` completions are there.
+    /// `io_uring_enter`: submits `submit` entries and waits until there are `wanted` completions.
     #[inline(always)]
     fn enter(&self, submit: u32, wanted: u32, flags: u32) -> Result<u32, Errno> {
         self.enter_with(submit, wanted, flags, None)
@@ -385,16 +390,16 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         let (flag, size) = argument.map_or((0, 0), |_| (EXTENDED_ARGUMENT, size_of::<WaitArgument>()));
         let argument = argument.map_or(std::ptr::null(), std::ptr::from_ref);
         let Handle { fd, flags: own } = self.handle;
-        // SAFETY: no signal mask is given; the entries that the kernel reads were pushed by `push`; the argument, if there is
-        // one, lives through the call and has the size that is given.
+        // SAFETY: no signal mask is given; the entries that the kernel reads were added by `push`; the
+        // argument, if there is one, lives through the call and has the stated size.
         let taken = unsafe { call::enter(fd, submit, wanted, flags | flag | own, argument.cast(), size) };
         if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken as u32) }
     }
 
-    /// Waits until a completion is there, or for so long.
+    /// Waits until there is a completion, or until a timeout.
     fn wait_for_one(&self, span: Duration) -> Result<(), Errno> {
         if !self.setup.params().is_feature_ext_arg() {
-            // Linux 5.10 and earlier: nothing ends a wait but a completion.
+            // Linux 5.10 and earlier: only a completion ends a wait.
             std::thread::sleep(span.min(LONGEST_SLEEP));
             return self.enter(0, 0, GET_EVENTS).map(|_| ());
         }
@@ -431,11 +436,11 @@ fn register_ring(fd: i32) -> Option<Handle> {
     (registered == 1).then_some(Handle { fd: update.offset as i32, flags: ENTER_REGISTERED_RING })
 }
 
-/// How much of the newer ring features to ask for.
+/// Which newer ring features to request.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Level {
     Plain,
-    /// Linux 6.1: one submitter, completions handled when it asks for them.
+    /// Linux 6.1: one submitter, completions processed when it asks for them.
     Deferred,
     /// Linux 6.6: no indirection between the submission queue and its entries.
     Direct,
@@ -501,23 +506,25 @@ fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
     features
 }
 
-/// Milliseconds without work after which the kernel's submission thread sleeps.
+/// Idle time after which the kernel's submission thread sleeps, ms.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
-/// Where the kernel says who may use io_uring: 0 for everybody.
+/// The kernel's setting of who may use io_uring: 0 for everybody.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
-const FILTERED: &str = "a seccomp filter forbids io_uring here, as those of containers do: allow io_uring_setup, io_uring_enter and \
-                        io_uring_register in its profile (or, for a try, --security-opt seccomp=unconfined)";
+const FILTERED: &str = "a seccomp filter forbids io_uring here, as containers' default profiles do: allow \
+                        io_uring_setup, io_uring_enter and io_uring_register in the profile (or, for a test, \
+                        --security-opt seccomp=unconfined)";
 
-/// What to say where io_uring is not to be had; `instead` is what to use there.
+/// Explains why io_uring is not available; `instead` is the alternative.
 pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> SetupError {
     let errno = Errno::from(error);
-    // Another engine need not have this limit, but the job may as well stay with this one.
+    // Another engine may not have this limit, but the job can also stay with this one.
     if errno.0 == libc::EINVAL && entries > exhausted::RING {
         return SetupError::new(errno, "io_queue_init").with_advice(exhausted::ring(entries));
     }
     let advice = match errno.0 {
-        // The switch is there since 6.6 where the kernel was built with io_uring, so a filter answers in its place.
+        // The setting exists since 6.6 if the kernel was built with io_uring, so the error comes from a
+        // filter.
         libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
         libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
         libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
@@ -534,7 +541,8 @@ pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> Set
 mod tests {
     use super::*;
 
-    /// What is said of a ring in a thread for which `io_uring_setup` is answered by an error number, as seccomp profiles of containers do.
+    /// The message about a ring in a thread where seccomp makes `io_uring_setup` fail with this error, as
+    /// containers' profiles do.
     fn advice_where_filtered(errno: i32) -> String {
         const LOAD: u16 = 0x20;
         const SKIP_UNLESS_EQUAL: u16 = 0x15;
@@ -548,7 +556,8 @@ mod tests {
         ];
         let thread = std::thread::spawn(move || {
             let rules = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
-            // SAFETY: the kernel copies the filter, which lives through the call; it holds for this thread alone.
+            // SAFETY: the kernel copies the filter, which lives through the call; it only affects this
+            // thread.
             let is_set = unsafe {
                 libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
                     && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const rules) == 0

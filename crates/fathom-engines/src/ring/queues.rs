@@ -1,5 +1,5 @@
-//! The two queues of a ring, where the kernel has them: requests are written and ends are read in place. The kernel hears of both once for a
-//! batch, not for each entry.
+//! The two queues of a ring, in the memory shared with the kernel: requests are written and completions read in place.
+//! Counters are published once for a batch, not for each entry.
 
 use fathom_run::invariant::{CHECKS_ALL, Invariant, broken};
 use fathom_sys::Errno;
@@ -8,59 +8,60 @@ use io_uring::{cqueue, squeue};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-// What the descriptor of a ring maps: `IORING_OFF_*` of linux/io_uring.h.
+// Mappings of a ring's descriptor: `IORING_OFF_*` of linux/io_uring.h.
 const REQUEST_COUNTERS: u64 = 0;
 const ENDS: u64 = 0x800_0000;
 const REQUESTS: u64 = 0x1000_0000;
 
-/// `struct io_uring_params` of linux/io_uring.h, as the kernel has filled it in.
+/// `struct io_uring_params` of linux/io_uring.h, as filled in by the kernel.
 #[repr(C)]
 struct Layout {
     requests: u32,
     ends: u32,
     others: [u32; 8],
-    /// Where head and tail of the submission queue are, in its mapping, and what else is there.
+    /// Offsets of head, tail and other fields of the submission queue in its mapping.
     request_places: [u32; 2],
     other_request_places: [u32; 8],
-    /// Where head and tail of the completion queue are, in its mapping, and what else is there.
+    /// Offsets of head, tail and other fields of the completion queue in its mapping.
     end_places: [u32; 2],
     other_end_places: [u32; 3],
-    /// Where its entries are.
+    /// Offset of its entries.
     first_end: u32,
     last_end_places: [u32; 4],
 }
 
 const _: () = assert!(size_of::<Layout>() == 120 && size_of::<io_uring::Parameters>() == 120);
 
-/// Submission and completion queue. Counters run on beyond the size of a queue; an entry is at the remainder.
+/// Submission and completion queue. Counters run beyond the size of a queue; the remainder is the index of an
+/// entry.
 pub(super) struct Queues<S, C> {
     requests: *mut S,
     request_mask: u32,
-    /// Requests that were ever written.
+    /// Requests written so far.
     written: u32,
-    /// Those of them that are the kernel's.
+    /// Those passed to the kernel.
     handed_over: u32,
-    /// What `written` may become before the kernel has to take more.
+    /// Limit of `written` until the kernel takes more.
     limit: u32,
     ends: *const C,
     end_mask: u32,
-    /// Ends that were ever taken.
+    /// Completions taken so far.
     taken: u32,
-    /// What `taken` becomes with the batch at hand.
+    /// Value of `taken` at the end of the current batch.
     batch_end: u32,
-    /// The kernel's: requests taken and there, ends taken and there.
+    /// Shared counters: requests taken and available, completions taken and available.
     requests_taken: *const AtomicU32,
     requests_there: *const AtomicU32,
     ends_taken: *const AtomicU32,
     ends_there: *const AtomicU32,
-    /// What all of these point into.
+    /// The mappings that all of these point into.
     _mappings: [Mapping; 3],
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
-    /// Those of a new ring, which nothing else hands requests to or takes ends from.
+    /// The queues of a new ring that is not used otherwise.
     pub(super) fn new(ring: &io_uring::IoUring<S, C>) -> Result<Queues<S, C>, Errno> {
-        // SAFETY: the parameters are transparent over the kernel's structure, whose layout this is.
+        // SAFETY: the parameters are a transparent wrapper of the kernel's structure, whose layout this is.
         let layout = unsafe { &*std::ptr::from_ref(ring.params()).cast::<Layout>() };
         let map = |offset, length| Mapping::file(ring.as_raw_fd(), offset, length, true, true, false);
         let end_of = |places: &[u32; 2]| places[0].max(places[1]) as usize + size_of::<u32>();
@@ -70,7 +71,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         let ends = map(ENDS, ends_length.max(end_of(&layout.end_places)))?;
         let requests = map(REQUESTS, layout.requests as usize * size_of::<S>())?;
         let counter = |mapping: &Mapping, place: u32| {
-            // SAFETY: the mapping reaches beyond the places of its counters.
+            // SAFETY: the offsets of the counters are inside the mapping.
             unsafe { mapping.address().add(place as usize).cast::<AtomicU32>().cast_const() }
         };
         Ok(Queues {
@@ -79,7 +80,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
             written: 0,
             handed_over: 0,
             limit: layout.requests,
-            // SAFETY: the mapping reaches beyond the first entry.
+            // SAFETY: the first entry is inside the mapping.
             ends: unsafe { ends.address().add(first_end).cast() },
             end_mask: layout.ends - 1,
             taken: 0,
@@ -92,7 +93,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         })
     }
 
-    /// True when there is room for `count` more requests.
+    /// True if there is room for `count` more requests.
     #[inline(always)]
     pub(super) fn has_room(&mut self, count: u32) -> bool {
         self.limit.wrapping_sub(self.written) >= count || self.looks_for_room(count)
@@ -104,49 +105,50 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         self.limit.wrapping_sub(self.written) >= count
     }
 
-    /// Adds a request, for which there [is room](Queues::has_room); the kernel knows nothing of it until it is [shown](Queues::show).
+    /// Adds a request, for which there [is room](Queues::has_room); the kernel does not see it until
+    /// [`show`](Queues::show).
     ///
     /// # Safety
     ///
-    /// `write` fills the entry, and whatever that names stays valid until the request has ended.
+    /// `write` fills the entry, and everything it refers to stays valid until the request has completed.
     #[inline(always)]
     pub(super) unsafe fn add(&mut self, write: impl FnOnce(*mut S)) {
         if CHECKS_ALL && self.written == self.limit {
             broken(Invariant::HandedOver, format_args!("a request more than the queue holds"));
         }
-        // SAFETY: the remainder is inside the queue, and the kernel has no use for the entry until it is shown.
+        // SAFETY: the remainder is inside the queue, and the kernel does not read the entry until it is
+        // shown.
         write(unsafe { self.requests.add((self.written & self.request_mask) as usize) });
         self.written = self.written.wrapping_add(1);
     }
 
-    /// Requests that are not the kernel's yet.
+    /// Requests that are not passed to the kernel yet.
     #[inline(always)]
     pub(super) fn kept_back(&self) -> u32 {
         self.written.wrapping_sub(self.handed_over)
     }
 
-    /// Shows the kernel all requests.
+    /// Publishes all requests to the kernel.
     #[inline(always)]
     pub(super) fn show(&self) {
         store(self.requests_there, self.written);
     }
 
-    /// The kernel has taken `count` more, and there is room for as many.
+    /// The kernel has taken `count` more, which makes room for as many.
     #[inline(always)]
     pub(super) fn taken(&mut self, count: u32) {
         self.handed_over = self.handed_over.wrapping_add(count);
         self.limit = self.limit.wrapping_add(count);
     }
 
-    /// All are the kernel's: its thread takes them in its own time.
+    /// Passes all to the kernel, whose thread takes them later.
     pub(super) fn hand_over_all(&mut self) {
         self.handed_over = self.written;
     }
 
-    /// Begins a batch of ends, or adds those to it that have come since: those that are there, up to `most`. How many there are.
-    ///
-    /// The kernel may use the entries of the whole batch again from now on, before any of it is taken. It comes to them only when it has filled
-    /// all others, and the queue has an entry for twice the requests that can be under way.
+    /// Begins a batch of completions, or adds new ones to it, up to `most`; returns their number. The kernel
+    /// may reuse the entries of the whole batch from now on, before any of it is taken. It reaches them only
+    /// when it has filled all others, and the queue has entries for twice the requests that can be in flight.
     #[inline(always)]
     pub(super) fn gather(&mut self, most: u32) -> u32 {
         let count = load(self.ends_there).wrapping_sub(self.taken).min(most);
@@ -155,13 +157,13 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         count
     }
 
-    /// Ends of the batch that have not been taken.
+    /// Completions of the batch that have not been taken.
     #[inline(always)]
     pub(super) fn left_of_batch(&self) -> u32 {
         self.batch_end.wrapping_sub(self.taken)
     }
 
-    /// Takes the next end of the batch.
+    /// Takes the next completion of the batch.
     #[inline(always)]
     pub(super) fn take<R>(&mut self, read: impl FnOnce(&C) -> R) -> R {
         if self.taken == self.batch_end {
@@ -170,21 +172,22 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         if CHECKS_ALL && load(self.ends_there).wrapping_sub(self.taken) > self.end_mask + 1 {
             broken(Invariant::Ends, format_args!("an end was written over before it was taken"));
         }
-        // SAFETY: the remainder is inside the queue, and what the kernel has listed it leaves alone until the queue is full.
+        // SAFETY: the remainder is inside the queue, and the kernel does not overwrite listed entries until
+        // the queue is full.
         let read = read(unsafe { &*self.ends.add((self.taken & self.end_mask) as usize) });
         self.taken = self.taken.wrapping_add(1);
         read
     }
 }
 
-/// Reads a counter of the kernel; what it counts is there afterwards.
+/// Reads a counter of the kernel; the entries it counts are visible afterwards.
 #[inline(always)]
 fn load(counter: *const AtomicU32) -> u32 {
-    // SAFETY: the counters are in mappings that the queues own.
+    // SAFETY: the counters are in mappings owned by the queues.
     unsafe { (*counter).load(Ordering::Acquire) }
 }
 
-/// Writes one of those that the kernel reads; what was done before is done for the kernel.
+/// Writes a counter that the kernel reads; earlier writes are visible to the kernel.
 #[inline(always)]
 fn store(counter: *const AtomicU32, value: u32) {
     // SAFETY: as above.
@@ -201,7 +204,7 @@ mod tests {
 
     const SIZE: u32 = 4;
 
-    /// A small ring, whose requests end as they are handed over.
+    /// A small ring whose requests complete at submission.
     fn ring() -> Option<(IoUring, Queues<squeue::Entry, cqueue::Entry>)> {
         match IoUring::new(SIZE) {
             Ok(ring) => {
@@ -217,7 +220,7 @@ mod tests {
 
     fn add(queues: &mut Queues<squeue::Entry, cqueue::Entry>, number: u64) {
         let entry = opcode::Nop::new().build().user_data(number);
-        // SAFETY: the entry is written whole, and names nothing.
+        // SAFETY: the whole entry is written, and refers to no memory.
         unsafe { queues.add(|place| place.write(entry)) };
     }
 
@@ -262,7 +265,7 @@ mod tests {
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         add(&mut queues, 1);
         submit(&ring, &mut queues);
-        // It is there, and in no batch.
+        // It is available, but in no batch.
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         queues.gather(1);
         queues.take(|_| ());
@@ -283,7 +286,8 @@ mod tests {
     }
 
     proptest! {
-        /// However requests and ends come in batches, every request ends once, in order, also while others follow it.
+        /// For any batches of requests and completions, every request completes once, in order, also while
+        /// others follow it.
         #[test]
         fn every_request_ends_once(rounds in prop::collection::vec((0..=SIZE, 0..=SIZE, any::<bool>()), 1..200)) {
             let Some((ring, mut queues)) = ring() else { return Ok(()) };

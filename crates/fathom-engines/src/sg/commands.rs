@@ -24,21 +24,21 @@ pub(crate) const WRITE_SAME: Operation = Operation { short: 0x41, long: 0x93, se
 
 pub(crate) const PRE_FETCH: Operation = Operation { short: 0x34, long: 0x90, service: None };
 
-/// Byte 1: past the device's cache.
+/// Byte 1: force unit access.
 pub(crate) const FUA: u8 = 1 << 3;
-/// Byte 1 of VERIFY: compare with all blocks that were sent, or with the one that was.
+/// Byte 1 of VERIFY: compare with all blocks sent, or with the only one.
 pub(crate) const BYTCHK_ALL: u8 = 1 << 1;
 pub(crate) const BYTCHK_ONE: u8 = 3 << 1;
 /// Byte 1 of WRITE SAME(16): no block is sent.
 const NDOB: u8 = 1;
 
-/// Bytes of what UNMAP takes for one range.
+/// Bytes of UNMAP's parameter list for one range.
 pub(crate) const UNMAP_LIST: usize = unmap_bytes(1);
-/// Bytes that READ CAPACITY(10) and (16) and STREAM CONTROL answer.
+/// Bytes of the answers to READ CAPACITY(10) and (16) and STREAM CONTROL.
 pub(crate) const CAPACITY_10: usize = 8;
 pub(crate) const CAPACITY_16: usize = 32;
 pub(crate) const STREAM_ANSWER: usize = 8;
-/// Bytes that are asked of an INQUIRY.
+/// Requested bytes of an INQUIRY.
 pub(crate) const INQUIRY_ANSWER: usize = 64;
 /// The page about zones (ZBC-2, "zoned block device characteristics").
 pub(crate) const ZONED_PAGE: u8 = 0xb6;
@@ -58,7 +58,7 @@ impl Command {
         &self.bytes[..usize::from(self.length)]
     }
 
-    /// A command on blocks, in the short form where addresses and counts fit.
+    /// A command on blocks, in the short form if address and count fit.
     #[inline(always)]
     pub(crate) fn on_blocks(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
         match (u32::try_from(address), u16::try_from(blocks)) {
@@ -73,8 +73,8 @@ impl Command {
         }
     }
 
-    /// The same in the form of this many bytes: 10, 16 or 32. `None` where the address or the count does not fit, or where there is
-    /// no such form.
+    /// The same in the form of this many bytes: 10, 16 or 32. `None` if the address or the count does not
+    /// fit, or there is no such form.
     #[inline(always)]
     pub(crate) fn on_blocks_in(
         bytes: u8,
@@ -103,7 +103,7 @@ impl Command {
         Command { bytes, length: 32 }
     }
 
-    /// The same with a 64-bit address, whatever it is.
+    /// The same, always with a 64-bit address.
     pub(crate) fn on_blocks_anywhere(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
         Command::on_far_blocks(operation.long, flags, address, blocks)
     }
@@ -116,7 +116,7 @@ impl Command {
         Command { bytes, length: 16 }
     }
 
-    /// WRITE SAME(16) of zeroes, without sending any.
+    /// WRITE SAME(16) of zeroes, without a data block.
     pub(crate) fn write_same_without_data(address: u64, blocks: u32) -> Command {
         Command::on_far_blocks(WRITE_SAME.long, NDOB, address, blocks)
     }
@@ -149,19 +149,19 @@ impl Command {
         Command::new(&[0x35], 10)
     }
 
-    /// UNMAP, of what an [`unmap_list`] says.
+    /// UNMAP of an [`unmap_list`].
     pub(crate) fn unmap() -> Command {
         Command::unmap_of(UNMAP_LIST as u16)
     }
 
-    /// UNMAP, of what [`unmap_ranges`] has put into so many bytes.
+    /// UNMAP of a list of [`unmap_ranges`] with this many bytes.
     pub(crate) fn unmap_of(bytes: u16) -> Command {
         let mut command = Command::new(&[0x42], 10);
         command.bytes[7..9].copy_from_slice(&bytes.to_be_bytes());
         command
     }
 
-    /// ZONE ACTIONS OUT: what is done to the zone that begins at an address.
+    /// ZONE ACTIONS OUT: an action on the zone that begins at an address.
     pub(super) fn zone_action(action: u8, address: u64) -> Command {
         let mut command = Command::new(&[0x94, action], 16);
         command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
@@ -173,12 +173,12 @@ impl Command {
         let mut command = Command::new(&[0x95], 16);
         command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
         command.bytes[10..14].copy_from_slice(&room.to_be_bytes());
-        // All zones, and only those that fit are counted.
+        // All zones; only those that fit are counted.
         command.bytes[14] = 1 << 7;
         command
     }
 
-    /// INQUIRY: what the device is, or one page about it.
+    /// INQUIRY: the standard data, or one page.
     pub(super) fn inquiry(page: Option<u8>) -> Command {
         let mut command = Command::new(&[0x12, u8::from(page.is_some()), page.unwrap_or(0)], 6);
         command.bytes[4] = INQUIRY_ANSWER as u8;
@@ -198,19 +198,19 @@ impl Command {
     }
 }
 
-/// What UNMAP takes for one range.
+/// UNMAP's parameter list for one range.
 pub(crate) fn unmap_list(address: u64, blocks: u32) -> [u8; UNMAP_LIST] {
     let mut list = [0; UNMAP_LIST];
     unmap_ranges(&mut list, std::iter::once((address, blocks)));
     list
 }
 
-/// Bytes of what UNMAP takes for so many ranges.
+/// Bytes of UNMAP's parameter list for several ranges.
 pub(crate) const fn unmap_bytes(ranges: usize) -> usize {
     8 + 16 * ranges
 }
 
-/// What UNMAP takes for several ranges of addresses and blocks, which `list` has room for; its length.
+/// UNMAP's parameter list for several ranges of addresses and blocks, written to `list`; returns its length.
 pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u32)>) -> u16 {
     let mut bytes = 8;
     for (place, (address, blocks)) in list[8..].chunks_exact_mut(16).zip(ranges) {
@@ -225,7 +225,8 @@ pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u
     bytes
 }
 
-/// Number of blocks and bytes of one, from the answer to READ CAPACITY(10); `None` where the device is too large for it.
+/// Number of blocks and bytes per block, from the answer to READ CAPACITY(10); `None` if the device is too
+/// large for it.
 pub(crate) fn capacity_10(answer: &[u8; CAPACITY_10]) -> Option<(u64, u32)> {
     let last = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]);
     let size = u32::from_be_bytes([answer[4], answer[5], answer[6], answer[7]]);
@@ -312,7 +313,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the form, a device finds the address and the count that were meant.
+        /// In every form, a device finds the intended address and count.
         #[test]
         fn no_address_is_cut_off(address in 0..u64::MAX, blocks in 1..u32::MAX) {
             let command = Command::on_blocks(WRITE, 0, address, blocks);

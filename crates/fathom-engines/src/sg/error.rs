@@ -1,4 +1,4 @@
-//! What a SCSI device has against a command.
+//! Errors of SCSI commands.
 
 use super::commands::Command;
 use super::sense;
@@ -6,21 +6,21 @@ use fathom_sys::Errno;
 use fathom_sys::scsi::Answer;
 use thiserror::Error;
 
-/// Why a command did not do what it was to do.
+/// Why a command failed.
 #[derive(Clone, Debug, Error)]
 pub(crate) enum ScsiError {
-    /// The system does not deliver it.
+    /// The system cannot deliver it.
     #[error("{0}")]
     NotDelivered(#[from] Errno),
-    /// The device, or what connects it, says so.
+    /// An error of the device, or of its transport.
     #[error("{}", sense::describe(&.0.answer, .0.command.bytes()))]
     Refused(Box<Refused>),
-    /// A disk without room.
-    #[error("it names blocks of 0 bytes")]
+    /// A disk with blocks of no bytes.
+    #[error("it reports blocks of 0 bytes")]
     EmptyBlocks,
 }
 
-/// A command and the answer to it.
+/// A command and its answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     answer: Answer,

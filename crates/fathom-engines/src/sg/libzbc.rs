@@ -1,5 +1,5 @@
-//! `libzbc`: zoned SCSI disks by the commands that the library of that name sends, without the library. Reads and writes have 64-bit
-//! addresses; zones are reported, reset and finished by the kernel where a block device is named, by commands otherwise.
+//! `libzbc`: zoned SCSI disks by the commands of the library of that name, without the library. Reads and writes have 64-bit
+//! addresses; zones are reported, reset and finished by the kernel if a block device is named, by commands otherwise.
 
 use super::{Options, Sg, look_at_disk, zoned};
 use crate::media::Media;
@@ -35,7 +35,7 @@ impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation() == Operation::Trim {
-            // Zones are reset by the rules of zonemode=zbd; a log that is replayed may hold other trims.
+            // Zones are reset by the rules of zonemode=zbd; a replayed log may contain other trims.
             return Queued::Done(-i64::from(libc::EOPNOTSUPP));
         }
         self.0.queue(slot, io)

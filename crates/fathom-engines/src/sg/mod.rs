@@ -1,5 +1,5 @@
-//! `sg`: SCSI commands (`SG_IO`) to disks and their generic devices. Addresses count from the start of the disk, so partitions and whatever
-//! else is not a whole disk are refused.
+//! `sg`: SCSI commands (`SG_IO`) to disks and their generic devices. Addresses count from the start of the disk, so
+//! partitions and other parts of a disk are refused.
 
 pub(crate) mod commands;
 mod error;
@@ -25,28 +25,28 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// How long a command may take before the kernel aborts it: far longer than any healthy one.
+/// Timeout after which the kernel aborts a command: far longer than any healthy one.
 pub(crate) const TIMEOUT_MS: u32 = 600_000;
 /// `SGV4_FLAG_HIPRI` of linux/bsg.h.
 const POLL: u32 = 0x800;
-/// Times that a question is asked of a device that has something to say first.
+/// Attempts of a query to a device with a pending unit attention.
 const QUESTIONS: u32 = 4;
 
 pub(crate) struct Sg {
     devices: Vec<Device>,
     options: Options,
-    /// What the device said of the I/O that failed last.
+    /// The device's error text of the last failed I/O.
     said: Option<String>,
 }
 
-/// Which commands are sent.
+/// Options that select commands.
 #[derive(Clone, Copy, Debug)]
 struct Options {
     mode: SgWriteMode,
     read_flags: u8,
     write_flags: u8,
     flags: u32,
-    /// With 64-bit addresses, whatever they are.
+    /// Always use 64-bit addresses.
     is_far: bool,
 }
 
@@ -58,10 +58,10 @@ struct Device {
     stream: Option<Stream>,
 }
 
-/// Where `sg_write_mode=write_stream` writes.
+/// Stream of `sg_write_mode=write_stream`.
 struct Stream {
     number: u16,
-    /// A descriptor to close the stream by, if it was opened here.
+    /// A descriptor for closing the stream, if it was opened here.
     opened: Option<OwnedFd>,
 }
 
@@ -109,7 +109,7 @@ impl Engine for Sg {
 }
 
 impl Sg {
-    /// Asks the disks what has to be known of them; `stream` is the one to write to, if that is wanted.
+    /// Queries the disks; `stream` is the one to write to, if requested.
     fn open(setup: &Setup<'_>, options: Options, stream: Option<u32>) -> Result<Sg, SetupError> {
         let devices = setup.files.iter().map(|file| Device::of(file, stream)).collect::<Result<_, _>>()?;
         Ok(Sg { devices, options, said: None })
@@ -168,7 +168,7 @@ impl Sg {
         };
         let sent = self.send(io, command, transfer);
         match transfer {
-            // What was moved is not what was done.
+            // The transferred bytes may differ from the affected ones.
             _ if sent < 0 => sent,
             Transfer::Out(_, moved) if moved == io.length() => sent,
             _ => i64::from(io.length()),
@@ -179,7 +179,8 @@ impl Sg {
     #[inline(always)]
     fn send(&mut self, io: &Io, command: Command, transfer: Transfer) -> i64 {
         let fd = io.handle().descriptor();
-        // SAFETY: the transfer is the buffer of the I/O or a part of it, which nobody else uses during the call, or memory of the caller's.
+        // SAFETY: the transfer is the buffer of the I/O or a part of it, which is not used elsewhere during
+        // the call, or memory of the caller.
         match unsafe { scsi::run(fd, command.bytes(), transfer, self.options.flags, TIMEOUT_MS) } {
             Err(errno) => i64::from(-errno.0),
             Ok(answer) if answer.good => moved(transfer, &answer),
@@ -213,7 +214,7 @@ impl Sg {
         i64::from(-libc::EINVAL)
     }
 
-    /// Has the device write its cache.
+    /// Flushes the device's cache.
     fn synchronize(&mut self, handle: Handle) -> i64 {
         let command = Command::synchronize_cache();
         // SAFETY: there is no transfer.
@@ -228,20 +229,20 @@ impl Sg {
     }
 }
 
-/// Bytes that a good command has moved.
+/// Bytes moved by a successful command.
 #[inline(always)]
 fn moved(transfer: Transfer, answer: &Answer) -> i64 {
     match transfer {
         Transfer::None => 0,
         Transfer::Out(_, length) | Transfer::In(_, length) => {
-            // A device that claims more is left than there was has moved nothing.
+            // A device that claims an excessive residual has moved nothing.
             (i64::from(length) - i64::from(answer.residual.max(0))).max(0)
         }
     }
 }
 
 impl Device {
-    /// `stream` is the one to write to, 0 for one of its own.
+    /// `stream` is the one to write to, 0 to open a new one.
     fn of(file: &OpenFile, stream: Option<u32>) -> Result<Device, SetupError> {
         let (_, block) = capacity(scsi::run, file.handle.descriptor())
             .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why.to_string()))?;
@@ -266,7 +267,7 @@ impl Stream {
             file::open(Path::new(name), libc::O_RDWR, 0).map_err(|errno| SetupError::new(errno, "open"))?;
         let mut answer = [0; commands::STREAM_ANSWER];
         ask(scsi::run, opened.as_raw_fd(), Command::open_stream(), &mut answer).map_err(|why| {
-            let advice = format!("{name} opens no stream: {why}; stream_id= names one that is open");
+            let advice = format!("{name} cannot open a stream: {why}; stream_id= names an open one");
             SetupError::new(Errno(libc::EOPNOTSUPP), "STREAM CONTROL").with_advice(advice)
         })?;
         Ok(Stream { number: u16::from_be_bytes([answer[4], answer[5]]), opened: Some(opened) })
@@ -276,7 +277,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(opened) = &self.opened {
-            // There is nobody left to tell.
+            // A failure cannot be reported any more.
             let _ = ask(
                 scsi::run,
                 opened.as_raw_fd(),
@@ -287,12 +288,12 @@ impl Drop for Stream {
     }
 }
 
-/// Asks a device something.
+/// Sends a query to a device.
 pub(crate) fn ask(run: Runner, fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), ScsiError> {
     let transfer = Transfer::In(answer.as_mut_ptr(), answer.len() as u32);
     let mut asked = 0;
     loop {
-        // SAFETY: the answer is ours, and as long as that.
+        // SAFETY: the answer is ours, and has that length.
         let ended = unsafe { run(fd, command.bytes(), transfer, 0, TIMEOUT_MS) }?;
         if sense::is_good(&ended) {
             return Ok(());
@@ -304,7 +305,7 @@ pub(crate) fn ask(run: Runner, fd: RawFd, command: Command, answer: &mut [u8]) -
     }
 }
 
-/// Number of logical blocks of a disk, and bytes of one.
+/// Number of logical blocks of a disk, and bytes per block.
 pub(crate) fn capacity(run: Runner, fd: RawFd) -> Result<(u64, u32), ScsiError> {
     let mut short = [0; commands::CAPACITY_10];
     ask(run, fd, Command::read_capacity_10(), &mut short)?;

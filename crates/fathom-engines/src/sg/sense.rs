@@ -1,4 +1,4 @@
-//! What a SCSI device says of a command that failed, in words.
+//! Describes the errors of failed SCSI commands.
 
 use fathom_sys::scsi::Answer;
 
@@ -22,11 +22,11 @@ const KEYS: [&str; 16] = [
     "completed",
 ];
 const RECOVERED_ERROR: u8 = 1;
-/// The status byte with which PRE-FETCH says that all blocks have room in the cache.
+/// The status byte by which PRE-FETCH reports that all blocks fit into the cache.
 const CONDITION_MET: u8 = 4;
 const UNIT_ATTENTION: u8 = 6;
 
-/// Additional sense codes that those who test disks meet (SPC-5, annex "numeric order codes").
+/// Common additional sense codes (SPC-5, annex "numeric order codes").
 const CODES: &[((u8, u8), &str)] = &[
     ((0x03, 0x00), "peripheral device write fault"),
     ((0x04, 0x00), "not ready, cause not reportable"),
@@ -63,7 +63,7 @@ const CODES: &[((u8, u8), &str)] = &[
     ((0x55, 0x0e), "insufficient zone resources"),
 ];
 
-/// What sense data says.
+/// Decoded sense data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Sense {
     key: u8,
@@ -72,7 +72,7 @@ struct Sense {
 }
 
 impl Sense {
-    /// Of fixed or descriptor format; `None` where there is none.
+    /// From fixed or descriptor format; `None` without sense data.
     fn of(answer: &Answer) -> Option<Sense> {
         let bytes = answer.sense();
         let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
@@ -84,18 +84,18 @@ impl Sense {
     }
 }
 
-/// True if the command did what it was to do, perhaps after the device has tried more than once.
+/// True if the command succeeded, possibly after retries by the device.
 pub(crate) fn is_good(answer: &Answer) -> bool {
     let is_recovered = || Sense::of(answer).is_some_and(|sense| sense.key == RECOVERED_ERROR);
     answer.good || answer.host_status == 0 && (answer.status == CONDITION_MET || is_recovered())
 }
 
-/// True if the device only wants something known, such as a reset that it went through, and takes the command now.
+/// True for a unit attention, such as after a reset; the command can be repeated.
 pub(crate) fn is_attention(answer: &Answer) -> bool {
     Sense::of(answer).is_some_and(|sense| sense.key == UNIT_ATTENTION)
 }
 
-/// The failure of a command, in words, and all its bytes.
+/// Describes the failure of a command, with all its bytes.
 pub(crate) fn describe(answer: &Answer, command: &[u8]) -> String {
     let mut words = Vec::new();
     if answer.host_status != 0 {
@@ -142,7 +142,7 @@ fn status_word(status: u8) -> &'static str {
     }
 }
 
-/// What Linux' host adapter drivers say.
+/// Status of Linux' host adapter drivers.
 fn host_word(status: u16) -> &'static str {
     match status {
         0x01 => "no connection",

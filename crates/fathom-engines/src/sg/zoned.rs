@@ -1,4 +1,4 @@
-//! Zones of a SCSI disk, by its own commands (ZBC-2): for devices that no block device stands for, so that the kernel cannot be asked.
+//! Zones of a SCSI disk, by SCSI commands (ZBC-2): for devices without a block device that the kernel could be asked about.
 
 use super::commands::{self, Command};
 use super::{ScsiError, TIMEOUT_MS, ask, capacity, sense};
@@ -9,15 +9,15 @@ use fathom_sys::zoned::{Condition, ZoneReport};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Zones asked for in one report.
+/// Zones per report.
 const BATCH: usize = 256;
-/// Bytes before the first zone of a report, and bytes of one.
+/// Bytes before the first zone of a report, and bytes per zone.
 const HEADER: usize = 64;
 const DESCRIPTOR: usize = 64;
 
-/// A peripheral device type: disks on which writes must keep to zones.
+/// Peripheral device type of disks with zones that require sequential writes.
 const HOST_MANAGED: u8 = 0x14;
-/// No limit, where a device names one.
+/// Value of a device that means no limit.
 const ANY_NUMBER: u32 = u32::MAX;
 
 /// The zones of an open device, by SCSI commands.
@@ -74,7 +74,7 @@ fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>,
     Ok(zones_of(&answer, block))
 }
 
-/// The zones that stand in a report, which may say that there are more.
+/// The zones contained in a report, which may announce more.
 fn zones_of(answer: &[u8], block: u64) -> Vec<ZoneReport> {
     let Some((header, list)) = answer.split_at_checked(HEADER) else { return Vec::new() };
     let Some(length) = header.first_chunk() else { return Vec::new() };
@@ -98,7 +98,7 @@ fn zone_of(descriptor: &[u8; DESCRIPTOR], block: u64) -> ZoneReport {
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => pointer.saturating_sub(start).min(length),
-        // The write pointer of these says nothing.
+        // These have no meaningful write pointer.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => length,
     };
     let bytes = |blocks: u64| blocks.saturating_mul(block);
@@ -111,7 +111,7 @@ fn zone_of(descriptor: &[u8; DESCRIPTOR], block: u64) -> ZoneReport {
     }
 }
 
-/// True for a disk with zones that writes must keep to.
+/// True for a disk with zones that require sequential writes.
 pub(super) fn is_host_managed(descriptor: RawFd) -> Result<bool, ScsiError> {
     let mut answer = [0; commands::INQUIRY_ANSWER];
     ask(scsi::run, descriptor, Command::inquiry(None), &mut answer)?;
@@ -137,7 +137,7 @@ pub(crate) fn own_zones(entry: &FileEntry, writes: bool) -> Result<Option<OwnZon
             entry.name()
         )));
     };
-    // A device that does not say how many may be open has no limit that would matter.
+    // A device that does not report a limit of open zones has none that matters.
     let mut answer = [0; commands::INQUIRY_ANSWER];
     let page = Command::inquiry(Some(commands::ZONED_PAGE));
     let limit = match ask(scsi::run, descriptor, page, &mut answer) {
@@ -169,7 +169,7 @@ mod tests {
         answer.extend(descriptor(1, 0, 0, u64::MAX));
         answer.extend(descriptor(2, 2, 8192, 8200));
         answer.extend(descriptor(2, 0xE, 16384, u64::MAX));
-        // Beyond what the header says.
+        // More than the header announces.
         answer.extend(descriptor(2, 1, 24576, 24576));
         let zones = zones_of(&answer, 512);
         let seen: Vec<_> = zones.iter().map(|zone| (zone.start, zone.written, zone.condition)).collect();

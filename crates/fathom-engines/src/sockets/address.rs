@@ -1,5 +1,5 @@
-//! What the options of a job say about its sockets: their family, who listens, and where the other side is. What does not fit together
-//! is refused in fio's words.
+//! Socket parameters from the options of a job: their family, who listens, and the peer's address. Inconsistent options are
+//! refused in fio's words.
 
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
@@ -10,16 +10,16 @@ use fathom_sys::network::Address;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::path::PathBuf;
 
-/// Where a socket is bound, or what it connects to.
+/// Role of a socket.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
-    /// Waits for the other side, at this address.
+    /// Listens at this address.
     Listens(Address),
-    /// Begins, to this address.
+    /// Connects to this address.
     Calls(Address),
 }
 
-/// The sockets of one clone, before there are any.
+/// The parameters of a clone's sockets.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     /// The engine's name, for messages.
@@ -28,23 +28,23 @@ pub(crate) struct Course {
     pub(crate) family: i32,
     /// Datagrams instead of a stream.
     pub(crate) datagrams: bool,
-    /// Over IP, so that addresses and buffers of it can be set.
+    /// Over IP, so that its buffer sizes and local address can be set.
     pub(crate) over_tcp: bool,
     pub(crate) role: Role,
-    /// A socket of the file system.
+    /// Path of a Unix socket.
     pub(crate) path: Option<PathBuf>,
-    /// The group that datagrams go to, or come from.
+    /// The multicast group that datagrams are sent to, or received from.
     pub(crate) group: Option<Ipv4Addr>,
-    /// The interface for it.
+    /// Its interface.
     pub(crate) interface: Option<Ipv4Addr>,
     pub(crate) options: NetOptions,
     pub(crate) reads: bool,
     pub(crate) writes: bool,
-    /// Blocks may be held back until more follow at once.
+    /// Blocks may be delayed if more follow immediately.
     pub(crate) gathers: bool,
 }
 
-/// A line of fio's for a set-up that makes no sense.
+/// fio's message about an invalid set-up.
 fn refusal(engine: &str, line: &str) -> FileError {
     FileError {
         errno: libc::EPERM,
@@ -53,18 +53,18 @@ fn refusal(engine: &str, line: &str) -> FileError {
     }
 }
 
-/// The error of a call of the set-up.
+/// An error of a set-up call.
 pub(crate) fn failed_set_up(engine: &str, call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno).with_message(format!("fio: io engine {engine} init failed."))
 }
 
-/// The error of a call of the connection.
+/// An error of a connection call.
 pub(crate) fn failed(call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno)
 }
 
 impl Course {
-    /// Reads the options; names are looked up.
+    /// Parses the options; names are resolved.
     pub(crate) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Course, FileError> {
         let engine = job.engine.ioengine.name.clone();
         let options = job.private.net.clone();
@@ -88,7 +88,7 @@ impl Course {
             path: net::socket_path(job),
             group: None,
             interface: None,
-            // Datagrams that were held back would become a single one.
+            // Datagrams that were delayed would become a single one.
             gathers: !datagrams && gathers(&options, plan),
             options,
             reads,
@@ -184,7 +184,8 @@ impl Course {
     }
 }
 
-/// Blocks that follow each other at once may share packets; what is timed, answered or asked to go out alone must not wait.
+/// Blocks that follow immediately may share packets; blocks that are timed, answered or explicitly sent alone
+/// must not wait.
 fn gathers(options: &NetOptions, plan: &WorkerPlan) -> bool {
     let is_paced = plan.pace.is_some() || plan.arrivals.is_some() || plan.flow.is_some();
     !options.nodelay && !options.pingpong && !is_paced && plan.replay.is_none()

@@ -1,4 +1,4 @@
-//! The sockets of a clone: made and bound when it sets itself up, connected or accepted when it begins, and left with a goodbye.
+//! The sockets of a clone: created and bound at its set-up, connected or accepted at its start, and closed with a goodbye.
 
 use super::address::{Course, Role, failed, failed_set_up};
 use super::wire::{self, GOODBYE, HELLO};
@@ -16,27 +16,27 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a call may wait before the loop looks at the time, and the longest that a request to end is late.
+/// Longest wait before the loop checks the time, and the longest delay of a request to end.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// Between two attempts where the other side has no room yet.
+/// Retry interval while the peer has no room.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
-/// How long the other side of a stream of both directions may go on after a goodbye, so that what was sent last arrives.
+/// How long the peer of a bidirectional stream may continue after a goodbye, so that the last data arrives.
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// Connections that may wait to be accepted.
+/// Backlog of the listener.
 const BACKLOG: i32 = 10;
 
-/// Where the data of such a job goes to or comes from: nowhere that lasts. All its connections come from one address, so they are
-/// opened together.
+/// Storage of such a job: none that lasts. All its connections come from one address, so they are opened
+/// together.
 pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
     let job = job.clone();
     Box::new(Nowhere::opening(move |plan| Opened::open(Course::of(&job, plan)?)))
 }
 
-/// The end of one connection.
+/// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: OwnedFd,
-    /// Whom datagrams go to.
+    /// Destination of datagrams.
     pub(crate) peer: Option<Address>,
 }
 
@@ -46,7 +46,7 @@ impl Link {
         self.socket.as_raw_fd()
     }
 
-    /// Says that nothing more will come. Nobody has to listen.
+    /// Announces the end. A receiver is not required.
     fn take_leave(&self) {
         // SAFETY: the bytes are a constant.
         let _ = unsafe {
@@ -54,14 +54,14 @@ impl Link {
         };
     }
 
-    /// Takes what the other side of a stream still sends, until it ends or `until` is there: a connection that is closed with bytes unread
-    /// is reset, and what was sent last is lost with it.
+    /// Receives what the peer of a stream still sends, until it ends or until `until`: a connection that is
+    /// closed with unread bytes is reset, and the last data sent is lost with it.
     fn hear_out(&self, until: Instant) -> io::Result<()> {
         let mut stream = TcpStream::from(self.socket.try_clone()?);
         stream.shutdown(Shutdown::Write)?;
         let mut bytes = [0; 4096];
         loop {
-            // A limit of 0, once no time is left, is an error.
+            // A timeout of 0 is an error; no time is left then.
             stream.set_read_timeout(Some(until.saturating_duration_since(Instant::now())))?;
             match stream.read(&mut bytes) {
                 Ok(0) => return Ok(()),
@@ -76,9 +76,9 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) course: Course,
-    /// Waits for streams, or receives datagrams.
+    /// Listens for streams, or receives datagrams.
     bound: Option<OwnedFd>,
-    /// The file of a socket that this clone made, as it was then: its device and inode.
+    /// The socket file that this clone created: path, device and inode.
     made: Option<(PathBuf, (u64, u64))>,
     /// Connections, in the order of the files; datagrams have one for all.
     pub(crate) links: Vec<Link>,
@@ -102,7 +102,7 @@ impl Opened {
         failed_set_up(&self.course.engine, call, errno)
     }
 
-    /// A socket that has its address.
+    /// A bound socket.
     fn bind(&mut self, address: &Address) -> Result<OwnedFd, FileError> {
         let socket = self.socket().map_err(|errno| self.failed_set_up("socket", errno))?;
         let descriptor = socket.as_raw_fd();
@@ -135,7 +135,7 @@ impl Opened {
         Ok(socket)
     }
 
-    /// A socket that nobody listens on any more may be in the way; nothing else is removed.
+    /// Removes a stale socket file; nothing else is removed.
     fn make_way(&self, path: &Path, address: &Address) -> Result<(), FileError> {
         let in_use = |why: &str| {
             let errno = Errno(libc::EADDRINUSE);
@@ -148,7 +148,7 @@ impl Opened {
         };
         let Ok(there) = std::fs::symlink_metadata(path) else { return Ok(()) };
         if !there.file_type().is_socket() {
-            return Err(in_use("something that is no socket is there already, and stays; give another name"));
+            return Err(in_use("a file that is not a socket exists already, and stays; give another name"));
         }
         let probe = self.socket().map_err(|errno| self.failed_set_up("socket", errno))?;
         match network::connect(probe.as_raw_fd(), address) {
@@ -156,11 +156,11 @@ impl Opened {
                 std::fs::remove_file(path).map_err(|error| self.failed_set_up("unlink", Errno::from(error)))
             }
             Err(Errno(libc::ENOENT)) => Ok(()),
-            _ => Err(in_use("somebody else listens there; give another name")),
+            _ => Err(in_use("another program listens there; give another name")),
         }
     }
 
-    /// Buffers and segments, before there is a connection.
+    /// Buffer and segment sizes, set before connecting.
     fn tune(&self, socket: RawFd) -> Result<(), (&'static str, Errno)> {
         let course = &self.course;
         if let Some(size) = course.options.window_size.filter(|size| *size > 0) {
@@ -183,7 +183,7 @@ impl Opened {
         Ok(())
     }
 
-    /// What a connection itself needs.
+    /// Settings of a connection.
     fn settle(&self, socket: &OwnedFd) -> Result<(), FileError> {
         let descriptor = socket.as_raw_fd();
         if self.course.over_tcp && self.course.options.nodelay {
@@ -193,7 +193,7 @@ impl Opened {
         network::limit_waits(descriptor, LONGEST_WAIT).map_err(|errno| failed("setsockopt", errno))
     }
 
-    /// Leaves the connections there are, and makes `count` new ones.
+    /// Closes the present connections, and makes `count` new ones.
     pub(crate) fn meet(
         &mut self,
         count: usize,
@@ -212,7 +212,7 @@ impl Opened {
                     self.accept(stopped)?
                 }
             };
-            // Nobody wants it any more.
+            // The job was stopped.
             let Some(link) = link else { return Ok(()) };
             self.links.push(link);
         }
@@ -230,7 +230,7 @@ impl Opened {
                     self.settle(&socket)?;
                     return Ok(Some(Link { socket, peer: None }));
                 }
-                // Gone again before it was taken.
+                // Closed before it was accepted.
                 Err(Errno(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN)) => {}
                 Err(errno) => return Err(failed("accept", errno)),
             }
@@ -246,7 +246,7 @@ impl Opened {
         set_waiting(false)?;
         let begun = loop {
             match network::connect(descriptor, address) {
-                // On this machine: so many wait already that there is no more room.
+                // On this machine: the backlog is full.
                 Err(Errno(libc::EAGAIN)) if self.course.family == libc::AF_UNIX => {
                     if stopped() {
                         return Ok(None);
@@ -271,7 +271,7 @@ impl Opened {
         Ok(Some(Link { socket, peer: None }))
     }
 
-    /// The sender's side of datagrams.
+    /// Begins datagrams on the sender's side.
     fn greet(&self, address: Address) -> Result<Option<Link>, FileError> {
         let socket = self.socket().map_err(|errno| failed("socket", errno))?;
         let descriptor = socket.as_raw_fd();
@@ -292,7 +292,7 @@ impl Opened {
         Ok(Some(Link { socket, peer: Some(address) }))
     }
 
-    /// The receiver's side of datagrams: somebody begins.
+    /// Waits for a sender of datagrams.
     fn hear(&self, stopped: &dyn Fn() -> bool) -> Result<Option<Link>, FileError> {
         let Some(bound) = &self.bound else { return Ok(None) };
         let mut peer = network::nobody();
@@ -305,7 +305,7 @@ impl Opened {
             // SAFETY: the bytes are ours.
             match unsafe { network::receive_from(bound.as_raw_fd(), room, libc::MSG_DONTWAIT, &mut peer) } {
                 Ok(8) if bytes == HELLO => break,
-                // Of the loop before.
+                // From the previous loop.
                 Ok(8) if bytes == GOODBYE => {}
                 Ok(_) => {
                     let line = format!("fio: bad udp open magic {}", wire::shown(bytes));
@@ -320,14 +320,15 @@ impl Opened {
         Ok(Some(Link { socket, peer: Some(peer) }))
     }
 
-    /// Ends the connections there are.
+    /// Closes the connections.
     pub(crate) fn leave(&mut self) {
         self.links.iter().for_each(Link::take_leave);
-        // Whoever only receives has sent nothing that could be lost, and who only sends has nothing unread.
+        // A job that only receives has sent nothing that could be lost, and one that only sends has nothing
+        // unread.
         if self.course.reads && self.course.writes && !self.course.datagrams {
             let until = Instant::now() + LAST_WORDS;
             for link in &self.links {
-                // The other side may be gone, which is as good.
+                // The peer may be gone, which is fine.
                 let _ = link.hear_out(until);
             }
         }
@@ -343,13 +344,13 @@ impl Drop for Opened {
             there.is_ok_and(|there| there.file_type().is_socket() && (there.dev(), there.ino()) == *made)
         };
         if is_ours(std::fs::symlink_metadata(path)) {
-            // It stays where its directory allows no more; the next one who listens there removes it.
+            // It stays if the directory's permissions require it; the next listener removes it.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Waits until a socket is ready, or for sending; false when nobody wants to wait any more.
+/// Waits until a socket is ready for receiving or sending; false if the job is stopped.
 fn wait(socket: RawFd, to_send: bool, stopped: &dyn Fn() -> bool) -> Result<bool, Errno> {
     loop {
         if stopped() {

@@ -1,7 +1,6 @@
-//! `net`, `netsplice` and `net_uring`: streams and datagrams to and from whoever is at the other end, fio among them.
-//!
-//! `address.rs` reads the options, `endpoint.rs` makes and connects the sockets, `wire.rs` has what is said beside the data,
-//! `transfer.rs` moves blocks by `send` and `recv`, `spliced.rs` through a pipe, `queued.rs` many at a time.
+//! `net`, `netsplice` and `net_uring`: streams and datagrams to and from any peer, including fio. `address.rs` parses the
+//! options, `endpoint.rs` creates and connects the sockets, `wire.rs` has the protocol messages, `transfer.rs` moves blocks
+//! by `send` and `recv`, `spliced.rs` through a pipe, `queued.rs` many in flight.
 
 mod address;
 mod endpoint;

@@ -17,12 +17,12 @@ use io_uring::{opcode, types};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Blocks that one operation takes at most.
+/// Most blocks of one operation.
 const MOST_PIECES: usize = 64;
-/// Ends of cancellations, which nobody waits for.
+/// User data of cancellations, whose completions are ignored.
 const NOBODY: u64 = u64::MAX;
 
-/// One block that waits, or is under way.
+/// A block that waits, or is in flight.
 #[derive(Clone, Copy)]
 struct Block {
     slot: u32,
@@ -35,14 +35,14 @@ struct Block {
 struct Lane {
     socket: i32,
     sends: bool,
-    /// From the oldest on.
+    /// Oldest first.
     blocks: VecDeque<Block>,
-    /// What the kernel reads while an operation is under way; fixed in place.
+    /// Read by the kernel during an operation; pinned.
     pieces: Box<[libc::iovec; MOST_PIECES]>,
     message: Box<libc::msghdr>,
-    /// Bytes of the operation under way; 0 where there is none.
+    /// Bytes of the current operation; 0 if there is none.
     asked: usize,
-    /// Why no block moves any more.
+    /// The result of all further blocks after a failure.
     broken: Option<i64>,
 }
 
@@ -55,7 +55,7 @@ impl Lane {
         Lane { socket, sends, blocks, pieces, message, asked: 0, broken: None }
     }
 
-    /// The next operation: all that waits, as far as it fits.
+    /// The next operation: everything that waits, as far as it fits.
     fn prepare(&mut self) -> io_uring::squeue::Entry {
         let mut count = 0;
         self.asked = 0;
@@ -75,7 +75,7 @@ impl Lane {
         }
     }
 
-    /// Spreads bytes that were moved over the blocks; those that are whole have ended.
+    /// Distributes moved bytes over the blocks; complete ones end.
     fn spread(&mut self, mut count: usize, ended: &mut VecDeque<(u32, i64)>) {
         while count > 0
             && let Some(block) = self.blocks.front_mut()
@@ -91,7 +91,7 @@ impl Lane {
         }
     }
 
-    /// No block moves any more: each ends with what it has moved, or with this result.
+    /// Ends all blocks: each with what it has moved, or with this result.
     fn break_off(&mut self, result: i64, ended: &mut VecDeque<(u32, i64)>) {
         self.broken = Some(result);
         let left = self.blocks.drain(..);
@@ -103,13 +103,13 @@ impl Lane {
 
 /// The engine.
 pub(crate) struct NetUring {
-    /// Before the sockets: what the kernel still does is ended first.
+    /// Before the sockets: operations of the kernel are ended first.
     ring: io_uring::IoUring,
     side: Side,
     /// Two for each file: receiving, and sending.
     lanes: Vec<Lane>,
     depth: usize,
-    /// Ends that are not listed yet.
+    /// Completions that are not listed yet.
     ended: VecDeque<(u32, i64)>,
     queued: u32,
 }
@@ -123,7 +123,7 @@ impl EngineType for NetUring {
 
     fn new(setup: &Setup<'_>) -> Result<NetUring, SetupError> {
         let side = Side::new(setup)?;
-        // Each lane has an operation under way and, at the end, its cancellation.
+        // Each lane has one operation and, at the end, its cancellation.
         let entries = (4 * setup.files.len()).next_power_of_two().clamp(8, 4096) as u32;
         let ring = io_uring::IoUring::builder()
             .setup_single_issuer()
@@ -132,9 +132,9 @@ impl EngineType for NetUring {
             .or_else(|_| io_uring::IoUring::new(entries))
             .map_err(|error| crate::ring::refused(error, entries, "ioengine=net"))?;
         if !ring.params().is_feature_ext_arg() {
-            // Waits without a limit could not be ended.
+            // Waits without a timeout could not be ended.
             return Err(SetupError::new(Errno(libc::ENOSYS), "io_queue_init")
-                .with_advice("ioengine=net_uring needs Linux 5.11 or newer; ioengine=net does without"));
+                .with_advice("ioengine=net_uring needs Linux 5.11 or newer; ioengine=net does not"));
         }
         let depth = setup.depth as usize;
         Ok(NetUring {
@@ -153,7 +153,8 @@ impl Engine for NetUring {
         true
     }
 
-    /// All loops go over the same connections: blocks of the next one may be on their way while the last ones of this one are.
+    /// All loops use the same connections: blocks of the next one may be in flight while the last ones of
+    /// this one are.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if !self.lanes.is_empty() {
             return Ok(());
@@ -208,7 +209,7 @@ impl Engine for NetUring {
                 continue;
             }
             let entry = opcode::AsyncCancel::new(index as u64).build().user_data(NOBODY);
-            // SAFETY: the entry names no memory.
+            // SAFETY: the entry refers to no memory.
             let _ = unsafe { self.ring.submission().push(&entry) };
         }
         // What cannot be cancelled ends with its connection.
@@ -225,7 +226,7 @@ impl Engine for NetUring {
 }
 
 impl NetUring {
-    /// Gives the kernel an operation for each lane that has blocks and none under way.
+    /// Submits an operation for each lane that has blocks and no operation.
     fn start(&mut self) -> Result<(), Errno> {
         let mut fresh = false;
         for (index, lane) in self.lanes.iter_mut().enumerate() {
@@ -233,8 +234,9 @@ impl NetUring {
                 continue;
             }
             let entry = lane.prepare().user_data(index as u64);
-            // SAFETY: the message, its pieces and the buffers they name stay in place until the operation has ended: the lane changes
-            // none of them before, the loop reuses no slot before, and `Drop` of the ring waits for the kernel.
+            // SAFETY: the message, its pieces and their buffers stay valid until the operation has completed:
+            // the lane does not change them before, the loop does not reuse slots before, and `Drop` of the
+            // ring waits for the kernel.
             if unsafe { self.ring.submission().push(&entry) }.is_err() {
                 lane.asked = 0;
                 break;
@@ -259,7 +261,7 @@ impl NetUring {
             let arguments = types::SubmitArgs::new().timespec(&limit);
             match self.ring.submitter().submit_with_args(1, &arguments).map_err(Errno::from) {
                 Ok(_) => {}
-                // Time to look at the time.
+                // Lets the loop check the time.
                 Err(Errno(libc::ETIME | libc::EINTR)) => {
                     self.take_ends();
                     self.list(out);
@@ -285,7 +287,7 @@ impl NetUring {
         }
     }
 
-    /// Settles the operations that have ended.
+    /// Handles completed operations.
     fn take_ends(&mut self) {
         for entry in self.ring.completion() {
             let Some(lane) = self.lanes.get_mut(entry.user_data() as usize) else { continue };
@@ -295,7 +297,7 @@ impl NetUring {
             match result {
                 0.. if lane.sends => lane.spread(result as usize, &mut self.ended),
                 0.. => {
-                    // SAFETY: the kernel has put so many bytes into the pieces, one after the other.
+                    // SAFETY: the kernel has put that many bytes into the pieces, one after the other.
                     let result =
                         unsafe { self.side.received_pieces(&lane.pieces[..], asked, result as usize) };
                     lane.spread(result.max(0) as usize, &mut self.ended);
@@ -315,7 +317,7 @@ impl NetUring {
 
 impl Drop for NetUring {
     fn drop(&mut self) {
-        // The kernel holds buffers of operations that are under way until the connection ends.
+        // The kernel holds buffers of operations until the connection ends.
         self.cancel();
         let Opened { links, .. } = &mut self.side.opened;
         if self.lanes.iter().any(|lane| lane.asked > 0) {

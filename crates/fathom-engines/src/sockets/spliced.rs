@@ -15,9 +15,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// `SPLICE_F_MOVE` and `SPLICE_F_MORE` of linux/splice.h.
 const MOVE: u32 = 1;
 const MORE: u32 = 4;
-/// What the pipe holds, if this user may have so much.
+/// Capacity of the pipe, if this user may have that much.
 const PIPE_BYTES: i32 = 1 << 20;
-/// A block need not begin at a page, so its pages in a pipe are one more than its bytes say.
+/// A block need not be page-aligned, so it may occupy one page more than its size.
 const PAGE: usize = 4096;
 
 /// The engine.
@@ -25,18 +25,18 @@ pub(crate) struct NetSplice {
     side: Side,
     reader: OwnedFd,
     writer: OwnedFd,
-    /// Bytes that go through the pipe at a time.
+    /// Most bytes in the pipe.
     most: usize,
-    /// Blocks are copied into the pipe: their buffers are filled anew while what was sent may still be on its way.
+    /// Blocks are copied into the pipe: their buffers are refilled while sent data may still be in transit.
     copies: bool,
     pingpong: bool,
     progress: Progress,
 }
 
-/// How far the block at hand is, over the waits in the middle of it.
+/// Progress of the current block across interrupted waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Bytes of the first half, and of the answer.
+    /// Bytes of the block, and of the answer.
     moved: [usize; 2],
     /// Bytes in the pipe.
     held: usize,
@@ -149,7 +149,8 @@ impl NetSplice {
         };
         let mut taken = 0;
         while taken < held {
-            // SAFETY: `held` is at most the length of the buffer, which nobody else uses during the call.
+            // SAFETY: `held` is at most the length of the buffer, which is not used elsewhere during the
+            // call.
             let result = unsafe {
                 pipe::splice_memory(self.reader.as_raw_fd(), (bytes.add(taken), held - taken), MOVE)
             };
@@ -163,11 +164,11 @@ impl NetSplice {
         self.side.received(bytes, length, held)
     }
 
-    /// Sends what is in the pipe, or the next part of a block through it; the bytes that went out.
+    /// Sends what is in the pipe, or the next part of a block through it; returns the bytes sent.
     fn send(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
         if self.side.opened.course.datagrams {
-            // SAFETY: the loop gives a buffer of at least `length` bytes.
+            // SAFETY: the loop provides a buffer of at least `length` bytes.
             return match unsafe { network::send(socket, (bytes, length), 0, self.side.peer()) } {
                 Ok(count) => count as i64,
                 Err(errno) => -i64::from(errno.0),
@@ -176,7 +177,8 @@ impl NetSplice {
         if self.progress.held == 0 {
             let part = length.min(self.most);
             let writer = self.writer.as_raw_fd();
-            // SAFETY: the loop gives a buffer of at least `length` bytes. Where it is filled anew, its bytes are copied.
+            // SAFETY: the loop provides a buffer of at least `length` bytes. If it is refilled, its bytes are
+            // copied.
             let filled = unsafe {
                 match self.copies {
                     true => pipe::fill(writer, (bytes, part)),

@@ -14,21 +14,21 @@ use fathom_sys::network::{self, Address};
 use std::any::Any;
 use std::os::fd::RawFd;
 
-/// The end of a file's part, after which no more follows at once.
+/// End of a file's part, after which no block follows immediately.
 pub(crate) type End = u64;
 
-/// What both engines need of a clone.
+/// State that both engines need of a clone.
 pub(crate) struct Side {
     pub(crate) opened: Opened,
     /// By file.
     pub(crate) sockets: Vec<RawFd>,
     ends: Vec<End>,
     job: String,
-    /// The other side has said goodbye.
+    /// The peer has said goodbye.
     pub(crate) is_at_end: bool,
-    /// The other side went without it.
+    /// The peer disconnected without a goodbye.
     is_gone: bool,
-    /// Datagrams that had more bytes than there was room for, and how many more.
+    /// Number of truncated datagrams, and their lost bytes.
     cut: (u64, u64),
 }
 
@@ -54,7 +54,7 @@ impl Side {
         self.sockets.clear();
         self.opened.meet(self.ends.len(), stopped, say)?;
         let links = &self.opened.links;
-        // Datagrams of all files go through one socket.
+        // Datagrams of all files use one socket.
         self.sockets.extend(
             (0..self.ends.len())
                 .filter_map(|file| links.get(file).or_else(|| links.last()).map(|link| link.descriptor())),
@@ -67,19 +67,19 @@ impl Side {
         self.sockets[io.file() as usize]
     }
 
-    /// Whom datagrams go to.
+    /// Destination of datagrams.
     #[inline(always)]
     pub(crate) fn peer(&self) -> Option<&Address> {
         if self.opened.course.datagrams { self.opened.links[0].peer.as_ref() } else { None }
     }
 
-    /// `MSG_MORE` where another block follows at once.
+    /// `MSG_MORE` if another block follows immediately.
     #[inline(always)]
     pub(crate) fn follow_on(&self, io: &Io) -> bool {
         self.opened.course.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
     }
 
-    /// What was received into `bytes`, less what was no data; the result of the I/O.
+    /// Handles received bytes, without protocol messages; returns the result of the I/O.
     #[inline(always)]
     pub(crate) fn received(&mut self, bytes: *const u8, length: usize, count: usize) -> i64 {
         if count == length && length != GOODBYE.len() {
@@ -88,9 +88,10 @@ impl Side {
         self.received_unusual(bytes, length, count)
     }
 
-    /// The same where several blocks took what came, one after the other.
+    /// The same for several consecutive blocks.
     ///
     /// # Safety
+    ///
     /// The kernel has put `count` bytes into the pieces.
     pub(crate) unsafe fn received_pieces(
         &mut self,
@@ -115,7 +116,7 @@ impl Side {
                 continue;
             }
             let part = (piece.iov_len - before).min(length - filled);
-            // SAFETY: the caller says so, and the part lies inside the piece.
+            // SAFETY: guaranteed by the caller, and the part is inside the piece.
             let bytes = unsafe { std::slice::from_raw_parts(piece.iov_base.cast::<u8>().add(before), part) };
             tail[filled..filled + part].copy_from_slice(bytes);
             filled += part;
@@ -140,7 +141,7 @@ impl Side {
         }
         // SAFETY: the kernel has put `count` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, count) };
-        // Another sender that begins.
+        // Another sender begins.
         if datagrams && (bytes == HELLO || count == 0) {
             return -i64::from(libc::EAGAIN);
         }
@@ -152,7 +153,7 @@ impl Side {
         count as i64
     }
 
-    /// The end of a stream: no error after a goodbye.
+    /// The end of a stream: not an error after a goodbye.
     fn ended(&mut self) -> i64 {
         if self.is_at_end {
             return 0;
@@ -162,8 +163,7 @@ impl Side {
     }
 
     pub(crate) fn protocol_status(&self) -> Option<String> {
-        let why =
-            "the other side closed the connection without a word: it has crashed, or does not speak like fio";
+        let why = "the peer closed the connection without a goodbye: it has crashed, or does not speak fio's protocol";
         self.is_gone.then(|| why.to_owned())
     }
 
@@ -173,22 +173,22 @@ impl Side {
             return Vec::new();
         }
         vec![format!(
-            "fathom: job {}: {count} datagrams were longer than the blocks of this job: {bytes} bytes of them are lost; give both \
-             sides the same bs",
+            "fathom: job {}: {count} datagrams were longer than the blocks of this job: {bytes} bytes of them \
+            are lost; give both sides the same bs",
             self.job
         )]
     }
 }
 
-/// I/Os that are no transfers: there is nothing to sync, and a log that is replayed may hold trims.
+/// I/Os without a transfer: there is nothing to sync, and a replayed log may contain trims.
 pub(crate) fn without_data(operation: Operation) -> i64 {
     if operation == Operation::Trim { -i64::from(libc::EOPNOTSUPP) } else { 0 }
 }
 
-/// Which part of a block with an answer is done.
+/// Progress of a block with an answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exchange {
-    /// Bytes of the first half, and of the answer.
+    /// Bytes of the block, and of the answer.
     moved: [usize; 2],
 }
 
@@ -252,7 +252,8 @@ impl Engine for Net {
 impl Net {
     #[inline(always)]
     fn receive(&mut self, io: &Io, bytes: *mut u8, length: usize) -> i64 {
-        // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        // SAFETY: the loop provides a buffer of at least `length` bytes that is not used elsewhere during the
+        // call.
         match unsafe { network::receive(self.side.socket(io), (bytes, length), self.flags) } {
             Ok(count) => self.side.received(bytes, length, count),
             Err(errno) => -i64::from(errno.0),
@@ -262,18 +263,18 @@ impl Net {
     #[inline(always)]
     fn send(&self, io: &Io, bytes: *const u8, length: usize, more: bool) -> i64 {
         let flags = if more { libc::MSG_MORE } else { 0 };
-        // SAFETY: the loop gives a buffer of at least `length` bytes.
+        // SAFETY: the loop provides a buffer of at least `length` bytes.
         match unsafe { network::send(self.side.socket(io), (bytes, length), flags, self.side.peer()) } {
             Ok(count) => count as i64,
             Err(errno) => -i64::from(errno.0),
         }
     }
 
-    /// A block and its answer, which is the same block. A wait in the middle of it goes on where it was.
+    /// A block and its answer, which is the same block. Interrupted waits resume where they were.
     fn exchange(&mut self, io: &Io) -> i64 {
         let reads = io.operation() == Operation::Read;
         let length = io.length() as usize;
-        // What a reader got is what it answers: a datagram may be shorter than the block.
+        // The answer is what was received: a datagram may be shorter than the block.
         let mut wanted = length;
         for half in 0..2 {
             while self.exchange.moved[half] < wanted {
@@ -288,7 +289,7 @@ impl Net {
                 match result {
                     1.. => self.exchange.moved[half] += result as usize,
                     _ if result == -i64::from(libc::EAGAIN) => return result,
-                    // It has failed, or the other side is done in the middle of it.
+                    // It has failed, or the peer ended in the middle of it.
                     _ => {
                         self.exchange = Exchange::default();
                         return result;

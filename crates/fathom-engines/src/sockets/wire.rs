@@ -1,7 +1,6 @@
-//! What the two sides say to each other beside the data, so that fio understands it: 8 bytes, two numbers of 32 bits.
-//!
-//! A sender of datagrams begins with [`HELLO`]. Whoever is done says [`GOODBYE`], datagrams or not. (Seen on the wire: the one is in
-//! network order, the other in the order of the machine that sends it.)
+//! Protocol messages besides the data, compatible with fio: 8 bytes, two 32-bit numbers. A sender of datagrams begins with
+//! [`HELLO`]. A side that is done sends [`GOODBYE`], with or without datagrams. (Seen on the wire: the former is in network
+//! order, the latter in the sender's byte order.)
 
 /// The first datagram.
 pub(crate) const HELLO: [u8; 8] = *b"link\x00\x00\x00\x98";
@@ -13,7 +12,7 @@ const fn two_words(magic: u32, number: u32) -> [u8; 8] {
     [a, b, c, d, e, f, g, h]
 }
 
-/// The two numbers of something that should have been [`HELLO`], as messages show them.
+/// The two numbers of an invalid [`HELLO`], as shown in messages.
 pub(crate) fn shown(bytes: [u8; 8]) -> String {
     let [a, b, c, d, e, f, g, h] = bytes;
     format!("{:x}/{:x}", u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))

@@ -201,7 +201,7 @@ fn what_cannot_be_had_is_said() {
         (format!("{rados} --conf=/no/ceph.conf"), "/no/ceph.conf: No such file or directory"),
         ("--ioengine=rados --rw=write --bs=1m --size=200m".to_owned(), "osd_max_object_size"),
         (format!("{rados} --filename=missing --allow_file_create=0"), "file creation disallowed"),
-        (rbd.to_owned(), "rbdname= names no image"),
+        (rbd.to_owned(), "rbdname= does not name an image"),
         (format!("{rbd} --rbdname=nope"), "rbdname=nope: No such file or directory"),
         (format!("{rbd} --rbdname=img --rbd_encryption_format=luks1"), "is the image of this format"),
         (format!("{rbd} --rbdname=img --rbd_encryption_format=rot13"), "luks1 and luks2 are known"),

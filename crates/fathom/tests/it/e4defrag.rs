@@ -81,9 +81,9 @@ fn donors_that_cannot_be_are_refused() {
     file_of(directory, "kept", 4096);
     for (donor, reason) in [
         ("data".to_owned(), "cannot be its own donor"),
-        ("link".to_owned(), "a file of its own"),
+        ("link".to_owned(), "a separate file"),
         (precious.display().to_string(), "donorname"),
-        (".".to_owned(), "a file of its own"),
+        (".".to_owned(), "a separate file"),
     ] {
         let words = format!("--rw=write --bs=64k --donorname={donor}");
         let finished = run(directory, &words);
@@ -106,7 +106,7 @@ fn other_file_systems_are_refused() {
     let mounted = require!(Mounted::memory(8 * MIB));
     let finished = run(mounted.path(), "--rw=write --bs=64k");
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("does not lie on ext4"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("is not on ext4"), "{}", finished.stderr);
     assert!(!mounted.path().join("donor").exists(), "no donor is left behind for nothing");
 }
 

@@ -171,10 +171,10 @@ fn libraries_that_are_none_are_refused_and_told_why() {
     };
     refusal("invalid external ioengine path");
     fs::create_dir(&library).expect("a directory");
-    refusal("is no file");
+    refusal("is not a file");
     fs::remove_dir(&library).expect("empty");
     fs::write(&library, "text").expect("written");
-    refusal("is no shared object");
+    refusal("is not a shared object");
     let written = |text: &str| {
         fs::write(directory.path().join("t.c"), text).expect("written");
         c_engine(&directory.path().join("t.c"), &library)
@@ -187,11 +187,11 @@ fn libraries_that_are_none_are_refused_and_told_why() {
     refusal("docs/external.md");
     let engine = "#include \"fathom_engine.h\"\nconst struct fathom_engine *fathom_engine(uint32_t v)";
     require!(written(&format!("{engine} {{ (void)v; return 0; }}")));
-    refusal("does not know version 1");
+    refusal("does not support version 1");
     require!(written(&format!(
         "{engine} {{ (void)v; static struct fathom_engine e = {{ .version = 7 }}; return &e; }}"
     )));
-    refusal("speaks version 7 of the interface");
+    refusal("uses version 7 of the interface");
     require!(made(directory.path(), "", ".queue = 0"));
     refusal("has no function queue");
     require!(made(directory.path(), "", ".queue = later, .capabilities = FATHOM_ASYNCHRONOUS"));

@@ -154,10 +154,10 @@ fn what_cannot_be_had_is_said() {
         }
     }
     let none = Launch::fathom(Path::new("/")).words("--name=a --ioengine=gfapi --rw=read --size=1m").run();
-    assert!(none.code() == 1 && none.stderr.contains("volume= names no volume"), "{}", none.stderr);
+    assert!(none.code() == 1 && none.stderr.contains("volume= does not name a volume"), "{}", none.stderr);
     std::fs::create_dir(Path::new(server.value("GLUSTER_DATA")).join("folder")).expect("a folder");
     let said = complaint(&server, "gfapi", "--rw=read --size=1m --filename=folder");
-    assert!(said.contains("is no regular file"), "{said}");
+    assert!(said.contains("is not a regular file"), "{said}");
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn sizes_and_blocks_are_those_of_the_unit() {
         assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), bytes, "{words}");
     }
     let said = complaint(url, "--rw=read --bs=512");
-    assert!(said.contains("the unit has blocks of 4096 bytes, and takes whole ones only"), "{said}");
+    assert!(said.contains("the unit has blocks of 4096 bytes, and I/Os must be whole blocks"), "{said}");
 }
 
 #[test]
@@ -112,9 +112,7 @@ fn passwords_come_from_the_environment_alone() {
         assert_eq!(finished.code(), 1);
         assert!(finished.stderr.contains("Authentication failure"), "{}", finished.stderr);
     }
-    assert!(
-        with("fathom", "").stderr.contains("put it into the environment variable LIBISCSI_CHAP_PASSWORD")
-    );
+    assert!(with("fathom", "").stderr.contains("set the environment variable LIBISCSI_CHAP_PASSWORD"));
     let said = complaint(server.value("ISCSI_URL"), "--rw=read");
     assert!(said.contains("LIBISCSI_CHAP_PASSWORD") && !said.contains("fathomsecret"), "{said}");
 }

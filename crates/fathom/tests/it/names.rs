@@ -175,7 +175,7 @@ fn what_can_be_done_once_is_done_once() {
     for (engine, errno, said) in [
         ("filedelete", 2, "removed once"),
         ("dirdelete", 2, "removed once"),
-        ("dircreate", 17, "is there already"),
+        ("dircreate", 17, "exists already"),
     ] {
         for depth in DEPTHS {
             let directory = scratch();

@@ -166,7 +166,7 @@ fn what_cannot_be_had_is_said() {
             "--rw=read --size=1m",
             "fathom: job a: nfs://127.0.0.1/x",
         ),
-        (format!("{url}&version=4"), "--rw=read --size=1m", "version=4 is not built"),
+        (format!("{url}&version=4"), "--rw=read --size=1m", "version=4 is not supported"),
         ("ftp://host/x".to_owned(), "--rw=read --size=1m", "it looks like nfs://server/exported/folder"),
         (url.to_owned(), "--rw=read --size=1m --filename=no/folder", "no/folder: No such file or directory"),
         (url.to_owned(), "--rw=trim --size=1m", "Operation not supported (NFS 3 has no trims)"),
@@ -182,7 +182,7 @@ fn what_cannot_be_had_is_said() {
     );
     std::fs::create_dir(server.file("export").join("folder")).expect("a folder");
     let said = complaint(url, "--rw=read --size=1m --filename=folder");
-    assert!(said.contains("is no regular file"), "{said}");
+    assert!(said.contains("is not a regular file"), "{said}");
 }
 
 #[test]

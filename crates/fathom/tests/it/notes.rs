@@ -38,7 +38,11 @@ const NOTES: &[(&str, &str, How)] = &[
         "printed",
         Job("--ioengine=exec --program=echo --arguments=printed --std_redirect=0"),
     ),
-    ("fathom-engines/src/external/mod.rs", "breaks its promise", Not("an engine that has to be built first")),
+    (
+        "fathom-engines/src/external/mod.rs",
+        "violates its interface",
+        Not("an engine that has to be built first"),
+    ),
     ("fathom-engines/src/http/mod.rs", "requests that move no data", Not(SERVER)),
     ("fathom-engines/src/http/mod.rs", "http_quickack", Not(SERVER)),
     (
@@ -46,7 +50,7 @@ const NOTES: &[(&str, &str, How)] = &[
         "md_per_io_size has no effect",
         Job("--ioengine=io_uring --md_per_io_size=64 --rw=write --size=64k"),
     ),
-    ("fathom-engines/src/libhdfs/mod.rs", "the last chunk is not whole", Not(SERVER)),
+    ("fathom-engines/src/libhdfs/mod.rs", "the last chunk is not complete", Not(SERVER)),
     ("fathom-engines/src/libhdfs/mod.rs", "", Not(PASSED_ON)),
     ("fathom-engines/src/mtd.rs", "bad erase blocks", Not("needs a flash memory with bad blocks")),
     ("fathom-engines/src/nbd/mod.rs", "the connection was lost", Not(SERVER)),

@@ -318,7 +318,7 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
     let again =
         Launch::fathom(directory).words("--wait-for-hosts=2 --keys=own/controller.keys").words(NULL).run();
     assert_eq!(again.code(), 1);
-    assert!(again.stderr.contains("make new ones with fathom keys"), "{}", again.stderr);
+    assert!(again.stderr.contains("make new keys with fathom keys"), "{}", again.stderr);
 }
 
 #[test]

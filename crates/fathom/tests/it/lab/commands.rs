@@ -233,7 +233,7 @@ fn what_a_controller_refuses_is_named() {
     );
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=read --bs=8m --size=16m");
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("at once: use a smaller bs="), "{}", finished.stderr);
+    assert!(finished.stderr.contains("per command: use a smaller bs="), "{}", finished.stderr);
     // What moves no data has a limit as well: the count of blocks in a command.
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=write --write_mode=zeroes --bs=64m --size=64m");
     assert_eq!(finished.code(), 1);
@@ -315,7 +315,7 @@ fn writes_are_placed_where_they_should_be() {
     let plain = require!(super::device("nvme_ng"));
     let finished = run(&plain, &format!("{NVME} --rw=write --size=16k --fdp=1"));
     assert!(
-        finished.code() == 1 && finished.stderr.contains("does not say where data can be placed"),
+        finished.code() == 1 && finished.stderr.contains("does not report where data can be placed"),
         "{}",
         finished.stderr
     );

@@ -122,7 +122,7 @@ fn both_sides_may_choose_an_address() {
     let wrong = require!(both("--bs=4k --size=16k", "--bindname=203.0.113.7", "--verb=send"));
     assert_ne!(wrong.code(), 0);
     assert!(
-        wrong.stderr.contains("203.0.113.7") && wrong.stderr.contains("is no address"),
+        wrong.stderr.contains("203.0.113.7") && wrong.stderr.contains("is not an address"),
         "{}",
         wrong.stderr
     );
@@ -164,7 +164,7 @@ fn sizes_of_blocks_and_sides_may_differ() {
     // A writer that has more says who has left.
     let finished = require!(both("--bs=4k", "--size=64k", "--size=4m --verb=send"));
     assert_ne!(finished.code(), 0);
-    assert!(finished.stderr.contains("the other side has left"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("the peer has disconnected"), "{}", finished.stderr);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn mistakes_are_named() {
         fathom(&format!("--name=a --bs=4k --size=16k --rw=write --hostname={address} --port={}", port()))
             .run();
     assert_eq!(nobody.code(), 1);
-    assert!(nobody.stderr.contains("nobody waits at"), "{}", nobody.stderr);
+    assert!(nobody.stderr.contains("nothing listens at"), "{}", nobody.stderr);
 }
 
 #[test]
@@ -234,8 +234,8 @@ fn who_is_killed_does_not_hold_the_other_side() {
             let finished = left.finish();
             assert!(finished.elapsed < Duration::from_secs(120), "{verb}, reader killed: {kill_reader}");
             let said = match (kill_reader, verb) {
-                (true, _) => "the other side has left",
-                (false, "write") => "the other side has left without a word",
+                (true, _) => "the peer has disconnected",
+                (false, "write") => "the peer disconnected without announcing the end",
                 _ => "",
             };
             assert_eq!(

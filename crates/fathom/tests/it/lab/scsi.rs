@@ -88,7 +88,7 @@ fn what_a_device_refuses_is_explained() {
     let finished = run(&device, "--ioengine=sg --rw=write --bs=4k --size=16k --sg_write_mode=write_stream");
     assert_eq!(finished.code(), 1);
     assert!(
-        finished.stderr.contains("opens no stream") && finished.stderr.contains("illegal request"),
+        finished.stderr.contains("cannot open a stream") && finished.stderr.contains("illegal request"),
         "{}",
         finished.stderr
     );

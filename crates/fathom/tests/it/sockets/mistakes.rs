@@ -137,7 +137,7 @@ fn an_address_that_somebody_has_is_left_alone() {
     std::fs::write(&path, "precious").expect("a file");
     let words = format!("--name=a --rw=read --size=4k --protocol=unix --hostname={}", path.display());
     let (stderr, _) = complaint(&words);
-    assert!(stderr.contains("something that is no socket is there already, and stays"), "{stderr}");
+    assert!(stderr.contains("a file that is not a socket exists already, and stays"), "{stderr}");
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), "precious");
 
     // A link is not followed, whatever it leads to.
@@ -150,7 +150,7 @@ fn an_address_that_somebody_has_is_left_alone() {
     let other = UnixListener::bind(&path).expect("a socket");
     let words = format!("--name=a --rw=read --size=4k --protocol=unix --hostname={}", path.display());
     let (stderr, _) = complaint(&words);
-    assert!(stderr.contains("somebody else listens there"), "{stderr}");
+    assert!(stderr.contains("another program listens there"), "{stderr}");
     drop(other);
     // Nobody does any more: it makes way.
     run(&format!(

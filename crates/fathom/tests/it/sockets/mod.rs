@@ -164,7 +164,7 @@ fn a_peer_that_goes_without_a_word_is_an_error() {
         drop(peer);
         let Finished { stderr, stdout, status, .. } = running.finish();
         assert_eq!(status.code(), Some(1), "{engine}");
-        assert!(stderr.contains("the other side closed the connection without a word"), "{engine}: {stderr}");
+        assert!(stderr.contains("the peer closed the connection without a goodbye"), "{engine}: {stderr}");
         assert!(stdout.contains("err=104/file:io_u.c"), "{engine}: {stdout}");
     }
 }
@@ -378,7 +378,7 @@ fn a_killed_peer_does_not_hang_the_other_side() {
     drop(sender);
     let Finished { stderr, status, .. } = reader.finish();
     assert_eq!(status.code(), Some(1), "{stderr}");
-    assert!(stderr.contains("without a word") || stderr.contains("reset by peer"), "{stderr}");
+    assert!(stderr.contains("without a goodbye") || stderr.contains("reset by peer"), "{stderr}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ impl Finished {
             ": all its files are the same image\n",
             " files are one export, so their I/Os meet in the same places\n",
             ": requests that move no data count as blocks in the bandwidth; ",
-            ": writes may end in the cache of librbd on this machine",
+            ": writes may complete in the cache of librbd on this machine",
         ];
         const INFORMATION: [&str; 4] = [
             "note: both iodepth >= 1 and synchronous I/O engine are selected",
