@@ -1,4 +1,4 @@
-//! Reading the values of options: numbers, sizes, times, lists, choices. lexopt splits the arguments themselves.
+//! Parses option values: numbers, sizes, times, lists, choices. lexopt splits the arguments themselves.
 
 use crate::Failure;
 use lexopt::Parser;
@@ -7,11 +7,11 @@ use std::path::PathBuf;
 /// How results are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people.
+    /// Human-readable text.
     Text,
     /// For spreadsheets.
     Csv,
-    /// For programs.
+    /// Machine-readable.
     Json,
 }
 
@@ -42,7 +42,7 @@ fn parse_fraction(value: &str) -> Option<f64> {
     value.trim().parse().ok().filter(|number: &f64| number.is_finite())
 }
 
-/// The value as a number of bytes: digits and perhaps k, m, g, t (powers of 1024), with or without `iB`.
+/// The value as a size in bytes: digits, optionally with k, m, g, t (powers of 1024), with or without `iB`.
 pub fn size(parser: &mut Parser, option: &str) -> Result<u64, Failure> {
     let value = text(parser, option)?;
     parse_size(&value).ok_or_else(|| {
@@ -65,7 +65,7 @@ fn parse_size(value: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// The value as a time above zero in milliseconds: a number with `ms`, `s`, `m` or `h`; seconds without.
+/// The value as a positive time in milliseconds: a number with `ms`, `s`, `m` or `h`; seconds without a unit.
 pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
     parse_milliseconds(&value).filter(|time| *time > 0.0).ok_or_else(|| {
@@ -75,7 +75,7 @@ pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     })
 }
 
-/// A time in milliseconds from text, which may be 0 or less.
+/// A time in milliseconds from text; may be zero or negative.
 pub fn parse_milliseconds(value: &str) -> Option<f64> {
     let value = value.trim();
     // `ms` is tried before `s`.
@@ -87,7 +87,7 @@ pub fn parse_milliseconds(value: &str) -> Option<f64> {
     parse_fraction(value).map(|number| number * 1e3)
 }
 
-/// The value as percentiles, separated by commas or colons; ascending afterwards.
+/// The value as percentiles, separated by commas or colons; sorted in ascending order.
 pub fn percentiles(parser: &mut Parser, option: &str) -> Result<Vec<f64>, Failure> {
     let value = text(parser, option)?;
     parse_percentiles(value.split([',', ':'])).ok_or_else(|| {
@@ -107,7 +107,7 @@ pub fn parse_percentiles<'a>(words: impl Iterator<Item = &'a str>) -> Option<Vec
     (!list.is_empty()).then_some(list)
 }
 
-/// The value as one of the formats in `offered`.
+/// The value as one of the `offered` formats.
 pub fn format(parser: &mut Parser, offered: &[Format]) -> Result<Format, Failure> {
     let choices: Vec<(&str, Format)> = offered
         .iter()
@@ -129,7 +129,7 @@ pub fn choice<T: Copy>(parser: &mut Parser, option: &str, choices: &[(&str, T)])
     })
 }
 
-/// The files given, of which there must be one at least.
+/// The given files; at least one is required.
 pub fn some_files(files: Vec<PathBuf>) -> Result<Vec<PathBuf>, Failure> {
     match files.is_empty() {
         true => Err(Failure::new("no file given; name one or more, or - for standard input")),

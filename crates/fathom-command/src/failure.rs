@@ -1,22 +1,22 @@
-//! Why a command or tool could not do its work.
+//! Errors that end a command or tool.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// The exit code after a defect of fathom itself (`EX_SOFTWARE` of sysexits.h).
+/// Exit code after a bug in fathom itself (`EX_SOFTWARE` of sysexits.h).
 pub const DEFECT: u8 = 70;
 
 /// Ends a tool with an exit code and a message.
 #[derive(Debug)]
 pub enum Failure {
-    /// What was wrong, where, and what to do.
+    /// What was wrong, where, and how to fix it.
     Message(String),
-    /// An option that there is not, with its dashes.
+    /// An unknown option, with its dashes.
     UnknownOption(String),
     /// The output could not be written.
     Output(io::Error),
-    /// Fathom itself is wrong, so that none of its figures can be trusted: what it found.
+    /// An internal inconsistency, so that no figure can be trusted; the text says what was found.
     Defect(String),
 }
 
@@ -36,7 +36,7 @@ impl Failure {
         Failure::Message(format!("{}: {error}", path.display()))
     }
 
-    /// 70 for a defect of fathom, 1 for everything else.
+    /// 70 for a bug in fathom, 1 for everything else.
     pub fn exit_code(&self) -> u8 {
         match self {
             Failure::Defect(_) => DEFECT,
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// True when nobody reads the output any more, as with `| head`.
+    /// True if the reader of the output has gone, as with `| head`.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
@@ -60,13 +60,13 @@ impl fmt::Display for Failure {
             Failure::Output(error) => write!(formatter, "the output is incomplete: {error}"),
             Failure::Defect(found) => write!(
                 formatter,
-                "{found}; this is a defect of fathom, and none of these figures can be trusted; please report it with the command"
+                "{found}; this is a bug in fathom, and none of these figures can be trusted; please report it with the command"
             ),
         }
     }
 }
 
-/// Only writing to the streams of a tool fails without a path.
+/// Only writing to a tool's streams fails without a path.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Output(error)

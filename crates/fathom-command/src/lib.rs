@@ -1,4 +1,4 @@
-//! What all commands and tools share: reading their words, where they write, how they end.
+//! Parts shared by all commands and tools: argument parsing, output streams, exit codes.
 
 #![forbid(unsafe_code)]
 
@@ -14,16 +14,16 @@ pub use new_file::NewFile;
 use printer::Screen;
 use std::ffi::OsString;
 
-/// Where a command or tool writes to.
+/// The output streams of a command or tool.
 pub struct Streams<'a> {
-    /// What was asked for.
+    /// The requested output.
     pub out: &'a mut dyn Screen,
     /// Progress and warnings.
     pub err: &'a mut dyn Screen,
 }
 
-/// Calls a tool or command: prints its help if the words ask for it, does the work otherwise, and tells of a failure under
-/// `name`; the exit code.
+/// Runs a tool or command: prints its help if requested, does the work otherwise, and reports a failure under
+/// `name`. Returns the exit code.
 pub fn call<'s>(
     name: &str,
     help: Option<&'static str>,
@@ -48,7 +48,7 @@ pub fn call<'s>(
                 Failure::UnknownOption(option) => long_options::hint(option, help),
                 _ => String::new(),
             };
-            // If even this cannot be written, the exit code still tells.
+            // If even this cannot be written, the exit code still reports it.
             let _ = writeln!(streams.err, "{name}: {failure}{hint}");
             failure.exit_code()
         }

@@ -1,4 +1,4 @@
-//! The long options of a command, from its help text: for completions, and for hints if one is misspelt.
+//! Extracts a command's long options from its help text: for completions, and for suggestions after a misspelling.
 
 use fathom_spec::spelling;
 
@@ -7,13 +7,13 @@ use fathom_spec::spelling;
 pub struct LongOption {
     /// Without dashes.
     pub name: &'static str,
-    /// Written with a value, which may be left out for some.
+    /// Takes a value, optional for some.
     pub takes_value: bool,
     /// What it does.
     pub help: &'static str,
 }
 
-/// The options that a help text explains: lines such as `  -o, --output=FILE   the page`.
+/// The options explained in a help text: lines such as `  -o, --output=FILE   the page`.
 pub fn options_in(help: &'static str) -> Vec<LongOption> {
     let mut found: Vec<LongOption> = Vec::new();
     for line in help.lines().filter(|line| line.starts_with("  ")) {
@@ -35,7 +35,7 @@ pub fn options_in(help: &'static str) -> Vec<LongOption> {
     found
 }
 
-/// `; did you mean --fail-if?`, or nothing where no option of the help text is near to the one that was written.
+/// `; did you mean --fail-if?`, or nothing if no option in the help text is similar.
 pub(crate) fn hint(written: &str, help: Option<&'static str>) -> String {
     let name = written.trim_start_matches('-');
     let known = help.map(options_in).unwrap_or_default();

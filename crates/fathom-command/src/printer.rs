@@ -1,47 +1,46 @@
-//! The one way from the program to a terminal: nothing that was read from a result, a ledger, a log or a job can steer it.
-//!
-//! All that commands and tools print passes a [`Printer`]. Characters that terminals obey instead of showing them (escape
-//! sequences, carriage returns, marks that turn the direction of writing) become U+FFFD; of the controls, only line breaks
-//! and tabs are let through. Going back to the start of a line is a call of its own, [`Screen::line_start`], which no text
-//! can make.
+//! The only path from the program to a terminal, so that nothing read from a result, a ledger, a log or a job can control it.
+//! Everything that commands and tools print passes through a [`Printer`]. Characters that terminals interpret (escape
+//! sequences, carriage returns, bidirectional marks) become U+FFFD; the only control characters kept are line breaks and
+//! tabs. Returning to the start of a line is a separate call, [`Screen::line_start`], which no text can trigger.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
 
-/// Stands for what terminals would obey.
+/// Replaces characters that terminals interpret.
 const INSTEAD: char = char::REPLACEMENT_CHARACTER;
-/// The same in ASCII, and for what ASCII does not have.
+/// The same in ASCII, also for characters that ASCII lacks.
 const INSTEAD_IN_ASCII: char = '?';
 
-/// Where commands and tools write.
+/// Output of commands and tools.
 pub trait Screen: Write {
-    /// Goes back to the start of the line, to draw over it.
+    /// Returns to the start of the line, to draw over it.
     fn line_start(&mut self) -> io::Result<()>;
 
-    /// Somebody reads it, so longer output should be shown page by page.
+    /// The output is a terminal, so longer output should be paged.
     fn is_read(&self) -> bool {
         false
     }
 }
 
-/// What is kept in memory is looked at by tests.
+/// Output kept in memory, for tests.
 impl Screen for Vec<u8> {
     fn line_start(&mut self) -> io::Result<()> {
         self.write_all(b"\r")
     }
 }
 
-/// The characters that a reader's terminal has.
+/// The characters that the reader's terminal can display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
     /// All of Unicode.
     Unicode,
-    /// Nothing but ASCII.
+    /// ASCII only.
     Ascii,
 }
 
 impl Letters {
-    /// As the locale says: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote shells set none, on terminals that know UTF-8.
+    /// According to the locale: `LC_ALL`, `LC_CTYPE`, `LANG`. Most containers and remote shells set none of
+    /// them, on terminals that support UTF-8.
     pub fn of_environment() -> Letters {
         Letters::of_locale(|name| std::env::var(name).ok())
     }
@@ -57,17 +56,17 @@ impl Letters {
     }
 }
 
-/// True for what a terminal obeys instead of showing it.
+/// True for characters that a terminal interprets instead of displaying.
 pub fn steers(letter: char) -> bool {
     match letter {
         '\n' | '\t' => false,
-        // Marks that turn the direction of writing, and breaks of lines and paragraphs.
+        // Bidirectional marks, and line and paragraph separators.
         '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => true,
         letter => letter.is_control(),
     }
 }
 
-/// The text without anything that a terminal obeys.
+/// The text without characters that a terminal interprets.
 pub fn harmless(text: &str) -> Cow<'_, str> {
     match text.contains(steers) {
         true => Cow::Owned(text.replace(steers, &INSTEAD.to_string())),
@@ -75,7 +74,7 @@ pub fn harmless(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The same in the letters of the reader. What takes the place of a letter is as wide as most of them are.
+/// The same in the reader's character set. A replacement is as wide as most characters.
 pub fn in_letters(text: &str, letters: Letters) -> Cow<'_, str> {
     let text = harmless(text);
     if letters == Letters::Unicode || text.is_ascii() {
@@ -84,7 +83,7 @@ pub fn in_letters(text: &str, letters: Letters) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(|letter| if letter.is_ascii() { letter } else { in_ascii(letter) }).collect())
 }
 
-/// What is nearest to the characters that fathom itself uses.
+/// The closest ASCII equivalent of the characters that fathom itself uses.
 fn in_ascii(letter: char) -> char {
     match letter {
         'µ' | 'μ' => 'u',
@@ -114,12 +113,12 @@ pub struct Printer<W: Write> {
 }
 
 impl<W: Write> Printer<W> {
-    /// Writes to `inner` in these letters.
+    /// Writes to `inner` in this character set.
     pub fn new(inner: W, letters: Letters) -> Printer<W> {
         Printer { inner, letters, begun: Vec::new(), is_read: false }
     }
 
-    /// The same, to a terminal or to something else.
+    /// The same, with whether it is a terminal.
     pub fn to_terminal(self, is_read: bool) -> Printer<W> {
         Printer { is_read, ..self }
     }

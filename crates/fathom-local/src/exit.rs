@@ -3,17 +3,17 @@
 use fathom_run::supervisor::Outcome;
 use std::process::ExitCode;
 
-/// A mistake in what was asked for, or the machine refused to start.
+/// The request is invalid, or the machine refused to start it.
 pub const SETUP_FAILED: u8 = 1;
-/// A defect of fathom has ended a job, or fathom itself.
+/// A bug in fathom ended a job, or fathom itself.
 pub use fathom_command::DEFECT;
-/// The result is not what `--require` asks for; to `git bisect run` a revision that cannot be tested.
+/// The result does not meet `--require`; `git bisect run` takes it as a revision that cannot be tested.
 pub const REQUIREMENT_UNMET: u8 = 125;
 /// A signal ended the run.
 pub const ENDED_BY_SIGNAL: u8 = 128;
 
-/// 0 when all went well, the number of jobs that failed, or 128 after a signal, even one that came when the jobs were over. Before all of these,
-/// 70 where a defect of fathom has ended a job: its figures are not to be trusted.
+/// 0 on success, the number of failed jobs, or 128 after a signal, even one that arrived when the jobs were
+/// over. Before all of these, 70 if a bug in fathom ended a job: its figures cannot be trusted.
 pub fn code(outcome: &Outcome, asked_to_end: bool) -> ExitCode {
     ExitCode::from(number(outcome, asked_to_end))
 }
@@ -26,7 +26,7 @@ pub fn number(outcome: &Outcome, asked_to_end: bool) -> u8 {
     if outcome.signal.is_some() || asked_to_end {
         return ENDED_BY_SIGNAL;
     }
-    // 127 and above mean other things to a shell.
+    // Shells use 127 and above for other purposes
     outcome.failed_jobs.min(126) as u8
 }
 

@@ -1,5 +1,5 @@
-//! What every run on this machine needs, from any command: the engines of its jobs, the lines before it, and words for a run that
-//! could not start.
+//! Parts that every command needs for a run on this machine: the engines of its jobs, the lines printed before it, and the
+//! messages for a run that could not start.
 
 use fathom_report::header::{JobHeader, starting_line};
 use fathom_run::EngineEntry;
@@ -11,7 +11,7 @@ use fathom_spec::{JobSpec, Message, RunSpec};
 use fathom_stats::Direction;
 use std::time::Duration;
 
-/// The version that compatible readers expect.
+/// fio version reported to readers that expect one.
 pub const COMPATIBLE_VERSION: &str = "fio-3.42";
 
 /// The engine of each job.
@@ -21,7 +21,7 @@ pub fn engines(plan: &Plan) -> Vec<EngineEntry> {
     plan.jobs.iter().filter_map(engine).collect()
 }
 
-/// What to tell of a run that could not start.
+/// Message for a run that could not start.
 pub fn why_not_started(error: &StartError) -> String {
     match error {
         StartError::Signal(signal) => format!("signal {signal} ended the run before it began"),
@@ -43,7 +43,7 @@ pub fn why_not_started(error: &StartError) -> String {
     }
 }
 
-/// `--profile=act` judges a device by every hour of its test.
+/// `--profile=act` judges a device by each hour of its test.
 pub fn slices(spec: &RunSpec) -> Option<SliceRule> {
     let length = Duration::from_secs(3600);
     let longest = spec.jobs.iter().map(|job| job.time.runtime).max()?;
@@ -51,7 +51,7 @@ pub fn slices(spec: &RunSpec) -> Option<SliceRule> {
     (spec.program.profile.as_deref() == Some("act")).then_some(SliceRule { length, count })
 }
 
-/// The lines before a run. What the parser has to say of a job comes before the job's line.
+/// The lines before a run. The parser's messages about a job come before the job's line.
 pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
     let of_job = |job| messages.iter().filter(move |message| message.job == job).cloned();
     let mut lines = Vec::new();
@@ -73,7 +73,8 @@ pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
     lines
 }
 
-/// Lines of fio on an option that there is not, where one of our own says it all: what, where, and what was meant.
+/// True for fio's lines on an unknown option that one of our own messages covers completely: the option, its
+/// place, and a suggestion.
 pub fn is_told_better(line: &str, all: &[Message]) -> bool {
     let is_own = |message: &Message| {
         message.text.starts_with("fathom: ") && message.text.contains("there is no such option")

@@ -1,6 +1,6 @@
-//! What every run on this machine needs, from any command: its engines and the lines before it ([`here`]), where its text goes
-//! ([`output`]), and how its process ends ([`exit`]); and of jobs that come from elsewhere, their plan ([`planning`]) and why they
-//! are refused ([`refusals`]).
+//! Parts that every command needs for a run on this machine: its engines and the lines before it ([`here`]), the destination
+//! of its text ([`output`]), and its exit code ([`exit`]); and for jobs received from elsewhere, their plan ([`planning`])
+//! and the reasons to refuse them ([`refusals`]).
 
 #![forbid(unsafe_code)]
 

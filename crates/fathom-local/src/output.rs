@@ -18,7 +18,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Pause between two looks whether a reader reads.
+/// Poll interval while waiting for the reader of a named pipe.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The kind of a text.
@@ -28,9 +28,9 @@ enum Kind {
     Report,
     /// What fio prints among the lines of its report, and notes.
     Information,
-    /// What ended a job.
+    /// An error that ended a job.
     Failure,
-    /// What belongs on standard error.
+    /// Text for standard error.
     Error,
 }
 
@@ -46,7 +46,7 @@ struct Way {
 /// Where the report goes, and who reads it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
-    /// It is for programs.
+    /// The report is machine-readable.
     only_report: bool,
     /// It goes to a file.
     is_file: bool,
@@ -71,7 +71,7 @@ pub struct Output {
     status_line_length: usize,
     newline_every: Option<Duration>,
     last_newline: Instant,
-    /// What is still to be written: of the report's stream, and of standard error.
+    /// Text still to be written: to the report's stream, and to standard error.
     report: Vec<u8>,
     errors: Vec<u8>,
     lost: Option<io::Error>,
@@ -112,12 +112,12 @@ impl Output {
         Ok(output)
     }
 
-    /// The report is for programs.
+    /// The report is machine-readable.
     pub fn only_report(&mut self, wanted: bool) {
         self.place.only_report = wanted;
     }
 
-    /// Keeps a status line every so often by starting a new one.
+    /// Keeps a status line once per interval by starting a new one.
     pub fn keep_status_lines(&mut self, every: Option<Duration>) {
         self.newline_every = every;
     }
@@ -136,7 +136,7 @@ impl Output {
             Said::Output(text) => self.line(text),
             Said::Error(text) => self.error_line(text),
             Said::Failure(text) => self.failure_line(text),
-            // Of interest to those who wait before a terminal.
+            // Only of interest on a terminal.
             Said::LayingOut { job, files, bytes } if !self.place.only_report => {
                 self.line(&layout_line(job, *files, *bytes));
             }
@@ -149,14 +149,14 @@ impl Output {
         self.put(Kind::Information, text);
     }
 
-    /// What ended a job.
+    /// An error that ended a job.
     pub fn failure_line(&mut self, text: &str) {
-        // The empty line before it is one of the report for people.
+        // The empty line before it belongs to the human-readable report.
         let text = if self.place.only_report { text.trim_start_matches('\n') } else { text };
         self.put(Kind::Failure, text);
     }
 
-    /// A message for standard error, which the report for people in a file has too.
+    /// A message for standard error, also included in a human-readable report that goes to a file.
     pub fn error_line(&mut self, text: &str) {
         self.put(Kind::Error, text);
     }
@@ -164,7 +164,7 @@ impl Output {
     /// Part of a report.
     pub fn bytes(&mut self, bytes: &[u8]) {
         let way = Kind::Report.way("", self.place);
-        // Names and descriptions of a job file that came from elsewhere must not steer the terminal.
+        // Names and descriptions from a job file of unknown origin must not control the terminal.
         match self.file.is_none() && io::stdout().is_terminal() {
             true => self.send(way, harmless(&String::from_utf8_lossy(bytes)).as_bytes()),
             false => self.send(way, bytes),
@@ -189,7 +189,7 @@ impl Output {
         self.advance(Duration::ZERO);
     }
 
-    /// Writes what can be written now. A reader that does not read keeps nobody from stopping the run.
+    /// Writes what can be written now. A reader that does not read cannot prevent the run from being stopped.
     pub fn advance(&mut self, wait: Duration) {
         let written = match &self.file {
             Some(file) => fifo::write_some(file, &self.report, wait),
@@ -199,7 +199,7 @@ impl Output {
             Ok(count) => drop(self.report.drain(..count)),
             Err(error) => {
                 self.report.clear();
-                // A reader that has gone away (`| head`) is no error of ours.
+                // A reader that has gone away (`| head`) is not an error.
                 if error.kind() != io::ErrorKind::BrokenPipe {
                     self.lost.get_or_insert(error);
                 }
@@ -211,8 +211,8 @@ impl Output {
         }
     }
 
-    /// Writes everything to its end. The report is worth waiting for, so the first signal that asks to end is only noted and
-    /// returned; the second gives up what has not been read.
+    /// Writes everything. The report is worth waiting for, so the first signal that asks to end is only noted
+    /// and returned; the second discards the unread rest.
     pub fn finish(&mut self, signals: &SignalQueue) -> Option<i32> {
         let mut asked = None;
         while self.has_more() {
@@ -233,16 +233,17 @@ impl Output {
         !self.report.is_empty() || !self.errors.is_empty()
     }
 
-    /// Says on standard error if part of the report could not be written; true if so.
+    /// Reports on standard error if part of the report could not be written; true if so.
     pub fn tell_lost(&self) -> bool {
         let Some(error) = &self.lost else { return false };
         let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
-        // If even this cannot be written, the exit status still tells.
+        // If even this cannot be written, the exit status still reports it.
         let _ = writeln!(io::stderr(), "fathom: the report is incomplete: cannot write to {place}: {error}");
         true
     }
 
-    /// Replaces the status line. One that cannot be written at once is old when it could be.
+    /// Replaces the status line. One that cannot be written immediately is dropped, because it would be
+    /// outdated later.
     pub fn status_line(&mut self, tick: &LiveTick) {
         let line = eta::status_line(tick);
         let padded = eta::padded(&line, self.status_line_length);
@@ -263,7 +264,7 @@ fn is_ours(text: &str) -> bool {
 }
 
 impl Drop for Output {
-    /// Whoever made it without a run to stop waits for its reader as any program does.
+    /// Without a run to stop, waits for the reader like any program.
     fn drop(&mut self) {
         while self.has_more() {
             self.advance(LOOK);
@@ -279,7 +280,7 @@ mod tests {
 
     const KINDS: [Kind; 4] = [Kind::Report, Kind::Information, Kind::Failure, Kind::Error];
 
-    /// Every kind of message of a run with this text.
+    /// One message of each kind, with this text.
     fn all(text: &str) -> Vec<Said> {
         let kinds = vec![
             Said::Output(text.to_owned()),
@@ -290,7 +291,7 @@ mod tests {
             Said::LayingOut { job: text.to_owned(), files: 2, bytes: 1 << 30 },
         ];
         for kind in &kinds {
-            // A new kind belongs in the list above.
+            // New kinds belong in the list above.
             match kind {
                 Said::Output(_) | Said::Error(_) | Said::Failure(_) => {}
                 Said::Figures(_) | Said::StageChanged | Said::LayingOut { .. } => {}
@@ -325,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Whatever a parser, a worker or a supervisor says.
+    /// Whatever a parser, a worker or a supervisor prints.
     #[test]
     fn the_file_of_a_program_has_the_report_alone() {
         let text = "fio: what a test says";

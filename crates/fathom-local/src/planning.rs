@@ -1,4 +1,4 @@
-//! From a command line that was read elsewhere to a plan for this machine.
+//! Plans a command line that was read elsewhere for this machine.
 
 use crate::here;
 use fathom_run::files::names;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// The jobs as this machine understands them, and its plan for them; otherwise lines that say why it does not.
+/// The jobs as this machine interprets them, and its plan for them; otherwise lines that explain the failure.
 pub fn understood(
     invocation: &Invocation,
     place: &HostPlace,
@@ -22,7 +22,7 @@ pub fn understood(
     Ok((spec, plan))
 }
 
-/// The jobs as this machine understands them.
+/// The jobs as this machine interprets them.
 pub fn read(
     invocation: &Invocation,
     place: &HostPlace,
@@ -50,7 +50,8 @@ pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
     Ok(plan)
 }
 
-/// How one of several hosts supervises its jobs, as far as the command line says; nobody watches.
+/// How one of several hosts supervises its jobs, as far as the command line determines it; nothing is
+/// displayed.
 pub fn options(program: &ProgramOptions) -> Options {
     Options {
         tick: None,
@@ -63,14 +64,15 @@ pub fn options(program: &ProgramOptions) -> Options {
         }),
         slices: None,
         patience: program.patience,
-        // The time in which all hosts were running is found from it.
+        // The time in which all hosts were running is computed from it.
         timeline: true,
         report_alone: false,
         version: here::COMPATIBLE_VERSION,
     }
 }
 
-/// Whose the files of the jobs are that several hosts run. `spec_on` gives the jobs as the host of this number reads them.
+/// Which host's files the jobs use in a run on several hosts. `spec_on` returns the jobs as the host of this
+/// number reads them.
 pub fn files_of_hosts(
     spec: &RunSpec,
     place: &HostPlace,
@@ -81,7 +83,7 @@ pub fn files_of_hosts(
     for (index, job) in spec.jobs.iter().enumerate() {
         let engine = fathom_engines::definition_of(&job.engine.ioengine.name);
         let has_files = engine.is_some_and(|engine| engine.has_storage()) && job.replay.read_iolog.is_none();
-        // Names follow from the host alone: two of them show whether they differ.
+        // File names depend on the host alone: two hosts suffice to show whether they differ.
         let [first, second, ..] = place.runners(job.wanted_hosts())[..] else { continue };
         let mut name_on = |host: u32| -> Option<PathBuf> {
             let spec = read.entry(host).or_insert_with(|| spec_on(host)).as_ref()?;
@@ -98,19 +100,19 @@ pub fn files_of_hosts(
     files
 }
 
-/// A job is for a host that the run does not have.
+/// A job names a host that is not part of the run.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fathom: job {job}: host={name} is neither a host nor a group of this run, which has {hosts}")]
 pub struct UnknownHost {
     /// The job.
     pub job: String,
-    /// What it names.
+    /// The unknown name.
     pub name: String,
-    /// What there is.
+    /// The hosts and groups of the run.
     pub hosts: String,
 }
 
-/// Hosts and groups that jobs name must be there.
+/// Checks that the hosts and groups named by jobs exist.
 pub fn check_hosts_of_jobs(spec: &RunSpec, list: &HostList) -> Result<(), UnknownHost> {
     let is_known = |name: &str| {
         list.0.iter().any(|entry| entry.name == name || entry.groups.iter().any(|group| group == name))

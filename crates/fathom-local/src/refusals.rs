@@ -1,5 +1,5 @@
-//! Why a job that comes from elsewhere may not do what it asks for. Agents and the page for the browser allow different things, and
-//! refuse them alike.
+//! Reasons to refuse jobs received from elsewhere. Agents and the web page allow different things, but refuse them in the
+//! same way.
 
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::definition::Names;
@@ -7,19 +7,19 @@ use fathom_spec::engines::{self, net};
 use fathom_spec::{JobSpec, registry};
 use std::path::{Path, PathBuf};
 
-/// Names of the options whose values name this outside their job, from the declarations of all options.
+/// Options whose values name such a resource outside their job, from the declarations of all options.
 fn options_that_name(what: Names) -> impl Iterator<Item = &'static str> {
     let of_engines = engines::ALL.iter().flat_map(|engine| engine.options);
     let all = registry::job_options().chain(of_engines);
     all.filter(move |option| option.names == what).map(|option| option.name)
 }
 
-/// True for what a path below /dev leads to, but for memory that is shared there as files.
+/// True for paths below /dev, except for shared memory files.
 pub fn is_device(real: &Path) -> bool {
     real.starts_with("/dev") && !real.starts_with("/dev/shm")
 }
 
-/// True for what is one of these, or lies below one of them.
+/// True for a path that is one of these, or below one of them.
 pub fn is_among(real: &Path, allowed: &[PathBuf], is_device: bool) -> bool {
     allowed.iter().any(|own| match own.canonicalize() {
         Ok(own) if is_device => real == own,
@@ -28,19 +28,19 @@ pub fn is_among(real: &Path, allowed: &[PathBuf], is_device: bool) -> bool {
     })
 }
 
-/// Lines on the options that name this, where a job sets them, and why it may not.
+/// Refusals of the options that name such a resource, for each job that sets them.
 pub fn refusals(job: &JobSpec, names: Names, what: &str) -> Vec<String> {
     let set = options_that_name(names).filter(|name| job.is_set(name));
     set.map(|name| format!("job {}: {name}= is refused: {what}", job.name)).collect()
 }
 
-/// True for a worker whose engine sends to others, or receives from them.
+/// True for a worker whose engine exchanges data with other programs.
 pub fn has_peers(worker: &WorkerPlan) -> bool {
     engines::find(&worker.engine).is_some_and(|engine| engine.has_peers)
 }
 
-/// Lines on a worker with peers, and why it may not reach them. A socket of this machine lies at a path, which must be allowed as
-/// well: who talks to programs here, or waits for them, uses a file.
+/// Refusals of a worker's peers. A Unix socket has a path, which must be allowed as well: it gives access to
+/// other programs here, like a file.
 pub fn refusals_of_peers(
     (worker, job): (&WorkerPlan, &JobSpec),
     is_allowed: bool,
@@ -57,12 +57,13 @@ pub fn refusals_of_peers(
     refused.map(|reason| format!("job {}: {reason}", worker.name)).into_iter().collect()
 }
 
-/// True for an engine that runs programs, or is one that is loaded.
+/// True for an engine that runs programs, or is itself loaded from a file.
 pub fn runs_programs(job: &JobSpec) -> bool {
     job.engine.ioengine.name == "exec" || job.engine.ioengine.external.is_some()
 }
 
-/// Why a path that leads to `real` is refused by `who`, unless that lies below one of these paths, or is one of these devices.
+/// The refusal by `who` of a path that leads to `real`, unless it is below one of these paths, or is one of
+/// these devices.
 pub fn refusal_of_place(
     path: &Path,
     real: &Path,
@@ -80,12 +81,12 @@ pub fn refusal_of_place(
     })
 }
 
-/// Where a path leads, also if its last part is still to be made.
+/// Where a path leads, even if its last part does not exist yet.
 pub fn leads_to(path: &Path) -> Option<PathBuf> {
     if let Ok(real) = path.canonicalize() {
         return Some(real);
     }
-    // A link to nothing would be made where it points to.
+    // A dangling symbolic link would create its target.
     if path.is_symlink() {
         return None;
     }

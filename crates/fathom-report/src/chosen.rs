@@ -1,10 +1,10 @@
-//! The formats that one run writes.
+//! The output formats of one run.
 
 use crate::{FORMATS, Format};
 use fathom_stats::report::RunReport;
 use std::time::Duration;
 
-/// The formats that were asked for, in the order of [`FORMATS`], and what they need of the run.
+/// The requested formats, in the order of [`FORMATS`], and what they need from the run.
 pub struct Chosen {
     formats: Vec<&'static (dyn Format + Sync)>,
     /// A report has been written.
@@ -12,8 +12,8 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// The formats of these names, without those that another one of them includes; the one for people where there are
-    /// no names. The version is that of the forms that come in several.
+    /// The formats of these names, without those that another one includes; the human-readable one if there
+    /// are no names. The version selects the form of formats that have several.
     pub fn new(names: &[String], version: u32) -> Chosen {
         let is_named = |name: &str| names.iter().any(|asked| asked == name);
         let is_asked = |format: &&&(dyn Format + Sync)| match names {
@@ -29,27 +29,27 @@ impl Chosen {
         Chosen { formats, has_written: false }
     }
 
-    /// People read one of them.
+    /// One of them is human-readable.
     pub fn are_for_people(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().for_people)
     }
 
-    /// Time between two reports during the run.
+    /// Interval between reports during the run.
     pub fn every(&self) -> Option<Duration> {
         self.formats.iter().filter_map(|format| format.declaration().every).min()
     }
 
-    /// One of them shows the timeline of the run.
+    /// One of them includes the timeline.
     pub fn need_timeline(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().timeline)
     }
 
-    /// One of them shows the verdict on the result.
+    /// One of them includes the verdict on the result.
     pub fn need_verdict(&self) -> bool {
         self.formats.iter().any(|format| format.declaration().verdict)
     }
 
-    /// The report in each of them; one that follows others in the same output from the second time on.
+    /// The report in each format; from the second call on in the form that continues the same output.
     pub fn write(&mut self, report: &RunReport) -> Vec<Vec<u8>> {
         let is_next = std::mem::replace(&mut self.has_written, true);
         let written = |format: &&'static (dyn Format + Sync)| {

@@ -1,7 +1,6 @@
-//! The forms in which fio's client shows what its servers have done: a piece per server as it ends, `All clients`, and one JSON document.
-//!
-//! Scripts read these, so they follow fio's to the letter; what fio leaves out or says wrongly is right here (see
-//! docs/compatibility.md): an error of any job is one of all clients together.
+//! The output of fio's client: a block per server as it ends, `All clients`, and one JSON document. Scripts parse these, so
+//! they match fio's exactly, except for fio's omissions and errors (see docs/compatibility.md): an error of any job is one of
+//! all clients together.
 
 use crate::document::{devices, job, layout};
 use crate::{Format, normal, terse};
@@ -10,28 +9,28 @@ use fathom_stats::report::{JobReport, RunReport};
 use serde::{Serialize, Serializer};
 use std::io;
 
-/// A server and what it has done.
+/// A server and its results.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// As the user wrote it, without its port.
+    /// As the user wrote it, without the port.
     pub host_name: &'a str,
     /// Its port.
     pub port: u32,
-    /// What it has done.
+    /// Its results.
     pub report: &'a RunReport,
 }
 
-/// What a server has done for people, under what it calls itself, if that is wanted.
+/// A server's human-readable results, under its own name if wanted.
 pub fn normal_piece(own_name: Option<&str>, report: &RunReport) -> String {
     let mut bytes = Vec::new();
     // Writing to memory cannot fail.
     let _ = normal::Normal.write(report, &mut bytes);
-    // The empty line before the first job is the name here.
+    // The name replaces the empty line before the first job.
     let name = own_name.map_or_else(String::new, |name| format!("<{name}> "));
     format!("{name}{}", String::from_utf8_lossy(&bytes))
 }
 
-/// The same for scripts that count fields.
+/// The same in terse format.
 pub fn terse_piece(report: &RunReport, version: u32) -> String {
     lines_of(report, version)
 }
@@ -44,7 +43,7 @@ fn lines_of(report: &RunReport, version: u32) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// All servers together; `None` where there is a single job to show.
+/// The sum of all servers; `None` if there is only a single job.
 pub fn total(clients: &[Client<'_>]) -> Option<RunReport> {
     let jobs = || clients.iter().flat_map(|client| &client.report.jobs);
     let first = jobs().next().filter(|_| jobs().count() > 1)?;
@@ -68,18 +67,18 @@ pub fn total(clients: &[Client<'_>]) -> Option<RunReport> {
     })
 }
 
-/// All servers together, for people.
+/// The sum of all servers, human-readable.
 pub fn normal_total(clients: &[Client<'_>]) -> Option<String> {
     let report = total(clients)?;
     report.jobs.first().map(|job| normal::all_clients(job, &report))
 }
 
-/// All servers together, for scripts that count fields.
+/// The sum of all servers, in terse format.
 pub fn terse_total(clients: &[Client<'_>], version: u32) -> Option<String> {
     total(clients).map(|report| lines_of(&report, version))
 }
 
-/// The document for programs.
+/// The JSON document.
 #[derive(Serialize)]
 struct Document<'a> {
     #[serde(rename = "fio version")]
@@ -92,7 +91,7 @@ struct Document<'a> {
     disk_util: Vec<DiskResult>,
 }
 
-/// Those of the only server, or those of each that has any.
+/// Those of the only server, or those of each server that has any.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum GlobalOptions<'a> {
@@ -117,7 +116,7 @@ impl Serialize for Options<'_> {
     }
 }
 
-/// The document for programs.
+/// The JSON document.
 pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::Result<String> {
     let jobs = |client: &Client<'_>| {
         let result =
@@ -125,7 +124,7 @@ pub fn json(clients: &[Client<'_>], timestamp_ms: u64, with_bins: bool) -> io::R
         client.report.jobs.iter().map(result).collect::<Vec<_>>()
     };
     let mut client_stats: Vec<JobResult> = clients.iter().flat_map(jobs).collect();
-    // The sum says that it is from the last of them.
+    // The sum claims to be from the last server.
     if let (Some(report), Some(last)) = (total(clients), clients.last()) {
         let sum = |entry| of_client(job::result_of_all_clients(entry, &report.groups, with_bins), last);
         client_stats.extend(report.jobs.iter().map(sum));

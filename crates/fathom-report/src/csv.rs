@@ -1,7 +1,6 @@
-//! `csv`: one row per job and direction in fixed units, with a line of headings, for spreadsheets and data frames.
-//!
-//! Times are nanoseconds and sizes bytes whatever the job says, and the columns are the same for all runs, so that tables of several runs
-//! can be joined. A cell without a value is empty: what was not measured is not 0.
+//! `csv`: one row per job and direction in fixed units, with a header line, for spreadsheets and data frames. Times are in
+//! nanoseconds and sizes in bytes whatever the job says, and the columns are the same for all runs, so that tables of several
+//! runs can be joined. A cell without a value is empty: not measured is not 0.
 
 use crate::{Format, shares};
 use fathom_spec::FormatDeclaration;
@@ -9,7 +8,7 @@ use fathom_stats::report::{DirectionReport, JobReport, RunReport, UnifiedReporti
 use fathom_stats::{Direction, LatencyStats};
 use std::io;
 
-/// The percentiles that have columns.
+/// The percentiles with their own columns.
 const PERCENTILES: [(f64, &str); 6] =
     [(50.0, "p50"), (90.0, "p90"), (95.0, "p95"), (99.0, "p99"), (99.9, "p99_9"), (99.99, "p99_99")];
 
@@ -34,7 +33,7 @@ impl Format for Csv {
         self.write_next(report, out)
     }
 
-    /// The table goes on.
+    /// Continues the table.
     fn write_next(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(out);
         let of_hosts = report.hosts.iter().flat_map(|hosts| &hosts.hosts);
@@ -52,7 +51,7 @@ impl Format for Csv {
     }
 }
 
-/// The directions in which a job did something. A job that did nothing has one row, which shows its error.
+/// The directions with I/O. A job without any has one row, which shows its error.
 fn directions(job: &JobReport) -> Vec<(&'static str, DirectionReport)> {
     let sync = DirectionReport {
         total_ios: job.sync.count,
@@ -88,7 +87,7 @@ impl Row {
         self.cell(heading, format!("{value:.3}"));
     }
 
-    /// Blank where there is nothing to take a mean or a percentile of.
+    /// Empty if there is nothing to compute a mean or a percentile of.
     fn latency(&mut self, name: &str, stats: &LatencyStats) {
         let some = |value: String| if stats.count == 0 { String::new() } else { value };
         self.cell(&format!("{name}_min_ns"), some(stats.min_ns.to_string()));

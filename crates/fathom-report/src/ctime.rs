@@ -1,15 +1,15 @@
-//! Wall-clock times as the C library writes them: `Sat Nov 21 00:31:16 2026`, in local time.
+//! Wall-clock times in the C library's format: `Sat Nov 21 00:31:16 2026`, in local time.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// The local time of a moment given in milliseconds since the epoch, without a newline.
+/// The local time of a timestamp in milliseconds since the epoch, without a newline.
 pub fn ctime(timestamp_ms: u64) -> String {
     in_zone(timestamp_ms, TimeZone::system())
 }
 
 fn in_zone(timestamp_ms: u64, zone: TimeZone) -> String {
-    // A clock beyond the year 9999 is a broken clock; the epoch is as good as anything then.
+    // A clock beyond the year 9999 is broken; show the epoch.
     let moment = i64::try_from(timestamp_ms)
         .ok()
         .and_then(|ms| Timestamp::from_millisecond(ms).ok())

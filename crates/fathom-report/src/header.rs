@@ -1,8 +1,8 @@
-//! The lines above a report: one per job as it is read, what is started, which files are laid out.
+//! The lines above a report: one per job as it is read, the number of processes started, the files laid out.
 
 use crate::scale::Scale;
 
-/// What the header line of a job says.
+/// The content of a job's header line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobHeader {
     /// Name of the job.
@@ -23,7 +23,7 @@ pub struct JobHeader {
     pub engine: String,
     /// Queue depth.
     pub queue_depth: u32,
-    /// Clones of the job; above one, a line `...` stands for the others.
+    /// Clones of the job; if there are several, a line `...` stands for the others.
     pub clones: u32,
     /// `kb_base`.
     pub kb_base: u32,
@@ -32,7 +32,7 @@ pub struct JobHeader {
 }
 
 impl JobHeader {
-    /// The header line, and `...` when the job has clones; every line ends with a newline.
+    /// The header line, and `...` if the job has clones; every line ends with a newline.
     pub fn lines(&self) -> String {
         let scale = Scale::new(self.kb_base, 8, self.significant_figures);
         let range = |(min, max): (u64, u64)| format!("{}-{}", scale.size(min), scale.size(max));
@@ -69,7 +69,7 @@ pub fn starting_line(processes: usize, threads: usize) -> String {
     }
 }
 
-/// `NAME: Laying out IO file (1 file / 16MiB)`; the size is cut off to whole MiB.
+/// `NAME: Laying out IO file (1 file / 16MiB)`; the size is truncated to whole MiB.
 pub fn layout_line(name: &str, files: usize, total_bytes: u64) -> String {
     let mebibytes = total_bytes >> 20;
     if files == 1 {

@@ -1,4 +1,4 @@
-//! `json`: the report for programs.
+//! `json`: the machine-readable report.
 
 use crate::Format;
 use crate::document::{layout, result};
@@ -16,7 +16,7 @@ impl Format for Json {
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
         let mut result = result(report, false);
-        // Programs that read fio's document get one of about its size.
+        // Programs that read fio's document get one of similar size.
         if let Some(timeline) = &mut result.timeline {
             timeline.condense();
         }

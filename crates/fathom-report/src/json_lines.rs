@@ -1,4 +1,4 @@
-//! `jsonl`: one line per report, with the figures of its interval and those of the whole run so far.
+//! `jsonl`: one line per report, with the figures of its interval and of the whole run so far.
 
 use crate::Format;
 use crate::document::interval::Interval;
@@ -13,7 +13,7 @@ use std::time::Duration;
 /// `--output-format=jsonl`.
 pub(crate) struct JsonLines;
 
-/// What was done since the line before, and in all.
+/// Figures since the previous line, and in total.
 #[derive(Serialize)]
 struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -38,12 +38,12 @@ impl Format for JsonLines {
     }
 
     fn write(&self, report: &RunReport, out: &mut dyn io::Write) -> io::Result<()> {
-        // A report that stands alone is a last one.
+        // A single report is also the last one.
         let is_last = report.interval.as_ref().is_none_or(|interval| interval.is_last);
         let line = Line {
             interval: report.interval.as_ref().map(Interval::from),
             is_last,
-            // All results of all hosts, time and again, would drown what the lines are for.
+            // Repeating all results of all hosts would bloat the lines.
             result: match is_last {
                 true => result(report, true),
                 false => result_with(report, true, |_| RunResult::default()),

@@ -1,4 +1,4 @@
-//! `json+`: the report for programs, with all histograms.
+//! `json+`: the machine-readable report, with all histograms.
 
 use crate::Format;
 use crate::document::{layout, result};

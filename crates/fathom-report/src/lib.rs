@@ -1,9 +1,7 @@
-//! Output formats: a [`RunReport`] in, bytes out.
-//!
-//! A format is one file that implements [`Format`] and one line in [`FORMATS`]; the command line, the help, completions
-//! and the run follow from what it declares. Formats know nothing about each other, about the run, or about where their
-//! bytes go. The texts that appear around a report (job headers, the
-//! status line) are made here too, because their numbers follow the same rules.
+//! Output formats: convert a [`RunReport`] to bytes. A format is one file that implements [`Format`] and one line in
+//! [`FORMATS`]; the command line, the help, completions and the run follow from its declaration. Formats do not know each
+//! other, the run, or the destination of their bytes. The texts around a report (job headers, the status line) are also here,
+//! because they format numbers by the same rules.
 
 #![forbid(unsafe_code)]
 
@@ -29,17 +27,17 @@ use fathom_spec::FormatDeclaration;
 use fathom_stats::report::{IdlenessReport, RunReport};
 use std::io;
 
-/// One way to write a report.
+/// An output format.
 pub trait Format {
-    /// What the command line and the run have to know of it.
+    /// Its declaration, for the command line and the run.
     fn declaration(&self) -> &'static FormatDeclaration;
 
-    /// The word that `--output-format` knows it by.
+    /// Its name in `--output-format`.
     fn name(&self) -> &'static str {
         self.declaration().name
     }
 
-    /// The same form in another version, where it comes in several and this is one of them.
+    /// The same format in another version, if it has versions and this is one of them.
     fn in_version(&self, _version: u32) -> Option<&'static (dyn Format + Sync)> {
         None
     }
@@ -53,16 +51,16 @@ pub trait Format {
     }
 }
 
-/// All formats, in the order in which they are written when several are asked for.
+/// All formats, in the order in which they are written if several are requested.
 pub static FORMATS: &[&(dyn Format + Sync)] =
     &[&terse::DEFAULT, &json::Json, &json_plus::JsonPlus, &json_lines::JsonLines, &csv::Csv, &normal::Normal];
 
-/// What all formats declare, for the parser of command lines.
+/// The declarations of all formats, for the command line parser.
 pub fn declarations() -> Vec<&'static FormatDeclaration> {
     FORMATS.iter().map(|format| format.declaration()).collect()
 }
 
-/// All that `json+` says of a run.
+/// The result of a run as in `json+`.
 pub fn result(report: &RunReport) -> RunResult {
     document::result(report, true)
 }
@@ -72,7 +70,7 @@ pub fn by_name(name: &str) -> Option<&'static (dyn Format + Sync)> {
     FORMATS.iter().copied().find(|format| format.name() == name)
 }
 
-/// What `--idle-prof=calibrate` prints.
+/// The output of `--idle-prof=calibrate`.
 pub fn calibration(report: &IdlenessReport) -> String {
     format!("CPU idleness:\n{}", normal::unit_work_line(report))
 }

@@ -1,9 +1,7 @@
-//! Numbers as a person reads them: `842MiB/s`, `16.0MiB`, `32.0k`.
-//!
-//! A number is divided by 1000 or 1024 until its integer part has no more digits than asked for; decimals fill
-//! what room is left, the decimal point counted as a digit.
+//! Human-readable numbers: `842MiB/s`, `16.0MiB`, `32.0k`. A number is divided by 1000 or 1024 until its integer part has no
+//! more digits than requested; decimals fill the rest, with the decimal point counted as a digit.
 
-/// What a thousand is.
+/// The step between prefixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Base {
     /// 1024, prefixes `Ki`, `Mi`, ...
@@ -53,16 +51,16 @@ pub fn scaled(value: u128, figures: u32, base: Base, unit: &str) -> String {
     if steps == 0 {
         return format!("{integer}{unit}");
     }
-    // Only the last remainder decides the decimals: readers compare these texts with those of other reports,
-    // and 64.05 MiB is written `64.0MiB` there when the part below one KiB is what takes it over the half.
+    // Only the last remainder determines the decimals: readers compare these texts with those of fio, which
+    // writes 64.05 MiB as `64.0MiB` if only the part below one KiB takes it past the half.
     let decimals = i64::from(figures) - i64::from(digits(integer)) - 1;
     if decimals <= 0 {
         let rounded = integer + u128::from(remainder * 2 >= factor);
         return format!("{rounded}{prefix}{unit}");
     }
-    // Three digits say all there is to say about a remainder of 1024.
+    // Three digits are enough for a remainder of 1024.
     let decimals = decimals.min(3) as usize;
-    // The fraction is rounded alone, as readers know it: 0.95 lies below its half in binary, 1105.95 above it.
+    // The fraction is rounded on its own, as in fio: in binary, 0.95 is below the half, 1105.95 above it.
     let fraction = format!("{:.decimals$}", remainder as f64 / factor as f64);
     let carried = integer + u128::from(fraction.starts_with('1'));
     format!("{carried}{}{prefix}{unit}", &fraction[1..])
@@ -72,14 +70,14 @@ fn digits(value: u128) -> u32 {
     value.checked_ilog10().unwrap_or(0) + 1
 }
 
-/// How one job or group wants its amounts and rates written.
+/// How a job or group formats its amounts and rates.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
-    /// The base of the figure that comes first.
+    /// The base of the first figure.
     pub base: Base,
     /// Rates in bits rather than bytes.
     pub bits: bool,
-    /// Digits.
+    /// Significant digits.
     pub figures: u32,
 }
 
@@ -131,7 +129,7 @@ impl Scale {
     }
 }
 
-/// Latency as `min` and `max` show it: six figures, so that whole numbers stay whole up to 999999.
+/// Latency as in `min` and `max`: six digits, so that whole numbers up to 999999 remain whole.
 pub fn latency_figure(value: u64) -> String {
     scaled(u128::from(value), 6, Base::Decimal, "")
 }
@@ -220,7 +218,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is printed is off by no more than half of its last digit, plus the one step below that is cut off.
+        /// The printed value is off by at most half of its last digit, plus the truncated step below.
         #[test]
         fn scaling_keeps_its_precision(value in any::<u64>(), figures in 1u32..12, decimal in any::<bool>()) {
             let base = if decimal { Base::Decimal } else { Base::Binary };
@@ -236,7 +234,7 @@ mod tests {
             let tolerance = half_digit + cut_off + value as f64 * 1e-12;
             prop_assert!((shown - value as f64).abs() <= tolerance, "{} for {}", text, value);
             let integer = number.split('.').next().expect("digits").parse::<u128>().expect("digits");
-            // Rounding may carry into one more digit; beyond the last prefix there is no way to be shorter.
+            // Rounding may carry into one more digit; beyond the last prefix the number cannot be shortened.
             prop_assert!(digits(integer) <= figures + 1 || steps == 6);
         }
     }

@@ -1,9 +1,9 @@
-//! Percentages that more than one format shows, with the floors that keep "hardly ever" apart from "never".
+//! Percentages shared between formats, with lower limits that distinguish "rarely" from "never".
 
 use fathom_stats::PerDirection;
 use fathom_stats::report::{DEPTH_BUCKETS, DISTRIBUTION_BUCKETS, GroupReport, JobReport};
 
-/// Smallest share that a depth distribution shows for a bucket that is not empty, percent.
+/// Smallest share shown for a non-empty bucket of a depth distribution, percent.
 const SMALLEST_DEPTH_SHARE: f64 = 0.1;
 /// The same for the latency distribution.
 const SMALLEST_LATENCY_SHARE: f64 = 0.01;
@@ -17,7 +17,7 @@ pub(crate) fn depths(job: &JobReport) -> [f64; DEPTH_BUCKETS] {
     )
 }
 
-/// Share of submissions or reaps that carried so many I/Os.
+/// Share of submissions or reaps with this many I/Os.
 pub(crate) fn batches(map: &[u64; DEPTH_BUCKETS]) -> [f64; DEPTH_BUCKETS] {
     shares(map, map.iter().sum(), SMALLEST_DEPTH_SHARE)
 }
@@ -34,13 +34,13 @@ pub(crate) fn processor(job: &JobReport) -> (f64, f64) {
     (share(job.cpu.user_us), share(job.cpu.system_us))
 }
 
-/// A job's mean bandwidth in percent of its group's, at most 100: samples taken at the fast end of a run can
-/// exceed what the group reached on the whole. As in fio, the mean counts in whole KiB/s.
+/// A job's mean bandwidth in percent of its group's, at most 100: samples from the fast end of a run can
+/// exceed the group's mean. As in fio, the mean is in whole KiB/s.
 pub(crate) fn of_group(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
     capped_percent(mean_kib.trunc(), group_bytes_per_second as f64 / 1024.0)
 }
 
-/// The same as the terse format has it: there it is the group that counts in whole KiB/s.
+/// The same for the terse format, where the group's rate is in whole KiB/s.
 pub(crate) fn of_group_for_terse(mean_kib: f64, group_bytes_per_second: u64) -> f64 {
     capped_percent(mean_kib, (group_bytes_per_second >> 10) as f64)
 }
@@ -49,7 +49,7 @@ fn capped_percent(part: f64, whole: f64) -> f64 {
     if whole > 0.0 && part > 0.0 { (100.0 * part / whole).min(100.0) } else { 0.0 }
 }
 
-/// What the group of a job moved, bytes per second: per direction, and all directions as one.
+/// The rate of a job's group, bytes per second: per direction, and all directions as one.
 pub(crate) fn group_rates(groups: &[GroupReport], group_id: u32) -> (PerDirection<u64>, u64) {
     groups
         .iter()
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn each_format_rounds_the_share_of_the_group_its_own_way() {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;
-        // What fio 3.33 printed for these figures.
+        // The output of fio 3.33 for these figures.
         assert!(close(of_group(43.333_333, 48_159), 91.430_470));
         assert!(close(of_group_for_terse(43.333_333, 48_159), 92.198_581));
     }

@@ -1,7 +1,6 @@
-//! One line of figures per job, joined by `;`, for scripts that count fields.
-//!
-//! Four versions are in use. They differ in which directions they have, in whether the program names its version,
-//! and in what a description and the devices look like; the blocks themselves are the same.
+//! One line of figures per job, joined by `;`, for scripts that count fields. Four versions are in use. They differ in their
+//! directions, in whether the program names its version, and in the form of a description and of the devices; the blocks
+//! themselves are the same.
 
 use crate::{Format, shares};
 use fathom_spec::FormatDeclaration;
@@ -11,9 +10,9 @@ use fathom_stats::report::{
 };
 use std::io;
 
-/// Percentile fields of a direction; those that the list does not fill are `0%=0`.
+/// Percentile fields of a direction; unused ones are `0%=0`.
 const PERCENTILE_FIELDS: usize = 20;
-/// Buckets of the latency distribution that are shorter than two microseconds and share a field.
+/// Buckets of the latency distribution below two microseconds, which share a field.
 const NANOSECOND_BUCKETS: usize = 10;
 
 /// `--output-format=terse` and `--minimal`, in one of its versions.
@@ -22,7 +21,7 @@ pub(crate) struct Terse {
     version: u32,
 }
 
-/// The version that is written unless another is asked for.
+/// The default version.
 pub(crate) static DEFAULT: Terse = Terse { version: 3 };
 
 /// `--terse-version`; `None` for a version that does not exist.
@@ -96,7 +95,7 @@ impl Terse {
         }
         let mut line = fields.0.join(";");
         if let Some(description) = &job.description {
-            // The oldest version has it on a line of its own.
+            // The oldest version puts it on a separate line.
             let start = if self.version == 2 { "\n;" } else { ";" };
             line += &format!("{start}{description}");
         }
@@ -105,7 +104,7 @@ impl Terse {
 
     fn directions(&self, fields: &mut Fields, job: &JobReport, report: &RunReport) {
         let (group_rates, mixed_rate) = shares::group_rates(&report.groups, job.group_id);
-        // The default version does not know trims.
+        // The default version does not include trims.
         let shown = if self.version == 3 { 2 } else { 3 };
         if job.view.unified != UnifiedReporting::Mixed {
             for (direction, rate) in job.directions.values().zip(group_rates.values()).take(shown) {
@@ -150,7 +149,7 @@ impl Terse {
     }
 }
 
-/// Least, most, mean and deviation in microseconds.
+/// Minimum, maximum, mean and deviation in microseconds.
 fn add_latency(fields: &mut Fields, stats: &LatencyStats) {
     fields.add(stats.min_ns / 1000);
     fields.add(stats.max_ns / 1000);
@@ -158,7 +157,7 @@ fn add_latency(fields: &mut Fields, stats: &LatencyStats) {
     fields.float(stats.stddev_ns() / 1000.0);
 }
 
-/// Completion latency, or total latency where only that was asked for.
+/// Completion latency, or total latency if only that was requested.
 fn add_percentiles(fields: &mut Fields, direction: &DirectionReport, view: &ViewOptions) {
     let stats = if view.clat_percentiles { &direction.clat } else { &direction.lat };
     let shown = view.clat_percentiles || view.lat_percentiles;

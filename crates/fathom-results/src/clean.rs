@@ -1,15 +1,15 @@
-//! Strings of a result are single lines of characters that are shown: what would break a line or steer a terminal is replaced
-//! in the text of the document, before anything is read of it. So it holds for every string, names of members among them.
+//! Makes every string of a result a single line of printable characters: whatever would break a line or control a terminal is
+//! replaced in the document's text before it is parsed. This covers all strings, including member names.
 
 use std::borrow::Cow;
 
-/// Stands for what must not be there, as JSON writes it.
+/// The JSON escape of the replacement character.
 const INSTEAD: &str = "\\ufffd";
 
-/// The document with strings of one line each.
+/// The document with single-line strings.
 pub fn single_lines(document: &str) -> Cow<'_, str> {
     let mut cleaned = String::new();
-    // What lies before this is in `cleaned`.
+    // Everything before this position is in `cleaned`.
     let mut done = 0;
     let mut rest = document.char_indices().peekable();
     let mut is_in_string = false;
@@ -21,7 +21,7 @@ pub fn single_lines(document: &str) -> Cow<'_, str> {
             }
             '\\' if is_in_string => {
                 let escape = Escape::at(&document[at..]);
-                // The escape is passed by, a quotation mark in it too.
+                // The escape is skipped, even one of a quotation mark.
                 let end = at + escape.length;
                 while rest.next_if(|(place, _)| *place < end).is_some() {}
                 (escape.length, escape.character.filter(|character| breaks(*character)))
@@ -50,7 +50,7 @@ pub fn single_line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// An escape in a string: its bytes and what it stands for, where that is one character.
+/// An escape in a string: its length and its character, if it is a single one.
 struct Escape {
     length: usize,
     character: Option<char>,
@@ -76,7 +76,7 @@ impl Escape {
     }
 }
 
-/// Controls, breaks of lines, and marks that turn the direction of writing.
+/// Control characters, line separators, and bidirectional marks.
 fn breaks(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
@@ -114,7 +114,7 @@ mod tests {
             let (key, list) = found.as_object().and_then(|object| object.iter().next()).expect("a member");
             let is_clean = |text: &str| !text.contains(breaks);
             prop_assert!(is_clean(key) && list[0].as_str().is_some_and(is_clean), "{:?}", found);
-            // Half a document is no reason to fall over.
+            // A truncated document must not cause a panic.
             let mut end = cut.index(text.len());
             while !text.is_char_boundary(end) {
                 end -= 1;

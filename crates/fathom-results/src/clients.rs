@@ -1,7 +1,6 @@
-//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`.
-//!
-//! Servers answer in any order, and all of them in one list. Behind the entries of one round stands `All clients`, their
-//! sum, unless there is but one. With `--status-interval` the list has several rounds, and the last is the whole run.
+//! Results that a client collected from servers (`fio --client`), with `client_stats` instead of `jobs`. All servers answer
+//! into one list, in any order. After the entries of a round comes `All clients`, their sum, unless there is only one entry.
+//! With `--status-interval` the list has several rounds, and the last one covers the whole run.
 
 use crate::model::{JobResult, RunResult, server_name};
 use fathom_stats::Direction;
@@ -10,12 +9,12 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::collections::BTreeSet;
 
-/// Name of the entry that is the sum of others.
+/// Name of the entry that holds the sum.
 const SUM: &str = "All clients";
 
 /// Reads the entries of the list, each as text; `None` for the sum.
 fn jobs_of(entries: &[&RawValue]) -> Result<Vec<Option<JobResult>>, serde_json::Error> {
-    /// The sum has no options, while a job of that name has.
+    /// The sum has no options, unlike a job of that name.
     #[derive(Deserialize)]
     struct Told {
         #[serde(rename = "job options")]
@@ -29,23 +28,24 @@ fn jobs_of(entries: &[&RawValue]) -> Result<Vec<Option<JobResult>>, serde_json::
     entries.iter().map(read).collect()
 }
 
-/// The jobs of the last whole round of a single server.
+/// The jobs of a single server's last complete round.
 fn last_round(entries: Vec<Option<JobResult>>) -> Vec<JobResult> {
     let sum = entries.iter().position(Option::is_none);
     let mut jobs: Vec<JobResult> = entries.into_iter().flatten().collect();
     let is_one = |job: &JobResult| job.name == jobs[0].name;
-    // A single job has no sum, so what repeats it is a later round.
+    // A single job has no sum, so a repetition is a later round.
     let in_a_round = sum.unwrap_or(if jobs.iter().all(is_one) { 1 } else { jobs.len() });
     let rounds = jobs.len().checked_div(in_a_round).unwrap_or(0);
     jobs.truncate(rounds * in_a_round);
     jobs.split_off(rounds.saturating_sub(1) * in_a_round)
 }
 
-/// The jobs of one of several servers in its last round. Servers report at times of their own, so where the sums stand says
-/// nothing of one server's rounds; each of them has every clone once, or every job with `group_reporting`.
+/// The jobs of one of several servers in its last round. Servers report at independent times, so the
+/// positions of the sums do not delimit one server's rounds; each round has every clone once, or every job
+/// with `group_reporting`.
 fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult> {
-    // fio does not always report group_reporting, but the run times of merged clones are added up; those of writing and of checking
-    // are as well.
+    // fio does not always report group_reporting, but it adds up the run times of merged clones, and also
+    // those of writing and verifying.
     let is_merged = |job: &JobResult| {
         let longest = Direction::ALL
             .into_iter()
@@ -56,7 +56,7 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
         result.is_set(job, "group_reporting") || (is_added_up && result.option(job, "verify").is_none())
     };
     let asked = |job: &JobResult| result.option(job, "numjobs").and_then(|text| text.trim().parse().ok());
-    // Where other jobs stand between the rounds, the entries of a job in the last of them can be counted.
+    // If other jobs appear between the rounds, the entries of a job in the last round can be counted.
     let has_others = jobs.iter().any(|job| job.name != jobs[0].name);
     let in_a_row = |job: &JobResult| {
         let is_own = |own: &&JobResult| own.name == job.name;
@@ -77,8 +77,8 @@ fn last_round_of(result: &RunResult, mut jobs: Vec<JobResult>) -> Vec<JobResult>
     jobs.split_off(jobs.len().saturating_sub(in_a_round))
 }
 
-/// Puts the servers' jobs in the place of the result's own. Where there are several servers, jobs and devices get their names
-/// appended to their own: that of another server is a different job or device.
+/// Replaces the result's own jobs with those of the servers. With several servers, the server's name is
+/// appended to the names of jobs and devices: that of another server is a different job or device.
 pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(), serde_json::Error> {
     let entries = jobs_of(entries)?;
     let mut servers: Vec<(String, Option<u64>)> = Vec::new();
@@ -108,7 +108,7 @@ pub(crate) fn take_in(result: &mut RunResult, entries: &[&RawValue]) -> Result<(
         for disk in result.disk_util.iter_mut().filter(|disk| !disk.host.is_empty()) {
             disk.name = named(&disk.name, &disk.host, disk.port);
         }
-        // The order in which they answered says nothing.
+        // The order in which they answered carries no information.
         result.jobs.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
         result.disk_util.sort_by(|a, b| (&a.host, a.port).cmp(&(&b.host, b.port)));
     }
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn servers_report_at_times_of_their_own() {
-        // Two clones of a and one b on each server; the second server missed a round.
+        // Two clones of a and one of b on each server; the second server missed a round.
         let clone = |name: &str, port: u64, bytes: u64| {
             let clones = if name == "a" { 2 } else { 1 };
             entry(name, port, bytes)
@@ -176,7 +176,8 @@ mod tests {
         ];
         let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
         assert_eq!(found, [40, 41, 42, 30, 31, 32]);
-        // Whether the clones of one of several jobs are merged, its entries tell, whatever the times say.
+        // With several jobs, the entries show whether the clones of one are merged, whatever the run times
+        // are.
         let slow = |port: u64, bytes: u64| {
             round(port, bytes)
                 .map(|entry| entry.replace(r#""read":{"#, r#""job_runtime":1600,"read":{"runtime":1000,"#))
@@ -184,7 +185,7 @@ mod tests {
         let entries = [&slow(1, 10)[..], &slow(2, 20), &slow(1, 30), &slow(2, 40)];
         let found: Vec<u64> = told(&entries.concat()).into_iter().map(|(_, bytes)| bytes).collect();
         assert_eq!(found, [30, 31, 32, 40, 41, 42]);
-        // Merged clones are one entry a round.
+        // Merged clones are one entry per round.
         let merged = |port: u64, bytes: u64| {
             clone("a", port, bytes).replace(r#""read":{"#, r#""job_runtime":2000,"read":{"runtime":1000,"#)
         };
@@ -205,7 +206,7 @@ mod tests {
             entry("a", 1, 6),
         ];
         assert_eq!(names(told(&rounds)), [5, 6]);
-        // A round that was cut short does not count.
+        // A truncated round does not count.
         assert_eq!(names(told(&rounds[..4])), [1, 2]);
         assert_eq!(names(told(&[entry("a", 1, 1), entry("a", 1, 2)])), [2]);
         assert_eq!(names(told(&[entry("a", 1, 1), entry("b", 1, 2)])), [1, 2]);

@@ -1,4 +1,4 @@
-//! The hosts of a run over several: each with its figures and its own result.
+//! The hosts of a multi-host run: each with its figures and its own result.
 
 use crate::model::RunResult;
 use crate::{lenient, stacks, written};
@@ -6,7 +6,7 @@ use fathom_stats::hosts::ClockReport;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The hosts, and how they ran together.
+/// The hosts, and how well they ran together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostsResult {
@@ -18,22 +18,22 @@ pub struct HostsResult {
     /// The time in which all were running, if there was any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overlap: Option<OverlapResult>,
-    /// Whose the files of the jobs are, where several hosts run them.
+    /// Which host's files the jobs use, if several hosts run them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FilesResult>,
 }
 
-/// The files of a job that several hosts run.
+/// The files of a job that runs on several hosts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FilesResult {
     /// The job.
     pub job: String,
-    /// What the first of its hosts calls the first of them.
+    /// Name of its first file on its first host.
     pub name: String,
     /// `own`, `shared` or `divided`.
     pub ownership: String,
-    /// The same in words.
+    /// The same as a sentence.
     pub text: String,
 }
 
@@ -43,13 +43,13 @@ pub struct FilesResult {
 pub struct HostResult {
     /// As the user wrote it.
     pub name: String,
-    /// What it calls itself.
+    /// Its own host name.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub host_name: String,
     /// Groups of hosts that it belongs to.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<String>,
-    /// The way to it.
+    /// How the controller reached it.
     pub transport: String,
     /// `whole`, `lost` or `never began`.
     pub state: String,
@@ -59,19 +59,19 @@ pub struct HostResult {
     /// When the figures of a lost host end, ms after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_ms: Option<u64>,
-    /// Its clock beside that of the controller.
+    /// Its clock compared with the controller's.
     #[serde(deserialize_with = "lenient::part")]
     pub clock: Option<ClockReport>,
     /// When its jobs started, ns after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_skew_ns: Option<i64>,
-    /// When the first of its jobs was done, ms after it.
+    /// When its first job ended, ms after the agreed instant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_done_ms: Option<u64>,
-    /// When the last one was.
+    /// When its last job ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_done_ms: Option<u64>,
-    /// Errors: those that were tolerated, and one per job that failed.
+    /// Errors: those that were tolerated, and one per failed job.
     #[serde(deserialize_with = "lenient::whole")]
     pub errors: u64,
     /// Reads of all its jobs.
@@ -83,10 +83,10 @@ pub struct HostResult {
     /// Trims.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trim: Option<HostFigures>,
-    /// In what it was slower than the others.
+    /// How it was slower than the others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub straggling: Vec<StragglingResult>,
-    /// What a run on it alone would have given.
+    /// The result as if it had run alone.
     #[serde(flatten, serialize_with = "unless_blank")]
     pub result: RunResult,
 }
@@ -118,7 +118,7 @@ pub struct HostFigures {
     pub max_ns: Option<u64>,
 }
 
-/// In what a host was slower than the others.
+/// How a host was slower than the others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StragglingResult {
@@ -126,13 +126,13 @@ pub struct StragglingResult {
     pub direction: String,
     /// `rate` or `p99`.
     pub figure: String,
-    /// The host's: bytes or I/Os per second, or ns.
+    /// The host's value: bytes or I/Os per second, or ns.
     #[serde(deserialize_with = "lenient::number")]
     pub value: f64,
-    /// The median of the hosts that had the same jobs.
+    /// The median of the hosts with the same jobs.
     #[serde(deserialize_with = "lenient::number")]
     pub median: f64,
-    /// The same in words.
+    /// The same as a sentence.
     pub text: String,
 }
 
@@ -140,18 +140,18 @@ pub struct StragglingResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkewResult {
-    /// Median of the distances, ns.
+    /// Median offset, ns.
     #[serde(deserialize_with = "lenient::whole")]
     pub median_ns: u64,
     /// The largest.
     #[serde(deserialize_with = "lenient::whole")]
     pub largest_ns: u64,
-    /// No clock is further off than is accounted for, ns.
+    /// Bound on the error of the clock comparison, ns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_bound_ns: Option<u64>,
 }
 
-/// The time in which all hosts were running, ms after the agreed instant, and what they did in it.
+/// The time in which all hosts were running, ms after the agreed instant, and their figures in it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OverlapResult {
@@ -178,7 +178,8 @@ impl HostResult {
         self.state == "whole"
     }
 
-    /// What a reader should know of it: why it was lost, never began, or is slower than the others; empty if there is nothing.
+    /// Remark for the reader: why it was lost, never began, or is slower than the others; empty if there is
+    /// none.
     pub fn remark(&self) -> String {
         if self.is_whole() {
             let texts: Vec<&str> =
@@ -204,7 +205,7 @@ impl OverlapResult {
     }
 }
 
-/// The results of a host, of which there may be none.
+/// The results of a host, which may be missing.
 fn unless_blank<S: Serializer>(result: &RunResult, output: S) -> Result<S::Ok, S::Error> {
     match *result == RunResult::default() {
         true => output.serialize_map(Some(0))?.end(),
@@ -212,7 +213,7 @@ fn unless_blank<S: Serializer>(result: &RunResult, output: S) -> Result<S::Ok, S
     }
 }
 
-/// Gives the hosts' own results what stands in the document only once.
+/// Completes the hosts' own results with members that the document contains only once.
 pub(crate) fn complete(result: &mut RunResult) {
     let Some(hosts) = &mut result.hosts else { return };
     for host in &mut hosts.hosts {

@@ -1,5 +1,4 @@
-//! Values that differ between programs and versions: numbers with and without decimals, objects whose
-//! keys are numbers.
+//! Values that differ between programs and versions: numbers with and without decimals, objects with numeric keys.
 
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
@@ -8,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The largest count that is believed. Counters that ran below zero are near 2^64, and sums of such would overflow.
+/// The largest plausible count. Counters that underflowed are near 2^64, and their sums would overflow.
 const MOST: u64 = 1 << 53;
-/// The same for a bin of a histogram, of which there are thousands.
+/// The same for a histogram bin, of which there are thousands.
 const MOST_OF_A_BIN: u64 = 1 << 45;
 
 /// A whole number that may be written with decimals; at most [`MOST`].
@@ -34,16 +33,16 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(input: D) -> Result<u64, D::Error
     input.deserialize_any(Whole)
 }
 
-/// The largest number with decimals that is believed: more ns than the universe is old.
+/// The largest plausible number with decimals: more ns than the age of the universe.
 const MOST_OF_NUMBERS: f64 = 1e18;
 
-/// A number from 0 to [`MOST_OF_NUMBERS`]: no rate, time or share is below zero.
+/// A number from 0 to [`MOST_OF_NUMBERS`]: rates, times and shares are never negative.
 pub(crate) fn number<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
     f64::deserialize(input).map(believed)
 }
 
 fn believed(value: f64) -> f64 {
-    // What is no number at all is none of them.
+    // NaN becomes 0.
     if value > 0.0 { value.min(MOST_OF_NUMBERS) } else { 0.0 }
 }
 
@@ -78,7 +77,7 @@ pub(crate) fn percentiles<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(f6
     Ok(list)
 }
 
-/// The percentile of a key, which may say anything.
+/// The percentile of a key, which may be arbitrary text.
 fn percent(key: &str) -> Option<f64> {
     key.trim().parse().ok().filter(|percent| (0.0..=100.0).contains(percent))
 }
@@ -103,7 +102,8 @@ pub(crate) fn options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String
     Ok(list.into_iter().map(|(key, value)| (key, text(value))).collect())
 }
 
-/// Global options; a client of several servers lists them for each; those that are the same for all are kept.
+/// Global options; a client of several servers lists them per server; those that are the same for all are
+/// kept.
 pub(crate) fn global_options<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String, String)>, D::Error> {
     #[derive(Deserialize)]
     #[serde(transparent)]
@@ -139,7 +139,7 @@ pub(crate) fn shares<'de, D: Deserializer<'de>>(input: D) -> Result<Vec<(String,
     Ok(list.into_iter().map(|(key, share)| (key, believed(share))).collect())
 }
 
-/// A part that other versions and programs may write in another form, in which it is left out.
+/// A member that other versions and programs may write in another form; it is then omitted.
 pub(crate) fn part<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
     input: D,
 ) -> Result<Option<T>, D::Error> {
@@ -153,12 +153,12 @@ pub(crate) fn parts<'de, D: Deserializer<'de>, T: de::DeserializeOwned>(
     part(input).map(Option::unwrap_or_default)
 }
 
-/// A whole number that may be missing.
+/// An optional whole number.
 pub(crate) fn some_whole<'de, D: Deserializer<'de>>(input: D) -> Result<Option<u64>, D::Error> {
     whole(input).map(Some)
 }
 
-/// A number that may be missing.
+/// An optional number.
 pub(crate) fn some_number<'de, D: Deserializer<'de>>(input: D) -> Result<Option<f64>, D::Error> {
     number(input).map(Some)
 }

@@ -1,8 +1,6 @@
-//! Results of runs, as JSON writes them, and read back from what was printed: JSON, JSON+ and lines of JSON, of fathom and of fio,
-//! those of `fio --client` among them.
-//!
-//! [`read()`] makes one [`RunResult`] of a file, [`at_hand()`] one of what a run of this very program has made; [`model`]
-//! says what is in it. What a program did not print is absent, never made up: fio keeps no timeline of a run and no histogram
+//! Results of runs: written as JSON, and read back from JSON, JSON+ and JSON Lines, of fathom and of fio, including `fio
+//! --client`. [`read()`] makes one [`RunResult`] of a file, [`at_hand()`] makes one of a run of this program; [`model`]
+//! documents the content. What a program did not print is absent, never invented: fio records no timeline, and no histogram
 //! in plain JSON.
 
 #![forbid(unsafe_code)]

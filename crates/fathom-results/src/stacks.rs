@@ -1,11 +1,10 @@
-//! Which devices of a result are stacked on which others, so that nothing is counted again at every level.
-//!
-//! fathom reports it for the devices that hold files. fio lists the members of an md or dm device after it, without a mark, but
-//! gives with it the average of what they did: that many entries are its members.
+//! Determines which devices of a result are stacked on which others, so that I/O is not counted at every level. fathom
+//! reports it for the devices that hold files. fio lists the members of an md or dm device after it, unmarked, but prints
+//! their averages: that many entries are its members.
 
 use crate::model::{DiskResult, HostReport, RunResult};
 
-/// Notes it in all lists of devices.
+/// Marks stacked devices in all device lists.
 pub(crate) fn find(result: &mut RunResult) {
     let host = result.host.as_ref();
     for disks in result.stages.iter_mut().map(|stage| &mut stage.disk_util).chain([&mut result.disk_util]) {
@@ -17,7 +16,7 @@ pub(crate) fn find(result: &mut RunResult) {
     }
 }
 
-/// By the order of the list and the averages.
+/// From the order of the list and the averages.
 fn find_members(disks: &mut [DiskResult]) {
     let mut at = 0;
     while at < disks.len() {
@@ -25,13 +24,13 @@ fn find_members(disks: &mut [DiskResult]) {
     }
 }
 
-/// Takes the entry and its members, and what they stand on; where the next entry is.
+/// Consumes the entry, its members, and what they are stacked on; returns the position of the next entry.
 fn end_of_stack(disks: &mut [DiskResult], top: usize) -> usize {
     let (Some(reads), Some(writes)) = (disks[top].aggr_read_ios, disks[top].aggr_write_ios) else {
         return top + 1;
     };
     let (mut at, mut members, mut sums) = (top + 1, 0, [0; 2]);
-    // An average without its fraction, or rounded.
+    // An average, truncated or rounded.
     let fits = |sum: u64, members: u64, average: f64| (sum as f64 / members as f64 - average).abs() < 1.0;
     while at < disks.len() {
         sums = [sums[0] + disks[at].read_ios, sums[1] + disks[at].write_ios];
@@ -49,7 +48,7 @@ fn end_of_stack(disks: &mut [DiskResult], top: usize) -> usize {
     at
 }
 
-/// What the machine says of itself is surer.
+/// The machine's own report is more reliable.
 fn apply(host: &HostReport, disks: &mut [DiskResult]) {
     for disk in disks {
         match host.devices.iter().find(|device| device.name == disk.name) {

@@ -1,4 +1,4 @@
-//! How a result is written where JSON has a form that its types do not: objects with keys from data, whole numbers, points on one line.
+//! Serialization that differs from the types: objects with keys from data, whole numbers, one point per line.
 
 use serde::ser::{Error, SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
@@ -41,7 +41,7 @@ pub(crate) fn lines<S: Serializer, T: Serialize>(items: &[T], output: S) -> Resu
     list.end()
 }
 
-/// The same of a number that is there.
+/// The same for a number that is present.
 pub(crate) fn some_whole<S: Serializer>(number: &Option<f64>, output: S) -> Result<S::Ok, S::Error> {
     number.map(|number| number as u64).serialize(output)
 }
@@ -51,11 +51,11 @@ pub(crate) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// From here on, a number has no more decimals than are written of it.
+/// From here on, the precision of a number is lower than the decimals that are written.
 const COARSE_FROM: f64 = (1u64 << 53) as f64 / 1e6;
 
-/// A number with the six decimals that are written of it, so that a result at hand and the same one read from its text say the same.
-/// JSON has no word for infinity or "not a number"; they are 0.
+/// A number rounded to the six decimals that are written, so that a result in memory and one read from its
+/// text are equal. JSON cannot represent infinity or NaN; they become 0.
 pub fn figure(number: f64) -> f64 {
     match number.is_finite() {
         true if number.abs() < COARSE_FROM => (millionths(number.abs()) / 1e6).copysign(number),
@@ -64,10 +64,10 @@ pub fn figure(number: f64) -> f64 {
     }
 }
 
-/// The nearest whole number of millionths, the even one of two, as the text of the number is made.
+/// The nearest whole number of millionths, ties to even, as in the formatted text.
 fn millionths(number: f64) -> f64 {
     let product = number * 1e6;
-    // What rounding has taken from the product, which decides close to the middle of two.
+    // The rounding error of the product, which decides close to a tie.
     let rest = number.mul_add(1e6, -product);
     let below = product.floor();
     match (product - below - 0.5) + rest {
@@ -87,7 +87,7 @@ mod tests {
         fn figures_are_what_is_read_of_their_text(
             bits in any::<u64>(), small in -1e6..1e6f64, whole in any::<u32>(), shift in 0..24u32, middle in 0u64..1 << 50, away in 0..4u64,
         ) {
-            // Those of few bits lie between two texts exactly, others close to there.
+            // Numbers with few bits are exact ties, others are close to one.
             let between = ((middle as f64 + 0.5) / 1e6).to_bits();
             let few_bits = f64::from(whole) / f64::from(1u32 << shift);
             for number in [f64::from_bits(bits), small, few_bits, f64::from_bits(between + away), f64::from_bits(between - away)] {

@@ -1,4 +1,4 @@
-//! The hosts of a run over several.
+//! The hosts of a multi-host run.
 
 use fathom_results::model::RunResult;
 use fathom_results::{
@@ -10,7 +10,7 @@ use fathom_stats::hosts::{
 };
 use fathom_stats::report::RunReport;
 
-/// `result` gives what a host's own document has.
+/// `result` converts a host's own report.
 pub(super) fn hosts(report: &HostsReport, result: impl Fn(&RunReport) -> RunResult) -> HostsResult {
     let rows = rows(&report.hosts);
     HostsResult {
@@ -28,7 +28,7 @@ fn host(host: &stats::HostRunReport, row: &HostRow, result: impl Fn(&RunReport) 
         HostEnd::Lost { reason, snapshot_ms } => ("lost", reason.as_str(), *snapshot_ms),
     };
     let [read, write, trim] = row.directions.each_ref().map(figures).into_array();
-    // A report whose long parts are gone is no document of its own.
+    // A report without its long parts does not count as a full document.
     let whole = host.report.as_deref().filter(|_| host.digest.is_none());
     HostResult {
         name: host.name.clone(),
@@ -60,7 +60,7 @@ fn files(files: &HostFiles) -> FilesResult {
     }
 }
 
-/// A direction in which something was done.
+/// A direction with I/O.
 fn figures(figures: &stats::HostFigures) -> Option<HostFigures> {
     let percentile = |which: fn(&HostPercentiles) -> u64| figures.percentiles.as_ref().map(which);
     (figures.total_ios > 0).then(|| HostFigures {

@@ -1,4 +1,4 @@
-//! The `interval` of a line: what was done since the line before.
+//! The `interval` of a line: figures since the previous line.
 
 use super::latency::bins;
 use fathom_results::figure;
@@ -6,7 +6,7 @@ use fathom_stats::interval::{IntervalDirection, IntervalJob, IntervalLatency, In
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Which interval it is, and its figures.
+/// The interval's number and its figures.
 #[derive(Serialize)]
 pub(crate) struct Interval {
     number: u64,

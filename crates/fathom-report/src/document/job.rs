@@ -65,7 +65,7 @@ pub(crate) fn result_of_client(job: &JobReport, groups: &[GroupReport], with_bin
     JobResult { eta_seconds: None, elapsed_seconds: None, ..result(job, groups, with_bins) }
 }
 
-/// The result of all of them together, which lacks what is not added up.
+/// The result of all clients together, without what cannot be summed.
 pub(crate) fn result_of_all_clients(job: &JobReport, groups: &[GroupReport], with_bins: bool) -> JobResult {
     let added_up = JobReport { never_ran: true, options: Vec::new(), steady_state: None, ..job.clone() };
     result_of_client(&added_up, groups, with_bins)
@@ -103,7 +103,7 @@ fn direction(
         bw: rate >> 10,
         iops: figure(report.iops()),
         runtime_ms: report.runtime_ms,
-        // I/Os that failed were issued too; readers take this figure for what was asked of the device.
+        // Failed I/Os were also issued; readers interpret this figure as the load on the device.
         total_ios: report.issued.max(report.total_ios),
         short_ios: report.short_ios,
         drop_ios: report.drop_ios,
@@ -128,7 +128,7 @@ fn direction(
     }
 }
 
-/// How many trims blocks had taken at their first error, and the states that all are in.
+/// How many trims blocks had taken at their first error, and the states of all blocks.
 fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) -> BlockErrorResult {
     let [untouched, trimmed, written, trim_failed, write_failed] = blocks.states;
     BlockErrorResult {
@@ -138,7 +138,7 @@ fn block_errors(blocks: &BlockErrorReport, view: &ViewOptions, with_bins: bool) 
     }
 }
 
-/// How many I/Os were due, how many of them waited, and what became of the time from when they were due.
+/// How many I/Os were due, how many waited, and how their time since then was spent.
 fn arrivals(arrivals: &ArrivalsReport, view: &ViewOptions, with_bins: bool) -> ArrivalsResult {
     let figures = |stats| latency(stats, view, true, with_bins);
     ArrivalsResult {
@@ -172,7 +172,7 @@ fn sync(job: &JobReport, with_bins: bool) -> SyncResult {
     SyncResult { total_ios: job.sync.count, latency: latency(latencies, &job.view, shown, with_bins) }
 }
 
-/// What the engine has counted and timed beside the I/Os.
+/// The engine's own counters and timers.
 fn engine(figures: &EngineFigures, view: &ViewOptions, with_bins: bool) -> EngineResult {
     let times = figures.times.iter();
     EngineResult {

@@ -1,4 +1,4 @@
-//! Latencies, with percentiles and bins where they are shown.
+//! Latencies, with percentiles and bins if requested.
 
 use fathom_results::LatencyResult;
 use fathom_results::figure;
@@ -7,7 +7,7 @@ use fathom_stats::histogram::{Histogram, RANGE_END_NS};
 use fathom_stats::report::ViewOptions;
 use std::collections::BTreeMap;
 
-/// A latency; with percentiles and bins if they are shown.
+/// A latency; with percentiles and bins if requested.
 pub(super) fn latency(
     stats: &LatencyStats,
     view: &ViewOptions,
@@ -27,7 +27,7 @@ pub(super) fn latency(
     }
     LatencyResult {
         percentiles: percentiles(&stats.histogram, &view.percentiles),
-        // Percentiles of these are lower bounds, which a number alone cannot say.
+        // Percentiles among these are lower bounds, which a number alone cannot express.
         beyond_range: Some(stats.histogram.beyond_range).filter(|&beyond| beyond > 0),
         bins: if with_bins { bins(&stats.histogram) } else { BTreeMap::new() },
         ..plain
@@ -39,7 +39,7 @@ pub(super) fn percentiles(histogram: &Histogram, percentiles: &[f64]) -> Vec<(f6
     percentiles.iter().map(|&percent| figure(percent)).zip(histogram.percentiles(percentiles)).collect()
 }
 
-/// Values in nanoseconds and how often they came. What lies beyond the range is counted where that ends.
+/// Values in nanoseconds and their counts. Values beyond the range are counted at its end.
 pub(super) fn bins(histogram: &Histogram) -> BTreeMap<u64, u64> {
     let beyond = (histogram.beyond_range > 0).then_some((RANGE_END_NS, histogram.beyond_range));
     histogram.values().chain(beyond).collect()

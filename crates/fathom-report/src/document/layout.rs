@@ -1,4 +1,4 @@
-//! The layout that readers of fio's JSON know: two blanks per level, `"key" : value`, one element per line, six decimals.
+//! The layout that readers of fio's JSON expect: two spaces per level, `"key" : value`, one element per line, six decimals.
 
 use serde::Serialize;
 use serde_json::ser::{CharEscape, Formatter, Serializer};
@@ -9,7 +9,7 @@ pub(crate) fn document(value: &impl Serialize) -> io::Result<Vec<u8>> {
     text(value, Lines::default())
 }
 
-/// The same on a single line, without any blanks between the elements.
+/// The same on a single line, without spaces between the elements.
 pub(crate) fn line(value: &impl Serialize) -> io::Result<Vec<u8>> {
     text(value, OneLine)
 }
@@ -29,7 +29,7 @@ impl Formatter for OneLine {
         write!(writer, "{value:.6}")
     }
 
-    /// Control characters as numbers, whatever wrote them into the name of a job.
+    /// Control characters as numeric escapes, however they got into a job's name.
     fn write_char_escape<W: ?Sized + Write>(&mut self, writer: &mut W, escape: CharEscape) -> io::Result<()> {
         let code = match escape {
             CharEscape::Quote => return writer.write_all(b"\\\""),
@@ -46,7 +46,7 @@ impl Formatter for OneLine {
     }
 }
 
-/// An element a line.
+/// One element per line.
 #[derive(Default)]
 struct Lines {
     level: usize,

@@ -1,4 +1,4 @@
-//! The result of a run, which all JSON formats write: fio's document, key by key in its order, and what fathom adds.
+//! The result of a run, shared by all JSON formats: fio's document, key by key in its order, and fathom's additions.
 
 mod hosts;
 pub(crate) mod interval;
@@ -17,15 +17,15 @@ use fathom_stats::LatencyStats;
 use fathom_stats::report::{DiskReport, IdlenessReport, ReplayReport, RunReport, VerificationReport};
 use fathom_stats::slices::{Slice, SliceReport};
 
-/// Percentiles that are shown of how late a replay was.
+/// Percentiles shown for the lateness of a replay.
 const LATENESS_PERCENTILES: [f64; 6] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99];
 
-/// All that is known of a run; `with_bins` adds the histograms.
+/// The complete result of a run; `with_bins` adds the histograms.
 pub(crate) fn result(report: &RunReport, with_bins: bool) -> RunResult {
     result_with(report, with_bins, |own| measured(own, with_bins))
 }
 
-/// The same; of each host of a run over several, what `of_host` gives of its own results.
+/// The same; for each host of a multi-host run, `of_host` converts its own results.
 pub(crate) fn result_with(
     report: &RunReport,
     with_bins: bool,
@@ -42,7 +42,7 @@ pub(crate) fn result_with(
     }
 }
 
-/// What was measured, without what stands in a document only once.
+/// The measurements, without the members that a document contains only once.
 fn measured(report: &RunReport, with_bins: bool) -> RunResult {
     let jobs = report.jobs.iter().map(|entry| job::result(entry, &report.groups, with_bins));
     let stages = report.stages.iter().map(|stage| StageResult {
@@ -75,7 +75,7 @@ fn facts(facts: &RunFacts) -> RunFacts {
     facts
 }
 
-/// What verification of a job came to.
+/// Verification results of a job.
 fn verification(report: &VerificationReport) -> Verification {
     Verification {
         jobname: report.job.clone(),
@@ -93,7 +93,7 @@ fn verification(report: &VerificationReport) -> Verification {
     }
 }
 
-/// How a log was replayed: what there was to do, and how late it was done.
+/// A log's replay: its entries, and how late they were.
 fn replay(report: &ReplayReport, with_bins: bool) -> ReplayResult {
     ReplayResult {
         jobname: report.job.clone(),

@@ -1,4 +1,4 @@
-//! The timeline of a run: points, each with the latencies of its time in coarse bins.
+//! The timeline of a run: points, each with the latencies of its span in coarse bins.
 
 use fathom_results::model::{TimelineFiguresResult, TimelineJobResult, TimelinePointResult, TimelineResult};
 use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures, TimelinePoint, coarse_value_of};
@@ -24,7 +24,7 @@ fn point(point: &TimelinePoint) -> TimelinePointResult {
     TimelinePointResult { end_ms: point.end_ms, read, write, trim }
 }
 
-/// The figures of a direction, if something was done in it.
+/// The figures of a direction, if it had I/O.
 fn figures(figures: &TimelineFigures) -> TimelineFiguresResult {
     if figures.total_ios == 0 {
         return TimelineFiguresResult::default();

@@ -1,10 +1,10 @@
-//! The lines of an open loop: what was due, what waited, and whose delay it was.
+//! The lines of an open loop: I/Os due, I/Os that waited, and the parts of the delay.
 
 use crate::scale::{Scale, duration};
 use fathom_stats::LatencyStats;
 use fathom_stats::arrivals::ArrivalsReport;
 
-/// Appends what became of the arrivals of a direction, after its latencies.
+/// Appends a direction's arrivals, after its latencies.
 pub(super) fn append(text: &mut String, arrivals: &ArrivalsReport, scale: &Scale) {
     *text += &format!(
         "   arrivals    : due={}, rate={}/s, backlog: avg={:.2}, max={}, end={}\n",

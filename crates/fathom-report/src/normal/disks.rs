@@ -1,4 +1,4 @@
-//! What the kernel counted for the devices of the run.
+//! Kernel counters of the run's devices.
 
 use fathom_stats::report::DiskReport;
 

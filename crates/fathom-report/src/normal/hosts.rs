@@ -1,4 +1,4 @@
-//! The hosts of a run over several: a row each, then how well they ran together.
+//! The hosts of a multi-host run: a row each, then how well they ran together.
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
@@ -7,10 +7,10 @@ use fathom_stats::hosts::{
 };
 use fathom_stats::report::RunReport;
 
-/// Hosts that have a row without anything to say of them.
+/// Hosts without remarks that get a row.
 const MOST_PLAIN_ROWS: usize = 20;
 
-/// Lines on the files of jobs.
+/// Maximum number of lines on the files of jobs.
 const MOST_LINES_ON_FILES: usize = 8;
 
 /// Appends the section.
@@ -33,7 +33,7 @@ pub(super) fn append(text: &mut String, report: &HostsReport, run: &RunReport) {
     append_files(text, &report.files);
 }
 
-/// A line on the files of each job; of jobs with the same files, and of many, the first ones.
+/// One line on the files of each job; if jobs share files, or there are many, only the first ones.
 fn append_files(text: &mut String, files: &[HostFiles]) {
     let is_new = |(index, own): &(usize, &HostFiles)| {
         let said = &files[..*index];
@@ -51,7 +51,7 @@ fn append_files(text: &mut String, files: &[HostFiles]) {
     }
 }
 
-/// A line of the table: its cells, and what is said after them.
+/// A line of the table: its cells, and the remark after them.
 struct Line {
     cells: Vec<String>,
     remark: String,
@@ -92,7 +92,7 @@ fn heading(directions: &[Direction]) -> Line {
     Line { cells, remark: String::new() }
 }
 
-/// Names and states begin in one column, numbers end in one.
+/// Names and states are left-aligned, numbers right-aligned.
 fn append_lines(text: &mut String, lines: &[Line]) {
     let columns = lines.first().map_or(0, |line| line.cells.len());
     let width =
@@ -122,7 +122,7 @@ fn state(host: &HostRunReport, row: &HostRow) -> String {
     }
 }
 
-/// What a reader should know of a host; empty if there is nothing.
+/// Remark on a host for the reader; empty if there is none.
 fn remark(host: &HostRunReport, row: &HostRow) -> String {
     match &host.end {
         HostEnd::NeverBegan { reason } => reason.clone(),

@@ -24,18 +24,18 @@ const LATENCY_PARTS: [(&str, std::ops::Range<usize>); 3] =
     [("nsec", 0..10), ("usec", 10..20), ("msec", 20..DISTRIBUTION_BUCKETS)];
 /// Entries per line of the latency distribution.
 const DISTRIBUTION_ENTRIES: usize = 5;
-/// Most characters of a stored error that the first line shows.
+/// Maximum number of characters of a stored error in the first line.
 const ERROR_TEXT_LIMIT: usize = 127;
 
-/// Appends the block of all clients together, `total`. fio leaves out of it what it does not add up, and writes rates and percentiles
-/// in a form of its own.
+/// Appends the block of all clients together, `total`. As in fio, it lacks what cannot be summed, and has its
+/// own form of rates and percentiles.
 pub(super) fn append_all_clients(text: &mut String, total: &JobReport, report: &RunReport) {
     let mut shown = String::new();
     append_block(&mut shown, total, report, Form::AllClients);
     *text += &shown;
 }
 
-/// How a block is written.
+/// Form of a block.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Job,
@@ -110,7 +110,7 @@ fn append_direction(
     zone_resets: Option<u64>,
     form: Form,
 ) {
-    // A direction in which no I/O ended has nothing but its error to show, and that is in the first line.
+    // A direction in which no I/O ended has only its error to show, which is in the first line.
     if direction.is_idle() {
         return;
     }
@@ -145,7 +145,7 @@ fn append_direction(
         arrivals::append(text, arrivals, &scale);
     }
     append_samples(text, job, direction, group_rate);
-    // Parsers of fio's report expect latencies right after the first line.
+    // Parsers of fio's report expect latencies immediately after the first line.
     if let Some(operations) = &job.view.operations {
         *text += &format!(
             "    {operations:<8} : {}/s, {} in all\n",
@@ -155,7 +155,7 @@ fn append_direction(
     }
 }
 
-/// The latency that priorities are told apart by.
+/// The latency that is reported per priority.
 fn priority_word(job: &JobReport) -> &'static str {
     if job.view.lat_percentiles { "lat" } else { "clat" }
 }
@@ -228,7 +228,7 @@ fn append_samples(text: &mut String, job: &JobReport, direction: &DirectionRepor
     }
 }
 
-/// Unit of the `bw` line, and what a sample in KiB/s is divided by to be in it.
+/// Unit of the `bw` line, and the divisor that converts a sample from KiB/s.
 fn sample_unit(kb_base: u32, samples: &SampleStats) -> (&'static str, f64) {
     let (small, large, kilobyte, thousand) = match kb_base {
         1000 => ("kB", "MB", 1000.0 / 1024.0, 1000.0),
@@ -296,7 +296,7 @@ fn append_fixed_lines(text: &mut String, job: &JobReport, form: Form) {
     );
 }
 
-/// What the engine has counted and timed beside the I/Os.
+/// The engine's own counters and timers.
 fn append_engine(text: &mut String, job: &JobReport) {
     let counts: Vec<String> =
         job.engine.counts.iter().map(|(what, count)| format!("{what}={count}")).collect();
@@ -311,7 +311,7 @@ fn append_engine(text: &mut String, job: &JobReport) {
 fn append_issued(text: &mut String, job: &JobReport) {
     let figures: [fn(&DirectionReport) -> u64; 3] = [|d| d.issued, |d| d.short_ios, |d| d.drop_ios];
     let [issued, short, dropped] = match job.view.unified {
-        // All directions as one are counted where reads stand.
+        // All directions as one are counted in the place of reads.
         UnifiedReporting::Mixed => figures.map(|figure| [figure(&job.mixed()), 0, 0]),
         _ => figures.map(|figure| job.directions.each_ref().map(figure).into_array()),
     };

@@ -4,11 +4,11 @@ use crate::scale::latency_figure;
 use fathom_stats::histogram::RANGE_END_NS;
 use fathom_stats::{Histogram, LatencyStats};
 
-/// Columns that the entries of a percentile table share.
+/// Columns shared by the entries of a percentile table.
 const TABLE_COLUMNS: usize = 80 - 7;
-/// Least columns of a value in a percentile table.
+/// Minimum width of a value in a percentile table.
 const LEAST_VALUE_COLUMNS: usize = 5;
-/// Most decimals of a percentile.
+/// Maximum number of decimals of a percentile.
 const MOST_DECIMALS: usize = 6;
 
 /// The unit that a line or table is shown in.
@@ -23,7 +23,7 @@ const USEC: Unit = Unit { name: "usec", nanoseconds: 1_000 };
 const MSEC: Unit = Unit { name: "msec", nanoseconds: 1_000_000 };
 
 impl Unit {
-    /// The largest unit in which the extremes and the spread still say something.
+    /// The largest unit in which the extremes and the deviation are still significant.
     fn of_line(stats: &LatencyStats) -> Unit {
         let fits = |unit: Unit| {
             stats.min_ns > 2 * unit.nanoseconds
@@ -39,8 +39,8 @@ impl Unit {
     }
 }
 
-/// `    clat (usec): min=4, max=10801, avg=69.86, stdev=698.95`; nothing when there is no value.
-/// `label` is right-justified in eight columns.
+/// `    clat (usec): min=4, max=10801, avg=69.86, stdev=698.95`; nothing if there is no value. `label` is
+/// right-justified in eight columns.
 pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) {
     if stats.count == 0 {
         return;
@@ -57,7 +57,7 @@ pub(super) fn append_line(text: &mut String, label: &str, stats: &LatencyStats) 
     );
 }
 
-/// A percentile table under `    TITLE percentiles (usec):`; nothing when no distribution was kept.
+/// A percentile table under `    TITLE percentiles (usec):`; nothing if no distribution was kept.
 pub(super) fn append_percentiles(text: &mut String, title: &str, stats: &LatencyStats, percentiles: &[f64]) {
     append_times(text, title, stats, percentiles, decimals_of(percentiles));
 }
@@ -72,7 +72,7 @@ pub(super) fn append_whole_percentiles(
     append_times(text, title, stats, percentiles, 0);
 }
 
-/// The same of plain numbers, without a unit.
+/// The same for plain numbers, without a unit.
 pub(super) fn append_number_percentiles(
     text: &mut String,
     title: &str,
@@ -93,7 +93,7 @@ fn append_times(text: &mut String, title: &str, stats: &LatencyStats, percentile
     append_table(text, &format!("{title} percentiles ({})", unit.name), &shown, percentiles, decimals);
 }
 
-/// A table of values as they are shown; nothing when there are none.
+/// A table of formatted values; nothing if there are none.
 fn append_table(text: &mut String, title: &str, shown: &[String], percentiles: &[f64], decimals: usize) {
     let Some(last) = shown.len().checked_sub(1) else { return };
     let value_columns = shown.iter().map(String::len).max().unwrap_or(0).max(LEAST_VALUE_COLUMNS);
@@ -115,7 +115,7 @@ fn append_table(text: &mut String, title: &str, shown: &[String], percentiles: &
     }
 }
 
-/// A value in whole units, rounded up; what lies beyond the histogram is a lower bound and says so.
+/// A value in whole units, rounded up; values beyond the histogram's range are marked as lower bounds.
 fn value_text(nanoseconds: u64, unit: Unit) -> String {
     let value = nanoseconds.div_ceil(unit.nanoseconds);
     if nanoseconds >= RANGE_END_NS { format!(">={value}") } else { value.to_string() }

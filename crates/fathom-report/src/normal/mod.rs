@@ -1,4 +1,4 @@
-//! The report for people: job blocks, group lines, disk lines, in the columns that scripts have learnt to cut.
+//! The human-readable report: job blocks, group lines, disk lines, in the columns that scripts rely on.
 
 mod arrivals;
 mod block_errors;
@@ -69,7 +69,7 @@ fn append_idleness(text: &mut String, idleness: &IdlenessReport) {
     *text += &unit_work_line(idleness);
 }
 
-/// How long one unit of the work that measures idleness took.
+/// Duration of one unit of the work that measures idleness.
 pub(crate) fn unit_work_line(idleness: &IdlenessReport) -> String {
     format!("  unit work: mean={:3.2}us, stddev={:3.2}\n", idleness.unit_mean_us, idleness.unit_stddev_us)
 }

@@ -1,4 +1,4 @@
-//! The table of slow reads and the verdict of the `act` profile, in the words and columns of fio.
+//! The table of slow reads and the verdict of the `act` profile, in fio's words and columns.
 
 use fathom_stats::slices::SliceReport;
 
@@ -8,7 +8,7 @@ const HEAD: &str = "        trans                   device
  -----  -----   -----  ------   -----   -----  ------
 ";
 
-/// A line per slice. A transaction is one read of the device, so both halves of a line say the same.
+/// A line per slice. A transaction is one read of the device, so both halves of a line are equal.
 pub(super) fn append(text: &mut String, report: &SliceReport) {
     *text += HEAD;
     for (index, slice) in report.slices.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What a run was checked for: verification, replays, slices of slow reads, and the verdict.
+//! What was checked in a run: verification, replays, slices of slow reads, and the verdict.
 
 use crate::{lenient, written};
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What verification of a job came to.
+/// Verification results of a job.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Verification {
@@ -15,27 +15,28 @@ pub struct Verification {
     pub jobname: String,
     /// Reads that were checked.
     pub checked_reads: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub checked_bytes: u64,
     /// Blocks that were wrong.
     pub wrong_blocks: u64,
-    /// The same by what was wrong with them.
+    /// The same by kind of mismatch.
     pub miscompares: BTreeMap<String, u64>,
     /// Files that list them.
     pub listed_in: Vec<String>,
-    /// Blocks that were to be checked and were not; `None` where a clone ended before it could tell, and in old results.
+    /// Blocks that should have been checked and were not; `None` if a clone ended before it could count them,
+    /// and in old results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unchecked_blocks: Option<u64>,
-    /// Checked bytes that the machine had in memory when they were read, at most; `None` in old results.
+    /// Upper bound of the checked bytes that were in memory when they were read; `None` in old results.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_memory_bytes: Option<u64>,
-    /// Checked bytes of which the system does not say whether they came from memory.
+    /// Checked bytes for which the system does not report whether they came from memory.
     pub unknown_source_bytes: u64,
-    /// The job did not let the cache be dropped.
+    /// The job prevented the cache from being dropped.
     pub keeps_cache: bool,
     /// Other workers may have written the same blocks.
     pub shares_blocks: bool,
-    /// Nothing told it which run wrote the data.
+    /// The job did not know which run wrote the data.
     pub takes_any_run: bool,
 }
 
@@ -56,7 +57,7 @@ pub struct ReplayResult {
     pub lateness: LatenessResult,
 }
 
-/// A latency that begins with the count.
+/// A latency with its count first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LatenessResult {
@@ -92,11 +93,11 @@ pub struct LatenessResult {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SlicesResult {
-    /// None of them had too many.
+    /// No slice had too many.
     pub passed: bool,
     /// The run ended early.
     pub interrupted: bool,
-    /// One after the other.
+    /// In order.
     pub slices: Vec<SliceResult>,
 }
 
@@ -108,9 +109,9 @@ pub struct SliceResult {
     pub reads: u64,
     /// Those that took longer than 1 ms.
     pub percent_above_1ms: f64,
-    /// Than 8 ms.
+    /// Longer than 8 ms.
     pub percent_above_8ms: f64,
-    /// Than 64 ms.
+    /// Longer than 64 ms.
     pub percent_above_64ms: f64,
 }
 
@@ -120,41 +121,41 @@ pub struct SliceResult {
 pub struct VerdictResult {
     /// `wrong`, `doubtful` or `no doubts`.
     pub verdict: String,
-    /// Findings that say `wrong`.
+    /// Findings with severity `wrong`.
     pub wrong: u64,
-    /// Those that say `doubtful`.
+    /// Findings with severity `doubtful`.
     pub doubtful: u64,
-    /// The heaviest first.
+    /// The most severe first.
     pub findings: Vec<FindingResult>,
     /// Codes of checks that could not be made.
     pub not_checked: Vec<String>,
 }
 
-/// What a check has found.
+/// A finding of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FindingResult {
-    /// The check.
+    /// Code of the check.
     pub code: String,
     /// How much speaks against the figures.
     pub severity: Severity,
-    /// The job; `None` for what concerns all of them.
+    /// The job; `None` for findings about all jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// `read`, `write` or `trim`; `None` for what concerns the whole job.
+    /// `read`, `write` or `trim`; `None` for findings about the whole job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub direction: Option<String>,
-    /// Hosts that it was found on.
+    /// Hosts with this finding.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Clones, directions and hosts that are so.
+    /// Number of clones, directions and hosts affected.
     pub entries: u32,
-    /// In words.
+    /// The finding as a sentence.
     pub text: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub advice: String,
-    /// The figures by name.
+    /// The figures behind it, by name.
     #[serde(deserialize_with = "lenient::pairs", serialize_with = "written::pairs")]
     pub evidence: Vec<(String, f64)>,
 }

@@ -1,4 +1,4 @@
-//! The figures of a job: a clone, or several merged ones.
+//! The figures of a job: one clone, or several merged ones.
 
 use super::latency::LatencyResult;
 use crate::{lenient, written};
@@ -6,11 +6,11 @@ use fathom_stats::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A clone, or several merged ones. Members stand in the order in which they are written.
+/// One clone, or several merged ones. Members are in the order in which they are written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobResult {
-    /// Name; in a result of several hosts followed by the host.
+    /// Name; in a multi-host result followed by the host.
     #[serde(rename = "jobname")]
     pub name: String,
     /// Reporting group.
@@ -23,9 +23,9 @@ pub struct JobResult {
         skip_serializing_if = "Option::is_none"
     )]
     pub start_ms: Option<u64>,
-    /// errno of what ended it early; 0 when nothing did.
+    /// errno of the error that ended it early; 0 if none did.
     pub error: i64,
-    /// What failed and why; `None` when nothing ended it early, or in a result of fio.
+    /// What failed and why; `None` if nothing ended it early, and in results of fio.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_message: Option<String>,
     /// Estimated seconds to go.
@@ -50,7 +50,7 @@ pub struct JobResult {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub options: Vec<(String, String)>,
-    /// Reads; `None` where all directions are reported as one.
+    /// Reads; `None` if all directions are reported as one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<DirectionResult>,
     /// Writes.
@@ -62,7 +62,7 @@ pub struct JobResult {
     /// Syncs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sync: Option<SyncResult>,
-    /// All directions as one, if the job requested that.
+    /// All directions as one, if the job requested it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mixed: Option<DirectionResult>,
     /// Sum of the clones' run times in ms.
@@ -89,7 +89,7 @@ pub struct JobResult {
     /// Shares of submissions that carried 0, 1-4, 5-8, ... I/Os.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub iodepth_submit: Vec<(String, f64)>,
-    /// Shares of reaps that returned as many.
+    /// Shares of reaps that returned this many.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub iodepth_complete: Vec<(String, f64)>,
     /// Shares of I/Os up to a latency, by the upper bound in ns.
@@ -101,7 +101,7 @@ pub struct JobResult {
     /// The same, by the upper bound in ms.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::pairs")]
     pub latency_ms: Vec<(String, f64)>,
-    /// Errors that did not end it, where it tolerates some.
+    /// Errors that did not end it, if it tolerates errors.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub total_err: Option<u64>,
     /// errno of the first of them.
@@ -128,10 +128,10 @@ pub struct JobResult {
     /// `description=`.
     #[serde(rename = "desc", deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What became of its blocks, with `block_error_percentiles`.
+    /// State of its blocks, with `block_error_percentiles`.
     #[serde(rename = "block", deserialize_with = "lenient::part", skip_serializing_if = "Option::is_none")]
     pub block_errors: Option<BlockErrorResult>,
-    /// What the search for a steady state found.
+    /// Result of the search for a steady state.
     #[serde(
         rename = "steadystate",
         deserialize_with = "lenient::part",
@@ -141,10 +141,10 @@ pub struct JobResult {
     /// Zones that were reset, for zoned jobs.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub zone_resets: Option<u64>,
-    /// What its engine counted and timed beside the I/Os.
+    /// The engine's own counters and timers.
     #[serde(rename = "fathom engine", skip_serializing_if = "EngineResult::is_empty")]
     pub engine: EngineResult,
-    /// Server that ran it, of a run that a client asked servers for; otherwise empty.
+    /// Server that ran it, in a run that a client requested; otherwise empty.
     #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// Port of that server.
@@ -198,7 +198,7 @@ pub struct DirectionResult {
     /// What was due in an open loop, and what waited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<ArrivalsResult>,
-    /// Latency per I/O priority, where there were several.
+    /// Latency per I/O priority, if there were several.
     #[serde(rename = "prios", deserialize_with = "lenient::parts", skip_serializing_if = "Vec::is_empty")]
     pub priorities: Vec<PriorityResult>,
     /// Smallest bandwidth sample in KiB/s.
@@ -234,7 +234,7 @@ pub struct DirectionResult {
     /// Number of samples.
     #[serde(deserialize_with = "lenient::whole")]
     pub iops_samples: u64,
-    /// Share of accesses that the engine's own cache answered, percent; of engines that know.
+    /// Share of accesses that the engine's own cache answered, percent; for engines that report it.
     #[serde(
         rename = "cachehit",
         deserialize_with = "lenient::some_number",
@@ -250,13 +250,13 @@ pub struct PriorityResult {
     /// Class: 0 none, 1 real time, 2 best effort, 3 idle.
     #[serde(rename = "prioclass")]
     pub class: u32,
-    /// Level in the class, 0 is first.
+    /// Level in the class, 0 is the highest.
     #[serde(rename = "prio")]
     pub level: u32,
     /// Hint to the device.
     #[serde(rename = "priohint")]
     pub hint: u32,
-    /// Total latency, where that is what percentiles were requested of.
+    /// Total latency, if percentiles were requested of it.
     #[serde(rename = "lat_ns", skip_serializing_if = "Option::is_none")]
     pub lat: Option<LatencyResult>,
     /// Completion latency otherwise.
@@ -264,26 +264,26 @@ pub struct PriorityResult {
     pub clat: Option<LatencyResult>,
 }
 
-/// The arrivals of an open loop.
+/// Arrivals of an open loop.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ArrivalsResult {
     /// I/Os that were due.
     #[serde(deserialize_with = "lenient::whole")]
     pub due: u64,
-    /// I/Os a second that were due.
+    /// I/Os due per second.
     #[serde(deserialize_with = "lenient::number")]
     pub offered_iops: f64,
     /// Those that had not been started at the end.
     #[serde(deserialize_with = "lenient::whole")]
     pub waiting: u64,
-    /// How many waited, on average over time.
+    /// Mean number waiting, over time.
     #[serde(deserialize_with = "lenient::number")]
     pub backlog_mean: f64,
-    /// How many waited at most.
+    /// Largest number waiting.
     #[serde(deserialize_with = "lenient::whole")]
     pub backlog_max: u64,
-    /// From when an I/O was due to its start.
+    /// From the due time of an I/O to its start.
     #[serde(rename = "start_delay_ns")]
     pub start_delay: LatencyResult,
     /// The tester's own part of that.
@@ -294,21 +294,21 @@ pub struct ArrivalsResult {
     pub service: LatencyResult,
 }
 
-/// What became of the blocks of a job: how many trims they had taken at their first error, and the states that they are in.
+/// Error history of a job's blocks: how many trims they had taken at their first error, and their states.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlockErrorResult {
-    /// Percentiles of the trims of blocks with an error, ascending: percent and trims.
+    /// Percentiles of the number of trims of blocks with an error, ascending: percent and trims.
     #[serde(deserialize_with = "lenient::percentiles", serialize_with = "written::percentiles")]
     pub percentiles: Vec<(f64, u64)>,
     /// Blocks by state.
     pub states: BlockStates,
-    /// The histogram (JSON+ only): trims, and how many blocks had an error after as many.
+    /// The histogram (JSON+ only): number of trims, and how many blocks had an error after that many.
     #[serde(deserialize_with = "lenient::bins", skip_serializing_if = "BTreeMap::is_empty")]
     pub bins: BTreeMap<u64, u64>,
 }
 
-/// How many blocks are in each state.
+/// Number of blocks in each state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct BlockStates {
@@ -341,11 +341,11 @@ pub struct SyncResult {
     pub latency: LatencyResult,
 }
 
-/// What an engine counts and times by itself: connections, answers by status, times to the first byte.
+/// What an engine counts and times itself: connections, responses by status, times to the first byte.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EngineResult {
-    /// Numbers of events, and amounts, by name.
+    /// Counts and amounts by name.
     #[serde(deserialize_with = "lenient::shares", serialize_with = "written::counts")]
     pub counts: Vec<(String, f64)>,
     /// Times by name.
@@ -353,7 +353,7 @@ pub struct EngineResult {
     pub times: BTreeMap<String, LatencyResult>,
 }
 
-/// The search for a steady state, its outcome, and the window that it was judged by.
+/// The search for a steady state, its outcome, and the window that was judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SteadyStateResult {
@@ -365,7 +365,7 @@ pub struct SteadyStateResult {
     pub duration_seconds: u64,
     /// 1 if it was reached.
     pub attained: u32,
-    /// What the window came to.
+    /// Value of the criterion in the window.
     pub criterion: String,
     /// Largest deviation from the mean.
     pub max_deviation: f64,
@@ -375,7 +375,7 @@ pub struct SteadyStateResult {
     pub data: SteadyStateWindow,
 }
 
-/// A window of figures, one for each second.
+/// A window of figures, one per second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SteadyStateWindow {
@@ -383,20 +383,21 @@ pub struct SteadyStateWindow {
     pub bw_mean: u64,
     /// Mean I/Os per second.
     pub iops_mean: u64,
-    /// Mean latency in ns, where that was requested.
+    /// Mean latency in ns, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lat_mean: Option<f64>,
     /// I/Os per second.
     pub iops: Vec<u64>,
     /// Bytes per second.
     pub bw: Vec<u64>,
-    /// Latencies in ns, where those were requested.
+    /// Latencies in ns, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lat_ns: Option<Vec<u64>>,
 }
 
 impl JobResult {
-    /// Read, write and trim; those without any I/O are `None`. With `unified_rw_reporting` all is under read.
+    /// Read, write and trim; those without I/O are `None`. With `unified_rw_reporting` everything is under
+    /// read.
     pub fn directions(&self) -> [Option<&DirectionResult>; 3] {
         let shown = |direction| match direction {
             Direction::Read => self.mixed.as_ref().or(self.read.as_ref()),
@@ -406,7 +407,7 @@ impl JobResult {
         Direction::ALL.map(|direction| shown(direction).filter(|figures| !figures.is_empty()))
     }
 
-    /// A direction as it was reported on its own.
+    /// A direction as reported on its own.
     pub fn reported(&self, direction: Direction) -> Option<&DirectionResult> {
         match direction {
             Direction::Read => self.read.as_ref(),
@@ -452,7 +453,7 @@ impl JobResult {
 }
 
 impl SyncResult {
-    /// How many there were; fio 3.33 counts them only with their latencies.
+    /// Number of syncs; fio 3.33 counts them only with their latencies.
     pub fn count(&self) -> u64 {
         self.total_ios.max(self.latency.count)
     }
@@ -471,7 +472,7 @@ impl DirectionResult {
         self.total_ios == 0 && self.io_bytes == 0
     }
 
-    /// The latency that people mean: completion latency, or the total one where that has percentiles and the other has not.
+    /// The main latency: completion latency, or total latency if only that has percentiles.
     pub fn latency(&self) -> &LatencyResult {
         let keeps = |latency: &LatencyResult| !latency.percentiles.is_empty() || !latency.bins.is_empty();
         if !keeps(&self.clat) && (keeps(&self.lat) || self.clat.mean_ns == 0.0) {

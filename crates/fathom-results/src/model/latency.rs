@@ -1,4 +1,4 @@
-//! Latencies, with percentiles and histograms where they were printed.
+//! Latencies, with percentiles and histograms if they were printed.
 
 use crate::{lenient, written};
 use fathom_stats::histogram::Histogram;
@@ -24,7 +24,7 @@ pub struct LatencyResult {
     /// Number of values.
     #[serde(rename = "N", deserialize_with = "lenient::whole")]
     pub count: u64,
-    /// Percentiles that were printed: percent and ns, ascending.
+    /// Printed percentiles: percent and ns, ascending.
     #[serde(
         rename = "percentile",
         deserialize_with = "lenient::percentiles",
@@ -35,7 +35,7 @@ pub struct LatencyResult {
     /// Values beyond the range of the histogram; percentiles among them are lower bounds.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub beyond_range: Option<u64>,
-    /// The histogram (JSON+ only): ns in the middle of a bin, and how many.
+    /// The histogram (JSON+ only): centre of a bin in ns, and its count.
     #[serde(deserialize_with = "lenient::bins", skip_serializing_if = "BTreeMap::is_empty")]
     pub bins: BTreeMap<u64, u64>,
 }
@@ -53,7 +53,7 @@ impl LatencyResult {
         (!self.bins.is_empty()).then_some(histogram)
     }
 
-    /// A percentile in ns, from the histogram or as printed; `None` if neither has it.
+    /// A percentile in ns, from the histogram or as printed; `None` if neither is available.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         if let Some(histogram) = self.histogram() {
             return histogram.percentiles(&[percent]).first().map(|&ns| ns as f64);

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiskResult {
-    /// Kernel name; in a result of several hosts followed by the host.
+    /// Kernel name; in a multi-host result followed by the host.
     pub name: String,
     /// Reads.
     #[serde(deserialize_with = "lenient::whole")]
@@ -30,19 +30,19 @@ pub struct DiskResult {
     /// Writes merged with others.
     #[serde(deserialize_with = "lenient::whole")]
     pub write_merges: u64,
-    /// Milliseconds that reads took, added up.
+    /// Total time of reads in ms.
     #[serde(deserialize_with = "lenient::whole")]
     pub read_ticks: u64,
-    /// Milliseconds that writes took.
+    /// Total time of writes in ms.
     #[serde(deserialize_with = "lenient::whole")]
     pub write_ticks: u64,
-    /// Milliseconds in queue, added up.
+    /// Total queue time in ms.
     #[serde(deserialize_with = "lenient::whole")]
     pub in_queue: u64,
     /// Share of the time that the device was busy.
     #[serde(deserialize_with = "lenient::number")]
     pub util: f64,
-    /// Reads of its members, on average; this and the next nine only of a stacked device.
+    /// Reads of its members, on average; this and the next nine only for stacked devices.
     #[serde(serialize_with = "written::some_whole", skip_serializing_if = "Option::is_none")]
     pub aggr_read_ios: Option<f64>,
     /// Writes.
@@ -60,41 +60,41 @@ pub struct DiskResult {
     /// Writes merged with others. The singular is the key's published name.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub aggr_write_merge: Option<u64>,
-    /// Milliseconds that reads took.
+    /// Total time of reads in ms.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub aggr_read_ticks: Option<u64>,
-    /// Milliseconds that writes took.
+    /// Total time of writes in ms.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub aggr_write_ticks: Option<u64>,
-    /// Milliseconds in queue.
+    /// Total queue time in ms.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub aggr_in_queue: Option<u64>,
     /// Share of the time that they were busy.
     #[serde(deserialize_with = "lenient::some_number", skip_serializing_if = "Option::is_none")]
     pub aggr_util: Option<f64>,
-    /// Server that has it, of a run that a client asked servers for; otherwise empty.
+    /// Server that has it, in a run that a client requested; otherwise empty.
     #[serde(rename = "hostname", skip_serializing_if = "String::is_empty")]
     pub host: String,
     /// Port of that server.
     #[serde(deserialize_with = "lenient::some_whole", skip_serializing_if = "Option::is_none")]
     pub port: Option<u64>,
-    /// No file of a job is on it: it is listed because a device above it is used, or a second time.
+    /// Holds no file of a job: it is listed because a device above it is used, or is a duplicate.
     #[serde(skip)]
     pub is_member: bool,
-    /// Underlying devices that are listed, at any depth. They repeat its I/O.
+    /// Underlying devices in the list, at any depth. They repeat its I/O.
     #[serde(skip)]
     pub below: Vec<String>,
 }
 
-/// The devices while one stage ran.
+/// The devices during one stage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StageResult {
     /// Reporting groups of its jobs.
     pub groups: Vec<u64>,
-    /// What the kernel counted for the devices of its jobs.
+    /// Kernel counters of its jobs' devices.
     pub disk_util: Vec<DiskResult>,
-    /// What went through file systems of servers and in user space.
+    /// Traffic of network and FUSE file systems.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountReport>,
 }

@@ -1,5 +1,5 @@
-//! The content of a result, as it is read and written. Times are in ns if the name says so, rates are per second, shares in percent.
-//! Members stand in the order in which they are written; what is `None` or empty is left out.
+//! The content of a result, as read and written. Times are in ns if the name says so, rates are per second, shares in
+//! percent. Members are in the order in which they are written; members that are `None` or empty are omitted.
 
 mod findings;
 mod job;
@@ -56,12 +56,13 @@ pub struct RunResult {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub global_options: Vec<(String, String)>,
-    /// One entry per clone, or per group of merged ones; of all servers, where a client asked several for them.
+    /// One entry per clone, or per group of merged ones; of all servers if a client requested the run from
+    /// several.
     pub jobs: Vec<JobResult>,
-    /// What the kernel counted for the block devices.
+    /// Kernel counters of the block devices.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disk_util: Vec<DiskResult>,
-    /// How idle the processors were in percent, `system` and `cpu-N`, and what calibration came to.
+    /// Idle percentages of the processors, `system` and `cpu-N`, and the calibration result.
     #[serde(
         deserialize_with = "lenient::shares",
         serialize_with = "written::pairs",
@@ -78,7 +79,7 @@ pub struct RunResult {
     /// How the jobs were run; empty in results of fio.
     #[serde(rename = "fathom jobs", skip_serializing_if = "Vec::is_empty")]
     pub choices: Vec<JobChoices>,
-    /// What verification came to, per job that verifies.
+    /// Verification results, per job that verifies.
     #[serde(rename = "fathom verify", skip_serializing_if = "Vec::is_empty")]
     pub verification: Vec<Verification>,
     /// How logs were replayed, per job that has one.
@@ -91,7 +92,7 @@ pub struct RunResult {
     /// The machine and its storage.
     #[serde(rename = "fathom host", skip_serializing_if = "Option::is_none")]
     pub host: Option<HostReport>,
-    /// What went through file systems of servers and in user space.
+    /// Traffic of network and FUSE file systems.
     #[serde(rename = "fathom mounts", skip_serializing_if = "Vec::is_empty")]
     pub mounts: Vec<MountReport>,
     /// The kernel's counters stage by stage, if there were several.
@@ -100,34 +101,35 @@ pub struct RunResult {
     /// Rates and latencies over time.
     #[serde(rename = "fathom timeline", skip_serializing_if = "Option::is_none")]
     pub timeline: Option<TimelineResult>,
-    /// Sentences on what a reader must know to trust the figures.
+    /// Sentences that a reader needs to interpret the figures.
     #[serde(rename = "fathom notes", skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What surrounded the run, which the checks of a verdict look at.
+    /// Circumstances of the run, for the checks of the verdict.
     #[serde(rename = "fathom facts", skip_serializing_if = "Option::is_none")]
     pub facts: Option<RunFacts>,
-    /// What was found to speak against its figures when it was made.
+    /// The verdict made after the run.
     #[serde(
         rename = "fathom verdict",
         deserialize_with = "lenient::part",
         skip_serializing_if = "Option::is_none"
     )]
     pub verdict: Option<VerdictResult>,
-    /// The hosts of a run over several; everything else is what they did together.
+    /// The hosts of a multi-host run; everything else is their sum.
     #[serde(rename = "fathom hosts", skip_serializing_if = "Option::is_none")]
     pub hosts: Option<HostsResult>,
-    /// What `fathom quick` makes of it, if that is what was run.
+    /// Evaluation by `fathom quick`, if the run was one.
     #[serde(rename = "fathom quick", skip_serializing_if = "Option::is_none")]
     pub quick: Option<QuickResult>,
 }
 
 impl RunResult {
-    /// True for results that fathom printed, which say more than fio's.
+    /// True for results of fathom, which contain more than fio's.
     pub fn is_of_fathom(&self) -> bool {
         !self.choices.is_empty() || self.host.is_some() || self.hosts.is_some()
     }
 
-    /// Servers that ran the jobs for a client, in the order of their results; a port is named where a host has several.
+    /// Servers that ran the jobs for a client, in the order of their results; with the port if a host has
+    /// several.
     pub fn servers(&self) -> Vec<String> {
         let mut found: Vec<(&str, Option<u64>)> = Vec::new();
         for job in self.jobs.iter().filter(|job| !job.host.is_empty()) {
@@ -144,20 +146,20 @@ impl RunResult {
         find(&job.options).or_else(|| find(&self.global_options)).map(|(_, value)| value.as_str())
     }
 
-    /// Options of a job in force: its own after the global ones that it does not repeat.
+    /// Options in effect for a job: its own after the global ones that it does not repeat.
     pub fn options(&self, job: &JobResult) -> Vec<(String, String)> {
         let is_repeated = |key: &str| job.options.iter().any(|(own, _)| own == key);
         let global = self.global_options.iter().filter(|(key, _)| !is_repeated(key));
         global.chain(&job.options).cloned().collect()
     }
 
-    /// True for an option that is a truth and set, `direct` or `direct=1`.
+    /// True if a boolean option is set, `direct` or `direct=1`.
     pub fn is_set(&self, job: &JobResult, name: &str) -> bool {
         self.option(job, name).is_some_and(|value| !matches!(value.trim(), "0" | "false" | "no"))
     }
 }
 
-/// What a server is called among others.
+/// Display name of a server among others.
 pub(crate) fn server_name(all: &[(&str, Option<u64>)], host: &str, port: Option<u64>) -> String {
     match (all.iter().filter(|(other, _)| *other == host).count(), port) {
         (2.., Some(port)) => format!("{host}:{port}"),

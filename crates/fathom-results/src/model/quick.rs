@@ -1,9 +1,9 @@
-//! What `fathom quick` makes of a run.
+//! Evaluation of a run by `fathom quick`.
 
 use crate::lenient;
 use serde::{Deserialize, Serialize};
 
-/// What `fathom quick` measured, and what it doubts.
+/// Measurements of `fathom quick`, and its doubts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuickResult {
@@ -17,9 +17,9 @@ pub struct QuickResult {
     pub direct: bool,
     /// Time of each test.
     pub time_ms: u64,
-    /// What to doubt about all figures.
+    /// Doubts about all figures.
     pub doubts: Vec<String>,
-    /// The tests in the order in which they are shown.
+    /// The tests in display order.
     pub tests: Vec<QuickTest>,
 }
 
@@ -39,19 +39,19 @@ pub struct QuickTest {
     pub block_size: String,
     /// I/Os in flight.
     pub depth: u32,
-    /// What to doubt about its figures.
+    /// Doubts about its figures.
     pub doubts: Vec<QuickDoubt>,
 }
 
-/// Why a figure may not be what it seems.
+/// A reason why a figure may be misleading.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct QuickDoubt {
-    /// A word for doubts of this kind, which other tests may share.
+    /// Keyword of this kind of doubt, shared between tests.
     pub kind: String,
-    /// How strong it is; only doubts of one kind can be compared.
+    /// Its strength; only doubts of the same kind are comparable.
     #[serde(deserialize_with = "lenient::number")]
     pub weight: f64,
-    /// The sentence.
+    /// The doubt as a sentence.
     pub text: String,
 }

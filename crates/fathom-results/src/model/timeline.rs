@@ -1,4 +1,4 @@
-//! How rates and latencies went over a run.
+//! Rates and latencies over time.
 
 use super::job::{DirectionResult, JobResult};
 use crate::{lenient, written};
@@ -6,17 +6,17 @@ use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// How rates and latencies went over a run.
+/// Rates and latencies over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelineResult {
     /// Length of a point in ms; the last point may be shorter or longer.
     #[serde(deserialize_with = "lenient::whole")]
     pub interval_ms: u64,
-    /// Only the rates, at few points: what `json` has room for. `json+` has it all.
+    /// Only the rates, at few points, as in `json`. `json+` has everything.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub condensed: bool,
-    /// One entry per job, group, or all jobs together.
+    /// One entry per job, group, or for all jobs together.
     pub jobs: Vec<TimelineJobResult>,
 }
 
@@ -36,7 +36,7 @@ pub struct TimelineJobResult {
     pub points: Vec<TimelinePointResult>,
 }
 
-/// A stretch of time.
+/// A time span.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelinePointResult {
@@ -54,7 +54,7 @@ pub struct TimelinePointResult {
     pub trim: TimelineFiguresResult,
 }
 
-/// One direction in a stretch of time.
+/// One direction in a time span.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TimelineFiguresResult {
@@ -69,13 +69,14 @@ pub struct TimelineFiguresResult {
     pub clat_bins: BTreeMap<u64, u64>,
 }
 
-/// A last interval is too short for a rate below this share of an interval.
+/// A last interval shorter than this fraction of an interval (1/N) is too short for a rate.
 const SHORTEST_SHARE: u64 = 10;
 
-/// Points that are left when a timeline is condensed.
+/// Number of points in a condensed timeline.
 const FEW: usize = 24;
 
-/// The `interval` of a line of JSON: what was done since the line before. Of its jobs a timeline has amounts and latencies.
+/// The `interval` of a JSON line: what was done since the previous line. A timeline uses its amounts and
+/// latencies per job.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Interval {
@@ -87,7 +88,7 @@ pub(crate) struct Interval {
 }
 
 impl TimelineResult {
-    /// Leaves the latencies out, and adds neighbouring points up until there are few.
+    /// Drops the latencies, and merges neighbouring points until few are left.
     pub fn condense(&mut self) {
         let most = self.jobs.iter().map(|entry| entry.points.len()).max().unwrap_or(0);
         let together = most.div_ceil(FEW).max(1);
@@ -98,7 +99,7 @@ impl TimelineResult {
         }
     }
 
-    /// From intervals that follow each other.
+    /// From consecutive intervals.
     pub(crate) fn of(intervals: &[Interval]) -> TimelineResult {
         let mut timeline = TimelineResult::default();
         for Interval { start_ms, end_ms, jobs } in intervals {
@@ -164,7 +165,8 @@ impl TimelinePointResult {
 }
 
 impl TimelineFiguresResult {
-    /// The figures of a direction, with its completion latencies, or its total ones where only those have bins.
+    /// The figures of a direction, with its completion latencies, or its total latencies if only those have
+    /// bins.
     fn of(direction: &DirectionResult) -> TimelineFiguresResult {
         let bins = if direction.clat.bins.is_empty() { &direction.lat.bins } else { &direction.clat.bins };
         let mut clat_bins = BTreeMap::new();

@@ -1,7 +1,5 @@
-//! From a file to a result.
-//!
-//! Files come as they were made: with messages before the document, with several documents after one another
-//! (`--status-interval`), or a document a line (`--output-format=jsonl`). The last document is the whole run.
+//! Reads result files. A file may have messages before the document, several documents in sequence (`--status-interval`), or
+//! one document per line (`--output-format=jsonl`). The last document covers the whole run.
 
 use crate::clean::single_lines;
 use crate::model::{Interval, RunResult, TimelineResult};
@@ -14,10 +12,10 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// The longest file that is read: a device that never ends must not fill the memory.
+/// The largest file that is read: an endless device must not fill the memory.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why a result could not be read: what was wrong, where, and what to do.
+/// Why a result could not be read: what was wrong, where, and how to fix it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ReadError(String);
 
@@ -52,7 +50,7 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
     parse(&String::from_utf8_lossy(&bytes), &path.display().to_string())
 }
 
-/// Reads text; `source` is what messages call it.
+/// Parses text; `source` is its name in messages.
 pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     let found = documents(text, source)?;
     let documents: Vec<Cow<'_, str>> = found.into_iter().map(|found| single_lines(found.get())).collect();
@@ -83,7 +81,8 @@ pub fn parse(text: &str, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// A result that this program has just made, as it is read from its text: with strings of one line each.
+/// A result that this program has just made, in the same form as if read from its text: with single-line
+/// strings.
 pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     let amiss = |error| ReadError(format!("{source}: this is not a result of a run: {error}"));
     let text = serde_json::to_string(&made).map_err(amiss)?;
@@ -97,18 +96,19 @@ pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
-/// What a document may have in addition to the result.
+/// What a document may contain besides the result.
 #[derive(Deserialize)]
 struct Extras<'t> {
-    /// What a line of JSON says about its interval.
+    /// The interval of a JSON line.
     #[serde(default, deserialize_with = "lenient::part")]
     interval: Option<Interval>,
-    /// Jobs that a client asked servers for.
+    /// Jobs that a client requested from servers.
     #[serde(borrow)]
     client_stats: Option<Vec<&'t RawValue>>,
 }
 
-/// All documents of a text, as text: the order of their keys matters. Text before the first and after the last is skipped.
+/// All documents of a text, as text, because the order of keys matters. Text before the first and after the
+/// last is skipped.
 fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadError> {
     let Some(start) = start_of_document(text) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
@@ -124,7 +124,7 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
                 };
                 return Err(ReadError(format!("{source}: invalid JSON ({error}); {advice}")));
             }
-            // A run that was killed leaves half a line.
+            // A killed run leaves a truncated line.
             Some(Err(_)) | None => return Ok(found),
         }
         rest = &rest[stream.byte_offset()..];
@@ -135,7 +135,7 @@ fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadE
     }
 }
 
-/// The first line that begins with a brace; blanks and a UTF-8 byte order mark may precede it.
+/// The first line that begins with a brace; spaces and a UTF-8 byte order mark may precede it.
 fn start_of_document(text: &str) -> Option<usize> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {

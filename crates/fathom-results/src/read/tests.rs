@@ -157,7 +157,7 @@ fn hosts_have_results_of_their_own() {
     assert_eq!(first.remark(), "slow\u{fffd}[2J");
     assert_eq!(hosts.hosts[1].remark(), "gone (figures of its first 2.5 s)");
     assert_eq!(hosts.hosts[2].remark(), "no");
-    // Its own result is what the run is made of here, with the options of the whole document.
+    // With one host, its own result is the result of the run, with the options of the whole document.
     let own = &first.result;
     assert_eq!((&own.jobs, &own.disk_util), (&result.jobs, &result.disk_util));
     assert_eq!(own.option(&own.jobs[0], "ioengine"), Some("libaio"));
