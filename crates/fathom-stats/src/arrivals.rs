@@ -1,23 +1,23 @@
-//! I/Os that are due by a schedule of their own (`open_loop`): how long each took from when it was due.
+//! Statistics of scheduled arrivals (`open_loop`): the time of each I/O since it was due.
 
 use crate::latency::LatencyStats;
 use crate::samples::{LatencySamples, bump};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The arrivals of one direction, as the worker counts them. All zeros is a valid value; [`reset`](ArrivalSamples::reset) must run
-/// before the first record.
+/// Arrival statistics of one direction, filled by the worker. All zeros is a valid value;
+/// [`reset`](ArrivalSamples::reset) must run before the first record.
 #[repr(C, align(64))]
 pub struct ArrivalSamples {
-    /// Monotonic ns since which they are counted, and until which; 0 for not yet.
+    /// Start of counting, monotonic ns; 0 if not yet.
     pub since_ns: AtomicU64,
-    /// See `since_ns`.
+    /// End of counting so far; see `since_ns`.
     pub until_ns: AtomicU64,
-    /// Those that were due and have not been started.
+    /// Arrivals that were due and have not been started.
     pub waiting: AtomicU64,
-    /// Most of them at a time.
+    /// Largest number waiting.
     pub highest_backlog: AtomicU64,
-    /// Time that arrivals have waited for their start, all together, ns.
+    /// Total time that arrivals have waited for their start, ns.
     pub waited_ns: AtomicU64,
     /// End − due.
     pub response: LatencySamples,
@@ -25,7 +25,7 @@ pub struct ArrivalSamples {
     pub service: LatencySamples,
     /// Start − due.
     pub start_delay: LatencySamples,
-    /// What is left of it without waiting for a slot, or for the call that hands over the I/O before.
+    /// The part of it not spent waiting for a slot, or in the call that submits the previous I/O.
     pub own_delay: LatencySamples,
 }
 
@@ -41,7 +41,7 @@ impl ArrivalSamples {
         self.since_ns.store(now_ns, Relaxed);
     }
 
-    /// So many arrivals are waiting now.
+    /// Sets the number of waiting arrivals.
     pub fn set_backlog(&self, waiting: u64) {
         self.waiting.store(waiting, Relaxed);
         if waiting > self.highest_backlog.load(Relaxed) {
@@ -49,18 +49,19 @@ impl ArrivalSamples {
         }
     }
 
-    /// An arrival has waited for its start.
+    /// Adds the wait of an arrival that has started.
     pub fn add_wait(&self, ns: u64) {
         bump(&self.waited_ns, ns);
     }
 
-    /// So many arrivals still wait at the end, for this long by now, and for this much of it since they are counted.
+    /// Counts the arrivals still waiting at the end, their time since due, and the part of it since counting
+    /// began.
     pub fn count_waiting(&self, count: u64, since_due_ns: u64, waited_ns: u64) {
         self.response.record_many(since_due_ns, count);
         self.add_wait(waited_ns.saturating_mul(count));
     }
 
-    /// What has been counted up to this monotonic time; `None` before the first arrival is awaited.
+    /// Statistics up to this monotonic time; `None` before the first arrival is awaited.
     pub fn snapshot(&self, now_ns: u64) -> Option<ArrivalsReport> {
         let since = self.since_ns.load(Relaxed);
         let until = match self.until_ns.load(Relaxed) {
@@ -80,29 +81,32 @@ impl ArrivalSamples {
     }
 }
 
-/// The arrivals of one direction. Merges by addition.
+/// Arrivals of one direction. Merges by addition.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsReport {
-    /// Time over which they were counted, ns: from the start to the last moment at which one could be started.
+    /// Time over which they were counted, ns: from the start to the last instant at which one could be
+    /// started.
     pub span_ns: u64,
-    /// Those that were due by then and had not been started.
+    /// Arrivals due by then and not started.
     pub waiting: u64,
-    /// Most that waited at a time, of any clone.
+    /// Largest number waiting, in any clone.
     pub highest_backlog: u64,
-    /// Time that all arrivals together waited for their start, ns.
+    /// Total time that arrivals waited for their start, ns.
     pub waited_ns: u64,
-    /// End − due. Those that still wait at the end of the run have the time that they have waited so far, which is a lower bound.
+    /// End − due. Arrivals still waiting at the end of the run count with their time so far, which is a lower
+    /// bound.
     pub response: LatencyStats,
     /// End − start.
     pub service: LatencyStats,
     /// Start − due.
     pub start_delay: LatencyStats,
-    /// The tester's own part of it: without waiting for a slot, or for the call that hands over the I/O before.
+    /// The tester's own part of it: not spent waiting for a slot, or in the call that submits the previous
+    /// I/O.
     pub own_delay: LatencyStats,
 }
 
 impl ArrivalsReport {
-    /// Adds those of another clone.
+    /// Adds the arrivals of another clone.
     pub fn merge(&mut self, other: &ArrivalsReport) {
         self.span_ns = self.span_ns.max(other.span_ns);
         self.waiting += other.waiting;
@@ -119,12 +123,12 @@ impl ArrivalsReport {
         self.start_delay.count + self.waiting
     }
 
-    /// Arrivals that waited, on average over time and all clones together.
+    /// Mean number of waiting arrivals over time, of all clones together.
     pub fn mean_backlog(&self) -> f64 {
         self.waited_ns as f64 / self.span_ns.max(1) as f64
     }
 
-    /// Arrivals a second.
+    /// Arrivals per second.
     pub fn offered_per_second(&self) -> f64 {
         self.due() as f64 * 1e9 / self.span_ns.max(1) as f64
     }

@@ -1,11 +1,11 @@
-//! What trims and writes did to the blocks of a job over their lifetime (`block_error_percentiles`).
+//! Error history of a job's blocks under trims and writes (`block_error_percentiles`).
 
 use crate::histogram::Histogram;
 use crate::samples::{LatencySamples, bump};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The state of a block. The numbers are the places in everything that is kept per state.
+/// State of a block. The numbers are the indices of per-state arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum BlockState {
@@ -25,7 +25,7 @@ pub enum BlockState {
 pub const BLOCK_STATES: usize = 5;
 
 impl BlockState {
-    /// All of them, by their numbers.
+    /// All states, by their numbers.
     pub const ALL: [BlockState; BLOCK_STATES] = [
         BlockState::Untouched,
         BlockState::Trimmed,
@@ -34,7 +34,7 @@ impl BlockState {
         BlockState::WriteFailed,
     ];
 
-    /// The words of reports.
+    /// The names in reports.
     pub const fn words(self) -> &'static str {
         match self {
             BlockState::Untouched => "untouched",
@@ -45,41 +45,41 @@ impl BlockState {
         }
     }
 
-    /// An error has ended the life of the block: it stays in this state.
+    /// True after an error: the block stays in this state.
     pub const fn is_failed(self) -> bool {
         matches!(self, BlockState::TrimFailed | BlockState::WriteFailed)
     }
 }
 
-/// The blocks of one worker, as it counts them. All zeros is a valid value; [`begin`](BlockErrorSamples::begin) must run before the first
-/// change.
+/// Block statistics of one worker. All zeros is a valid value; [`begin`](BlockErrorSamples::begin) must run
+/// before the first change.
 #[repr(C, align(64))]
 pub struct BlockErrorSamples {
     states: [AtomicU64; BLOCK_STATES],
-    /// Trims of each block that failed, up to its first error, in place of nanoseconds.
+    /// Number of trims of each failed block before its first error, in place of nanoseconds.
     trims: LatencySamples,
 }
 
 impl BlockErrorSamples {
-    /// There are this many blocks, all untouched.
+    /// Starts with this many untouched blocks.
     pub fn begin(&self, blocks: u64) {
         self.trims.reset();
         self.states.iter().for_each(|count| count.store(0, Relaxed));
         self.states[BlockState::Untouched as usize].store(blocks, Relaxed);
     }
 
-    /// A block goes from one state to another.
+    /// Moves a block from one state to another.
     pub fn change(&self, from: BlockState, to: BlockState) {
         bump(&self.states[from as usize], u64::MAX);
         bump(&self.states[to as usize], 1);
     }
 
-    /// A block that has been trimmed this often has its first error.
+    /// Records the first error of a block that has been trimmed this often.
     pub fn record_error(&self, trims: u64) {
         self.trims.record(trims, true);
     }
 
-    /// What has been counted so far.
+    /// A copy of the current counts.
     pub fn snapshot(&self) -> BlockErrorReport {
         BlockErrorReport {
             states: self.states.each_ref().map(|count| count.load(Relaxed)),
@@ -88,12 +88,13 @@ impl BlockErrorSamples {
     }
 }
 
-/// The blocks of a job. Merges by addition: those of each clone are its own, even in a file that several share.
+/// The blocks of a job. Merges by addition: each clone counts its own blocks, even in a shared file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockErrorReport {
     /// Blocks by [`BlockState`].
     pub states: [u64; BLOCK_STATES],
-    /// Trims that each block that failed had taken when its first error came, as a histogram: exact below 128, within 1 % above.
+    /// Number of trims of each failed block before its first error, as a histogram: exact below 128, within 1
+    /// % above.
     pub trims: Histogram,
 }
 
@@ -106,7 +107,7 @@ impl BlockErrorReport {
         self.trims.merge(&other.trims);
     }
 
-    /// The states in words, and how many blocks are in each.
+    /// The names of the states, with the number of blocks in each.
     pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
         BlockState::ALL.map(BlockState::words).into_iter().zip(self.states)
     }

@@ -1,4 +1,4 @@
-//! The coarse distributions of a report: how many buckets they have, and where those end.
+//! The coarse distributions of a report: number of buckets and their bounds.
 
 /// Buckets of the depth, submit and complete distributions.
 pub const DEPTH_BUCKETS: usize = 7;

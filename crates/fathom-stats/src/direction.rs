@@ -1,8 +1,8 @@
-//! What an I/O does to the data.
+//! Direction of an I/O.
 
 use serde::{Deserialize, Serialize};
 
-/// Reads, writes or trims. The numbers are the places in everything that is kept per direction.
+/// Reads, writes or trims. The numbers are the indices of per-direction arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Direction {
@@ -10,7 +10,7 @@ pub enum Direction {
     Read = 0,
     /// Data to the file.
     Write = 1,
-    /// Giving a range back.
+    /// Discards a range.
     Trim = 2,
 }
 
@@ -18,7 +18,7 @@ impl Direction {
     /// The three directions, in the order of options, reports and logs.
     pub const ALL: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
-    /// The word of options, messages, reports and file names.
+    /// The word in options, messages, reports and file names.
     pub const fn word(self) -> &'static str {
         match self {
             Direction::Read => "read",
@@ -27,7 +27,7 @@ impl Direction {
         }
     }
 
-    /// Place in everything that is kept per direction.
+    /// Index in per-direction arrays.
     #[inline(always)]
     pub const fn index(self) -> usize {
         self as usize
@@ -38,7 +38,7 @@ impl Direction {
         Direction::ALL.into_iter().find(|direction| direction.word() == word)
     }
 
-    /// The direction with this place.
+    /// The direction with this index.
     #[inline(always)]
     pub const fn from_index(index: usize) -> Option<Direction> {
         match index {

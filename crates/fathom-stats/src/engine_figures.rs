@@ -1,4 +1,4 @@
-//! What an engine counts and times beside its I/Os, by name: connections, answers by status, times to the first byte.
+//! The engine's own counters and timers, by name: connections, responses by status, times to the first byte.
 
 use crate::latency::LatencyStats;
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 /// Figures of one clone, or of several: they merge exactly.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineFigures {
-    /// Numbers of events, and amounts.
+    /// Counts and amounts.
     pub counts: BTreeMap<String, u64>,
     /// Times in ns.
     pub times: BTreeMap<String, LatencyStats>,
 }
 
 impl EngineFigures {
-    /// Adds to a number.
+    /// Adds to a counter.
     pub fn count(&mut self, what: &str, number: u64) {
         match self.counts.get_mut(what) {
             Some(sum) => *sum += number,
@@ -40,7 +40,7 @@ impl EngineFigures {
         }
     }
 
-    /// True when there is nothing.
+    /// True if there are no figures.
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty() && self.times.is_empty()
     }

@@ -1,7 +1,6 @@
-//! What surrounded a run, for the verdict on its result: clocks, heat, memory, devices.
-//!
-//! Who supervises the run reads it before the first job, about once a second, and after the last one. The workers do nothing
-//! for it. The facts of several hosts merge: counts add up, and of what is worst somewhere, the worst is kept.
+//! Circumstances of a run, for the verdict on its result: clocks, heat, memory, devices. The supervisor reads them before the
+//! first job, about once a second, and after the last one. The workers do nothing for it. The facts of several hosts merge:
+//! counts add up, and of extremes the worst is kept.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,45 +8,45 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunFacts {
-    /// From the first look to the last one, ms.
+    /// From the first poll to the last, ms.
     pub span_ms: u64,
-    /// How often it was looked.
+    /// Number of polls.
     pub looks: u64,
-    /// By how much the latest of the looks was late, ms: the machine, or the program, had stood still.
+    /// Largest delay of a poll, ms: the machine, or the program, was stalled.
     pub latest_look_ms: u64,
     /// The clocks.
     pub clock: ClockFacts,
-    /// How often processors slowed down because they were hot; `None` where the kernel does not tell.
+    /// How often processors were throttled by heat; `None` if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed_by_heat: Option<u64>,
     /// The memory.
     pub memory: MemoryFacts,
-    /// The devices below the files of the jobs, in the order of the report.
+    /// The devices under the jobs' files, in the order of the report.
     pub devices: Vec<DeviceFacts>,
-    /// Times at which the process of a job was stopped, by a signal or a debugger; at most [`MOST_STOPS`].
+    /// Times at which a job's process was stopped, by a signal or a debugger; at most [`MOST_STOPS`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopFacts>,
-    /// Loop devices that jobs worked on, whose files have holes there.
+    /// Holes in the backing files of loop devices that jobs used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub holes: Vec<HoleFacts>,
 }
 
-/// Stops that are kept.
+/// Maximum number of stops kept.
 pub const MOST_STOPS: usize = 64;
 
-/// The process of a job was stopped for a while.
+/// A time in which a job's process was stopped.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StopFacts {
     /// Name of the job.
     pub job: String,
-    /// When, ms since the jobs of the run were started.
+    /// Start, ms since the run's jobs were started.
     pub begin_ms: u64,
-    /// For how long, ms.
+    /// Length, ms.
     pub length_ms: u64,
 }
 
-/// What is not there of the part of a loop device that a job works on.
+/// Holes in the part of a loop device that a job uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HoleFacts {
@@ -55,9 +54,9 @@ pub struct HoleFacts {
     pub job: String,
     /// Kernel name of the device.
     pub device: String,
-    /// Bytes of the part.
+    /// Size of the part in bytes.
     pub part_bytes: u64,
-    /// How many of them were holes of the file below when the job began: nothing was ever written there.
+    /// Bytes of it that were holes in the backing file when the job began, so were never written.
     pub hole_bytes: u64,
 }
 
@@ -65,15 +64,16 @@ pub struct HoleFacts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClockFacts {
-    /// What the kernel took its time from at the start, such as `tsc`.
+    /// The kernel's clock source at the start, such as `tsc`.
     pub source: String,
     /// The same at the end.
     pub source_after: String,
-    /// The kernel no longer offers the source of the start: it has found it unstable.
+    /// The kernel no longer offers the initial source: it found it unstable.
     pub lost_source: bool,
-    /// How far the clock that times the I/Os ran ahead of the system's, parts per million; negative behind it.
+    /// How far the clock that times the I/Os gained on the system's, parts per million; negative if it lost
+    /// time.
     pub drift_ppm: f64,
-    /// The largest step of the wall clock against the system's own between two looks, ms.
+    /// The largest step of the wall clock against the monotonic one between two polls, ms.
     pub wall_jump_ms: i64,
     /// How long the machine was suspended, ms.
     pub suspended_ms: u64,
@@ -83,7 +83,7 @@ pub struct ClockFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryFacts {
-    /// Bytes of files that waited to be written when the run began, of everybody.
+    /// Dirty page cache when the run began, of all programs, in bytes.
     pub dirty_before_bytes: u64,
     /// The same when it ended.
     pub dirty_after_bytes: u64,
@@ -97,21 +97,22 @@ pub struct MemoryFacts {
 pub struct DeviceFacts {
     /// Kernel name.
     pub name: String,
-    /// The kernel counts its I/O: it is to (`queue/iostats`), and has counted some since the device is there.
+    /// The kernel counts its I/O: counting is enabled (`queue/iostats`), and the counters are not zero.
     pub counts_io: bool,
-    /// Flushes of its cache; `None` where the kernel does not count them (before 5.5).
+    /// Flushes of its cache; `None` if the kernel does not count them (before 5.5).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes: Option<u64>,
-    /// Bytes that were trimmed; `None` where the kernel does not count them (before 4.18).
+    /// Bytes that were trimmed; `None` if the kernel does not count them (before 4.18).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trimmed_bytes: Option<u64>,
-    /// Of a loop device: what the disk that holds its file read meanwhile, for everybody; `None` where that is not known.
+    /// For a loop device: bytes that the disk with its backing file read during the run, for any program;
+    /// `None` if unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_below_bytes: Option<u64>,
 }
 
 impl RunFacts {
-    /// Adds the facts of another machine, whose devices have names of their own.
+    /// Adds the facts of another machine, whose devices have distinct names.
     pub fn merge(&mut self, other: &RunFacts) {
         self.span_ms = self.span_ms.max(other.span_ms);
         self.looks += other.looks;
@@ -133,7 +134,7 @@ impl RunFacts {
 
 impl ClockFacts {
     fn merge(&mut self, other: &ClockFacts) {
-        // The names are those of a clock that was lost, where one was.
+        // Names a lost clock source if there is one.
         if self.source.is_empty() || (other.lost_source && !self.lost_source) {
             self.source.clone_from(&other.source);
             self.source_after.clone_from(&other.source_after);

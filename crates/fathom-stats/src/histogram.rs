@@ -13,20 +13,20 @@ use std::collections::BTreeMap;
 
 /// log2 of the number of bins in one power of two.
 const GROUP_BITS: u32 = 6;
-/// Highest bit index that still has bins of its own.
+/// Highest bit index with its own bins.
 const HIGHEST_BIT: u32 = 43;
 /// Number of bins of one histogram.
 pub const BIN_COUNT: usize = ((HIGHEST_BIT - GROUP_BITS + 2) as usize) << GROUP_BITS;
 /// First value, in nanoseconds, that no bin covers.
 pub const RANGE_END_NS: u64 = 1 << (HIGHEST_BIT + 1);
 
-/// The bin of a latency in nanoseconds, or `None` when it lies beyond the range.
+/// The bin of a latency in nanoseconds, or `None` beyond the range.
 #[inline(always)]
 pub fn bin_of(ns: u64) -> Option<usize> {
     (ns < RANGE_END_NS).then(|| short_bin_of(ns))
 }
 
-/// [`bin_of`] for a value that is known to lie inside the range; others get the last bin.
+/// [`bin_of`] for a value known to be within the range; others get the last bin.
 #[inline(always)]
 pub fn short_bin_of(ns: u64) -> usize {
     // `| 127` folds the linear part (values below 128) into the general formula: e becomes 0 there.
@@ -34,7 +34,7 @@ pub fn short_bin_of(ns: u64) -> usize {
     (((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize).min(BIN_COUNT - 1)
 }
 
-/// The value in nanoseconds that is reported for a bin: its middle, truncated.
+/// The value in nanoseconds reported for a bin: its middle, truncated.
 pub fn value_of(bin: usize) -> u64 {
     if bin < 128 {
         return bin as u64;
@@ -55,11 +55,11 @@ pub fn bounds_of(bin: usize) -> (u64, u64) {
     (low, low + (1 << exponent) - 1)
 }
 
-/// Bins are searched for when there are so many times fewer of them than of those that they are added to.
+/// If the bins to add are fewer by this factor, they are looked up instead of merged.
 const FEW: usize = 16;
 
-/// Adds the counts of bins. Both maps are walked side by side: bins that are there already, which is nearly all of them when many
-/// histograms are added up, need no search.
+/// Adds the counts of bins. Both maps are traversed together: bins that exist already, which is nearly all of
+/// them when many histograms are added up, need no lookup.
 pub(crate) fn add_bins(own: &mut BTreeMap<u16, u64>, theirs: &BTreeMap<u16, u64>) {
     if own.is_empty() {
         own.clone_from(theirs);
@@ -86,7 +86,7 @@ pub(crate) fn add_bins(own: &mut BTreeMap<u16, u64>, theirs: &BTreeMap<u16, u64>
     own.extend(new);
 }
 
-/// An owned histogram; merges exactly by adding.
+/// An owned histogram; merges exactly by addition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Histogram {
     /// Bin index to count; empty bins are absent.
@@ -104,7 +104,7 @@ impl Histogram {
         }
     }
 
-    /// Number of values recorded, those beyond the range included.
+    /// Number of values recorded, including those beyond the range.
     pub fn count(&self) -> u64 {
         self.bins.values().sum::<u64>() + self.beyond_range
     }
@@ -115,7 +115,7 @@ impl Histogram {
         self.beyond_range += other.beyond_range;
     }
 
-    /// What was recorded since `earlier`, a snapshot of the same histogram: bin by bin the exact difference.
+    /// The values recorded since `earlier`, a snapshot of the same histogram: the exact difference per bin.
     pub fn since(&self, earlier: &Histogram) -> Histogram {
         let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
         Histogram {
@@ -129,14 +129,14 @@ impl Histogram {
         }
     }
 
-    /// `(value in ns, count)` of every bin that is not empty, in ascending order.
+    /// `(value in ns, count)` of every non-empty bin, in ascending order.
     pub fn values(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.bins.iter().map(|(&bin, &count)| (value_of(bin as usize), count))
     }
 
-    /// The values in nanoseconds at the given percentiles (0..=100, ascending): for each the smallest bin whose
-    /// cumulative count reaches that share. A percentile that falls beyond the range gives [`RANGE_END_NS`].
-    /// Empty when nothing was recorded.
+    /// The values in nanoseconds at the given percentiles (0..=100, ascending): for each the smallest bin
+    /// whose cumulative count reaches that share. A percentile beyond the range gives [`RANGE_END_NS`]. Empty
+    /// if nothing was recorded.
     pub fn percentiles(&self, percentiles: &[f64]) -> Vec<u64> {
         let total = self.count();
         if total == 0 {

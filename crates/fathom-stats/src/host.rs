@@ -1,4 +1,4 @@
-//! The machine and the storage that a run was made on, to check whether two results are comparable.
+//! The machine and the storage of a run, to check whether two results are comparable.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HostReport {
-    /// Its name in the network.
+    /// Host name.
     pub name: String,
     /// Name and release of the kernel, for example `Linux 6.1.0-17-amd64`.
     pub kernel: String,
@@ -18,7 +18,7 @@ pub struct HostReport {
     pub memory_bytes: u64,
     /// Block devices that held the files of the run, in the order of the report's disks.
     pub devices: Vec<DeviceReport>,
-    /// File systems that held them.
+    /// File systems that held the files.
     pub file_systems: Vec<FileSystemReport>,
 }
 
@@ -28,33 +28,33 @@ pub struct HostReport {
 pub struct DeviceReport {
     /// Kernel name, for example `nvme0n1`.
     pub name: String,
-    /// What the device calls itself; empty when it does not say.
+    /// Model name; empty if the device does not report one.
     pub model: String,
     /// Size in bytes.
     pub size_bytes: u64,
-    /// It has turning platters.
+    /// It is a spinning disk.
     pub rotational: bool,
-    /// The I/O scheduler in use; empty when unknown.
+    /// The I/O scheduler in use; empty if unknown.
     pub scheduler: String,
-    /// `write back` or `write through`; empty when unknown.
+    /// `write back` or `write through`; empty if unknown.
     pub write_cache: String,
-    /// Underlying devices, at any depth: members of md and dm devices, disks of partitions, and what holds the file of
-    /// a loop device. Their counters count what it does once more.
+    /// Underlying devices, at any depth: members of md and dm devices, disks of partitions, and the device
+    /// with a loop device's backing file. Their counters include the I/O of this device.
     pub below: Vec<String>,
-    /// The file of a loop device, and those of loop devices among the underlying ones.
+    /// The backing file of a loop device, and those of loop devices among the underlying ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub loop_files: Vec<LoopFileReport>,
 }
 
-/// The file that a loop device keeps its blocks in.
+/// The backing file of a loop device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LoopFileReport {
     /// Kernel name of the device.
     pub device: String,
-    /// The file, as the kernel tells it.
+    /// Path of the file as reported by the kernel.
     pub file: String,
-    /// Kind of the file system that holds it; empty when unknown.
+    /// Type of the file system that holds it; empty if unknown.
     pub kind: String,
 }
 
@@ -62,19 +62,19 @@ pub struct LoopFileReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FileSystemReport {
-    /// Where it is mounted.
+    /// Mount point.
     pub directory: String,
-    /// Kind, for example `ext4`.
+    /// Type, for example `ext4`.
     pub kind: String,
-    /// What is mounted, for example `/dev/nvme0n1p2`.
+    /// Source of the mount, for example `/dev/nvme0n1p2`.
     pub source: String,
     /// Mount options, those of the file system after those of the mount.
     pub options: String,
-    /// What its client speaks to its server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system that is not known to
-    /// have a server.
+    /// Protocol between client and server, for example `SSH` or `NFS 4.2 over tcp`; `None` for a file system
+    /// that is not known to have a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<String>,
-    /// The process that serves it, of a file system in user space, where that can be seen.
+    /// The process that serves a FUSE file system, if visible.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<DaemonReport>,
 }
@@ -83,10 +83,11 @@ pub struct FileSystemReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DaemonReport {
-    /// Its number.
+    /// Process ID.
     pub process: u32,
     /// Name of its program.
     pub name: String,
-    /// What it was told about caches and sizes of requests, for example `vfs-cache-mode=full`. Other options may hold secrets.
+    /// Its options about caches and request sizes, for example `vfs-cache-mode=full`. Other options may
+    /// contain secrets.
     pub options: String,
 }

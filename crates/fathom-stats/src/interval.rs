@@ -1,8 +1,6 @@
-//! What happened between two looks at a run: exact differences of running totals.
-//!
-//! Counts, sums and bins only grow, so the difference of two snapshots is what was recorded between them, and the
-//! differences of all intervals add up to the total. Extremes cannot be subtracted; an interval has bounds for them
-//! instead, as narrow as a bin.
+//! Differences between two snapshots of a run. Counts, sums and bins only grow, so the difference of two snapshots is what
+//! was recorded between them, and the differences of all intervals add up to the total. Extremes cannot be subtracted; an
+//! interval has bounds for them instead, as narrow as a bin.
 
 use crate::histogram::{Histogram, RANGE_END_NS, bounds_of};
 use crate::latency::LatencyStats;
@@ -23,23 +21,23 @@ pub struct IntervalReport {
     pub start_wall_ms: u64,
     /// End by the wall clock, ms since the epoch.
     pub end_wall_ms: u64,
-    /// Where the interval is too short for rates: start of the time that they are taken over, µs as above.
+    /// Start of the span used for rates, µs as above, if the interval itself is too short.
     #[serde(default)]
     pub rates_since_us: Option<u64>,
-    /// The run is over; no other interval follows.
+    /// The last interval of the run.
     pub is_last: bool,
     /// One entry per entry of the report's jobs, in the same order.
     pub jobs: Vec<IntervalJob>,
 }
 
-/// What one clone, or several merged ones, did in an interval.
+/// One clone, or several merged ones, in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntervalJob {
     /// Name of the job.
     pub name: String,
     /// Reporting group, counted from 0.
     pub group_id: u32,
-    /// Clones that do not record yet (waiting, or in their ramp). What they do is in no interval.
+    /// Clones that do not record yet (waiting, or in their ramp). They count in no interval.
     pub clones_not_recording: u32,
     /// Clones that reset their statistics, so their total no longer includes earlier intervals.
     pub clones_restarted: u32,
@@ -65,7 +63,7 @@ pub struct IntervalDirection {
     pub clat: IntervalLatency,
     /// Total latency.
     pub lat: IntervalLatency,
-    /// Response time; none unless the loop is open.
+    /// Response time; `None` unless the loop is open.
     #[serde(default)]
     pub response: Option<IntervalLatency>,
 }
@@ -86,16 +84,16 @@ pub struct IntervalLatency {
     pub count: u64,
     /// Sum in ns.
     pub sum_ns: u64,
-    /// No value is smaller, ns; 0 when there is none.
+    /// Lower bound of the values, ns; 0 if there are none.
     pub least_ns: u64,
-    /// No value is larger, ns; 0 when there is none.
+    /// Upper bound of the values, ns; 0 if there are none.
     pub most_ns: u64,
-    /// Distribution; empty when the job keeps none.
+    /// Distribution; empty if the job keeps none.
     pub histogram: Histogram,
 }
 
 impl IntervalLatency {
-    /// What was recorded after `earlier` and up to `later`, two snapshots of the same statistics.
+    /// The values recorded after `earlier` and up to `later`, two snapshots of the same statistics.
     pub fn between(earlier: &LatencyStats, later: &LatencyStats) -> IntervalLatency {
         let count = later.count.saturating_sub(earlier.count);
         let histogram = later.histogram.since(&earlier.histogram);
@@ -115,7 +113,7 @@ impl IntervalLatency {
         }
     }
 
-    /// Adds what another clone did in the same interval.
+    /// Adds the same interval of another clone.
     pub fn merge(&mut self, other: &IntervalLatency) {
         if other.count == 0 && other.histogram.count() == 0 {
             return;
@@ -128,13 +126,13 @@ impl IntervalLatency {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Mean in ns; 0 when there is no value.
+    /// Mean in ns; 0 if there are no values.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 }
 
-/// Bounds of what a histogram holds; those of the whole statistics where no histogram is kept.
+/// Bounds of the values in a histogram; those of the whole statistics if no histogram is kept.
 fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
     let (first, last) = (histogram.bins.keys().next(), histogram.bins.keys().next_back());
     let lowest = match first {
@@ -150,8 +148,8 @@ fn extremes(histogram: &Histogram, all: &LatencyStats) -> (u64, u64) {
 }
 
 impl IntervalReport {
-    /// Takes the rates over this interval and the one before together. A few milliseconds at the end of a run have no rate worth
-    /// printing: what was counted late before falls into them.
+    /// Computes rates over this interval and the previous one together. A few milliseconds at the end of a run give no useful
+    /// rate: they include I/O counted late.
     pub fn join_rates(&mut self, before: &IntervalReport) {
         self.rates_since_us = Some(before.start_us);
         for (job, before) in self.jobs.iter_mut().zip(&before.jobs) {
@@ -161,7 +159,7 @@ impl IntervalReport {
         }
     }
 
-    /// Amounts of a direction per second of the time that rates are taken over: bytes and I/Os.
+    /// Rates of a direction over that span: bytes and I/Os per second.
     pub fn rates(&self, direction: &IntervalDirection) -> (f64, f64) {
         let since = self.rates_since_us.unwrap_or(self.start_us);
         let span_us = self.end_us.saturating_sub(since).max(1) as f64;
@@ -172,7 +170,7 @@ impl IntervalReport {
 }
 
 impl IntervalDirection {
-    /// What happened after `earlier` and up to `later`, two snapshots of the same direction.
+    /// The interval between `earlier` and `later`, two snapshots of the same direction.
     pub fn between(earlier: &DirectionReport, later: &DirectionReport) -> IntervalDirection {
         IntervalDirection {
             io_bytes: later.io_bytes.saturating_sub(earlier.io_bytes),
@@ -204,7 +202,7 @@ impl IntervalDirection {
 }
 
 impl IntervalJob {
-    /// What a clone did after `earlier` and up to `later`.
+    /// The interval of a clone between `earlier` and `later`.
     pub fn between(earlier: &JobReport, later: &JobReport) -> IntervalJob {
         IntervalJob {
             name: later.name.clone(),
@@ -255,7 +253,7 @@ mod tests {
                 prop_assert_eq!(interval.count, chunk.len() as u64);
                 if let (Some(&least), Some(&most)) = (chunk.iter().min(), chunk.iter().max()) {
                     prop_assert!(interval.least_ns <= least && most <= interval.most_ns);
-                    // Not wider than a bin.
+                    // At most one bin wide.
                     if keeps_bins && most < RANGE_END_NS {
                         prop_assert!(least - interval.least_ns <= least / 64 + 1);
                         prop_assert!(interval.most_ns - most <= most / 64 + 1);

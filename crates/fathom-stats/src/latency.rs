@@ -1,4 +1,4 @@
-//! One latency figure (slat, clat or lat): count, sum, extremes, deviation and, where kept, a histogram.
+//! Statistics of one latency (slat, clat or lat): count, sum, extremes, deviation and optionally a histogram.
 
 use crate::histogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -12,16 +12,16 @@ pub struct LatencyStats {
     pub sum_ns: u64,
     /// Sum of squares in ns²; wide enough for 10^9 values of an hour each.
     pub sum_of_squares: u128,
-    /// Smallest value in ns; 0 when there is none.
+    /// Smallest value in ns; 0 if there are none.
     pub min_ns: u64,
-    /// Largest value in ns; 0 when there is none.
+    /// Largest value in ns; 0 if there are none.
     pub max_ns: u64,
     /// Distribution; empty if the plan needs no percentiles of this figure.
     pub histogram: Histogram,
 }
 
 impl LatencyStats {
-    /// Adds one value in nanoseconds to all figures, the histogram included.
+    /// Adds one value in nanoseconds to all figures, including the histogram.
     pub fn record(&mut self, ns: u64) {
         self.min_ns = if self.count == 0 { ns } else { self.min_ns.min(ns) };
         self.max_ns = self.max_ns.max(ns);
@@ -31,7 +31,7 @@ impl LatencyStats {
         self.histogram.record(ns);
     }
 
-    /// Adds all of `other`; the result is what recording both together would have given.
+    /// Adds all of `other`, as if both had been recorded together.
     pub fn merge(&mut self, other: &LatencyStats) {
         if other.count == 0 {
             return;
@@ -44,7 +44,7 @@ impl LatencyStats {
         self.histogram.merge(&other.histogram);
     }
 
-    /// Mean in ns; 0 when there is no value.
+    /// Mean in ns; 0 if there are no values.
     pub fn mean_ns(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
@@ -54,7 +54,7 @@ impl LatencyStats {
         if self.count < 2 {
             return 0.0;
         }
-        // n·Σx² − (Σx)² is exact in integers wherever it fits, so no cancellation is lost before the division.
+        // n·Σx² − (Σx)² is exact in integers if it fits, so the subtraction loses no precision.
         let n = u128::from(self.count);
         let squared_sum = u128::from(self.sum_ns) * u128::from(self.sum_ns);
         let spread = match n.checked_mul(self.sum_of_squares) {

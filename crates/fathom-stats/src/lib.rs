@@ -1,7 +1,6 @@
-//! Numbers: what a worker counts, how counts merge exactly, and the plain result model that reports read.
-//!
-//! No I/O, no printing, no clock. Everything here is either a fixed layout of counters that a worker
-//! fills and anybody may read live ([`samples`]), or owned data that merges by adding ([`report`]).
+//! Statistics: a worker's counters, their exact merging, and the result model that reports read. No I/O, no printing, no
+//! clock. Everything here is either a fixed layout of counters that a worker fills and others may read live ([`samples`]), or
+//! owned data that merges by addition ([`report`]).
 
 #![forbid(unsafe_code)]
 

@@ -1,50 +1,50 @@
-//! Limits that control groups set to a job, as they were read from the kernel, and how far they held it back.
+//! Control group limits of a job, as read from the kernel, and how much they throttled it.
 
 use serde::{Deserialize, Serialize};
 
-/// Those that were in force while a job ran.
+/// Limits in effect while a job ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GroupLimits {
-    /// Limits of processor time, inner groups first.
+    /// CPU limits, innermost group first.
     pub processors: Vec<ProcessorLimit>,
-    /// Limits of I/O, inner groups first.
+    /// I/O limits, innermost group first.
     pub io: Vec<IoLimit>,
 }
 
-/// So much processor time in each period.
+/// A CPU limit: processor time per period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ProcessorLimit {
-    /// The group that has the limit.
+    /// The group with the limit.
     pub group: String,
-    /// Processor time that all of the group have in a period, µs.
+    /// Quota of the whole group per period, µs.
     pub quota_us: u64,
     /// Length of a period, µs.
     pub period_us: u64,
-    /// Periods in which the group ran while the job did.
+    /// Periods in which the group ran during the job.
     pub periods: u64,
-    /// Those in which it was held back.
+    /// Periods in which it was throttled.
     pub throttled: u64,
-    /// For how long, added up over the processors, µs.
+    /// Throttled time, summed over the processors, µs.
     pub throttled_us: u64,
 }
 
-/// Bytes and I/Os per second of a device that a group may not exceed.
+/// Limits of a group on a device, bytes and I/Os per second.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "IoLimitRow", into = "IoLimitRow")]
 pub struct IoLimit {
-    /// The group that has the limit.
+    /// The group with the limit.
     pub group: String,
     /// Kernel name of the device.
     pub device: String,
-    /// Bytes read and bytes written per second, reads and writes per second; `None` where there is no limit.
+    /// Bytes read and bytes written per second, reads and writes per second; `None` for no limit.
     pub limits: [Option<u64>; 4],
-    /// What the group and those in it did while the job ran: bytes read and written, reads and writes.
+    /// Usage by the group and its descendants while the job ran: bytes read and written, reads and writes.
     pub used: [u64; 4],
 }
 
-/// An [`IoLimit`] with a name for each number, as it is stored.
+/// An [`IoLimit`] with named numbers, as stored.
 #[derive(Default, Serialize, Deserialize)]
 #[serde(default)]
 struct IoLimitRow {
@@ -101,19 +101,19 @@ impl From<IoLimitRow> for IoLimit {
 }
 
 impl IoLimit {
-    /// Limit per second and what was done, for bytes read, bytes written, reads, and writes.
+    /// Limit per second and usage, for bytes read, bytes written, reads, and writes.
     pub fn parts(&self) -> [(Option<u64>, u64); 4] {
         std::array::from_fn(|part| (self.limits[part], self.used[part]))
     }
 }
 
 impl GroupLimits {
-    /// Nothing is limited.
+    /// No limits.
     pub fn is_empty(&self) -> bool {
         self.processors.is_empty() && self.io.is_empty()
     }
 
-    /// The same limits with what was counted since an earlier look.
+    /// The same limits with the usage since an earlier snapshot.
     pub fn since(mut self, earlier: &GroupLimits) -> GroupLimits {
         for limit in &mut self.processors {
             let Some(before) = earlier.processors.iter().find(|before| before.group == limit.group) else {
@@ -133,7 +133,8 @@ impl GroupLimits {
         self
     }
 
-    /// A line each, numbers first: how a worker hands them to the supervisor. What finds no room in so many bytes is left out.
+    /// One limit per line, numbers first, as a worker passes them to the supervisor. Lines beyond this many
+    /// bytes are dropped.
     pub fn to_lines(&self, most: usize) -> String {
         let processors = self.processors.iter().map(|limit| {
             let ProcessorLimit { group, quota_us, period_us, periods, throttled, throttled_us } = limit;
@@ -153,7 +154,7 @@ impl GroupLimits {
         })
     }
 
-    /// What [`to_lines`](Self::to_lines) wrote; other lines are passed over.
+    /// Parses the output of [`to_lines`](Self::to_lines); other lines are skipped.
     pub fn from_lines(text: &str) -> GroupLimits {
         let mut found = GroupLimits::default();
         for line in text.lines() {
@@ -215,7 +216,7 @@ mod tests {
     }
 
     prop_compose! {
-        /// A group has one limit of processor time, and one of I/O for each device.
+        /// A group has one CPU limit, and one I/O limit per device.
         fn limits()(
             mut processors in prop::collection::vec(processor(), 0..3),
             mut io in prop::collection::vec(io(), 0..3),

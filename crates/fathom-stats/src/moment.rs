@@ -1,39 +1,39 @@
-//! When a job runs, and where its clones stand at one moment: what cannot be told from what they have counted.
+//! The state of a job's clones at one instant: information that their counters do not contain.
 
 use crate::live::RunState;
 use serde::{Deserialize, Serialize};
 
-/// A job while it runs. Those of several clones and hosts add up.
+/// The state of a running job. Sums over clones and hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct JobMoment {
-    /// What its clones do.
+    /// States of its clones.
     pub states: Vec<RunState>,
     /// I/Os in flight.
     pub in_flight: u64,
-    /// I/Os that may be.
+    /// Allowed number of I/Os in flight.
     pub asked_depth: u64,
-    /// Those in flight that have been for longer than fathom waits without any progress.
+    /// I/Os in flight for longer than the patience.
     pub stuck: u64,
-    /// Age of the oldest I/O in flight, ns; 0 when there is none.
+    /// Age of the oldest I/O in flight, ns; 0 if there is none.
     pub oldest_ns: u64,
     /// I/Os that are due and have not been started; `None` unless the loop is open.
     pub waiting: Option<u64>,
-    /// Errors that its clones went on after, and those that ended one.
+    /// Errors, both tolerated and fatal to a clone.
     pub errors: u64,
 }
 
-/// When something happened, by the wall clock of the machine it happened on: ns since the epoch.
+/// A time span by the wall clock of its machine: ns since the epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WallSpan {
-    /// Its begin.
+    /// Start.
     pub begin_ns: u64,
-    /// Its end, or when it was last looked at.
+    /// End, or the time of the last poll.
     pub end_ns: u64,
 }
 
 impl WallSpan {
-    /// The shortest span that has both in it.
+    /// Extends the span to include another.
     pub fn merge(&mut self, other: &WallSpan) {
         self.begin_ns = self.begin_ns.min(other.begin_ns);
         self.end_ns = self.end_ns.max(other.end_ns);

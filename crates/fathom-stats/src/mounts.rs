@@ -1,8 +1,8 @@
-//! File systems of servers and in user space: what their names tell, and what went through them while jobs ran.
+//! Network and FUSE file systems: what can be derived from their names, and their traffic while jobs ran.
 
 use serde::{Deserialize, Serialize};
 
-/// File systems whose data lies on a server, by the kernel's name, and what their clients speak.
+/// Network file systems by the kernel's name, and the protocols of their clients.
 const OF_SERVERS: [(&str, &str); 41] = [
     ("9p", "9P"),
     ("afs", "AFS"),
@@ -47,19 +47,19 @@ const OF_SERVERS: [(&str, &str); 41] = [
     ("fuse.vmhgfs-fuse", "its hypervisor"),
 ];
 
-/// The same of some that the kernel only knows as `fuse`, by what they call their source.
+/// The same for some that the kernel only reports as `fuse`, by the name of their source.
 const PLAIN_FUSE: [(&str, &str); 2] = [("mountpoint-s3", "HTTP"), ("mfsmaster", "MooseFS")];
 
-/// Options of a mount that say by what the client reaches its server: NFS, 9P.
+/// Mount options that name the transport to the server: NFS, 9P.
 const WAYS: [&str; 2] = ["proto", "trans"];
 
-/// A process serves it.
+/// True for FUSE: a user-space process serves it.
 pub fn is_in_user_space(kind: &str) -> bool {
     kind == "fuse" || kind == "fuseblk" || kind.starts_with("fuse.")
 }
 
-/// What the client of a mounted file system speaks to its server, as far as kind, source and mount options tell: `SSH`,
-/// `NFS 4.2 over tcp`. `None` for a file system that is not known to have a server.
+/// Protocol between client and server, as far as type, source and mount options tell: `SSH`, `NFS 4.2 over
+/// tcp`. `None` for a file system that is not known to have a server.
 pub fn transport(kind: &str, source: &str, options: &str) -> Option<String> {
     let own = OF_SERVERS.iter().find(|(name, _)| *name == kind);
     let by_source = || PLAIN_FUSE.iter().find(|(start, _)| kind == "fuse" && source.starts_with(start));
@@ -84,16 +84,17 @@ pub fn option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
     options.split([',', ' ']).find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// What went through a mounted file system of a server or in user space while jobs ran.
+/// Traffic of a network or FUSE file system while jobs ran.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MountReport {
-    /// Where it is mounted.
+    /// Mount point.
     pub directory: String,
-    /// Bytes that the process that serves it read and wrote, requests of the kernel and answers to it included.
+    /// Bytes that the serving process read and wrote, including its communication with the kernel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub daemon: Option<MovedBytes>,
-    /// Bytes that all network interfaces received and sent where that process lives, whoever they were for.
+    /// Bytes received and sent by all network interfaces of that process's network namespace, for any
+    /// program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interfaces: Option<MovedBytes>,
     /// Bytes that the kernel's client read from the server and wrote to it.
@@ -108,7 +109,7 @@ impl MountReport {
     }
 }
 
-/// Bytes that came in, and bytes that went out.
+/// Incoming and outgoing bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MovedBytes {
@@ -119,7 +120,7 @@ pub struct MovedBytes {
 }
 
 impl MovedBytes {
-    /// What was counted since; `None` if the counters have begun anew.
+    /// Bytes counted since then; `None` if the counters were reset.
     pub fn since(self, before: MovedBytes) -> Option<MovedBytes> {
         Some(MovedBytes {
             read_bytes: self.read_bytes.checked_sub(before.read_bytes)?,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Index, IndexMut};
 
-/// One value each for reads, writes and trims: an array whose index is a [`Direction`], which cannot be out of bounds. It is
-/// stored as an array of three.
+/// One value each for reads, writes and trims: an array indexed by [`Direction`], so the index cannot be out
+/// of bounds. Stored as an array of three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 #[repr(transparent)]
@@ -18,7 +18,7 @@ impl<T> PerDirection<T> {
         PerDirection(values)
     }
 
-    /// A value made for each direction.
+    /// One value per direction, computed by `make`.
     pub fn from_fn(make: impl FnMut(Direction) -> T) -> PerDirection<T> {
         PerDirection(Direction::ALL.map(make))
     }
@@ -36,7 +36,7 @@ impl<T> PerDirection<T> {
         Direction::ALL.into_iter().zip(&self.0)
     }
 
-    /// Each direction with its value, which may be changed.
+    /// Each direction with its value, mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (Direction, &mut T)> {
         Direction::ALL.into_iter().zip(&mut self.0)
     }
@@ -46,7 +46,7 @@ impl<T> PerDirection<T> {
         self.0.iter()
     }
 
-    /// The values alone, which may be changed.
+    /// The values alone, mutable.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.0.iter_mut()
     }
@@ -61,7 +61,7 @@ impl<T> PerDirection<T> {
         self.0
     }
 
-    /// What becomes of each value.
+    /// Applies `change` to each value.
     pub fn map<U>(self, change: impl FnMut(T) -> U) -> PerDirection<U> {
         PerDirection(self.0.map(change))
     }
@@ -95,7 +95,7 @@ impl<T> From<PerDirection<T>> for [T; 3] {
     }
 }
 
-/// As options are given: `1,2,3`.
+/// As in options: `1,2,3`.
 impl<T: fmt::Display> fmt::Display for PerDirection<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [read, write, trim] = &self.0;

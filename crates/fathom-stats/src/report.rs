@@ -1,7 +1,6 @@
-//! The plain result of a run. Workers and the supervisor fill it; output formats read it and nothing else.
-//!
-//! Everything here is owned, serialisable data: a report can be stored, merged with others and printed later.
-//! Arrays over directions are indexed read, write, trim.
+//! The result of a run. Workers and the supervisor fill it; output formats read nothing else. Everything here is owned,
+//! serializable data: a report can be stored, merged with others and printed later. Arrays over directions are indexed read,
+//! write, trim.
 
 use crate::arrivals::ArrivalsReport;
 use crate::block_errors::BlockErrorReport;
@@ -24,7 +23,7 @@ use crate::verdict::VerdictReport;
 pub use crate::verification::VerificationReport;
 use serde::{Deserialize, Serialize};
 
-/// How a job replayed its log, all its clones together.
+/// How a job replayed its log, all clones together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReplayReport {
     /// Name of the job.
@@ -50,31 +49,31 @@ pub struct RunReport {
     pub jobs: Vec<JobReport>,
     /// One entry per reporting group.
     pub groups: Vec<GroupReport>,
-    /// Block devices that held the files of the run; `None` when nothing was asked or found.
+    /// Block devices that held the files of the run; empty if not requested, or none were found.
     pub disks: Vec<DiskReport>,
-    /// What went through file systems of servers and in user space.
+    /// Traffic of network and FUSE file systems.
     #[serde(default)]
     pub mounts: Vec<MountReport>,
-    /// The devices and such file systems of each stage, where a run had several; in their order.
+    /// The devices and such file systems of each stage, if the run had several; in order.
     #[serde(default)]
     pub stages: Vec<StageReport>,
-    /// How each job was run, where fathom had a choice; in definition order.
+    /// How each job was run, for choices that fathom made; in definition order.
     pub choices: Vec<JobChoices>,
-    /// Plain sentences on what a reader must know to trust the figures (stuck I/Os, lost workers).
+    /// Sentences that a reader needs to interpret the figures (stuck I/Os, lost workers).
     pub notes: Vec<String>,
-    /// What was checked and found, per job that verifies.
+    /// Verification results, per job that verifies.
     #[serde(default)]
     pub verification: Vec<VerificationReport>,
     /// How logs were replayed, per job that has one.
     #[serde(default)]
     pub replays: Vec<ReplayReport>,
-    /// How idle the processors were, when `--idle-prof` asked.
+    /// How idle the processors were, with `--idle-prof`.
     #[serde(default)]
     pub idleness: Option<IdlenessReport>,
-    /// What happened since the previous report of the run, where reports are made at intervals.
+    /// The interval since the run's previous report, if reports are made at intervals.
     #[serde(default)]
     pub interval: Option<IntervalReport>,
-    /// Slow reads by slices of time, for the profile that asks for them.
+    /// Slow reads by slices of time, for the profile that needs them.
     #[serde(default)]
     pub slices: Option<SliceReport>,
     /// Rates and latencies over time, if the caller requested them.
@@ -83,16 +82,16 @@ pub struct RunReport {
     /// The machine that ran the jobs.
     #[serde(default)]
     pub host: Option<HostReport>,
-    /// What surrounded it, where the timeline of the run is kept.
+    /// Circumstances of the run, if its timeline is kept.
     #[serde(default)]
     pub facts: Option<RunFacts>,
-    /// What speaks against using its figures; `None` until somebody has judged it.
+    /// The verdict on its figures; `None` until it has been judged.
     #[serde(default)]
     pub verdict: Option<VerdictReport>,
     /// When its jobs began and ended, by the clock of the machine that ran them.
     #[serde(default)]
     pub span: Option<RunSpan>,
-    /// The hosts of a run over several; everything above is what they did together.
+    /// The hosts of a multi-host run; everything above is their sum.
     #[serde(default)]
     pub hosts: Option<HostsReport>,
 }
@@ -102,11 +101,11 @@ pub struct RunReport {
 pub struct RunSpan {
     /// When the first job began.
     pub first_begin_ns: u64,
-    /// When the last of those that began with it did: the jobs of the first stage.
+    /// Begin of the last job of the first stage.
     pub last_begin_ns: u64,
-    /// When the first of all jobs was done; `None` while none is.
+    /// End of the first job that ended; `None` if none has.
     pub first_end_ns: Option<u64>,
-    /// When the last one was; `None` while one is not.
+    /// End of the last job; `None` while one is running.
     pub last_end_ns: Option<u64>,
 }
 
@@ -117,22 +116,22 @@ pub struct JobChoices {
     /// Name of the job.
     #[serde(rename = "job", alias = "jobname")]
     pub name: String,
-    /// What gave the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
+    /// Generator of the random offsets: `permutation`, `tausworthe`, ...; `None` for sequential jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub random_offsets: Option<String>,
     /// Kernel features that the engine found and used.
     pub engine_features: Vec<String>,
-    /// Total ms in which its clones were runnable but had no CPU; `None` where the kernel does not report it.
+    /// Total ms in which its clones were runnable but had no CPU; `None` if the kernel does not report it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processor_wait_ms: Option<u64>,
-    /// Where the time of the machine's processors went while the job ran.
+    /// Use of the machine's processors while the job ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub processors: Option<ProcessorShares>,
-    /// Limits that control groups set to the job.
+    /// Control group limits of the job.
     #[serde(skip_serializing_if = "GroupLimits::is_empty")]
     pub limits: GroupLimits,
-    /// What its files had in the page cache at its end that the storage did not have yet; `None` where that is not known, or the job
-    /// wrote nothing through the page cache.
+    /// Dirty page cache of its files at its end; `None` if unknown, or if the job wrote nothing through the
+    /// page cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unwritten_bytes: Option<u64>,
 }
@@ -142,11 +141,11 @@ pub struct JobChoices {
 pub struct ProcessorShares {
     /// In programs.
     pub user_ms: u64,
-    /// In programs, in the kernel and in interrupts.
+    /// In programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Taken by the hypervisor for other machines.
+    /// Stolen by the hypervisor for other machines.
     pub stolen_ms: u64,
-    /// All of it, idle time included.
+    /// Total, including idle time.
     pub total_ms: u64,
 }
 
@@ -157,7 +156,7 @@ pub struct JobReport {
     pub name: String,
     /// Reporting group, counted from 0.
     pub group_id: u32,
-    /// The stage of the run that it belongs to, counted from 0: `stonewall` begins a new one.
+    /// The run's stage that it belongs to, counted from 0: `stonewall` begins a new one.
     #[serde(default)]
     pub stage: u32,
     /// Number of clones merged into this entry.
@@ -168,11 +167,11 @@ pub struct JobReport {
     pub job_start_ms: u64,
     /// Why the job ended early.
     pub error: Option<JobError>,
-    /// Estimated seconds to go (0 in a final report).
+    /// Estimated remaining seconds (0 in a final report).
     pub eta_seconds: u64,
     /// Whole seconds since the job started.
     pub elapsed_seconds: u64,
-    /// Options of the job as written (canonical names, `name` included); flags have an empty value.
+    /// Options of the job as written (canonical names, including `name`); flags have an empty value.
     pub options: Vec<(String, String)>,
     /// `description=`.
     pub description: Option<String>,
@@ -188,35 +187,35 @@ pub struct JobReport {
     pub depth_map: [u64; DEPTH_BUCKETS],
     /// Submissions that carried 0, 1-4, 5-8, 9-16, 17-32, 33-64, more I/Os.
     pub submit_map: [u64; DEPTH_BUCKETS],
-    /// Reaps that returned as many.
+    /// Reaps that returned this many.
     pub complete_map: [u64; DEPTH_BUCKETS],
     /// I/Os by completion latency; see [`DISTRIBUTION_BOUNDS_NS`].
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
     /// Errors tolerated, when `continue_on_error` or `ignore_error` is set.
     pub tolerated_errors: Option<ToleratedErrors>,
-    /// Depth, target and window that the `latency` line shows.
+    /// Depth, target and window for the `latency` line.
     pub latency_goal: LatencyGoal,
-    /// The job never came to its own I/O, so that there is no latency to have a goal for.
+    /// The job never started its own I/O, so the latency goal does not apply.
     pub never_ran: bool,
-    /// What became of its blocks, with `block_error_percentiles`.
+    /// State of its blocks, with `block_error_percentiles`.
     #[serde(default)]
     pub block_errors: Option<BlockErrorReport>,
     /// Zones that were reset, for zoned jobs.
     #[serde(default)]
     pub zone_resets: Option<u64>,
-    /// What the search for a steady state found, if requested.
+    /// Result of the search for a steady state, if requested.
     #[serde(default)]
     pub steady_state: Option<SteadyStateReport>,
-    /// What its engine has counted and timed beside the I/Os, from set-up to end.
+    /// The engine's own counters and timers, from set-up to end.
     #[serde(default)]
     pub engine: EngineFigures,
-    /// Where its clones stood when the report was made; `None` in the last one.
+    /// State of its clones when the report was made; `None` in the last one.
     #[serde(default)]
     pub moment: Option<JobMoment>,
-    /// When its clones ran, set-up and ramp included; `None` when none did.
+    /// When its clones ran, including set-up and ramp; `None` if none did.
     #[serde(default)]
     pub ran: Option<WallSpan>,
-    /// How to show the figures.
+    /// Display options of the figures.
     pub view: ViewOptions,
 }
 
@@ -230,14 +229,15 @@ pub struct JobError {
 }
 
 impl JobError {
-    /// The call that failed and why, without the file of fio's sources: `open(data): No such file or directory`.
+    /// The failed call and its error, without the file of fio's sources: `open(data): No such file or
+    /// directory`.
     pub fn message(&self) -> String {
         message_of_line(&self.text)
     }
 }
 
-/// What a line in fio's form says of an error: of `fio: pid=1, err=2/file:filesetup.c, func=open(data), error=No such file or
-/// directory` the call and its error.
+/// The call and its error from a line in fio's form such as `fio: pid=1, err=2/file:filesetup.c,
+/// func=open(data), error=No such file or directory`.
 pub fn message_of_line(line: &str) -> String {
     let last = line.lines().next_back().unwrap_or(line);
     let parts = last.split_once(", func=").and_then(|(_, rest)| rest.split_once(", error="));
@@ -251,9 +251,9 @@ pub struct DirectionReport {
     pub io_bytes: u64,
     /// I/Os issued.
     pub issued: u64,
-    /// I/Os that ended (those counted in the latency figures and IOPS).
+    /// I/Os that ended (the number in latency figures and IOPS).
     pub total_ios: u64,
-    /// I/Os that moved less than asked.
+    /// I/Os that moved less than requested.
     pub short_ios: u64,
     /// I/Os that were dropped.
     pub drop_ios: u64,
@@ -273,10 +273,10 @@ pub struct DirectionReport {
     /// I/Os had the same priority.
     #[serde(default)]
     pub priorities: Vec<PriorityReport>,
-    /// Accesses that the engine's cache answered, for engines that know.
+    /// Accesses that the engine's cache answered, for engines that report it.
     #[serde(default)]
     pub cache: Option<CacheReport>,
-    /// I/Os that were due by a schedule; none unless the loop is open.
+    /// Scheduled arrivals; `None` unless the loop is open.
     #[serde(default)]
     pub arrivals: Option<ArrivalsReport>,
 }
@@ -286,7 +286,7 @@ pub struct DirectionReport {
 pub struct PriorityReport {
     /// Priority class: 0 none, 1 real time, 2 best effort, 3 idle.
     pub class: u8,
-    /// Level in the class, 0 is first.
+    /// Level in the class, 0 is the highest.
     pub level: u8,
     /// Hint to the device.
     pub hint: u16,
@@ -294,7 +294,7 @@ pub struct PriorityReport {
     pub latency: LatencyStats,
 }
 
-/// How an engine's own cache answered.
+/// Hits and misses of an engine's own cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CacheReport {
     /// Accesses answered by the cache.
@@ -304,7 +304,7 @@ pub struct CacheReport {
 }
 
 impl CacheReport {
-    /// Share of hits in percent; 0 when there was no access.
+    /// Share of hits in percent; 0 without accesses.
     pub fn hit_percent(&self) -> f64 {
         100.0 * self.hits as f64 / (self.hits + self.misses).max(1) as f64
     }
@@ -341,33 +341,33 @@ pub struct CpuReport {
 /// Errors that did not end the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToleratedErrors {
-    /// How many.
+    /// Number of errors.
     pub total: u64,
-    /// errno of the first, 0 when there was none.
+    /// errno of the first, 0 if there was none.
     pub first: i32,
 }
 
 /// The `latency_target` family and the depth in use.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencyGoal {
-    /// Depth: `iodepth` as the job has it, or the one that `latency_target` found.
+    /// Depth: `iodepth` of the job, or the one that `latency_target` found.
     pub depth: u32,
-    /// Target in ns; 0 when not set.
+    /// Target in ns; 0 if not set.
     pub target_ns: u64,
     /// Share of I/Os that must meet it, percent.
     pub percentile: f64,
-    /// Window in ns; 0 when not set.
+    /// Window in ns; 0 if not set.
     pub window_ns: u64,
 }
 
-/// How the figures of a job are shown.
+/// Display options of a job's figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ViewOptions {
-    /// 1024 or 1000: which of the two bandwidth figures comes first.
+    /// 1024 or 1000: the base of the first of the two bandwidth figures.
     pub kb_base: u32,
     /// 8 shows bytes, 1 shows bits.
     pub unit_base: u32,
-    /// Digits of scaled numbers.
+    /// Significant digits of scaled numbers.
     pub significant_figures: u32,
     /// Percentiles to list, ascending; empty lists none.
     pub percentiles: Vec<f64>,
@@ -377,13 +377,13 @@ pub struct ViewOptions {
     pub clat_percentiles: bool,
     /// Show percentiles of total latency.
     pub lat_percentiles: bool,
-    /// Leave out how long syncs took, as for a job without completion latencies.
+    /// Omit the latency of syncs, as for a job without completion latencies.
     #[serde(default)]
     pub hides_sync_latency: bool,
-    /// What its I/Os are, where they move no data: `creates`, `stats`, `deletes`.
+    /// What its operations are, if they move no data: `creates`, `stats`, `deletes`.
     #[serde(default)]
     pub operations: Option<String>,
-    /// Whether the directions are shown apart, together, or both.
+    /// Whether the directions are shown separately, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
 }
@@ -391,7 +391,7 @@ pub struct ViewOptions {
 /// `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnifiedReporting {
-    /// Read, write and trim each on their own.
+    /// Read, write and trim separately.
     #[default]
     Apart,
     /// All directions as one.
@@ -430,14 +430,14 @@ pub struct GroupReport {
     pub kb_base: u32,
     /// 8 bytes, 1 bits.
     pub unit_base: u32,
-    /// Digits of scaled numbers.
+    /// Significant digits of scaled numbers.
     pub significant_figures: u32,
     /// Figures per direction.
     pub directions: PerDirection<GroupDirection>,
     /// All directions as one.
     #[serde(default)]
     pub mixed: GroupDirection,
-    /// Whether the directions are shown apart, together, or both.
+    /// Whether the directions are shown separately, together, or both.
     #[serde(default)]
     pub unified: UnifiedReporting,
 }
@@ -459,19 +459,19 @@ pub struct GroupDirection {
     pub max_runtime_ms: u64,
 }
 
-/// What the kernel counted while the jobs of one stage (`stonewall`) ran.
+/// Kernel counters while the jobs of one stage (`stonewall`) ran.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageReport {
     /// Reporting groups of its jobs; a group is never part of two stages.
     pub groups: Vec<u32>,
     /// Devices that held their files.
     pub disks: Vec<DiskReport>,
-    /// What went through file systems of servers and in user space that held them.
+    /// Traffic of network and FUSE file systems that held them.
     #[serde(default)]
     pub mounts: Vec<MountReport>,
 }
 
-/// What the kernel counted for one block device during the run.
+/// Kernel counters of one block device during the run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskReport {
     /// Kernel name, for example `nvme0n1`.
@@ -482,7 +482,7 @@ pub struct DiskReport {
     pub sectors: [u64; 2],
     /// Merged requests: read, write.
     pub merges: [u64; 2],
-    /// Milliseconds that requests took: read, write.
+    /// Total time of requests in ms: read, write.
     pub ticks_ms: [u64; 2],
     /// Weighted milliseconds in queue.
     pub in_queue_ms: u64,
@@ -493,12 +493,13 @@ pub struct DiskReport {
 }
 
 impl DirectionReport {
-    /// True when no bytes were moved: no I/O was made, every one failed, or the engine moves no data (`cpuio`).
+    /// True if no bytes were moved: no I/O was issued, every one failed, or the engine moves no data
+    /// (`cpuio`).
     pub fn is_idle(&self) -> bool {
         self.io_bytes == 0
     }
 
-    /// Bytes per second over the direction's run time (at least 1 ms); none where I/Os were only gone through.
+    /// Bytes per second over the direction's run time (at least 1 ms); 0 if I/Os were only simulated.
     pub fn bytes_per_second(&self) -> u64 {
         if self.total_ios == 0 && self.runtime_ms == 0 {
             return 0;
@@ -506,12 +507,12 @@ impl DirectionReport {
         scale_per_second(self.io_bytes, self.runtime_ms)
     }
 
-    /// I/Os per second, exact; 0 without a run time, as a rate of failures is not a rate of the device.
+    /// I/Os per second, exact; 0 without a run time: a rate of failures is not a rate of the device.
     pub fn iops(&self) -> f64 {
         if self.runtime_ms == 0 { 0.0 } else { 1000.0 * self.total_ios as f64 / self.runtime_ms as f64 }
     }
 
-    /// Adds another clone's figures. Run time is that of the longest clone.
+    /// Adds another clone's figures. The run time is that of the longest clone.
     pub fn merge(&mut self, other: &DirectionReport) {
         self.io_bytes += other.io_bytes;
         self.issued += other.issued;
@@ -543,7 +544,7 @@ impl DirectionReport {
         }
     }
 
-    /// True when nothing was issued, moved or ended.
+    /// True if nothing was issued, moved or ended.
     pub fn is_empty(&self) -> bool {
         self.issued == 0 && self.total_ios == 0 && self.io_bytes == 0
     }
@@ -553,7 +554,7 @@ impl JobReport {
     /// Merges another clone of the same group into this entry (`group_reporting`).
     pub fn merge(&mut self, other: &JobReport) {
         self.clones += other.clones;
-        // fio shows those of the last member.
+        // Like fio, show those of the last member.
         self.options.clone_from(&other.options);
         if self.error.is_none() {
             self.error.clone_from(&other.error);
@@ -597,7 +598,7 @@ impl JobReport {
         }
     }
 
-    /// All directions as one, for `unified_rw_reporting`. They share the job's time, so its run time is the
+    /// All directions as one, for `unified_rw_reporting`. They share the job's time, so the run time is the
     /// longest of theirs.
     pub fn mixed(&self) -> DirectionReport {
         let mut mixed = DirectionReport::default();
@@ -607,14 +608,14 @@ impl JobReport {
         mixed
     }
 
-    /// True when the job neither issued nor moved anything; such a job has no place in a report.
+    /// True if the job neither issued nor moved anything; such a job is omitted from reports.
     pub fn is_empty(&self) -> bool {
         self.directions.values().all(DirectionReport::is_empty) && self.sync.count == 0
     }
 }
 
 impl DiskReport {
-    /// The average over the members of a stacked device, nameless; `None` for a plain device.
+    /// The average over the members of a stacked device, without a name; `None` for a plain device.
     pub fn mean_of_members(&self) -> Option<DiskReport> {
         let count = self.members.len() as u64;
         if count == 0 {

@@ -18,10 +18,10 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
     counter.store(counter.load(Relaxed).wrapping_add(amount), Relaxed);
 }
 
-/// The square of a latency below this (four seconds) fits a word.
+/// The square of a latency below this (four seconds) fits in a word.
 pub const SHORT_NS: u64 = 1 << 32;
 
-/// One latency figure: see [`LatencyStats`] for the owned form. All-zero memory has no value yet.
+/// Statistics of one latency: see [`LatencyStats`] for the owned form. All-zero memory is the empty value.
 #[repr(C, align(64))]
 pub struct LatencySamples {
     count: AtomicU64,
@@ -30,20 +30,20 @@ pub struct LatencySamples {
     sum_of_squares_high: AtomicU64,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
-    /// What lies between the two: one comparison tells that a value changes neither.
+    /// Difference of the two: a single comparison shows that a value changes neither.
     spread_ns: AtomicU64,
     beyond_range: AtomicU64,
     bins: [AtomicU64; BIN_COUNT],
 }
 
 impl LatencySamples {
-    /// Counts one value in nanoseconds; `with_bins` adds it to the histogram too.
+    /// Counts one value in nanoseconds; `with_bins` also adds it to the histogram.
     pub fn record(&self, ns: u64, with_bins: bool) {
         self.add_wide_square(ns);
         self.record_all_but_square(ns, with_bins);
     }
 
-    /// Counts so many equal values, in the histogram too.
+    /// Counts a number of equal values, in the histogram as well.
     pub fn record_many(&self, ns: u64, count: u64) {
         let Some(others) = count.checked_sub(1) else { return };
         self.record(ns, true);
@@ -57,8 +57,7 @@ impl LatencySamples {
         }
     }
 
-    /// [`record`](LatencySamples::record) without the histogram, for a value below [`SHORT_NS`], which must be known
-    /// beforehand.
+    /// [`record`](LatencySamples::record) without the histogram, for a value known to be below [`SHORT_NS`].
     #[inline(always)]
     pub fn record_short(&self, ns: u64) {
         let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(ns.wrapping_mul(ns));
@@ -139,13 +138,13 @@ impl LatencySamples {
         self.count.load(Relaxed)
     }
 
-    /// Number of values so far in the histogram, those beyond its range included.
+    /// Number of values in the histogram so far, including those beyond its range.
     pub fn in_bins(&self) -> u64 {
         self.used_bins().map(|(_, count)| count).sum::<u64>() + self.beyond_range.load(Relaxed)
     }
 
-    /// The bins from the smallest value to the largest, with their numbers. All others are empty; they are not looked at, because shared memory
-    /// is allocated when it is first read.
+    /// The bins from the smallest value to the largest, with their indices. All others are empty; they are
+    /// not read, because shared memory is allocated on first access.
     fn used_bins(&self) -> impl Iterator<Item = (usize, u64)> {
         let (min, max) = (bin_of(self.min_ns.load(Relaxed)), bin_of(self.max_ns.load(Relaxed)));
         let end = if self.count() == 0 { 0 } else { max.map_or(BIN_COUNT, |bin| bin + 1) };
@@ -164,7 +163,7 @@ impl LatencySamples {
         self.sum_ns.load(Relaxed)
     }
 
-    /// Forgets all values.
+    /// Resets all values.
     pub fn reset(&self) {
         if self.count() == 0 {
             return;
@@ -186,7 +185,7 @@ impl LatencySamples {
         }
     }
 
-    /// An owned copy of what has been counted so far.
+    /// An owned copy of the current statistics.
     pub fn snapshot(&self) -> LatencyStats {
         let count = self.count.load(Relaxed);
         if count == 0 {
@@ -216,11 +215,11 @@ impl LatencySamples {
 pub struct DirectionSamples {
     /// Bytes moved by ended I/Os.
     pub bytes: AtomicU64,
-    /// I/Os handed to the engine.
+    /// I/Os submitted to the engine.
     pub issued: AtomicU64,
     /// I/Os ended.
     pub completed: AtomicU64,
-    /// I/Os that moved less than asked.
+    /// I/Os that moved less than requested.
     pub short: AtomicU64,
     /// I/Os dropped.
     pub dropped: AtomicU64,
@@ -232,12 +231,10 @@ pub struct DirectionSamples {
     pub lat: LatencySamples,
 }
 
-/// Everything that one worker counts.
-///
-/// All-zero memory is a valid value.
+/// All statistics of one worker. All-zero memory is a valid value.
 #[repr(C, align(128))]
 pub struct WorkerSamples {
-    /// Counts how often the samples were reset (end of a ramp), so that a reader of differences notices.
+    /// Number of resets (end of a ramp), so that a reader of differences notices.
     pub epoch: AtomicU64,
     /// Errors that `continue_on_error` tolerated.
     pub tolerated_errors: AtomicU64,
@@ -249,11 +246,11 @@ pub struct WorkerSamples {
     lat_source: AtomicU64,
     /// Depth distribution of issued I/Os.
     pub depth_map: [AtomicU64; DEPTH_BUCKETS],
-    /// Batch sizes handed over per submission.
+    /// Number of I/Os per submission.
     pub submit_map: [AtomicU64; DEPTH_BUCKETS],
-    /// Batch sizes per reap.
+    /// Number of I/Os per reap.
     pub complete_map: [AtomicU64; DEPTH_BUCKETS],
-    /// What the histograms of completion latency do not say of its distribution over the bounds of the report: see
+    /// Corrections to the latency distribution of the report, beyond what the histograms give: see
     /// [`distribution`](WorkerSamples::distribution).
     beside_histograms: [AtomicU64; DISTRIBUTION_BUCKETS],
     /// Counters per direction.
@@ -268,15 +265,15 @@ const LAT_IS_CLAT: u64 = 1;
 const LAT_IS_CLAT_WITHOUT_BINS: u64 = 2;
 
 impl DirectionSamples {
-    /// True until an I/O has been handed over or has ended: before that there are no latencies.
+    /// True until an I/O has been submitted or has ended: before that there are no latencies.
     pub fn is_unused(&self) -> bool {
         [&self.bytes, &self.issued, &self.completed].iter().all(|counter| counter.load(Relaxed) == 0)
     }
 }
 
 impl WorkerSamples {
-    /// Nothing but the completion takes time, so total latency follows from its samples and is not recorded; `with_bins` if its
-    /// histogram is wanted. To be said before anything is recorded.
+    /// Total latency equals completion latency, so it is derived from its samples and not recorded;
+    /// `with_bins` if its histogram is wanted. Must be called before anything is recorded.
     pub fn take_lat_from_clat(&self, with_bins: bool) {
         self.lat_source.store(if with_bins { LAT_IS_CLAT } else { LAT_IS_CLAT_WITHOUT_BINS }, Relaxed);
     }
@@ -291,7 +288,7 @@ impl WorkerSamples {
         }
     }
 
-    /// Forgets everything counted so far (start of a run, end of a ramp), but not the errors: what fails in a ramp has failed.
+    /// Resets all statistics (start of a run, end of a ramp), except errors, which count in a ramp too.
     pub fn reset(&self) {
         for map in [&self.depth_map, &self.submit_map, &self.complete_map] {
             map.iter().for_each(|counter| counter.store(0, Relaxed));
@@ -316,8 +313,9 @@ impl WorkerSamples {
         bump(&self.epoch, 1);
     }
 
-    /// Distribution of completion latency over the bounds of the report. It follows from the histograms, but for latencies that are in
-    /// none, and bins with a bound inside: the values beyond it were moved from the bucket of the bin to the next.
+    /// Distribution of completion latency over the bounds of the report. It is derived from the histograms,
+    /// except for latencies that are in none, and bins that contain a bound: their values beyond it were
+    /// moved to the next bucket.
     pub fn distribution(&self) -> [u64; DISTRIBUTION_BUCKETS] {
         let mut buckets = self.beside_histograms.each_ref().map(|counter| counter.load(Relaxed));
         let mut add = |bucket: usize, count: u64| buckets[bucket] = buckets[bucket].wrapping_add(count);
@@ -331,23 +329,24 @@ impl WorkerSamples {
         buckets.map(|count| count.cast_signed().max(0).cast_unsigned())
     }
 
-    /// Counts a latency that is in no histogram into the coarse distribution of the report.
+    /// Counts a latency that is in no histogram in the report's coarse distribution.
     pub fn record_distribution(&self, ns: u64) {
         bump(&self.beside_histograms[distribution_bucket(ns)], 1);
     }
 
-    /// Counts a completion latency of any length of one direction, in its histogram or without, and into the distribution.
+    /// Counts a completion latency of any length of one direction, with or without its histogram, and in the
+    /// distribution.
     pub fn record_long_clat(&self, clat: &LatencySamples, ns: u64, with_bins: bool) {
         clat.record(ns, with_bins);
         match bin_of(ns) {
             _ if !with_bins => self.record_distribution(ns),
             Some(bin) => self.record_distribution_of_bin(ns, bin),
-            // The bucket of what is beyond the histogram's range follows from its count.
+            // The bucket of values beyond the histogram's range is derived from its count.
             None => {}
         }
     }
 
-    /// The same for a latency that the histogram of its direction has in this bin.
+    /// The same for a latency in this bin of its direction's histogram.
     #[inline(always)]
     pub fn record_distribution_of_bin(&self, ns: u64, bin: usize) {
         if HAS_BOUND[bin & (HAS_BOUND.len() - 1)] {
@@ -355,7 +354,7 @@ impl WorkerSamples {
         }
     }
 
-    /// A bin holds one bound at most.
+    /// A bin contains at most one bound.
     #[cold]
     #[inline(never)]
     fn move_beyond_bound(&self, ns: u64, bin: usize) {
@@ -367,12 +366,12 @@ impl WorkerSamples {
     }
 }
 
-/// Bucket of the coarse latency distribution: the first whose bound lies above the value.
+/// Bucket of the coarse latency distribution: the first whose bound is above the value.
 pub fn distribution_bucket(ns: u64) -> usize {
     DISTRIBUTION_BOUNDS_NS.partition_point(|&bound| bound <= ns)
 }
 
-/// For each bin, the bucket of its smallest value.
+/// The bucket of each bin's smallest value.
 const FIRST_BUCKET: [u8; BIN_COUNT] = {
     let mut table = [0; BIN_COUNT];
     let mut bin = 0;
@@ -387,7 +386,7 @@ const FIRST_BUCKET: [u8; BIN_COUNT] = {
     table
 };
 
-/// Bins whose values are on both sides of a bound. The length is a power of two, so that indexing needs no check.
+/// Bins that contain a bound. The length is a power of two, so that indexing needs no check.
 static HAS_BOUND: [bool; 4096] = {
     let mut table = [false; 4096];
     let mut bin = 0;

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct SampleStats {
     /// Number of samples.
     pub samples: u64,
-    /// Smallest sample; 0 when there is none.
+    /// Smallest sample; 0 if there are none.
     pub min: u64,
     /// Largest sample.
     pub max: u64,
-    /// Mean of the samples; of merged clones the sum of their means, because they ran side by side.
+    /// Mean of the samples; for merged clones the sum of their means, because they ran concurrently.
     pub mean: f64,
     /// Sum of the squared distances from the mean (of each clone from its own).
     pub squared_distances: f64,
@@ -23,14 +23,15 @@ impl SampleStats {
         self.min = if self.samples == 0 { value } else { self.min.min(value) };
         self.max = self.max.max(value);
         self.samples += 1;
-        // Welford's update: the mean moves by a share of the distance, so no large sums cancel.
+        // Welford's update: the mean moves by a share of the distance, which avoids cancellation of large
+        // sums.
         let distance = value as f64 - self.mean;
         self.mean += distance / self.samples as f64;
         self.squared_distances += distance * (value as f64 - self.mean);
     }
 
-    /// Adds a clone that ran at the same time: levels add up (three clones at 100 MiB/s are 300 MiB/s), the
-    /// number of samples too.
+    /// Adds a clone that ran at the same time: rates add up (three clones at 100 MiB/s are 300 MiB/s), and so
+    /// do the numbers of samples.
     pub fn merge(&mut self, other: &SampleStats) {
         self.min += other.min;
         self.max += other.max;
@@ -39,7 +40,7 @@ impl SampleStats {
         self.squared_distances += other.squared_distances;
     }
 
-    /// Mean of the samples; 0 when there is none.
+    /// Mean of the samples; 0 if there are none.
     pub fn mean(&self) -> f64 {
         self.mean
     }

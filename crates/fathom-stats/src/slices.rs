@@ -1,5 +1,4 @@
-//! Slow reads by slices of time: the measure of the `act` profile, which asks whether a device keeps its latency hour
-//! after hour.
+//! Slow reads by slices of time: the criterion of the `act` profile, whether a device keeps its latency over hours.
 
 use crate::histogram::{Histogram, value_of};
 use serde::{Deserialize, Serialize};
@@ -10,7 +9,7 @@ pub const LIMITS: [(u64, f64); 3] = [(1_000_000, 5.0), (8_000_000, 1.0), (64_000
 /// Reads of one slice of time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// All of them.
+    /// All reads.
     pub reads: u64,
     /// Those that took longer than each of [`LIMITS`]; exact to the histogram's bin (0.8 %) that holds the limit.
     pub above: [u64; LIMITS.len()],
@@ -36,7 +35,7 @@ impl Slice {
         }
     }
 
-    /// What was read since `earlier`, a total of the same reads.
+    /// The reads since `earlier`, a total of the same reads.
     pub fn since(&self, earlier: &Slice) -> Slice {
         Slice {
             reads: self.reads.saturating_sub(earlier.reads),
@@ -63,7 +62,7 @@ pub struct SliceReport {
     pub slices: Vec<Slice>,
     /// A job failed.
     pub has_failed_jobs: bool,
-    /// The run was ended before its time, so later slices are missing.
+    /// The run was ended early, so later slices are missing.
     pub is_interrupted: bool,
 }
 

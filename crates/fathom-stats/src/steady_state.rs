@@ -1,4 +1,4 @@
-//! When a workload is in steady state: its last N samples are close enough to their mean, or to a level line.
+//! Detects the steady state of a workload: its last N samples are close enough to their mean, or to a level line.
 
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -14,12 +14,12 @@ pub struct Sample {
     pub latency_ns: u64,
 }
 
-/// What has to settle, and how far.
+/// The steady-state criterion.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Criterion {
-    /// What is watched.
+    /// The metric.
     pub metric: SteadyStateMetric,
-    /// The slope of a line through the samples rather than their largest deviation from the mean.
+    /// Judges the slope of a line through the samples instead of their largest deviation from the mean.
     pub slope: bool,
     /// The limit is a percentage of the mean.
     pub percent: bool,
@@ -30,11 +30,11 @@ pub struct Criterion {
 /// How far the samples are from steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Judgement {
-    /// Largest distance of a sample from the mean; 0 where the slope is watched.
+    /// Largest distance of a sample from the mean; 0 if the slope is judged.
     pub max_deviation: f64,
-    /// Slope per sample; 0 where the deviation is watched.
+    /// Slope per sample; 0 if the deviation is judged.
     pub slope: f64,
-    /// The one that is watched, in percent of the mean where the limit is.
+    /// The judged value, in percent of the mean if the limit is.
     pub criterion: f64,
     /// It is below the limit.
     pub attained: bool,
@@ -53,7 +53,7 @@ impl Window {
         Window { length: length.max(1), samples: VecDeque::with_capacity(length.max(1)) }
     }
 
-    /// Takes a sample in, and the oldest out where there is no room.
+    /// Adds a sample, and removes the oldest if the window is full.
     pub fn push(&mut self, sample: Sample) {
         if self.samples.len() == self.length {
             self.samples.pop_front();
@@ -61,18 +61,18 @@ impl Window {
         self.samples.push_back(sample);
     }
 
-    /// Forgets all samples.
+    /// Removes all samples.
     pub fn clear(&mut self) {
         self.samples.clear();
     }
 
-    /// One figure of every sample, oldest first; places that are not filled yet are 0.
+    /// One figure of every sample, oldest first; empty places are 0.
     pub fn figures(&self, figure: impl Fn(&Sample) -> u64) -> Vec<u64> {
         let missing = std::iter::repeat_n(0, self.length - self.samples.len());
         self.samples.iter().map(figure).chain(missing).collect()
     }
 
-    /// Holds the samples against a criterion; `None` until the window is full.
+    /// Compares the samples with a criterion; `None` until the window is full.
     pub fn judge(&self, criterion: &Criterion) -> Option<Judgement> {
         if self.samples.len() < self.length {
             return None;
@@ -91,7 +91,7 @@ impl Window {
             if criterion.slope { (0.0, slope(&values)) } else { (max_deviation(&values), 0.0) };
         let watched = if criterion.slope { slope } else { max_deviation };
         let value = match criterion.percent {
-            // A job that does nothing is not steady.
+            // An idle job is not steady.
             true if mean == 0.0 => return Some(Judgement { max_deviation, slope, ..Judgement::default() }),
             true => 100.0 * watched / mean,
             false => watched,
@@ -124,7 +124,7 @@ fn slope(values: &[f64]) -> f64 {
     if squares == 0.0 { 0.0 } else { products / squares }
 }
 
-/// What `steadystate=` watches.
+/// The metric of `steadystate=`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SteadyStateMetric {
     /// I/Os per second.
@@ -139,9 +139,9 @@ pub enum SteadyStateMetric {
 /// The outcome of `steadystate=`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SteadyStateReport {
-    /// What is watched.
+    /// The metric.
     pub metric: SteadyStateMetric,
-    /// The slope of a line through the window rather than the largest deviation from its mean.
+    /// The slope of a line through the window is judged instead of the largest deviation from its mean.
     pub slope_mode: bool,
     /// The limit is a share of the mean.
     pub percent: bool,

@@ -1,18 +1,17 @@
-//! Rates and latencies over time: a bounded number of points of equal length, recorded during the run.
-//!
-//! A run of any length has at most [`MOST_POINTS`] points: when there are more, neighbours are added up and every point
-//! covers twice the time. Only detail is lost.
+//! Rates and latencies over time: a bounded number of points of equal length, recorded during the run. A run of any length
+//! has at most [`MOST_POINTS`] points: if there are more, neighbours are merged and every point covers twice the time. Only
+//! detail is lost.
 
 use crate::histogram::{BIN_COUNT, Histogram, add_bins, value_of};
 use crate::per_direction::PerDirection;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Points at most.
+/// Maximum number of points.
 pub const MOST_POINTS: usize = 240;
-/// Bins of the histogram of latencies that make one bin here: four are left per power of two.
+/// Number of histogram bins merged into one bin here: four remain per power of two.
 pub const BINS_MERGED: usize = 16;
-/// Bins of a point at most.
+/// Maximum number of bins of a point.
 pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
 
 /// The timeline of a run.
@@ -20,7 +19,7 @@ pub const COARSE_BINS: usize = BIN_COUNT / BINS_MERGED;
 pub struct Timeline {
     /// Length of a point in ms.
     pub interval_ms: u64,
-    /// One entry per entry of the report's jobs, or a single one for all where there are many.
+    /// One entry per entry of the report's jobs, or a single one for all if there are many.
     pub entries: Vec<TimelineEntry>,
 }
 
@@ -35,7 +34,7 @@ pub struct TimelineEntry {
     pub points: Vec<TimelinePoint>,
 }
 
-/// What was done in one stretch of time.
+/// One time span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelinePoint {
     /// End, ms since the jobs of the run were started.
@@ -51,7 +50,7 @@ pub struct TimelineFigures {
     pub io_bytes: u64,
     /// I/Os that ended.
     pub total_ios: u64,
-    /// I/Os by completion latency; see [`coarse_value_of`] for what a key stands for.
+    /// I/Os by completion latency; [`coarse_value_of`] converts a key to a latency.
     pub bins: BTreeMap<u16, u64>,
 }
 
@@ -86,7 +85,7 @@ impl TimelineFigures {
         figures
     }
 
-    /// What was added since `earlier`, a smaller total of the same counters.
+    /// The difference from `earlier`, a previous total of the same counters.
     pub fn since(&self, earlier: &TimelineFigures) -> TimelineFigures {
         let before = |bin: &u16| earlier.bins.get(bin).copied().unwrap_or(0);
         TimelineFigures {

@@ -1,24 +1,23 @@
-//! The verdict on a result: what speaks against using its figures.
-//!
-//! This is the plain data that reports carry. Which checks there are, and what they compare, is up to whoever makes it.
+//! The verdict on a result: reasons not to rely on its figures. This is the data that reports carry; the checks and what they
+//! compare are defined elsewhere.
 
 use serde::{Deserialize, Serialize};
 
-/// How much speaks against the figures. The order is that of their weight.
+/// Severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// To be known, but nothing against them.
+    /// Worth knowing, but the figures hold.
     #[default]
     Note,
-    /// They may not be what they seem.
+    /// The figures may be misleading.
     Doubtful,
-    /// They are not what they seem; do not use them.
+    /// The figures are misleading; do not use them.
     Wrong,
 }
 
 impl Severity {
-    /// All of them, the heaviest first.
+    /// All of them, the most severe first.
     pub const ALL: [Severity; 3] = [Severity::Wrong, Severity::Doubtful, Severity::Note];
 
     /// `wrong`, `doubtful` or `note`.
@@ -31,44 +30,44 @@ impl Severity {
     }
 }
 
-/// What a check has found.
+/// A finding of a check.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Finding {
-    /// The check, by its published code.
+    /// The check's published code.
     pub code: String,
-    /// How much speaks against the figures.
+    /// Severity.
     pub severity: Severity,
-    /// The job; `None` for what concerns all of them.
+    /// The job; `None` for findings about all jobs.
     pub job: Option<String>,
-    /// `read`, `write` or `trim`; `None` for what concerns the whole job.
+    /// `read`, `write` or `trim`; `None` for findings about the whole job.
     pub direction: Option<String>,
-    /// The hosts that it was found on, of a run over several.
+    /// The hosts with this finding, in a multi-host run.
     pub hosts: Vec<String>,
-    /// Clones, directions and hosts that are so; the sentence is that of the worst one.
+    /// Number of clones, directions and hosts affected; the sentence is that of the worst one.
     pub entries: u32,
-    /// In words, with the figures, to stand after a colon.
+    /// The finding as a sentence with its figures, to follow a colon.
     pub text: String,
     /// What to do about it; may be empty.
     pub advice: String,
-    /// The figures by name. Bytes, ms and percent are told by the end of the name.
+    /// The figures by name. The suffix of the name gives the unit: bytes, ms or percent.
     pub evidence: Vec<(String, f64)>,
-    /// How bad it is; only findings of one code can be compared.
+    /// How bad it is; only findings with the same code are comparable.
     pub weight: f64,
 }
 
-/// All that was found, the heaviest first.
+/// All findings, the most severe first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct VerdictReport {
     /// In the order of their severity.
     pub findings: Vec<Finding>,
-    /// Codes of checks that could not be made, because the result lacks what they look at.
+    /// Codes of checks that were impossible, because the result lacks their data.
     pub not_checked: Vec<String>,
 }
 
 impl VerdictReport {
-    /// The severity of the heaviest finding.
+    /// The highest severity.
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
@@ -83,7 +82,7 @@ impl VerdictReport {
         self.worst() < Some(Severity::Doubtful)
     }
 
-    /// How many findings have this severity.
+    /// Number of findings with this severity.
     pub fn count(&self, severity: Severity) -> usize {
         self.findings.iter().filter(|finding| finding.severity == severity).count()
     }
@@ -97,8 +96,8 @@ impl VerdictReport {
         }
     }
 
-    /// Adds a finding. Those of one check that weigh the same and concern the same job become one with the sentence of the
-    /// worst.
+    /// Adds a finding. Findings of one check with the same severity and job are merged, with the sentence of
+    /// the worst.
     pub fn add(&mut self, new: Finding) {
         let is_same =
             |own: &&mut Finding| (&own.code, own.severity, &own.job) == (&new.code, new.severity, &new.job);

@@ -1,37 +1,38 @@
-//! What verification came to: how much was checked, what was wrong, and how much of it says anything about the storage.
+//! Results of verification: how much was checked, what was wrong, and how much of it applies to the storage.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What verification of a job came to, all its clones together.
+/// Verification results of a job, all its clones together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VerificationReport {
     /// Name of the job.
     pub job: String,
     /// Reads that were checked.
     pub checked_reads: u64,
-    /// Bytes of them.
+    /// Their bytes.
     pub checked_bytes: u64,
     /// Blocks that were wrong, by class.
     pub miscompares: BTreeMap<String, u64>,
-    /// Files that list them, one JSON object a line.
+    /// Files that list them, one JSON object per line.
     pub listed_in: Vec<String>,
-    /// Blocks that were to be checked and were not; `None` where a clone ended before it could tell.
+    /// Blocks that should have been checked and were not; `None` if a clone ended before it could count them.
     #[serde(default)]
     pub unchecked_blocks: Option<u64>,
-    /// Checked bytes that this machine had in memory when they were read, at most.
+    /// Upper bound of the checked bytes that this machine had in memory when they were read.
     #[serde(default)]
     pub from_memory_bytes: u64,
-    /// Checked bytes of which the system does not say whether they came from memory.
+    /// Checked bytes for which the system does not report whether they came from memory.
     #[serde(default)]
     pub unknown_source_bytes: u64,
-    /// The job does not let the cache be dropped (`invalidate=0`).
+    /// The job prevents the cache from being dropped (`invalidate=0`).
     #[serde(default)]
     pub keeps_cache: bool,
-    /// Other workers may have written the same blocks: each block only had to be whole, whichever worker wrote it.
+    /// Other workers may have written the same blocks: a block only had to be intact, whichever worker wrote
+    /// it.
     #[serde(default)]
     pub shares_blocks: bool,
-    /// Nothing told it which run wrote the data: of two runs that write the same, either is taken for right.
+    /// The job does not know which run wrote the data: two runs with the same data cannot be distinguished.
     #[serde(default)]
     pub takes_any_run: bool,
 }
@@ -42,7 +43,7 @@ impl VerificationReport {
         self.miscompares.values().sum()
     }
 
-    /// A sentence on blocks that were not checked; `None` if all were.
+    /// A note on blocks that were not checked; `None` if all were.
     pub fn note_of_unchecked(&self) -> Option<String> {
         let (job, checked) = (&self.job, self.checked_reads);
         match self.unchecked_blocks {
@@ -57,7 +58,7 @@ impl VerificationReport {
         }
     }
 
-    /// A sentence on data that was checked in memory; `None` if none was.
+    /// A note on data that was checked in memory; `None` if none was.
     pub fn note_of_memory(&self) -> Option<String> {
         let (job, all) = (&self.job, self.checked_bytes);
         let memory = self.from_memory_bytes.min(all);

@@ -1,32 +1,32 @@
-//! Ownership of the files in a run over several hosts.
+//! Ownership of the files in a multi-host run.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The files of a job that several hosts run.
+/// The files of a job that runs on several hosts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostFiles {
     /// The job.
     pub job: String,
     /// Name of the first file on the first host.
     pub name: String,
-    /// Who uses them.
+    /// Which hosts use them.
     pub ownership: Ownership,
 }
 
-/// Which hosts use the files. Whether the same name is the same storage on all hosts is not known.
+/// Which hosts use the files. Whether the same name is the same storage on all hosts is unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ownership {
-    /// Every host has its own.
+    /// Every host has its own files.
     Own,
     /// All hosts use the same names, and the same parts.
     Shared,
-    /// All hosts use the same names, and parts of their own.
+    /// All hosts use the same names, but different parts.
     Divided,
 }
 
 impl Ownership {
-    /// The word for it in documents.
+    /// The word in documents.
     pub fn word(self) -> &'static str {
         match self {
             Ownership::Own => "own",

@@ -1,20 +1,20 @@
-//! Lists of several hosts as one: entries of the same key are added up.
+//! Joins lists of several hosts: entries with the same key are added up.
 
 use std::collections::HashMap;
 
-/// What stands in a list, once or several times under a name.
+/// A list entry; several may have the same name.
 pub(super) trait Entry: Clone {
-    /// Reporting group (0 where entries have none) and name.
+    /// Reporting group (0 if entries have none) and name.
     fn key(&self) -> (u32, &str);
 }
 
-/// Adds entries to those that stand for the same thing: the first of a key to the first of it, the second to the second.
-/// Others are new. The order is that of the groups, and of appearance in each.
+/// Adds entries to those with the same key: the first of a key to the first, the second to the second. Others
+/// are appended. The order is that of the groups, and of appearance in each.
 pub(super) fn join<T: Entry>(own: &mut Vec<T>, theirs: &[T], merge: impl Fn(&mut T, &T)) {
     join_with(own, theirs, merge, T::clone);
 }
 
-/// The same, with `take` for entries that are new.
+/// The same, with `take` for new entries.
 pub(super) fn join_with<T: Entry>(
     own: &mut Vec<T>,
     theirs: &[T],
@@ -30,7 +30,7 @@ pub(super) fn join_with<T: Entry>(
     own.sort_by_key(|entry| entry.key().0);
 }
 
-/// Where in `own` the partner of each entry is.
+/// Index in `own` of the partner of each entry.
 fn places<T: Entry>(own: &[T], theirs: &[T]) -> Vec<Option<usize>> {
     let mut by_key: HashMap<(u32, &str), Vec<usize>> = HashMap::new();
     for (place, entry) in own.iter().enumerate() {

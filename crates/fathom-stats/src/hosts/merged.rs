@@ -1,4 +1,4 @@
-//! The results of several hosts as one.
+//! Merges the results of several hosts.
 
 use super::parts;
 use super::sums::Sums;
@@ -6,24 +6,23 @@ use super::{HostDigest, HostRunReport, HostsReport, Overlap, OverlapWindow, over
 use crate::report::RunReport;
 use serde::{Deserialize, Serialize};
 
-/// The results of some of the hosts, added up so far.
-///
-/// It may be filled host by host with [`add`](Merged::add), or in a tree: [`merge`](Merged::merge) is associative, and the hosts
-/// stay in the order in which they were added. (Only the means and deviations of bandwidth and IOPS samples are fractions, whose
-/// last bits depend on the tree.) It is plain data, so that hosts may send it to each other.
+/// The results of some of the hosts, summed so far. It may be filled host by host with [`add`](Merged::add),
+/// or in a tree: [`merge`](Merged::merge) is associative, and the hosts keep the order in which they were
+/// added. (Only the means and deviations of bandwidth and IOPS samples are fractions, whose last bits depend
+/// on the tree.) It is plain data, so that hosts may send it to each other.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Merged {
     hosts: Vec<HostRunReport>,
-    /// The long ones of the figures, added up. There is no need for it as long as there is one host.
+    /// Sums of the long parts. Not needed while there is only one host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sums: Option<Box<Sums>>,
-    /// What the hosts did in the time that they were given, if they were given any.
+    /// The hosts' figures in the given time window, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     overlap: Option<Overlap>,
 }
 
 impl Merged {
-    /// Adds a host after those that are there.
+    /// Appends a host.
     pub fn add(&mut self, host: HostRunReport) {
         if let Some(sums) = &mut self.sums {
             sums.add(&host);
@@ -35,7 +34,7 @@ impl Merged {
         self.hosts.push(host);
     }
 
-    /// Adds hosts after those that are there.
+    /// Appends other hosts.
     pub fn merge(&mut self, mut other: Merged) {
         match (&mut self.overlap, other.overlap.take()) {
             (Some(own), Some(theirs)) => overlap::add(own, &theirs),
@@ -54,9 +53,10 @@ impl Merged {
         }
     }
 
-    /// Takes out of the hosts' reports what is long, and leaves of it what their rows show. The sums have all of it, and stay exact.
-    /// For hosts so many that their reports are too much for one place: each shortens its own, and merges it with those of
-    /// others. Of what it did in the window of all hosts there is a sum, too.
+    /// Drops the long parts of the hosts' reports, except for what their rows show. The sums include
+    /// everything, and stay exact. This is for large numbers of hosts, whose reports would be too much for
+    /// one place: each host shortens its own report and merges it with others. The figures in the window of
+    /// all hosts are summed too.
     pub fn shorten(&mut self, window: &OverlapWindow) {
         let mut overlap = window.overlap();
         let sums = self.take_sums();
@@ -78,7 +78,7 @@ impl Merged {
         &self.hosts
     }
 
-    /// The report of the run. Where all hosts were running together is found from their timelines.
+    /// The report of the run. The time in which all hosts were running is computed from their timelines.
     pub fn finish(mut self) -> RunReport {
         let overlap = self.overlap.take().or_else(|| overlap::overlap(&self.hosts));
         let sums = self.take_sums();
@@ -97,8 +97,8 @@ impl Merged {
     }
 }
 
-/// One report of the hosts' reports. Its `hosts` are these; the time in which all were running together is found from their
-/// timelines if it is not given.
+/// Merges the hosts' reports. Its `hosts` are these; the time in which all were running is computed from
+/// their timelines if it is not given.
 pub fn merge(results: HostsReport) -> RunReport {
     let HostsReport { hosts, overlap, files } = results;
     let mut merged = Merged::default();

@@ -1,10 +1,6 @@
-//! What a run over several hosts came to, host by host.
-//!
-//! Every host runs the same jobs under a supervisor of its own and counts by its own clock. The controller knows how far each
-//! clock is from its own, within a bound, and gives all times on its own clock, counted from the instant that all hosts were told
-//! to start at.
-//!
-//! [`Merged`] adds up the hosts' reports, one at a time or in a tree; [`rows()`] sets them side by side.
+//! Results of a multi-host run, host by host. Every host runs the same jobs under its own supervisor and uses its own clock.
+//! The controller knows the offset of each clock within a bound, and gives all times on its own clock, counted from the
+//! agreed start instant. [`Merged`] sums the hosts' reports, one at a time or in a tree; [`rows()`] compares them.
 
 mod files;
 mod join;
@@ -36,7 +32,7 @@ pub struct HostsReport {
     pub hosts: Vec<HostRunReport>,
     /// The time in which all hosts were running, if there was any.
     pub overlap: Option<Overlap>,
-    /// Whose the files of the jobs are, where several hosts run them.
+    /// Which host's files the jobs use, if several hosts run them.
     #[serde(default)]
     pub files: Vec<HostFiles>,
 }
@@ -48,24 +44,23 @@ pub struct HostRunReport {
     pub name: String,
     /// Groups of hosts that it belongs to.
     pub groups: Vec<String>,
-    /// What it calls itself; empty as long as it has not answered.
+    /// Its own host name; empty until it has answered.
     pub host_name: String,
-    /// The way to it: `ssh`, `tls`, `mpi`, ...
+    /// Transport to it: `ssh`, `tls`, `mpi`, ...
     pub transport: String,
     /// How it ended.
     pub end: HostEnd,
-    /// Its clock beside the controller's.
+    /// Its clock compared with the controller's.
     pub clock: ClockReport,
     /// When its jobs started, ns after the agreed instant; negative before it. `None` when none did.
     pub start_skew_ns: Option<i64>,
-    /// When the first of its jobs was done, ms after the agreed instant.
+    /// When its first job ended, ms after the agreed instant.
     pub first_done_ms: Option<u64>,
-    /// When the last one was.
+    /// When its last job ended.
     pub last_done_ms: Option<u64>,
-    /// All that it counted: its result, or its last snapshot if it was lost. Its `hosts` is always empty.
+    /// Its result, or its last snapshot if it was lost. Its `hosts` is always empty.
     pub report: Option<Box<RunReport>>,
-    /// Its figures, where they were taken out of its report because those of all hosts would be too long
-    /// ([`Merged::shorten`]).
+    /// Its figures, if they were dropped from its report to save space ([`Merged::shorten`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<Box<HostDigest>>,
 }
@@ -73,53 +68,53 @@ pub struct HostRunReport {
 /// How a host ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostEnd {
-    /// Its result is whole.
+    /// It delivered its result.
     #[default]
     Whole,
-    /// It could not begin. Nothing was run on it.
+    /// It could not begin and ran nothing.
     NeverBegan {
-        /// Why, in words.
+        /// The reason.
         reason: String,
     },
-    /// It was lost in the middle; its figures are those of its last snapshot.
+    /// It was lost during the run; its figures are those of its last snapshot.
     Lost {
-        /// Why, in words.
+        /// The reason.
         reason: String,
-        /// When the last snapshot was taken, ms after the agreed instant; `None` when there is none.
+        /// When the last snapshot was taken, ms after the agreed instant; `None` if there is none.
         snapshot_ms: Option<u64>,
     },
 }
 
-/// The clock of a host beside the controller's, from round trips.
+/// A host's clock compared with the controller's, from round trips.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockReport {
-    /// Before the run; `None` when it was not measured.
+    /// Before the run; `None` if it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<ClockOffset>,
     /// After it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<ClockOffset>,
-    /// How far its wall clock was moved against its monotonic clock during the run, ns.
+    /// Step of its wall clock against its monotonic clock during the run, ns.
     pub wall_clock_jump_ns: i64,
 }
 
-/// An estimate of how far a clock is ahead.
+/// An estimated clock offset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockOffset {
     /// Monotonic clock of the host minus that of the controller, ns.
     pub offset_ns: i64,
-    /// The true value is no further from it than this, ns.
+    /// The true offset differs from it by at most this, ns.
     pub bound_ns: u64,
 }
 
 /// The time in which all hosts that ran were running.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Overlap {
-    /// When the last host had started, ms after the agreed instant.
+    /// Start of the last host, ms after the agreed instant.
     pub begin_ms: u64,
-    /// When the first job of any host was done.
+    /// End of the first job of any host.
     pub end_ms: u64,
-    /// What all hosts did in it: read, write, trim.
+    /// The figures of all hosts in it: read, write, trim.
     pub directions: PerDirection<OverlapFigures>,
 }
 
@@ -133,14 +128,14 @@ pub struct OverlapFigures {
 }
 
 impl HostRunReport {
-    /// How far its jobs started from the agreed instant, ns; 0 if that is not known.
+    /// How far its jobs started from the agreed instant, ns; 0 if unknown.
     pub fn skew_ns(&self) -> i64 {
         self.start_skew_ns.unwrap_or(0)
     }
 }
 
 impl ClockReport {
-    /// How far the clock may be from what is taken for it, ns; `None` if it was not measured.
+    /// Bound on the error of the clock offset, ns; `None` if it was not measured.
     pub fn bound_ns(&self) -> Option<u64> {
         [self.before, self.after].into_iter().flatten().map(|offset| offset.bound_ns).max()
     }

@@ -1,4 +1,4 @@
-//! The time in which all hosts were running, and what they did in it.
+//! The time in which all hosts were running, and their figures in it.
 
 use super::{HostEnd, HostRunReport, Overlap, OverlapFigures};
 use crate::per_direction::PerDirection;
@@ -7,10 +7,9 @@ use serde::{Deserialize, Serialize};
 
 const NS_PER_MS: i64 = 1_000_000;
 
-/// From when the last host had started until the first had a job done, or was lost; `None` if there is no such time.
-///
-/// Hosts that never began do not count. What was done is taken from the timelines; a point that lies only partly in this time counts
-/// with that share. Without a timeline of each host there are no figures: all of them are 0.
+/// From the start of the last host until the first host had a job done, or was lost; `None` if there is no
+/// such time. Hosts that never began do not count. Figures come from the timelines; a point only partly in
+/// this time counts in proportion. If a host has no timeline, all figures are 0.
 pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
     let mut window = OverlapWindow::default();
     hosts.iter().for_each(|host| window.merge(OverlapWindow::of(host)));
@@ -21,7 +20,7 @@ pub fn overlap(hosts: &[HostRunReport]) -> Option<Overlap> {
     Some(overlap)
 }
 
-/// Adds what other hosts did in the same time.
+/// Adds other hosts' figures in the same time.
 pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
     for (own, theirs) in own.directions.values_mut().zip(theirs.directions.values()) {
         own.bytes_per_second += theirs.bytes_per_second;
@@ -29,19 +28,20 @@ pub(super) fn add(own: &mut Overlap, theirs: &Overlap) {
     }
 }
 
-/// The time in which some of the hosts were all running, found before anything is added up: no timeline is needed for it.
+/// The time in which a set of hosts was running, computed before anything is merged: no timeline is needed
+/// for it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverlapWindow {
-    /// When the last of them started, ns after the agreed instant; `None` if none did.
+    /// Start of the last host, ns after the agreed instant; `None` if none started.
     begin_ns: Option<i64>,
-    /// When the first of them had a job done.
+    /// When the first host had a job done.
     end_ms: Option<u64>,
-    /// One that ran has no timeline.
+    /// A host that ran has no timeline.
     lacks_timeline: bool,
 }
 
 impl OverlapWindow {
-    /// That of one host.
+    /// The window of one host.
     pub fn of(host: &HostRunReport) -> OverlapWindow {
         if host.start_skew_ns.is_none() {
             return OverlapWindow::default();
@@ -50,14 +50,14 @@ impl OverlapWindow {
         OverlapWindow { begin_ns: host.start_skew_ns, end_ms: end_ms(host), lacks_timeline: !has_timeline }
     }
 
-    /// Adds that of other hosts.
+    /// Adds other hosts' windows.
     pub fn merge(&mut self, other: OverlapWindow) {
         self.begin_ns = self.begin_ns.max(other.begin_ns);
         self.end_ms = [self.end_ms, other.end_ms].into_iter().flatten().min();
         self.lacks_timeline |= other.lacks_timeline;
     }
 
-    /// With nothing done in it yet.
+    /// With empty figures.
     pub(super) fn overlap(&self) -> Option<Overlap> {
         let begin_ns = self.begin_ns?.max(0);
         let begin_ms = begin_ns.unsigned_abs().div_ceil(NS_PER_MS.unsigned_abs());
@@ -65,7 +65,7 @@ impl OverlapWindow {
         (end_ms > begin_ms).then(|| Overlap { begin_ms, end_ms, directions: PerDirection::default() })
     }
 
-    /// With what a host did in it.
+    /// With a host's figures in it.
     pub(super) fn share_of(&self, host: &HostRunReport) -> Option<Overlap> {
         let mut overlap = self.overlap()?;
         let timeline = host.report.as_ref().and_then(|report| report.timeline.as_ref());
@@ -82,7 +82,7 @@ impl OverlapWindow {
     }
 }
 
-/// When the host no longer ran all it was to run.
+/// When the host no longer ran all its jobs.
 fn end_ms(host: &HostRunReport) -> Option<u64> {
     match &host.end {
         HostEnd::Lost { snapshot_ms, .. } => host.first_done_ms.or(*snapshot_ms),
@@ -90,7 +90,7 @@ fn end_ms(host: &HostRunReport) -> Option<u64> {
     }
 }
 
-/// Adds amounts, not yet rates.
+/// Adds amounts; rates are computed later.
 fn add_figures(
     sum: &mut PerDirection<OverlapFigures>,
     timeline: &Timeline,

@@ -1,4 +1,4 @@
-//! What is short in a report, taken from the hosts when all are there.
+//! The short parts of a report, computed from all hosts.
 
 use super::join::{Entry, join};
 use super::{HostEnd, HostRunReport};
@@ -12,7 +12,7 @@ use crate::report::{
 use crate::slices::{Slice, SliceReport};
 use std::collections::HashMap;
 
-/// Hosts that a note names before it only counts them.
+/// Maximum number of hosts that a note names; the others are counted.
 const MOST_NAMED: usize = 3;
 
 impl Entry for JobChoices {
@@ -33,7 +33,7 @@ impl Entry for ReplayReport {
     }
 }
 
-/// All of a report but its sums.
+/// A report without its sums.
 pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     let mut report = RunReport { notes: notes(hosts), ..RunReport::default() };
     let with_reports = hosts.iter().filter_map(|host| Some((host, host.report.as_deref()?)));
@@ -64,7 +64,7 @@ pub(super) fn report_of(hosts: &[HostRunReport]) -> RunReport {
     report
 }
 
-/// The hosts' notes, each once with the hosts that have it, after what is missing of hosts.
+/// The hosts' notes, each once with its hosts, after those on missing figures.
 fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     let mut notes: Vec<String> = hosts.iter().filter_map(what_is_missing).collect();
     let mut order: Vec<&str> = Vec::new();
@@ -94,7 +94,7 @@ fn notes(hosts: &[HostRunReport]) -> Vec<String> {
     notes
 }
 
-/// What a host that was lost or never began does not add to the figures.
+/// The figures missing from a host that was lost or never began.
 fn what_is_missing(host: &HostRunReport) -> Option<String> {
     let name = &host.name;
     match &host.end {
@@ -103,12 +103,12 @@ fn what_is_missing(host: &HostRunReport) -> Option<String> {
             Some(format!("{name} never began: {reason}; the figures are without it"))
         }
         HostEnd::Lost { reason, snapshot_ms: Some(ms) } if host.report.is_some() => Some(format!(
-            "{name} was lost: {reason}; of it the figures have what it did in the first {:.1} s",
+            "{name} was lost: {reason}; the figures include only its first {:.1} s",
             *ms as f64 / 1e3
         )),
         HostEnd::Lost { reason, .. } => {
             let has = match host.report {
-                Some(_) => "of it the figures have only what it had told by then",
+                Some(_) => "the figures include only what it had reported by then",
                 None => "the figures are without it",
             };
             Some(format!("{name} was lost: {reason}; {has}"))
@@ -139,7 +139,7 @@ fn mounts_of(host: &str, mounts: &[MountReport]) -> Vec<MountReport> {
     mounts.iter().map(of_host).collect()
 }
 
-/// A host whose jobs were all of one stage does not list it.
+/// A host with a single stage does not list it.
 fn stages_of(host: &str, report: &RunReport) -> Vec<StageReport> {
     let of_host = |groups: Vec<u32>, disks: &[DiskReport], mounts: &[MountReport]| StageReport {
         groups,
@@ -189,7 +189,7 @@ fn choices_of(host: &str, report: &RunReport) -> Vec<JobChoices> {
 }
 
 fn add_choices(own: &mut JobChoices, theirs: &JobChoices) {
-    // What is said of a job must be so on all hosts.
+    // A feature is listed if all hosts used it.
     own.engine_features.retain(|feature| theirs.engine_features.contains(feature));
     own.processor_wait_ms = sum_of(own.processor_wait_ms, theirs.processor_wait_ms, |a, b| a + b);
     own.processors = sum_of(own.processors, theirs.processors, |a, b| ProcessorShares {
@@ -202,7 +202,7 @@ fn add_choices(own: &mut JobChoices, theirs: &JobChoices) {
     own.limits.io.extend_from_slice(&theirs.limits.io);
 }
 
-/// Of those that know.
+/// Sum over those that report it.
 fn sum_of<T>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
     match (one, other) {
         (Some(one), Some(other)) => Some(add(one, other)),
@@ -242,7 +242,8 @@ fn add_replay(own: &mut ReplayReport, theirs: &ReplayReport) {
     own.lateness.merge(&theirs.lateness);
 }
 
-/// Slices of all hosts, the first with the first. They began within the skew of the starts, which is short beside a slice.
+/// Slices of all hosts, merged by index. They began within the start skew, which is short compared with a
+/// slice.
 fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]) -> Option<SliceReport> {
     let of_hosts: Vec<&SliceReport> =
         with_reports.iter().filter_map(|(_, report)| report.slices.as_ref()).collect();
@@ -259,7 +260,7 @@ fn slices(hosts: &[HostRunReport], with_reports: &[(&HostRunReport, &RunReport)]
     })
 }
 
-/// The mean over the hosts. Their processors are not those of each other.
+/// The mean over the hosts, which have distinct processors.
 fn idleness(with_reports: &[(&HostRunReport, &RunReport)]) -> Option<IdlenessReport> {
     let of_hosts: Vec<&IdlenessReport> =
         with_reports.iter().filter_map(|(_, report)| report.idleness.as_ref()).collect();

@@ -10,9 +10,9 @@ use std::fmt;
 pub struct HostRow {
     /// Read, write, trim.
     pub directions: PerDirection<HostFigures>,
-    /// Errors: those that were tolerated, and one per entry of its jobs that failed.
+    /// Errors: those that were tolerated, and one per failed job entry.
     pub errors: u64,
-    /// In what it is slower than the others.
+    /// How it is slower than the others.
     pub straggling: Vec<Straggling>,
 }
 
@@ -25,7 +25,7 @@ pub struct HostFigures {
     pub bytes_per_second: f64,
     /// I/Os per second.
     pub iops: f64,
-    /// Completion latencies (total ones where only these are kept); `None` where no histogram is kept.
+    /// Completion latencies (total latencies if only these are kept); `None` if no histogram is kept.
     pub percentiles: Option<HostPercentiles>,
     /// The largest, ns; `None` without any.
     pub max_ns: Option<u64>,
@@ -42,30 +42,30 @@ pub struct HostPercentiles {
     pub p99_9_ns: u64,
 }
 
-/// In what a host is slower.
+/// How a host is slower.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Straggling {
-    /// Of these I/Os.
+    /// Direction of the I/Os.
     pub direction: Direction,
-    /// What is worse.
+    /// The worse figure.
     pub figure: StragglingFigure,
-    /// The host's: bytes per second, or ns.
+    /// The host's value: bytes per second, or ns.
     pub value: f64,
-    /// The median of the hosts that had the same jobs.
+    /// The median of the hosts with the same jobs.
     pub median: f64,
 }
 
-/// What makes a straggler.
+/// The figure that makes a host a straggler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StragglingFigure {
-    /// Bandwidth, or I/Os per second where no data is moved.
+    /// Bandwidth, or I/Os per second if no data is moved.
     Rate,
     /// 99th percentile of the latencies.
     P99,
 }
 
 impl StragglingFigure {
-    /// As JSON has it.
+    /// The word in JSON.
     pub fn word(self) -> &'static str {
         match self {
             StragglingFigure::Rate => "rate",

@@ -1,4 +1,4 @@
-//! Each host's own figures in short, to be shown beside those of the others.
+//! Each host's own figures in short, for comparison with the others.
 
 use super::row::{HostFigures, HostPercentiles, HostRow};
 use super::stragglers::mark;
@@ -11,7 +11,8 @@ use crate::report::{JobReport, RunReport};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What is left of a host's report when its long parts are gone: its row, and what tells whether others had the same jobs.
+/// The part of a host's report that remains without its long parts: its row, and the keys of its jobs for the
+/// comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostDigest {
     row: HostRow,
@@ -22,27 +23,27 @@ pub struct HostDigest {
 type JobKey = (u32, String, u32);
 
 impl HostDigest {
-    /// Of a host that has its whole report.
+    /// The digest of a host with its whole report.
     pub(super) fn of(host: &HostRunReport) -> HostDigest {
         HostDigest { row: row(host), jobs: jobs(host) }
     }
 }
 
-/// How far hosts started from the agreed instant, and how well that is known.
+/// How far hosts started from the agreed instant, and the accuracy of that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSkew {
-    /// Median of the distances, ns.
+    /// Median offset, ns.
     pub median_ns: u64,
     /// The largest, ns.
     pub largest_ns: u64,
-    /// No clock is further from the controller's than is accounted for, ns; `None` where none was measured.
+    /// Bound on the error of the clock comparison, ns; `None` if no clock was measured.
     pub clock_bound_ns: Option<u64>,
 }
 
 /// A row for each host, in their order.
 pub fn rows(hosts: &[HostRunReport]) -> Vec<HostRow> {
     let mut rows: Vec<HostRow> = hosts.iter().map(row).collect();
-    // Hosts that had other jobs are no measure, nor are those of which the end is missing.
+    // Hosts with other jobs are not compared, nor are incomplete ones.
     let mut peers: BTreeMap<Vec<JobKey>, Vec<usize>> = BTreeMap::new();
     for (index, host) in hosts.iter().enumerate() {
         if let (HostEnd::Whole, Some(_)) = (&host.end, &host.report) {
@@ -83,7 +84,7 @@ fn row(host: &HostRunReport) -> HostRow {
     }
     let Some(report) = &host.report else { return HostRow::default() };
     let errors_of = |job: &JobReport| match &job.tolerated_errors {
-        // The first of those that were tolerated is also the job's.
+        // The first tolerated error is also the job's.
         Some(errors) if errors.total > 0 => errors.total,
         _ => u64::from(job.error.is_some()),
     };
@@ -98,7 +99,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     let mut figures = HostFigures::default();
     let mut latencies = Histogram::default();
     let mut bytes = 0;
-    // Jobs of a stage run side by side, the stages after each other.
+    // Jobs of a stage run concurrently, the stages one after another.
     let mut runtimes_ms: BTreeMap<usize, u64> = BTreeMap::new();
     for job in &report.jobs {
         let own = &job.directions[direction];
@@ -124,7 +125,7 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     figures
 }
 
-/// Stages are listed in whole results only; without them, each group is taken for one.
+/// Only complete results list stages; otherwise each group counts as one.
 fn stage_of(report: &RunReport, group_id: u32) -> usize {
     let of_group = |stage: &crate::report::StageReport| stage.groups.contains(&group_id);
     report.stages.iter().position(of_group).unwrap_or(report.stages.len() + group_id as usize)

@@ -1,26 +1,27 @@
-//! Which hosts are slower than the others.
+//! Detects hosts that are slower than the others.
 
 use super::row::{HostRow, Straggling, StragglingFigure};
 use crate::Direction;
 use crate::inference::median::median;
 
-/// Hosts that have to be compared; among fewer, the middle says little.
+/// Minimum number of hosts to compare; with fewer, the median means little.
 pub const FEWEST_HOSTS: usize = 5;
-/// Deviations from the median that make a straggler.
+/// Number of deviations from the median that makes a straggler.
 pub const DEVIATIONS: f64 = 3.0;
-/// Share of the median that a value has to be away from it, however little the hosts differ.
+/// Minimum distance from the median, as a share of it, however little the hosts differ.
 pub const LEAST_SHARE: f64 = 0.05;
-/// I/Os without which a 99th percentile says little: ten of them are slower than it.
+/// Minimum number of I/Os for a 99th percentile: ten of them are slower than it.
 pub const FEWEST_IOS: u64 = 1000;
-/// Turns a median absolute deviation into an estimate of the standard deviation of normal values: 1 / Φ⁻¹(3/4).
+/// Converts a median absolute deviation to an estimate of the standard deviation of normal values: 1 /
+/// Φ⁻¹(3/4).
 const TO_DEVIATION: f64 = 1.4826;
 
-/// Which way is worse.
+/// Which direction is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Worse {
-    /// Of rates.
+    /// For rates.
     Below,
-    /// Of latencies.
+    /// For latencies.
     Above,
 }
 
@@ -44,7 +45,7 @@ pub fn outliers(values: &[f64], worse: Worse) -> Vec<bool> {
     values.iter().map(is_far).collect()
 }
 
-/// The median, and how far from it values may be.
+/// The median, and the maximum distance of values from it.
 fn limit_of(values: &[f64]) -> Option<(f64, f64)> {
     let middle = median(values)?;
     let distances: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
@@ -52,7 +53,7 @@ fn limit_of(values: &[f64]) -> Option<(f64, f64)> {
     Some((middle, (DEVIATIONS * deviation).max(LEAST_SHARE * middle.abs())))
 }
 
-/// Marks the rows of hosts that had the same jobs.
+/// Marks stragglers among the rows of hosts with the same jobs.
 pub(super) fn mark(rows: &mut [HostRow], members: &[usize]) {
     for direction in Direction::ALL {
         let moves_data =
@@ -134,7 +135,7 @@ mod tests {
             let middle = median(&values).unwrap_or(0.0);
             for (value, mark) in values.iter().zip(&below) {
                 prop_assert!(!mark || *value < middle * (1.0 - LEAST_SHARE));
-                // Whoever is still slower is one, too.
+                // Anything slower still is also a straggler.
                 let slower = values.iter().zip(&below).filter(|(other, _)| *other <= value);
                 prop_assert!(!mark || slower.clone().all(|(_, other)| *other));
             }
@@ -151,7 +152,7 @@ mod tests {
         }
     }
 
-    /// A host that read so many times 4 KiB, each in so many µs, in one second.
+    /// A host that read 4 KiB this many times, with this latency in µs, in one second.
     fn host(ios: u64, us: u64) -> HostRunReport {
         let mut read = DirectionReport {
             io_bytes: ios * 4096,
@@ -186,10 +187,10 @@ mod tests {
         );
         hosts[5] = host(990, 700);
         assert_eq!(reasons(&hosts)[5], [""; 0]);
-        // Who did nothing at all is the slowest.
+        // A host that did nothing is the slowest.
         hosts[2] = host(0, 0);
         assert_eq!(reasons(&hosts)[2], ["read rate 100% below the median"]);
-        // One that was lost says nothing, and one with other jobs is no measure.
+        // A lost host is not compared, nor is one with other jobs.
         hosts[2].end = HostEnd::Lost { reason: String::new(), snapshot_ms: None };
         assert_eq!(reasons(&hosts)[2], [""; 0]);
         (hosts[2].end, hosts[5].report.as_mut().expect("it has one").jobs[0].name) =
@@ -215,7 +216,7 @@ mod tests {
         };
         let row = row_of(&report);
         let read = row.directions[Direction::Read];
-        // A second, then half of one.
+        // One second, then half a second.
         assert!(
             (read.iops - 800.0).abs() < 1e-6 && (read.bytes_per_second - 800.0 * 4096.0).abs() < 1e-3,
             "{read:?}"
@@ -224,7 +225,7 @@ mod tests {
         let percentiles = read.percentiles.expect("there are latencies");
         assert!(percentiles.p50_ns.abs_diff(100_000) < 1000 && percentiles.p99_ns.abs_diff(300_000) < 3000);
         assert_eq!(row.directions[Direction::Write], Default::default());
-        // Both groups at once.
+        // Both groups in one stage.
         report.stages = vec![StageReport { groups: vec![0, 1], ..StageReport::default() }];
         assert!((row_of(&report).directions[Direction::Read].iops - 1200.0).abs() < 1e-6);
     }

@@ -1,4 +1,4 @@
-//! What is long in a report, added up over hosts as they come: jobs, groups, timeline and interval.
+//! The long parts of a report, summed over hosts as they arrive: jobs, groups, timeline and interval.
 
 use super::join::{Entry, join, join_with};
 use super::{HostEnd, HostRunReport, timeline};
@@ -25,7 +25,7 @@ impl Sums {
         if let Some(timeline) = &report.timeline {
             timeline::add_host(&mut self.timeline, timeline, host.skew_ns());
         }
-        // The last interval of a host that was lost lies before those of the others.
+        // A lost host's last interval is earlier than those of the others.
         if let (Some(interval), false) = (&report.interval, matches!(host.end, HostEnd::Lost { .. })) {
             self.add_interval(interval);
         }
@@ -43,7 +43,7 @@ impl Sums {
         }
     }
 
-    /// Takes out of a host's report what is in the sums, and what nothing is made of when all hosts are there.
+    /// Removes from a host's report what is in the sums, and what the merged report does not use.
     pub(super) fn shorten(report: &mut RunReport) {
         report.jobs = Vec::new();
         report.groups = Vec::new();
@@ -60,7 +60,7 @@ impl Sums {
         report.jobs = self.jobs;
     }
 
-    /// `host` is whose jobs they are; empty if they say so themselves.
+    /// `host` owns the jobs; empty if the jobs already name their host.
     fn add_jobs(&mut self, jobs: &[JobReport], host: &str) {
         let names_host = |job: &mut JobReport| {
             if let (Some(error), false) = (&mut job.error, host.is_empty()) {
@@ -76,7 +76,7 @@ impl Sums {
             if is_first_error {
                 names_host(own);
             }
-            // Each host looks for its own steady state.
+            // Each host determines its own steady state.
             own.steady_state = None;
         };
         let take = |theirs: &JobReport| {
@@ -127,7 +127,8 @@ impl Entry for GroupReport {
     }
 }
 
-/// The interval with one entry per job, in the order of the jobs. A host whose last interval does not count may have had the job.
+/// The interval with one entry per job, in the order of the jobs. The job may be of a host whose last
+/// interval does not count.
 fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalReport {
     let blank = |job: &JobReport| IntervalJob {
         name: job.name.clone(),
@@ -141,7 +142,7 @@ fn in_order_of(jobs: &[JobReport], mut interval: IntervalReport) -> IntervalRepo
 }
 
 fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
-    // A host without jobs of a group knows nothing of how to show it.
+    // A host without jobs of a group does not know its display options.
     if own.mixed.max_runtime_ms == 0 && theirs.mixed.max_runtime_ms > 0 {
         own.kb_base = theirs.kb_base;
         own.unit_base = theirs.unit_base;
@@ -154,7 +155,7 @@ fn add_group(own: &mut GroupReport, theirs: &GroupReport) {
     add_group_direction(&mut own.mixed, &theirs.mixed);
 }
 
-/// As if all clones had been counted at once.
+/// As if all clones had been counted together.
 fn add_group_direction(own: &mut GroupDirection, theirs: &GroupDirection) {
     match (own.max_runtime_ms, theirs.max_runtime_ms) {
         (_, 0) => return,

@@ -1,15 +1,13 @@
-//! The hosts' timelines as one: points of all hosts by the controller's clock.
-//!
-//! A point belongs to the stretch of time in which its middle lies, on a grid that begins at the agreed instant. Each stretch has a
-//! point, so a point begins where the one before ends; only the last may end before its stretch does. Stretches are as long as the
-//! longest interval of a host, or longer if there would be too many. One length is a multiple of the other, as a rule, so it does not
-//! matter which hosts are added first.
+//! Merges the hosts' timelines: points of all hosts by the controller's clock. A point is assigned to the span that contains
+//! its middle, on a grid that begins at the agreed instant. Each span has a point, so a point begins where the previous one
+//! ends; only the last may end before its span does. Spans are as long as the longest interval of a host, or longer if there
+//! would be too many. One length is usually a multiple of the other, so the order of the hosts does not matter.
 
 use super::join::{Entry, join_with};
 use crate::per_direction::PerDirection;
 use crate::timeline::{MOST_POINTS, Timeline, TimelineEntry, TimelineFigures, TimelinePoint};
 
-/// Name of the entry that stands for all jobs of a run that has too many for one each.
+/// Name of the entry for all jobs of a run that has too many for one entry each.
 const ALL_JOBS: &str = "all jobs";
 
 const NS_PER_MS: i128 = 1_000_000;
@@ -20,7 +18,7 @@ impl Entry for TimelineEntry {
     }
 }
 
-/// Adds the timeline of a host whose jobs started so many ns after the agreed instant.
+/// Adds the timeline of a host whose jobs started this many ns after the agreed instant.
 pub(super) fn add_host(own: &mut Option<Timeline>, theirs: &Timeline, skew_ns: i64) {
     let shift = |ms: u64| i128::from(ms) * NS_PER_MS + i128::from(skew_ns);
     let ms_of = |ns: i128| u64::try_from(ns / NS_PER_MS).unwrap_or(0);
@@ -33,17 +31,17 @@ pub(super) fn add_host(own: &mut Option<Timeline>, theirs: &Timeline, skew_ns: i
     });
 }
 
-/// Adds what has been added up of other hosts.
+/// Adds the sum of other hosts.
 pub(super) fn add_sum(own: &mut Option<Timeline>, theirs: &Timeline) {
     add(own, theirs, on_grid);
 }
 
-/// A time in the stretch that a point of a grid belongs to, and its end: ms.
+/// A time within the span of a grid's point, and its end: ms.
 fn on_grid(_: u64, point: &TimelinePoint) -> (u64, u64) {
     (point.end_ms.saturating_sub(1), point.end_ms)
 }
 
-/// `place` says of a point, and of the end of the one before it, what [`on_grid`] does.
+/// `place` returns for a point and the end of the previous one what [`on_grid`] returns.
 fn add(own: &mut Option<Timeline>, theirs: &Timeline, place: impl Fn(u64, &TimelinePoint) -> (u64, u64)) {
     let own = own.get_or_insert_default();
     let last = |timeline: &Timeline, place: &dyn Fn(u64, &TimelinePoint) -> (u64, u64)| {
@@ -92,7 +90,7 @@ fn add_point(
     (inside_ms, end_ms): (u64, u64),
     directions: &PerDirection<TimelineFigures>,
 ) {
-    // Times that ascend leave no more than the points there may be; others go to the last.
+    // Ascending times never need more than the maximum number of points; others go to the last.
     let stretch = (inside_ms / interval_ms).min(MOST_POINTS as u64 - 1);
     let grid_end = |stretch: u64| (stretch + 1).saturating_mul(interval_ms);
     while entry.points.len() as u64 <= stretch {
@@ -123,7 +121,7 @@ fn is_of_all_jobs(entries: &[TimelineEntry]) -> bool {
     matches!(entries, [entry] if entry.name == ALL_JOBS)
 }
 
-/// One entry for all jobs.
+/// Merges all jobs into one entry.
 fn make_one(timeline: &mut Timeline) {
     if is_of_all_jobs(&timeline.entries) {
         return;

@@ -1,41 +1,41 @@
-//! How far apart two sets of runs are.
+//! Differences between two sets of runs.
 
 use super::distributions::{student_cdf, student_quantile};
 use super::{CONFIDENCE, Interval, mean, ranks, variance};
 
-/// From as many runs on either side ranks decide rather than means: one odd run no longer moves the result.
+/// From this number of runs on either side, ranks are used instead of means, so that a single outlier has no
+/// influence.
 pub const FEWEST_FOR_RANKS: usize = 5;
 
 /// A difference with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Difference {
-    /// What the second set has more than the first.
+    /// The second set minus the first.
     pub value: f64,
     /// 95 % interval.
     pub interval: Interval,
-    /// Probability of a difference as large as this without there being any, both directions counted.
+    /// Two-sided probability of a difference this large by chance.
     pub p_value: f64,
 }
 
 /// The second set as a multiple of the first, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
-    /// The multiple; 1 when they are equal.
+    /// The ratio; 1 if they are equal.
     pub value: f64,
     /// 95 % interval.
     pub interval: Interval,
 }
 
 impl Ratio {
-    /// True if the interval does not hold 1.
+    /// True if the interval does not contain 1.
     pub fn is_distinguishable(&self) -> bool {
         !self.interval.contains(1.0)
     }
 }
 
-/// Difference of means without supposing equal variances. `None` unless both sets have two values.
-///
-/// Source: B. L. Welch, "The generalization of Student's problem when several different population variances are
+/// Difference of means without assuming equal variances. `None` unless both sets have two values. Source: B.
+/// L. Welch, "The generalization of Student's problem when several different population variances are
 /// involved", Biometrika 34 (1947), with degrees of freedom after Satterthwaite (1946).
 pub fn welch(first: &[f64], second: &[f64]) -> Option<Difference> {
     if first.len() < 2 || second.len() < 2 {
@@ -48,11 +48,10 @@ pub fn welch(first: &[f64], second: &[f64]) -> Option<Difference> {
     Some(difference(mean(second) - mean(first), (own + other).sqrt(), degrees))
 }
 
-/// Difference between one run and several, which supposes that the one scatters as they do. `None` unless one set has one
-/// value and the other two at least.
-///
-/// Source: J. R. Crawford and D. C. Howell, "Comparing an individual's test score against norms derived from small
-/// samples", The Clinical Neuropsychologist 12 (1998).
+/// Difference between one run and several, assuming that the one has the same variance. `None` unless one set
+/// has one value and the other at least two. Source: J. R. Crawford and D. C. Howell, "Comparing an
+/// individual's test score against norms derived from small samples", The Clinical Neuropsychologist 12
+/// (1998).
 pub fn one_against_several(first: &[f64], second: &[f64]) -> Option<Difference> {
     let several = match (first.len(), second.len()) {
         (1, 2..) => second,
@@ -65,7 +64,7 @@ pub fn one_against_several(first: &[f64], second: &[f64]) -> Option<Difference> 
 }
 
 fn difference(value: f64, error: f64, degrees: f64) -> Difference {
-    // Runs that do not differ at all, such as those with a limited rate, have no degrees of freedom either.
+    // Identical runs, such as those with a rate limit, have no degrees of freedom.
     if error == 0.0 {
         let p_value = if value == 0.0 { 1.0 } else { 0.0 };
         return Difference { value, interval: Interval::around(value, 0.0), p_value };
@@ -75,11 +74,11 @@ fn difference(value: f64, error: f64, degrees: f64) -> Difference {
     Difference { value, interval: Interval::around(value, t * error), p_value }
 }
 
-/// The second set of runs as a multiple of the first: both on a scale of logarithms, on which twice as fast is as far as
-/// half as fast. `None` unless all values are above zero and one set has two of them.
-///
-/// With five or more runs on each side, the Hodges-Lehmann shift is used, which a single outlier cannot move; below,
-/// Welch's difference of means; with a single run on one side, that run against the scatter of the others.
+/// The ratio of the second set of runs to the first, computed on a logarithmic scale, so that twice as fast
+/// and half as fast are equally far from equal. `None` unless all values are positive and one set has two of
+/// them. With five or more runs on each side, the Hodges-Lehmann shift is used, which is robust against a
+/// single outlier; below, Welch's difference of means; with a single run on one side, that run against the
+/// variation of the others.
 pub fn ratio(first: &[f64], second: &[f64]) -> Option<Ratio> {
     let (first, second) = (logarithms(first)?, logarithms(second)?);
     let (value, interval) = match first.len().min(second.len()) >= FEWEST_FOR_RANKS {
@@ -96,11 +95,9 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     positive.then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// The second figure as a multiple of the first, where each has an interval of its own. `None` unless all of them are above
-/// zero.
-///
-/// Source: G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a general approach",
-/// Statistics in Medicine 27 (2008), on a scale of logarithms.
+/// The ratio of the second figure to the first, if each has its own interval. `None` unless all of them are
+/// positive. Source: G. Y. Zou and A. Donner, "Construction of confidence limits about effect measures: a
+/// general approach", Statistics in Medicine 27 (2008), on a logarithmic scale.
 pub fn ratio_of_estimates(first: (f64, Interval), second: (f64, Interval)) -> Option<Ratio> {
     let ends = [first.0, first.1.low, first.1.high, second.0, second.1.low, second.1.high];
     let ends = logarithms(&ends)?;

@@ -1,8 +1,8 @@
-//! The distributions that tests and intervals need.
+//! Distributions for tests and intervals.
 
 use std::f64::consts::PI;
 
-/// Steps of a search by halves: enough for every bit of a number.
+/// Steps of a bisection: enough for every bit of a number.
 const HALVINGS: u32 = 200;
 
 /// Logarithm of the gamma function for x > 0. Source: C. Lanczos, "A precision approximation of the gamma function", SIAM
@@ -29,13 +29,14 @@ pub(crate) fn ln_gamma(x: f64) -> f64 {
     0.5 * (2.0 * PI).ln() + (x + 0.5) * base.ln() - base + sum.ln()
 }
 
-/// Regularised incomplete beta function of `x`, given with `rest`, which is 1 - x without the digits that a subtraction loses.
-/// Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued fraction), evaluated by Lentz's method.
+/// Regularized incomplete beta function of `x`, given with `rest`, which is 1 - x without the digits that a
+/// subtraction loses. Source: NIST Digital Library of Mathematical Functions, 8.17.22 (a continued fraction),
+/// evaluated by Lentz's method.
 fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     if x <= 0.0 || rest <= 0.0 {
         return x.clamp(0.0, 1.0);
     }
-    // The fraction converges fast below this point; above, the function of the complement is taken.
+    // The fraction converges fast below this point; above it, the complement is evaluated.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - incomplete_beta(b, a, rest, x);
     }
@@ -61,7 +62,7 @@ fn incomplete_beta(a: f64, b: f64, x: f64, rest: f64) -> f64 {
     (front * (fraction - 1.0)).clamp(0.0, 1.0)
 }
 
-/// Share of Student's t distribution below `t`.
+/// Cumulative distribution function of Student's t.
 pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
     let square = t * t;
     let whole = degrees + square;
@@ -69,7 +70,7 @@ pub(crate) fn student_cdf(t: f64, degrees: f64) -> f64 {
     if t < 0.0 { tail } else { 1.0 - tail }
 }
 
-/// The value below which `share` of Student's t distribution lies.
+/// Quantile function of Student's t.
 pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
     if share < 0.5 {
         return -student_quantile(1.0 - share, degrees);
@@ -77,8 +78,9 @@ pub(crate) fn student_quantile(share: f64, degrees: f64) -> f64 {
     by_halves(|t| student_cdf(t, degrees) < share)
 }
 
-/// Share of the standard normal distribution below `z`. Source: G. Marsaglia, "Evaluating the normal distribution", Journal
-/// of Statistical Software 11 (2004); the tails by the continued fraction DLMF 7.9.2.
+/// Cumulative distribution function of the standard normal distribution. Source: G. Marsaglia, "Evaluating
+/// the normal distribution", Journal of Statistical Software 11 (2004); the tails by the continued fraction
+/// DLMF 7.9.2.
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     let density = (-0.5 * z * z).exp() / (2.0 * PI).sqrt();
     if z.abs() > 5.0 {
@@ -95,7 +97,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
     (0.5 + density * sum).clamp(0.0, 1.0)
 }
 
-/// The value below which `share` of the standard normal distribution lies.
+/// Quantile function of the standard normal distribution.
 pub(crate) fn normal_quantile(share: f64) -> f64 {
     if share < 0.5 {
         return -normal_quantile(1.0 - share);
@@ -103,7 +105,7 @@ pub(crate) fn normal_quantile(share: f64) -> f64 {
     by_halves(|z| normal_cdf(z) < share)
 }
 
-/// Probability of at most `successes` heads in `trials` throws of a fair coin.
+/// Probability of at most `successes` heads in `trials` tosses of a fair coin.
 pub(crate) fn coin_cdf(successes: usize, trials: usize) -> f64 {
     let n = trials as f64;
     let chance = |k: usize| {
@@ -113,7 +115,7 @@ pub(crate) fn coin_cdf(successes: usize, trials: usize) -> f64 {
     (0..=successes.min(trials)).map(chance).sum::<f64>().min(1.0)
 }
 
-/// The point from 0 upwards where an ascending function passes what is wanted.
+/// Bisects for the point at or above 0 where an ascending function crosses the target.
 fn by_halves(is_below: impl Fn(f64) -> bool) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while is_below(high) && high < 1e100 {

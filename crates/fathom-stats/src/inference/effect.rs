@@ -1,4 +1,4 @@
-//! Effect size: how large a difference is relative to the scatter of the runs.
+//! Effect size: the difference relative to the variation between runs.
 
 use super::distributions::ln_gamma;
 use super::{mean, variance};

@@ -1,18 +1,18 @@
-//! The middle of repeated runs and how sure it is.
+//! The median of repeated runs and its interval.
 
 use super::distributions::{coin_cdf, student_quantile};
 use super::{CONFIDENCE, Interval, mean, sorted, variance};
 
-/// Fewest values for which two of them enclose the median of the distribution with 95 %: of five, even the smallest and the
-/// largest do so with only 93.75 %.
+/// Fewest values of which two enclose the median of the distribution with 95 %: of five, even the extremes do
+/// so with only 93.75 %.
 pub const FEWEST_FOR_ORDER: usize = 6;
 
-/// The value that half of the values do not exceed; of two middle ones the mean. `None` without values.
+/// The median: the mean of the two middle values if there are two. `None` without values.
 pub fn median(values: &[f64]) -> Option<f64> {
     quantile(values, 0.5)
 }
 
-/// The quantile at `share` (0 to 1), between two values in proportion: definition 7 of R. J. Hyndman and Y. Fan, "Sample
+/// The quantile at `share` (0 to 1), interpolated linearly: definition 7 of R. J. Hyndman and Y. Fan, "Sample
 /// quantiles in statistical packages", The American Statistician 50 (1996). `None` without values.
 pub fn quantile(values: &[f64], share: f64) -> Option<f64> {
     let values = sorted(values);

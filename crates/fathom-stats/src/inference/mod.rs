@@ -20,10 +20,10 @@ pub mod timeline;
 
 use serde::{Deserialize, Serialize};
 
-/// How sure an interval is.
+/// Confidence level of all intervals.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// The values that are compatible with what was measured.
+/// A confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -38,7 +38,7 @@ impl Interval {
         Interval { low: centre - half_width, high: centre + half_width }
     }
 
-    /// True if the value lies in it, its ends included.
+    /// True if the value is in it, including its ends.
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
@@ -48,18 +48,18 @@ impl Interval {
         Interval { low: self.low.max(0.0), high: self.high.max(0.0) }
     }
 
-    /// Both ends through an ascending function.
+    /// Applies an increasing function to both ends.
     pub fn map(self, function: impl Fn(f64) -> f64) -> Interval {
         Interval { low: function(self.low), high: function(self.high) }
     }
 }
 
-/// Mean; not a number when there is no value.
+/// Mean; NaN without values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Sample variance (n - 1); not a number for fewer than two values.
+/// Sample variance (n - 1); NaN for fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     let centre = mean(values);
     values.iter().map(|value| (value - centre).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)

@@ -19,20 +19,20 @@ pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<
     }
     let ends = histogram.percentiles(&[below * 100.0, above * 100.0]);
     let bounds = |ns: u64| crate::histogram::bin_of(ns).map(bounds_of);
-    // Values within a bin cannot be distinguished, so the interval holds the whole of the outer bins.
+    // Values within a bin cannot be distinguished, so the interval includes the outer bins completely.
     let (low, high) = (bounds(*ends.first()?)?.0, bounds(*ends.last()?)?.1);
     Some(Interval { low: low as f64, high: high as f64 })
 }
 
-/// Half of the width of a share's 95 % interval when every I/O counts for itself, the share itself being `percent`. Real
-/// I/Os resemble their neighbours, so this is the least that it can be.
+/// Half width of a share's 95 % interval for independent I/Os, the share itself being `percent`. Real I/Os
+/// are correlated, so this is a lower bound.
 pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
     let share = percent / 100.0;
     normal_quantile(0.5 + super::CONFIDENCE / 2.0) * (share * (1.0 - share) / count.max(1) as f64).sqrt()
 }
 
-/// Half of the width of a share's interval from the timeline of the run: the larger of what the timeline says and of what
-/// independent I/Os would have.
+/// Half width of a share's interval from the timeline of the run: the larger of the timeline's and of that
+/// for independent I/Os.
 pub fn half_width_of_timeline(percent: f64, count: u64, timeline: &Estimate) -> f64 {
     timeline.half_width().max(half_width_of_independent(percent, count))
 }
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn slow_seconds_widen_the_interval() {
-        // In each second all I/Os are fast or half of them are slow.
+        // In each second either all I/Os are fast or half of them are slow.
         let mut histogram = Histogram::default();
         let (mut slow, mut all) = (Vec::new(), Vec::new());
         let mut noise = Noise::new(7);

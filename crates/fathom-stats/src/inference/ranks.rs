@@ -1,21 +1,21 @@
-//! Comparison by order alone, which supposes nothing of how runs scatter and is not moved by an odd one.
+//! Comparison by ranks alone, which makes no assumptions on the distribution and is robust against outliers.
 
 use super::distributions::{normal_cdf, normal_quantile};
 use super::{CONFIDENCE, Interval, sorted};
 
-/// Largest product of the two counts for which probabilities are counted out rather than approximated.
+/// Largest product of the two counts for which probabilities are enumerated instead of approximated.
 const LARGEST_EXACT: usize = 2_500;
 
 /// The outcome of the Mann-Whitney-Wilcoxon test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankTest {
-    /// Pairs in which the first set's value is larger; equal ones count half.
+    /// Number of pairs in which the first set's value is larger; ties count half.
     pub u: f64,
-    /// Probability of an order as uneven as this when both sets are of one distribution, both directions counted.
+    /// Two-sided probability of ranks this uneven if both sets have the same distribution.
     pub p_value: f64,
 }
 
-/// A shift of location with its interval.
+/// A location shift with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shift {
     /// The shift from the first set to the second.
@@ -24,12 +24,12 @@ pub struct Shift {
     pub interval: Interval,
 }
 
-/// Whether values of one set tend to be larger than those of the other. `None` if a set is empty.
-///
-/// Without equal values and for small sets the probability is exact; otherwise it is the normal approximation with the
-/// corrections for ties and continuity. Source: H. B. Mann and D. R. Whitney, "On a test of whether one of two random
-/// variables is stochastically larger than the other", Annals of Mathematical Statistics 18 (1947), which has the recurrence;
-/// the correction for ties from E. L. Lehmann, "Nonparametrics" (1975), section 1.4.
+/// Tests whether values of one set tend to be larger than those of the other. `None` if a set is empty. For
+/// small sets without ties the probability is exact; otherwise it is the normal approximation with
+/// corrections for ties and continuity. Source: H. B. Mann and D. R. Whitney, "On a test of whether one of
+/// two random variables is stochastically larger than the other", Annals of Mathematical Statistics 18
+/// (1947), which has the recurrence; the correction for ties from E. L. Lehmann, "Nonparametrics" (1975),
+/// section 1.4.
 pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     if first.is_empty() || second.is_empty() {
         return None;
@@ -53,7 +53,7 @@ pub fn mann_whitney(first: &[f64], second: &[f64]) -> Option<RankTest> {
     let has_ties = runs.iter().any(|length| *length > 1);
     let p_value = match !has_ties && m * n <= LARGEST_EXACT {
         true => {
-            // As many orders have a sum of at least `larger` as have one of at most the rest.
+            // The number of orders with a sum of at least `larger` equals that with at most the remainder.
             let smaller = m * n - larger as usize;
             2.0 * cumulative(m, n)[smaller]
         }
@@ -85,7 +85,7 @@ pub fn shift(first: &[f64], second: &[f64]) -> Option<Shift> {
     Some(Shift { value, interval })
 }
 
-/// How many differences lie outside of the interval on each side.
+/// Number of differences outside the interval on each side.
 fn outer_differences(m: usize, n: usize) -> Option<usize> {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     if m * n > LARGEST_EXACT {
@@ -102,7 +102,7 @@ fn outer_differences(m: usize, n: usize) -> Option<usize> {
 /// Mann and Whitney, with counts as shares so that they stay in range: the largest value belongs to the first set with
 /// probability m / (m + n), and adds n then.
 fn cumulative(m: usize, n: usize) -> Vec<f64> {
-    // One row per size of the first set, for the present size of the second.
+    // One row per size of the first set, for the current size of the second.
     let mut rows: Vec<Vec<f64>> = (0..=m).map(|_| vec![1.0]).collect();
     for second in 1..=n {
         let mut next: Vec<Vec<f64>> = vec![vec![1.0]];
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn probabilities_are_counted_out() {
         for (m, n) in [(1, 1), (2, 3), (3, 3), (4, 2), (5, 4)] {
-            // Every way to say which of m + n places belong to the first set.
+            // Every assignment of m + n positions to the first set.
             let mut counts = vec![0u32; m * n + 1];
             for places in (0u32..1 << (m + n)).filter(|places| places.count_ones() as usize == m) {
                 let is_first = |place: &usize| places >> place & 1 == 1;
@@ -159,7 +159,7 @@ mod tests {
     fn three_against_three_have_no_interval() {
         let low = [1.0, 2.0, 3.0];
         assert_eq!(shift(&low, &[4.0, 5.0, 6.0]), None);
-        // All values above all others: one order of twenty, in both directions.
+        // All values above all others: one of twenty orders, in both directions.
         let test = mann_whitney(&low, &[4.0, 5.0, 6.0]).expect("there are values");
         assert!((test.p_value - 0.1).abs() < 1e-12);
         assert!(shift(&[1.0, 2.0, 3.0, 4.0], &[4.5, 5.0, 6.0, 7.0]).is_some());

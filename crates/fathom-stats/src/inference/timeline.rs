@@ -1,19 +1,17 @@
-//! A figure of one run with an interval from its timeline.
-//!
-//! Moments that follow each other resemble each other: a device that is slow now is probably slow in a second. Taking each
-//! point of the timeline for a measurement of its own would promise far too much, so points are put together to batches, and
-//! what still connects the batches widens the interval.
+//! A figure of one run with an interval from its timeline. Consecutive moments are correlated: a device that is slow now is
+//! probably slow in a second. Treating each point of the timeline as an independent measurement would overstate the
+//! precision, so points are combined into batches, and the remaining correlation between batches widens the interval.
 
 use super::distributions::student_quantile;
 use super::{CONFIDENCE, Interval};
 
-/// Batches at most. Source: B. Schmeiser, "Batch size effects in the analysis of simulation output", Operations Research 30
-/// (1982): more than 30 gain next to nothing.
+/// Maximum number of batches. Source: B. Schmeiser, "Batch size effects in the analysis of simulation
+/// output", Operations Research 30 (1982): more than 30 gain next to nothing.
 const MOST_BATCHES: usize = 20;
-/// Points at least; of fewer nothing is concluded.
+/// Minimum number of points; with fewer, there is no interval.
 pub const FEWEST_POINTS: usize = 5;
 
-/// A figure and how sure it is.
+/// An estimate with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
     /// The figure of the whole run.
@@ -25,7 +23,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Half of the width of the 95 % interval.
+    /// Half width of the 95 % interval.
     pub fn half_width(&self) -> f64 {
         student_quantile(0.5 + CONFIDENCE / 2.0, self.degrees) * self.standard_error
     }
@@ -61,7 +59,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     let count = batches as f64;
     let effective = effective_number(&residuals);
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
-    // Each of the effective batches is as large as a whole share of the run.
+    // Each effective batch is as large as an equal share of the run.
     let deviation = (squares / (count - 1.0)).sqrt() * count / total;
     Some(Estimate {
         value,
@@ -70,7 +68,7 @@ pub fn ratio_of_sums(amounts: &[f64], sizes: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// How many independent batches carry as much information as these, whose mean is zero.
+/// The number of independent batches with the same information as these, whose mean is zero.
 fn effective_number(residuals: &[f64]) -> f64 {
     let count = residuals.len() as f64;
     let squares: f64 = residuals.iter().map(|residual| residual * residual).sum();
@@ -83,9 +81,9 @@ fn effective_number(residuals: &[f64]) -> f64 {
     (count * (1.0 - correlation) / (1.0 + correlation)).max(2.0)
 }
 
-/// A rate of which only the mean, the standard deviation and the number of samples were kept, not their order. How much
-/// neighbouring samples correlate is then unknown; four of them count as one, up to 20 in total.
-/// `None` for too few samples.
+/// A rate of which only the mean, the standard deviation and the number of samples were kept, not their
+/// order. The correlation of neighbouring samples is then unknown; four of them count as one, up to 20 in
+/// total. `None` for too few samples.
 pub fn mean_of_samples(mean: f64, deviation: f64, samples: u64) -> Option<Estimate> {
     let effective = (samples as f64 / 4.0).min(MOST_BATCHES as f64);
     let standard_error = deviation / effective.sqrt();
@@ -102,7 +100,7 @@ mod tests {
     use crate::inference::simulation::{Noise, coverage};
     use proptest::prelude::*;
 
-    /// A rate that forgets: each point keeps `memory` of the distance of the one before from the mean.
+    /// An autoregressive rate: each point keeps `memory` of the previous one's distance from the mean.
     fn wandering(noise: &mut Noise, points: usize, memory: f64) -> Vec<f64> {
         let mut distance = noise.normal();
         let fresh = (1.0 - memory * memory).sqrt();

@@ -1,4 +1,4 @@
-//! Moments of several hosts as one.
+//! Merges the live data of several hosts.
 
 use super::{LiveDetails, LiveDisk, LiveHost, LiveJob, LivePercentiles, LiveTick, RunState};
 use crate::Histogram;
@@ -6,8 +6,9 @@ use crate::PerDirection;
 use std::collections::HashMap;
 
 impl LiveTick {
-    /// Adds another host: counts and rates add up, its workers come after those that are there, and the slowest host says how much
-    /// is done and to go. If a host that has running workers does not know that, nobody does.
+    /// Adds another host: counts and rates add up, its workers are appended, and the slowest host determines
+    /// progress and remaining time. If a host with running workers does not know its progress, the result is
+    /// unknown.
     pub fn merge(&mut self, other: &LiveTick) {
         self.percent_done = slowest((self, self.percent_done), (other, other.percent_done), f64::min);
         self.eta_seconds = slowest((self, self.eta_seconds), (other, other.eta_seconds), u64::max);
@@ -36,7 +37,7 @@ impl LiveTick {
     }
 }
 
-/// Of what two ticks say, that of the slower one.
+/// The value of the slower of two ticks.
 fn slowest<T>(
     (one, said): (&LiveTick, Option<T>),
     (other, other_said): (&LiveTick, Option<T>),
@@ -51,15 +52,15 @@ fn slowest<T>(
 }
 
 impl LiveDetails {
-    /// The same with the host's name before those of its devices, as [`merge`](LiveDetails::merge) needs it.
+    /// Prefixes the devices with the host's name, as [`merge`](LiveDetails::merge) requires.
     #[must_use]
     pub fn of_host(mut self, host: &str) -> LiveDetails {
         self.disks.iter_mut().for_each(|disk| disk.name = format!("{host}:{}", disk.name));
         self
     }
 
-    /// Adds another host: what its jobs do is added to the jobs of the same name, the second of a name to the second, and
-    /// percentiles are those of all latencies together.
+    /// Adds another host: its jobs are added to the jobs of the same name, the second of a name to the
+    /// second, and percentiles are those of all latencies together.
     pub fn merge(&mut self, other: &LiveDetails) {
         self.elapsed_ns = self.elapsed_ns.max(other.elapsed_ns);
         self.interval_ns = self.interval_ns.max(other.interval_ns);
@@ -103,7 +104,7 @@ impl LiveJob {
 }
 
 impl LiveHost {
-    /// The row of a host that was heard of `silent_ms` ago.
+    /// The row of a host whose last message is `silent_ms` old.
     pub fn of(name: &str, tick: &LiveTick, details: &LiveDetails, silent_ms: u64) -> LiveHost {
         LiveHost {
             name: name.to_owned(),
@@ -118,7 +119,7 @@ impl LiveHost {
     }
 }
 
-/// What a host with workers in these states is doing.
+/// The state of a host with workers in these states.
 fn word(states: &[RunState]) -> &'static str {
     let is_set_up =
         |state: RunState| matches!(state, RunState::Created | RunState::Initialising | RunState::PreReading);
@@ -145,7 +146,7 @@ fn add(own: &mut PerDirection<u64>, theirs: &PerDirection<u64>) {
     own.values_mut().zip(theirs.values()).for_each(|(own, theirs)| *own = own.saturating_add(*theirs));
 }
 
-/// Without histograms there are no common percentiles; the larger ones are at least not too good.
+/// Without histograms there are no common percentiles; the larger ones are at least not too low.
 fn add_latencies(
     (histogram, latency): (&mut Histogram, &mut Option<LivePercentiles>),
     (theirs, their_latency): (&Histogram, Option<LivePercentiles>),
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(jobs, [("a", 1, 1), ("b", 1, 2), ("b", 3, 2), ("c", 0, 1)]);
         let disks: Vec<&str> = all.disks.iter().map(|disk| &*disk.name).collect();
         assert_eq!((disks, all.elapsed_ns), (vec!["one:sda", "two:sda"], 5));
-        // Of percentiles alone the larger ones remain.
+        // Without histograms, the larger percentiles are used.
         let bare = |p50_ns| LiveDetails {
             latency: Some(LivePercentiles { p50_ns, p99_ns: 9, p99_9_ns: 30 - p50_ns }),
             ..LiveDetails::default()
@@ -260,7 +261,7 @@ mod tests {
         assert_eq!(all.kb_base, 1000);
         let with_unknown = merged(&[tick(2, Some(50.0), Some(10)), tick(1, None, None)]);
         assert_eq!((with_unknown.percent_done, with_unknown.estimate_known), (None, false));
-        // A host without workers has nothing to say.
+        // A host without workers is ignored.
         let with_idle = merged(&[tick(0, None, None), tick(2, Some(50.0), Some(10)), tick(0, None, None)]);
         assert_eq!(
             (with_idle.percent_done, with_idle.eta_seconds, with_idle.estimate_known),

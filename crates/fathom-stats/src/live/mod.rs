@@ -1,11 +1,11 @@
-//! What the live status line shows: a snapshot of all workers, taken without stopping them.
+//! Data of the live status line: a snapshot of all workers, taken without stopping them.
 
 mod merge;
 
 use crate::{Histogram, PerDirection};
 use serde::{Deserialize, Serialize};
 
-/// What a worker is doing, as one letter of the status line (see [`RunState::letter`]).
+/// State of a worker, shown as one letter of the status line (see [`RunState::letter`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunState {
     /// Its turn has not come.
@@ -13,13 +13,13 @@ pub enum RunState {
     NotStarted,
     /// Created, waiting for the start gate.
     Created,
-    /// Setting itself up or laying files out.
+    /// Being set up, or laying out files.
     Initialising,
     /// Reading its files into the cache before the run.
     PreReading,
     /// Running, but not yet recording.
     Ramping,
-    /// Running reads; `sequential` decides the letter.
+    /// Running reads; `sequential` selects the letter.
     Reading {
         /// Sequential rather than random.
         sequential: bool,
@@ -39,24 +39,24 @@ pub enum RunState {
         /// Sequential rather than random.
         sequential: bool,
     },
-    /// Checking what it wrote.
+    /// Verifying what it wrote.
     Verifying,
     /// In its last fsync.
     FinalSync,
-    /// Closing files and handing in its result.
+    /// Closing files and delivering its result.
     Finishing,
-    /// Done, not yet collected.
+    /// Ended, not yet reaped.
     Exited,
-    /// Done and collected.
+    /// Ended and reaped.
     Reaped,
-    /// Done with an error.
+    /// Ended with an error.
     Failed,
     /// Killed by a signal.
     Killed,
 }
 
 impl RunState {
-    /// True for workers that are neither still to come nor over.
+    /// True for workers between start and end.
     pub fn is_under_way(self) -> bool {
         !matches!(
             self,
@@ -91,18 +91,18 @@ impl RunState {
     }
 }
 
-/// One moment of a run, all workers added up. Directions are indexed read, write, trim.
+/// One instant of a run, summed over all workers. Directions are indexed read, write, trim.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveTick {
     /// Workers that are running (created to finishing).
     pub running: u32,
     /// Files they have open.
     pub open_files: u32,
-    /// Sum of the rate limits of the running workers, bytes/s; 0 when none is set.
+    /// Sum of the rate limits of the running workers, bytes/s; 0 if none is set.
     pub rate_limit_bytes: u64,
     /// Sum of their `rate_min`, bytes/s.
     pub rate_min_bytes: u64,
-    /// Sum of the `rate_iops` limits; 0 when none is set.
+    /// Sum of the `rate_iops` limits; 0 if none is set.
     pub rate_limit_iops: u64,
     /// Sum of their `rate_iops_min`.
     pub rate_min_iops: u64,
@@ -114,9 +114,9 @@ pub struct LiveTick {
     pub iops: PerDirection<u64>,
     /// Share done in percent; `None` while unknown.
     pub percent_done: Option<f64>,
-    /// Seconds to go; `None` while unknown.
+    /// Remaining seconds; `None` while unknown.
     pub eta_seconds: Option<u64>,
-    /// True from the moment an estimate is known (the third second of a run).
+    /// True once an estimate is known (the third second of a run).
     pub estimate_known: bool,
     /// kb_base of the run (1024 or 1000).
     pub kb_base: u32,
@@ -124,24 +124,25 @@ pub struct LiveTick {
     pub unit_base: u32,
 }
 
-/// What a full-screen view shows beside the [`LiveTick`] of the same moment. Making it costs more, so it is made only when
-/// asked for. Figures per second are those since the previous tick.
+/// Data of a full-screen view, in addition to the [`LiveTick`] of the same instant. It is more expensive, so
+/// it is made only on request. Figures per second are since the previous tick.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveDetails {
     /// Nanoseconds since the run began.
     pub elapsed_ns: u64,
     /// Nanoseconds since the previous tick.
     pub interval_ns: u64,
-    /// Completion latencies of all workers since the previous tick; `None` when there was no I/O or nobody keeps them.
+    /// Completion latencies of all workers since the previous tick; `None` if there was no I/O or none are
+    /// recorded.
     pub latency: Option<LivePercentiles>,
-    /// The same latencies as a histogram, from which those of several hosts are made.
+    /// The same latencies as a histogram, for merging hosts.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub histogram: Histogram,
     /// The jobs, in definition order; the clones of a job are one entry.
     pub jobs: Vec<LiveJob>,
     /// The block devices under the files, each followed by its members.
     pub disks: Vec<LiveDisk>,
-    /// The hosts of a run over several; everything above is what they do together.
+    /// The hosts of a multi-host run; everything above is their sum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<LiveHost>,
 }
@@ -151,7 +152,7 @@ fn is_empty(histogram: &Histogram) -> bool {
 }
 
 impl LiveDetails {
-    /// I/Os that are due and wait for a slot, of all jobs whose loop is open; none if there is no such job.
+    /// I/Os that are due and wait for a slot, of all open-loop jobs; `None` without such a job.
     pub fn waiting(&self) -> Option<u64> {
         self.jobs.iter().filter_map(|job| job.waiting).reduce(|all, waiting| all + waiting)
     }
@@ -175,7 +176,7 @@ pub struct LivePercentiles {
 }
 
 impl LivePercentiles {
-    /// `None` of an empty histogram.
+    /// `None` for an empty histogram.
     pub fn of(histogram: &Histogram) -> Option<LivePercentiles> {
         match histogram.percentiles(&[50.0, 99.0, 99.9])[..] {
             [p50_ns, p99_ns, p99_9_ns] => Some(LivePercentiles { p50_ns, p99_ns, p99_9_ns }),
@@ -204,9 +205,10 @@ pub struct LiveJob {
     pub in_flight: u64,
     /// Requested queue depth of the clones that are doing I/O.
     pub asked_depth: u64,
-    /// Errors so far: those that were tolerated, and one per clone that has failed.
+    /// Errors so far: those that were tolerated, and one per failed clone.
     pub errors: u64,
-    /// I/Os that are due and wait for a slot; none unless the loop is open. Latencies are response times then.
+    /// I/Os that are due and wait for a slot; `None` unless the loop is open. Latencies are then response
+    /// times.
     #[serde(default)]
     pub waiting: Option<u64>,
 }
@@ -216,7 +218,7 @@ pub struct LiveJob {
 pub struct LiveHost {
     /// As the user wrote it.
     pub name: String,
-    /// What it is doing, in a word or two: `running`, `done`, `lost`.
+    /// Its state, in a word or two: `running`, `done`, `lost`.
     pub state: String,
     /// Bytes per second: read, write, trim.
     pub bytes_per_second: PerDirection<u64>,
@@ -228,11 +230,11 @@ pub struct LiveHost {
     pub in_flight: u64,
     /// Errors so far.
     pub errors: u64,
-    /// How long nothing has been heard of it, ms.
+    /// Time since its last message, ms.
     pub silent_ms: u64,
 }
 
-/// One block device in a [`LiveDetails`], as the kernel counts.
+/// One block device in a [`LiveDetails`], from the kernel's counters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LiveDisk {
     /// Its name, for example `nvme0n1`.
