@@ -1,4 +1,4 @@
-//! Checking what was read against what was written.
+//! Checks data that was read against what was written.
 
 use crate::checksum::{checksum, is_weak, may_be_stored_otherwise, store};
 use crate::header::{Header, HeaderFormat, MAGIC};
@@ -13,25 +13,25 @@ use std::borrow::Cow;
 pub struct Reading<'a> {
     /// First byte in the file.
     pub offset: u64,
-    /// The write that should be found; `None` when the job has not written the data.
+    /// The write that should be found; `None` if the job has not written the data.
     pub expected: Option<&'a Write>,
-    /// Bytes of that write, which may be more than are read now.
+    /// Length of that write, which may exceed the data read now.
     pub write_length: usize,
-    /// The seed that the header must have, where that is known although the write is not.
+    /// The required seed of the header, if it is known although the write is not.
     pub seed: Option<u64>,
-    /// The first and the last moment at which the write can have been issued, ns on the monotonic clock. A block from another time is
-    /// of another run, however much it looks like this one's. `None` for any time.
+    /// The earliest and the latest time at which the write can have been issued, ns on the monotonic clock. A
+    /// block from another time belongs to another run, even if it looks like this one's. `None` for any time.
     pub issued: Option<(u64, u64)>,
 }
 
 impl<'a> Reading<'a> {
-    /// A read of a write of `write_length` bytes, made at any time.
+    /// A read of a write of `write_length` bytes, issued at any time.
     pub fn new(offset: u64, expected: Option<&'a Write>, write_length: usize) -> Reading<'a> {
         Reading { offset, expected, write_length, seed: None, issued: None }
     }
 }
 
-/// One interval that is not what it should be.
+/// A mismatching interval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     /// First byte of the interval in the file.
@@ -44,7 +44,7 @@ pub struct Mismatch {
     pub problem: Problem,
 }
 
-/// What is wrong with an interval.
+/// Kind of mismatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// There is no header.
@@ -58,7 +58,7 @@ pub enum Problem {
         /// That of the write.
         wanted: u64,
     },
-    /// The header belongs to another place.
+    /// The header has another offset.
     Offset(u64),
     /// The header has another sequence number.
     Number {
@@ -67,29 +67,29 @@ pub enum Problem {
         /// That of the write.
         wanted: u64,
     },
-    /// The header is of another time than the write.
+    /// The header's time does not match the write.
     Time {
         /// That of the header, ns.
         found: u64,
-        /// The first and the last that it could have.
+        /// The allowed range.
         wanted: (u64, u64),
         /// The sequence number of the write that is there.
         number: u64,
     },
     /// The header is damaged.
     HeaderChecksum {
-        /// What it says.
+        /// The stored value.
         found: u32,
-        /// What it should say.
+        /// The calculated value.
         calculated: u32,
     },
-    /// The data is not what was hashed.
+    /// The data does not match its checksum.
     Checksum {
-        /// Method that the header names, by number.
+        /// Method number in the header.
         kind: u16,
-        /// What is stored.
+        /// The stored value.
         stored: Vec<u8>,
-        /// What the data gives.
+        /// The calculated value.
         calculated: Vec<u8>,
     },
     /// A range that was trimmed does not read as zeros.
@@ -99,9 +99,9 @@ pub enum Problem {
         /// That byte.
         found: u8,
     },
-    /// A byte is not that of the pattern.
+    /// A byte does not match the pattern.
     Pattern {
-        /// Its place in the interval.
+        /// Its position in the interval.
         at: usize,
         /// The byte.
         found: u8,
@@ -110,10 +110,10 @@ pub enum Problem {
     },
 }
 
-/// Bytes of the longest place for a checksum.
+/// Size of the largest checksum field.
 const LONGEST_PLACE: usize = 128;
 
-/// Checks a read. The data is as before afterwards. With `stops_at_first`, one mismatch is enough.
+/// Checks a read. The data is unchanged afterwards. With `stops_at_first`, one mismatch is enough.
 pub fn check(rule: &Rule, data: &mut [u8], reading: &Reading<'_>, stops_at_first: bool) -> Vec<Mismatch> {
     let sums = match rule.interval_of(reading.write_length) < data.len() && gain_together(rule, 0) {
         true => Sums::of_reads(rule, &[(&*data, reading.write_length)]).pop(),
@@ -134,7 +134,7 @@ pub fn check_with(
     if rule.method == Method::Null || data.is_empty() {
         return mismatches;
     }
-    // Without headers there is nothing that intervals would begin with.
+    // Without headers there are no intervals.
     let interval = match rule.method.has_header() {
         true => rule.interval_of(reading.write_length),
         false => data.len(),
@@ -152,7 +152,7 @@ pub fn check_with(
     mismatches
 }
 
-/// Checks a range that was given back: it reads as zeros.
+/// Checks a range that was trimmed: it must read as zeros.
 pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     match data.iter().position(|&byte| byte != 0) {
         None => Vec::new(),
@@ -167,8 +167,8 @@ pub fn check_zeros(data: &[u8], offset: u64) -> Vec<Mismatch> {
     }
 }
 
-/// Checks a part of a write whose rest is gone: outside headers and checksums, each byte is known from the seed. The error
-/// gives the positions of the first and last wrong byte in the part, and how many are wrong.
+/// Checks a part of a write whose rest is gone: except for headers and checksums, the seed determines each
+/// byte. The error gives the positions of the first and last wrong byte in the part, and their number.
 pub fn check_fragment(
     rule: &Rule,
     data: &[u8],
@@ -198,18 +198,18 @@ pub fn check_fragment(
     Err(Fragment { first, last, bytes, found: data[first], wanted: wanted[first] })
 }
 
-/// What is wrong with a part of a write.
+/// Mismatch in a part of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// The first byte that is wrong.
+    /// The first wrong byte.
     pub first: usize,
     /// The last one.
     pub last: usize,
-    /// How many.
+    /// Number of wrong bytes.
     pub bytes: usize,
-    /// The first one as it is.
+    /// Value of the first.
     pub found: u8,
-    /// And as it should be.
+    /// Its expected value.
     pub wanted: u8,
 }
 
@@ -237,13 +237,13 @@ fn check_interval(
     result
 }
 
-/// The end of a write that leaves no room for a header is compared with its generated content.
+/// The end of a write without room for a header is compared with its generated content.
 fn check_rest(rule: &Rule, part: &[u8], offset: u64, reading: &Reading<'_>) -> Result<(), Problem> {
     let Some(write) = reading.expected else { return Ok(()) };
     compare_with_content(rule, part, 0, offset, (write.seed, write.offset, reading.write_length))
 }
 
-/// Compares a part from byte `from` on with what a write of this seed, offset and length was filled with.
+/// Compares a part from byte `from` on with the generated content of a write of this seed, offset and length.
 fn compare_with_content(
     rule: &Rule,
     part: &[u8],
@@ -252,7 +252,7 @@ fn compare_with_content(
     (seed, start, length): (u64, u64, usize),
 ) -> Result<(), Problem> {
     let at = (offset - start) as usize + from;
-    // Bytes beyond the write belong to no one.
+    // Bytes beyond the write are not checked.
     let mut wanted = vec![0; part.len().saturating_sub(from).min(length.saturating_sub(at))];
     rule.fill_part(&mut wanted, seed, start, (at, length));
     match part[from..].iter().zip(&wanted).position(|(found, wanted)| found != wanted) {
@@ -290,7 +290,7 @@ fn check_headed(
     let wanted = &mut wanted[..place.len()];
     store(rule.method, header.format, data, sums.after(index, room), wanted);
     if wanted == place {
-        // If the stored checksum says little about the data, the seed determines it.
+        // If the stored checksum is weak, the seed determines the data.
         return match is_weak(rule.method, header.format) {
             true => check_content(rule, &header, part, offset, reading),
             false => Ok(()),
@@ -317,13 +317,13 @@ fn check_content(
     let (start, length) = match reading.expected {
         Some(write) if write.seed == header.seed => (write.offset, reading.write_length),
         _ if rule.interval.is_none() => (offset, part.len()),
-        // Nobody knows where the write began.
+        // The start of the write is unknown.
         _ => return Ok(()),
     };
     compare_with_content(rule, part, room, offset, (header.seed, start, length))
 }
 
-/// The fields of a header, in the order in which fio looks at them.
+/// Checks the fields of a header, in fio's order.
 fn check_header(
     rule: &Rule,
     header: &Header,
@@ -357,7 +357,7 @@ fn check_header(
     if header.checksum != calculated {
         return Err(Problem::HeaderChecksum { found: header.checksum, calculated });
     }
-    // Last, because only a sound header tells the time.
+    // Last, because the time is valid only in a sound header.
     let found = header.time_ns();
     match reading.issued {
         Some(wanted) if !(wanted.0..=wanted.1).contains(&found) => {
@@ -376,7 +376,7 @@ fn check_pattern(
     reading: &Reading<'_>,
 ) -> Result<(), Problem> {
     let Some(pattern) = &rule.pattern else { return Ok(()) };
-    // The pattern runs through the whole write, of which this is a part.
+    // The pattern covers the whole write, of which this is a part.
     let write_offset = reading.expected.map_or(reading.offset, |write| write.offset);
     let start = (offset - write_offset) as usize;
     let restart = match rule.pattern_interval {
@@ -386,7 +386,7 @@ fn check_pattern(
     let mut expected = Cow::Borrowed(pattern.bytes.as_slice());
     let mut at = from;
     while at < part.len() {
-        // What is left of the repetition that the byte belongs to.
+        // The rest of the repetition that contains the byte.
         let place = start + at;
         let section = place / restart * restart;
         let in_pattern = (place - section) % pattern.bytes.len();
@@ -406,13 +406,14 @@ fn check_pattern(
     Ok(())
 }
 
-/// A time of the monotonic clock in seconds.
+/// A monotonic time in seconds.
 fn seconds(time_ns: u64) -> String {
     format!("{}.{:09}", time_ns / 1_000_000_000, time_ns % 1_000_000_000)
 }
 
 impl Mismatch {
-    /// What fio says about it: lines for standard error. `read` is the read that found it: offset and length.
+    /// The mismatch in fio's words: lines for standard error. `read` is the read that found it: offset and
+    /// length.
     pub fn lines(&self, rule: &Rule, file: &str, read: (u64, usize)) -> Vec<String> {
         let place = format!(
             "at file {file} offset {}, length {} (requested block: offset={}, length={}",
@@ -468,7 +469,7 @@ impl Mismatch {
         }
     }
 
-    /// True when it is the header that is wrong.
+    /// True if the header is wrong.
     pub fn is_in_header(&self) -> bool {
         !matches!(self.problem, Problem::Checksum { .. } | Problem::Pattern { .. } | Problem::NotZero { .. })
     }

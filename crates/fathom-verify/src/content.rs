@@ -1,4 +1,4 @@
-//! What blocks are filled with: random bytes that a seed gives again, and patterns.
+//! Content of blocks: reproducible random bytes, and patterns.
 
 use fathom_random::HASH_FACTOR;
 use serde::{Deserialize, Serialize};
@@ -13,14 +13,14 @@ pub fn fill_random(buffer: &mut [u8], seed: u64) {
             *lane = lane.wrapping_mul(HASH_FACTOR);
         }
     }
-    // What is left continues the first lane.
+    // The remainder continues the first lane.
     for rest in chunks.into_remainder().chunks_mut(8) {
         rest.copy_from_slice(&lanes[0].to_le_bytes()[..rest.len()]);
         lanes[0] = lanes[0].wrapping_mul(HASH_FACTOR);
     }
 }
 
-/// The bytes from `from` on of what [`fill_random`] puts into a buffer of `total` bytes, without the work for those before.
+/// The part from `from` on of the `total` bytes of [`fill_random`], computed without the bytes before.
 pub fn fill_random_part(part: &mut [u8], seed: u64, from: usize, total: usize) {
     const ROW: usize = 32;
     let (first, end) = (from / ROW * ROW, from + part.len());
@@ -61,17 +61,18 @@ fn power_of_factor(mut exponent: u64) -> u64 {
     result
 }
 
-/// A pattern; `offset_places` are the byte positions of 8-byte offsets in it.
+/// A pattern; `offset_places` are the positions of 8-byte offsets in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pattern {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Where offsets go, 8 bytes little-endian each.
+    /// Positions of offsets, 8 bytes little-endian each.
     pub offset_places: Vec<usize>,
 }
 
 impl Pattern {
-    /// Fills a buffer with the pattern, again and again; places of offsets stay as they are in [`bytes`](Pattern::bytes).
+    /// Fills a buffer with repetitions of the pattern; positions of offsets keep their value in
+    /// [`bytes`](Pattern::bytes).
     pub fn repeat(&self, buffer: &mut [u8]) {
         if self.bytes.is_empty() {
             return;
@@ -81,8 +82,8 @@ impl Pattern {
         }
     }
 
-    /// The same pattern with at least `length` bytes, if all offsets in it are the same: filling and comparing then go in long
-    /// strides.
+    /// The same pattern with at least `length` bytes, if all offsets in it are the same: filling and
+    /// comparing is then faster.
     pub fn extended_to(&self, length: usize) -> Pattern {
         if self.bytes.is_empty() {
             return self.clone();
@@ -97,7 +98,8 @@ impl Pattern {
         }
     }
 
-    /// Puts offsets into a buffer that holds the pattern; `value_at` gives the one for a repetition that starts at this byte.
+    /// Writes offsets into a buffer that holds the pattern; `value_at` returns the one for the repetition at
+    /// this byte.
     pub fn place_offsets(&self, buffer: &mut [u8], value_at: impl Fn(u64) -> u64) {
         if self.offset_places.is_empty() || self.bytes.is_empty() {
             return;

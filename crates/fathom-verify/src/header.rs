@@ -1,7 +1,5 @@
-//! The header at the start of every verified interval.
-//!
-//! Little endian. Two layouts are about: the current one of 48 bytes, which carries a version number, and the first one of 40
-//! bytes, which the programs of most distributions still write.
+//! The header at the start of every verified interval. Little endian. Two layouts are in use: the current one of 48 bytes,
+//! which has a version number, and the first one of 40 bytes, which the fio of most distributions still writes.
 
 use crate::write::Write;
 use serde::{Deserialize, Serialize};
@@ -14,7 +12,7 @@ const VERSION: u8 = 0x81;
 /// The layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum HeaderFormat {
-    /// 48 bytes, since fio's data format got a version number.
+    /// 48 bytes, since fio's data format has a version number.
     Current,
     /// 40 bytes, without a version number; fio 3.33 writes it.
     First,
@@ -29,17 +27,17 @@ impl HeaderFormat {
         }
     }
 
-    /// The layout that bytes claim to have; `expected` where they claim neither.
+    /// The layout that the bytes declare; `expected` if they declare neither.
     pub fn of(bytes: &[u8], expected: HeaderFormat) -> HeaderFormat {
         match bytes {
             [_, _, VERSION, ..] => HeaderFormat::Current,
-            // The first layout has the high byte of a small number here.
+            // In the first layout this is the high byte of a small number.
             [_, _, _, 0, ..] => HeaderFormat::First,
             _ => expected,
         }
     }
 
-    /// How the number of a write looks in a header: the first layout keeps 16 bits of it.
+    /// The number of a write as stored in a header: the first layout keeps 16 bits of it.
     pub fn number(self, number: u64) -> u64 {
         match self {
             HeaderFormat::Current => number,
@@ -53,14 +51,14 @@ impl HeaderFormat {
     }
 }
 
-/// What a header says.
+/// The content of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// [`MAGIC`] in a sound header.
     pub magic: u16,
     /// Layout.
     pub format: HeaderFormat,
-    /// Number of the method; with another version than the known one, more than a byte.
+    /// Number of the method; in an unknown version, more than one byte.
     pub kind: u16,
     /// Bytes of the interval.
     pub length: u32,
@@ -76,13 +74,13 @@ pub struct Header {
     pub number: u64,
     /// Number of the clone, from 1.
     pub thread: u16,
-    /// CRC-32C of what stands before it.
+    /// CRC-32C of the preceding fields.
     pub checksum: u32,
 }
 
 impl Header {
-    /// Reads the header at the start of an interval; `None` when there is no room for one. `expected` is its layout where the
-    /// bytes do not tell.
+    /// Decodes the header at the start of an interval; `None` if there is no room for one. `expected` is its
+    /// layout if the bytes do not declare one.
     pub fn decode(bytes: &[u8], expected: HeaderFormat) -> Option<Header> {
         let format = HeaderFormat::of(bytes, expected);
         let fields = bytes.get(..format.length())?;
@@ -109,8 +107,8 @@ impl Header {
         })
     }
 
-    /// Writes the header with its own checksum to the start of `bytes`, which must have room for it. Two bytes of the current
-    /// layout have no meaning and stay as they are.
+    /// Encodes the header with its checksum at the start of `bytes`, which must have room for it. Two unused
+    /// bytes of the current layout stay unchanged.
     pub fn encode(&self, bytes: &mut [u8]) {
         let is_narrow = self.format == HeaderFormat::Current;
         assert!(!is_narrow || self.kind <= 0xff, "method {} does not fit the header of a block", self.kind);
@@ -158,7 +156,7 @@ impl Header {
         !crc_fast::crc32_iscsi(&bytes[..format.covered()])
     }
 
-    /// True when the header is whole: right magic, right checksum.
+    /// True if the header is intact: right magic, right checksum.
     pub fn is_sound(&self, bytes: &[u8]) -> bool {
         self.magic == MAGIC && self.checksum == Header::checksum_of(bytes, self.format)
     }

@@ -1,7 +1,6 @@
-//! The kinds of check: the one list of them.
-//!
-//! All checksums come from libraries; what is said here is which variant of each is meant, and in which order its bytes stand.
-//! The values are those that fio is seen to write, except for what it stores for SHA-2, which is in `checksum/fio_fields.rs`.
+//! The verification methods: the only list of them. All checksums come from libraries; this list defines the variant of each
+//! and the order of its bytes. The values match fio's, except for what fio stores for SHA-2, which is in
+//! `checksum/fio_fields.rs`.
 
 use crate::header::HeaderFormat;
 use crate::sum::Checksum;
@@ -9,11 +8,12 @@ use crc_fast::CrcAlgorithm;
 use serde::{Deserialize, Serialize};
 use sha2::Digest;
 
-/// Declares a method per line: its help, its name in the code, the number of the type field in block headers, the word in `verify=`,
-/// `--crctest=` and messages, the bytes that are kept for its checksum after the header, and, if it has one, the checksum.
+/// Declares a method per line: its help, its name in the code, its number in block headers, its name in
+/// `verify=`, `--crctest=` and messages, the size of its checksum field after the header, and, if it has one,
+/// the checksum.
 macro_rules! methods {
     ($( #[doc = $about:literal] $Method:ident = $code:literal, $word:literal, $room:literal $(, $sum:expr)?; )+) => {
-        /// How a block is checked. The numbers are those of the type field in block headers.
+        /// A verification method. The numbers are those of the type field in block headers.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum Method {
@@ -24,22 +24,22 @@ macro_rules! methods {
             /// All kinds, in the order in which they are listed.
             pub const ALL: &'static [Method] = &[$( Method::$Method ),+];
 
-            /// The word in `verify=` and in messages.
+            /// The name in `verify=` and in messages.
             pub const fn word(self) -> &'static str {
                 match self { $( Method::$Method => $word, )+ }
             }
 
-            /// What it is, in a few words.
+            /// A short description.
             pub const fn about(self) -> &'static str {
                 match self { $( Method::$Method => $about.trim_ascii(), )+ }
             }
 
-            /// Bytes between the header and the data, kept for the checksum.
+            /// Size of the checksum field between the header and the data.
             pub const fn checksum_room(self) -> usize {
                 match self { $( Method::$Method => $room, )+ }
             }
 
-            /// What calculates its checksum, if it has one.
+            /// Its checksum function, if it has one.
             pub fn function(self) -> Option<fn(&[u8]) -> Checksum> {
                 match self { $( Method::$Method => methods!(@function $($sum)?), )+ }
             }
@@ -54,10 +54,10 @@ methods! {
     Md5 = 2, "md5", 16, |data| Checksum::of_bytes(&fast_md5::digest(data));
     /// 64-bit CRC
     Crc64 = 3, "crc64", 8, |data| Checksum::of_bytes(&crc_fast::checksum(CrcAlgorithm::Crc64Redis, data).to_le_bytes());
-    // "cksum" without its last step: not reflected, start value 0.
+    // "cksum" without its final step: not reflected, initial value 0.
     /// 32-bit CRC
     Crc32 = 4, "crc32", 4, |data| Checksum::of_bytes(&(!(crc_fast::checksum(CrcAlgorithm::Crc32Cksum, data) as u32)).to_le_bytes());
-    // The usual CRC-32C without its last step.
+    // The usual CRC-32C without its final step.
     /// CRC32C
     Crc32c = 5, "crc32c", 4, |data| Checksum::of_bytes(&(!crc_fast::crc32_iscsi(data)).to_le_bytes());
     /// 16-bit CRC
@@ -66,7 +66,7 @@ methods! {
     Crc7 = 8, "crc7", 1, |data| Checksum::of_bytes(&[CRC7.checksum(data)]);
     /// SHA-1
     Sha1 = 16, "sha1", 20, |data| Checksum::of_bytes(&sha1::Sha1::digest(data)).with_turned_words(4);
-    // More room than the digest takes: `checksum/fio_fields.rs`.
+    // The field is larger than the digest: `checksum/fio_fields.rs`.
     /// SHA-256
     Sha256 = 9, "sha256", 64, |data| Checksum::of_bytes(&sha2::Sha256::digest(data));
     /// SHA-512
@@ -79,7 +79,7 @@ methods! {
     Sha3_384 = 13, "sha3-384", 48, |data| Checksum::of_bytes(&sha3::Sha3_384::digest(data));
     /// SHA3-512
     Sha3_512 = 14, "sha3-512", 64, |data| Checksum::of_bytes(&sha3::Sha3_512::digest(data));
-    // Of 32 bits, with seed 1.
+    // 32 bits, with seed 1.
     /// xxHash
     Xxhash = 15, "xxhash", 4, |data| Checksum::of_bytes(&twox_hash::XxHash32::oneshot(1, data).to_le_bytes());
     /// Header fields only
@@ -105,7 +105,7 @@ impl Method {
         Method::ALL.iter().copied().find(|method| method.word() == word)
     }
 
-    /// True when blocks begin with a header.
+    /// True if blocks begin with a header.
     pub fn has_header(self) -> bool {
         !matches!(self, Method::Pattern | Method::Null)
     }

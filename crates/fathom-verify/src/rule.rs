@@ -1,4 +1,4 @@
-//! How the blocks of a job are made and checked.
+//! How a job's blocks are generated and checked.
 
 use crate::content::{Pattern, fill_random, fill_random_part};
 use crate::header::{HeaderFormat, MAGIC};
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rule {
     /// Kind of check.
     pub method: Method,
-    /// Layout of the headers that are written. Reading knows both.
+    /// Layout of written headers. Both are read.
     pub format: HeaderFormat,
     /// Bytes between two headers; `None` puts one header into each write.
     pub interval: Option<u32>,
@@ -20,14 +20,14 @@ pub struct Rule {
     pub pattern: Option<Pattern>,
     /// The pattern restarts after this many bytes; 0 for once per write.
     pub pattern_interval: u32,
-    /// The seed in the header must be the expected one.
+    /// Check the seed in the header.
     pub checks_seed: bool,
-    /// The sequence number in the header must be the expected one.
+    /// Check the sequence number in the header.
     pub checks_number: bool,
 }
 
 impl Rule {
-    /// False for what cannot be the rule of a job: a pattern without bytes, offsets outside of it.
+    /// False if no job can have this rule: an empty pattern, offsets outside of it.
     pub fn is_possible(&self) -> bool {
         let is_pattern = |pattern: &Pattern| {
             !pattern.bytes.is_empty()
@@ -81,8 +81,8 @@ impl Rule {
         }
     }
 
-    /// The bytes from `from` on of what [`fill`](Rule::fill) puts into a write of `total` bytes at `offset`. The work is that for
-    /// the part alone.
+    /// The part from `from` on of the `total` bytes that [`fill`](Rule::fill) writes at `offset`, computed
+    /// for the part alone.
     pub fn fill_part(&self, part: &mut [u8], seed: u64, offset: u64, (from, total): (usize, usize)) {
         let Some(pattern) = &self.pattern else {
             fill_random_part(part, seed, from, total);
@@ -97,7 +97,7 @@ impl Rule {
             let place = from + done;
             let section = place / restart * restart;
             let count = (section + restart - place).min(part.len() - done);
-            // From the start of the repetition that the first byte belongs to, and to the end of the section's bytes.
+            // From the start of the repetition that contains the first byte, to the end of the section.
             let skipped = (place - section) % pattern.bytes.len().max(1);
             let mut bytes = vec![0; skipped + count];
             pattern.repeat(&mut bytes);

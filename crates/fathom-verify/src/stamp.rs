@@ -31,7 +31,7 @@ pub(crate) fn stamp_headers(rule: &Rule, buffer: &mut [u8], write: &Write, sums:
     }
 }
 
-/// Puts header and checksum to the start of an interval that has its content; `known` is its precomputed checksum.
+/// Writes header and checksum to an interval that has its content; `known` is its precomputed checksum.
 pub(crate) fn stamp_interval(
     rule: &Rule,
     part: &mut [u8],
@@ -48,7 +48,7 @@ pub(crate) fn stamp_interval(
         format: rule.format,
         kind: rule.method as u16,
         length: part.len() as u32,
-        // With a pattern nothing comes from the seed.
+        // With a pattern, nothing depends on the seed.
         seed: if rule.pattern.is_some() { 0 } else { write.seed },
         offset,
         seconds: write.time.0,
@@ -62,7 +62,8 @@ pub(crate) fn stamp_interval(
     store(rule.method, rule.format, data, known, &mut front[rule.format.length()..]);
 }
 
-/// `verify_offset`: the header changes places with as many bytes from that offset on. Doing it twice undoes it.
+/// `verify_offset`: swaps the header with the same number of bytes at that offset. Swapping twice restores
+/// the original.
 pub(crate) fn exchange(rule: &Rule, part: &mut [u8], room: usize) {
     let at = rule.header_offset as usize;
     if at < room || at + room > part.len() {

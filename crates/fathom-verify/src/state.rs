@@ -1,14 +1,12 @@
-//! Verify state files: which writes a job had issued and which were in flight, or done last, when it stopped.
-//!
-//! All numbers are little endian. A header (version, size of the rest, CRC-32C of the rest) is followed by one thread
-//! after another. Version 7 lists the numbers of the writes in flight, version 3 the places of the last completions.
-//! Version 7 is written, both can be read.
+//! Verify state files: the writes that a job had issued, and those in flight or completed last, when it stopped. All numbers
+//! are little endian. A header (version, size of the rest, CRC-32C of the rest) is followed by the threads. Version 7 lists
+//! the numbers of the writes in flight, version 3 the places of the last completions. Version 7 is written, both can be read.
 
 use thiserror::Error;
 
-/// Version that is written.
+/// The version written.
 pub const VERSION: u64 = 7;
-/// Marks a place of the list of writes in flight that is free.
+/// Marks a free entry in the list of writes in flight.
 pub const FREE: u64 = u64::MAX;
 /// Bytes of the header.
 pub const HEADER: usize = 24;
@@ -16,17 +14,17 @@ const NAME: usize = 64;
 const GENERATOR: usize = 48;
 const BODY: usize = 4 + 4 + 8 + 8 + 8 + GENERATOR + NAME;
 
-/// What comes after the part that fio knows, and that fio leaves unread: this mark, when the run began and ended, and a checksum.
+/// A trailer after the part that fio reads: this mark, begin and end of the run, and a checksum.
 const RUN_MARK: [u8; 8] = *b"fathom\x00\x01";
-/// Bytes of it.
+/// Size of the trailer.
 const RUN: usize = 8 + 8 + 8 + 8;
 
-/// When a run wrote, ns on the monotonic clock of its boot.
+/// Time of a run's writes, ns on the monotonic clock of its boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunTime {
     /// Before its first write.
     pub begin_ns: u64,
-    /// After its last one.
+    /// After its last write.
     pub end_ns: u64,
 }
 
@@ -50,21 +48,21 @@ impl RunTime {
 /// The saved state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedState {
-    /// I/Os in flight at most.
+    /// Maximum number of I/Os in flight.
     pub depth: u32,
-    /// Writes issued; those from this number on were not.
+    /// Number of writes issued.
     pub writes: u64,
     /// Number of the clone among those of its job.
     pub index: u64,
     /// The generator of offsets has 64 bits.
     pub is_64_bit: bool,
-    /// Words of the generator of offsets.
+    /// State words of the offset generator.
     pub generator: Vec<u64>,
     /// Name of the job.
     pub name: String,
     /// Numbers of the writes that were in flight.
     pub in_flight: Vec<u64>,
-    /// When the run wrote; `None` where it only went over the writes of another.
+    /// When the run wrote; `None` if it only verified the writes of another.
     pub run: Option<RunTime>,
 }
 
@@ -86,7 +84,7 @@ impl SavedState {
         generator[..kept].copy_from_slice(&words[..kept]);
         rest.extend_from_slice(&generator);
         let mut name = [0; NAME];
-        // The last byte stays 0, as readers in C expect.
+        // The last byte stays 0, for readers in C.
         let kept = self.name.len().min(NAME - 1);
         name[..kept].copy_from_slice(&self.name.as_bytes()[..kept]);
         rest.extend_from_slice(&name);
@@ -102,78 +100,78 @@ impl SavedState {
     }
 }
 
-/// CRC-32C without the inversion at its end, which is how fio keeps it.
+/// CRC-32C without the final inversion, as fio stores it.
 pub fn checksum(bytes: &[u8]) -> u64 {
     u64::from(!crc_fast::crc32_iscsi(bytes))
 }
 
-/// Why the threads of a state file cannot be read.
+/// Why a state file's threads cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StateError {
-    /// Bytes are missing, or too many.
+    /// Bytes are missing, or there are too many.
     #[error("Size mismatch: {found} bytes after the header, which says {promised}")]
     Size {
         /// Bytes after the header.
         found: u64,
-        /// What the header says.
+        /// Size in the header.
         promised: u64,
     },
-    /// Bytes have changed.
+    /// The checksum does not match.
     #[error("crc mismatch {found:x} != {promised:x}: the file is damaged")]
     Checksum {
         /// The checksum of the bytes after the header.
         found: u64,
-        /// What the header says.
+        /// Checksum in the header.
         promised: u64,
     },
-    /// A layout that is not known.
+    /// An unknown layout.
     #[error("Unsupported version {0}; versions 3 and 7 are known")]
     Version(u64),
-    /// A thread of which a part is missing.
+    /// An incomplete thread.
     #[error("the state of a thread is truncated")]
     Truncated,
 }
 
-/// A state file with its threads still as bytes.
+/// A state file with its threads still encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFile {
     /// Version of the layout.
     pub version: u64,
     /// Bytes after the header, according to the header.
     pub size: u64,
-    /// Their checksum, as the header says.
+    /// Their checksum, according to the header.
     pub crc: u64,
     /// When the run wrote; `None` in a file of fio, or of an earlier version of fathom.
     pub run: Option<RunTime>,
     rest: Vec<u8>,
 }
 
-/// What is kept of a thread.
+/// The saved state of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedThread {
     /// Name of its job.
     pub name: String,
-    /// I/Os in flight at most.
+    /// Maximum number of I/Os in flight.
     pub depth: u32,
-    /// Writes issued; those from this number on were not.
+    /// Number of writes issued.
     pub ios: u64,
     /// Number of the clone.
     pub index: u64,
-    /// Which writes are listed.
+    /// The listed writes.
     pub writes: SavedWrites,
 }
 
-/// What a version records about single writes.
+/// Individual writes recorded by a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SavedWrites {
-    /// Numbers of the writes in flight; `None` is a free place.
+    /// Numbers of the writes in flight; `None` is a free entry.
     InFlight(Vec<Option<u64>>),
-    /// File number and offset of the writes that were done last, oldest first.
+    /// File number and offset of the last completed writes, oldest first.
     Completed(Vec<(u64, u64)>),
 }
 
 impl StateFile {
-    /// Takes the bytes of a file; `None` when they are too few for a header. What follows is not looked at yet.
+    /// Takes the bytes of a file; `None` if they are too few for a header. The rest is not parsed yet.
     pub fn new(mut bytes: Vec<u8>) -> Option<StateFile> {
         if bytes.len() < HEADER {
             return None;
@@ -234,12 +232,12 @@ fn read_version_3(fields: &mut Fields<'_>) -> Option<SavedThread> {
     let name = fields.generator_and_name()?;
     let mut places =
         (0..completions).map(|_| Some((fields.u64()?, fields.u64()?))).collect::<Option<Vec<_>>>()?;
-    // The file has the last one first.
+    // The file has the latest first.
     places.reverse();
     Some(SavedThread { name, depth, ios, index, writes: SavedWrites::Completed(places) })
 }
 
-/// Little-endian numbers, one after the other.
+/// Reads consecutive little-endian numbers.
 struct Fields<'a> {
     bytes: &'a [u8],
 }
@@ -259,7 +257,7 @@ impl<'a> Fields<'a> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// Skips the state of the random generator (which one, 48 bytes) and reads the 64 bytes of the job's name.
+    /// Skips the state of the random generator (type, 48 bytes) and reads the 64 bytes of the job's name.
     fn generator_and_name(&mut self) -> Option<String> {
         self.take(8 + 48)?;
         let name = self.take(64)?;
@@ -288,10 +286,10 @@ mod tests {
         let bytes = state.encode();
         let read = StateFile::new(bytes.clone()).expect("a header");
         assert_eq!((read.run, read.threads().map(|threads| threads.len())), (Some(run), Ok(1)));
-        // A file of fio ends before it.
+        // A file of fio ends before the trailer.
         let of_fio = StateFile::new(bytes[..bytes.len() - RUN].to_vec()).expect("a header");
         assert_eq!((of_fio.run, of_fio.threads().map(|threads| threads.len())), (None, Ok(1)));
-        // A damaged end is not taken for a time, and not for a part of the rest.
+        // A damaged trailer is neither a time nor part of the rest.
         for at in bytes.len() - RUN..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;

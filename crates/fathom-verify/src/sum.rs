@@ -1,4 +1,4 @@
-//! A checksum, as it is stored.
+//! A stored checksum.
 
 /// Longest checksum, in bytes.
 pub const LONGEST: usize = 64;
@@ -11,7 +11,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// That of a method without one.
+    /// Value for methods without a checksum.
     pub(crate) const NONE: Checksum = Checksum { bytes: [0; LONGEST], length: 0 };
 
     pub(crate) fn of_bytes(value: &[u8]) -> Checksum {
@@ -25,7 +25,7 @@ impl Checksum {
         &self.bytes[..self.length]
     }
 
-    /// The same value with the bytes of each word of `word` bytes turned round.
+    /// The same value with the bytes of each `word`-byte word swapped.
     pub(crate) fn with_turned_words(&self, word: usize) -> Checksum {
         let mut turned = *self;
         turned.bytes[..self.length].chunks_mut(word).for_each(<[u8]>::reverse);

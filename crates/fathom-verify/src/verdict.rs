@@ -1,4 +1,4 @@
-//! What happened to a bad block.
+//! Classifies a bad block.
 
 use crate::checksum::{checksum, is_mere_digest};
 use crate::header::{Header, HeaderFormat, MAGIC};
@@ -7,22 +7,22 @@ use crate::rule::Rule;
 use crate::stamp::{Write, exchange, stamp_interval};
 use serde::{Deserialize, Serialize};
 
-/// Unit of atomicity of storage: a torn write changes from new to old at such a boundary.
+/// Atomic unit of storage: a torn write changes from new to old at such a boundary.
 const SECTOR: usize = 512;
-/// More flipped bits than this are called damage.
+/// More flipped bits than this count as damage.
 const MOST_FLIPS: usize = 32;
 
-/// What happened, as far as the bytes show.
+/// The cause, as far as the bytes show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "class", rename_all = "snake_case")]
 pub enum Verdict {
-    /// Only zeros: the write never arrived.
+    /// Only zeros: the write never reached the storage.
     NeverWritten,
-    /// A complete earlier write of the same block is there; the latest is not.
+    /// A complete earlier write of the same block, instead of the latest.
     Stale {
-        /// Sequence number of what is there.
+        /// Sequence number of the write found.
         found_number: u64,
-        /// It was not this run that wrote it.
+        /// Another run wrote it.
         #[serde(default)]
         of_another_run: bool,
     },
@@ -32,38 +32,39 @@ pub enum Verdict {
         new_sectors: u32,
         /// All sectors of the block.
         sectors: u32,
-        /// What the others hold.
+        /// Content of the others.
         rest: TornRest,
     },
-    /// The block of another place of the same file is here.
+    /// A block of another offset in the same file.
     Misdirected {
         /// Where it belongs.
         belongs_at: u64,
         /// Its sequence number.
         found_number: u64,
     },
-    /// The block of another file, or of another job, is here.
+    /// A block of another file, or of another job.
     WrongFile {
         /// The file it belongs to, if this job wrote it.
         belongs_to: Option<String>,
         /// The clone that wrote it.
         found_thread: u16,
-        /// Where it belongs in that file.
+        /// Its offset in that file.
         belongs_at: u64,
     },
-    /// The whole header of a block of another size: the data was written with another `bs` or `verify_interval`.
+    /// An intact header of a block of another size: the data was written with another `bs` or
+    /// `verify_interval`.
     OtherLength {
-        /// Bytes that the header is for.
+        /// Block size in the header.
         found: u64,
-        /// Bytes of the blocks that are checked.
+        /// Size of the blocks that are checked.
         wanted: u64,
     },
     /// Single bits are wrong.
     BitFlips {
-        /// Their numbers, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
+        /// Their positions, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
         bits: Vec<u64>,
     },
-    /// Something else is in a part of the block.
+    /// Other data in a part of the block.
     Damaged {
         /// First wrong byte of the block.
         first: u64,
@@ -74,11 +75,11 @@ pub enum Verdict {
         /// All wrong bytes are zero.
         zeroed: bool,
     },
-    /// No block of a verified job.
+    /// Not a block of a verified job.
     Unrecognised,
 }
 
-/// What the old sectors of a torn write hold.
+/// Content of the old sectors of a torn write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TornRest {
@@ -104,7 +105,7 @@ pub const CLASSES: [&str; 9] = [
 ];
 
 impl Verdict {
-    /// The place of the class in lists of counters.
+    /// Index of the class in lists of counters.
     pub fn index(&self) -> usize {
         CLASSES.iter().position(|class| *class == self.class()).unwrap_or(CLASSES.len() - 1)
     }
@@ -124,7 +125,7 @@ impl Verdict {
         }
     }
 
-    /// One sentence for people.
+    /// A sentence for reports.
     pub fn sentence(&self) -> String {
         match self {
             Verdict::NeverWritten => "never written: the block holds only zeros".to_owned(),
@@ -153,8 +154,8 @@ impl Verdict {
                 ),
             },
             Verdict::OtherLength { found, wanted } => format!(
-                "another block size: the header is for blocks of {found} bytes, this job has {wanted}; give bs and verify_interval as the \
-                 data was written"
+                "another block size: the header is for blocks of {found} bytes, this job has {wanted}; set bs \
+                and verify_interval as for the write"
             ),
             Verdict::BitFlips { bits } => {
                 let places: Vec<String> =
@@ -171,16 +172,16 @@ impl Verdict {
     }
 }
 
-/// What is known about the writes of a job in addition to the expected one.
+/// Information on a job's writes other than the expected one.
 pub trait History {
-    /// The write before `number` that last covered this place of the file under test, and the length of that write.
+    /// The last write before `number` that covered this place of the file, and its length.
     fn earlier(&self, offset: u64, number: u64) -> Option<(Write, usize)>;
 
-    /// The file of the write with this number and seed if it is not the one under test.
+    /// The file of the write with this number and seed if it is not the file being checked.
     fn other_file(&self, number: u64, seed: u64) -> Option<String>;
 }
 
-/// No history at all.
+/// No information.
 pub struct NoHistory;
 
 impl History for NoHistory {
@@ -193,20 +194,20 @@ impl History for NoHistory {
     }
 }
 
-/// An interval under suspicion.
+/// A mismatching interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Suspect<'a> {
     /// What was read.
     pub bytes: &'a [u8],
     /// First byte in the file.
     pub offset: u64,
-    /// The write that should be there, and its length; `None` when the job has not written it.
+    /// The write that should be there, and its length; `None` if the job has not written it.
     pub expected: Option<(&'a Write, usize)>,
-    /// Number of the clone whose data it should be; 0 for any.
+    /// Number of the clone whose data is expected; 0 for any.
     pub thread: u16,
 }
 
-/// Says what happened to an interval that [`check`](crate::check::check) found wrong.
+/// Classifies an interval that [`check`](crate::check::check) found wrong.
 pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Verdict {
     if suspect.bytes.iter().all(|&byte| byte == 0) {
         return Verdict::NeverWritten;
@@ -234,7 +235,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     {
         return verdict;
     }
-    // A header that was read may be wrong itself; only what cannot be known otherwise is taken from it.
+    // A header that was read may be wrong itself; only unknown values are taken from it.
     match expected_interval(rule, &Suspect { bytes: &bytes, ..*suspect }, header.as_ref()) {
         Some(mut wanted) => {
             exchange(rule, &mut wanted, rule.header_room(format));
@@ -244,7 +245,7 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     }
 }
 
-/// True when the data after a valid header is what the header promises: it was written that way.
+/// True if the data after a valid header matches the header: it was written that way.
 fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -> bool {
     if header.kind != rule.method as u16 || header.length as usize != bytes.len() {
         return false;
@@ -253,14 +254,14 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
     let write = header.write_at(write_offset);
     let length = suspect.expected.map_or(bytes.len(), |(_, length)| length);
     if rule.method == Method::Meta {
-        // Headers alone are checked, so the data says nothing.
+        // Only headers are checked.
         return true;
     }
     let made = made_interval(rule, &write, length, header.offset, bytes.len(), header.format, Some(bytes));
     made.is_some_and(|made| made == bytes)
 }
 
-/// A header of another size that no earlier write of this job has left here.
+/// A header of another size that is not from an earlier write of this job.
 fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
     let (found, wanted) = (u64::from(header.length), suspect.bytes.len() as u64);
     let expected = suspect.expected.map_or(u64::MAX, |(write, _)| write.number);
@@ -269,13 +270,13 @@ fn other_length(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -
     (found != wanted && !is_own).then_some(Verdict::OtherLength { found, wanted })
 }
 
-/// First byte of the write that a header's interval is a part of, as far as it can be known: writes of one job have one length
-/// or, if not, are aligned like the one expected here.
+/// First byte of the write that a header's interval belongs to, as far as it can be determined: writes of one
+/// job have the same length or, if not, the same alignment as the expected one.
 fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
     match suspect.expected {
         Some((write, length)) if length > header.length as usize => {
             let part = suspect.offset - write.offset;
-            // The other write may be cut into intervals differently, but most often is not.
+            // The other write may be divided into intervals differently, but usually is not.
             let same_place = header.offset.checked_sub(part)?;
             Some(if header.offset == suspect.offset { write.offset } else { same_place })
         }
@@ -283,7 +284,7 @@ fn write_start(header: &Header, suspect: &Suspect<'_>) -> Option<u64> {
     }
 }
 
-/// A whole block that does not belong here, or not any more.
+/// An intact block that does not belong here, or is outdated.
 fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> Option<Verdict> {
     let foreign = suspect.thread != 0 && header.thread != suspect.thread;
     let elsewhere = history.other_file(header.number, header.seed);
@@ -302,10 +303,10 @@ fn displaced(header: &Header, suspect: &Suspect<'_>, history: &dyn History) -> O
     is_other.then_some(Verdict::Stale { found_number: header.number, of_another_run: false })
 }
 
-/// What the interval should hold, with its header in front; the layout and the time of the write come from `found`.
+/// The expected interval, including its header; the layout and the time of the write come from `found`.
 fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>) -> Option<Vec<u8>> {
     let length = suspect.bytes.len();
-    // A header with a damaged field or two is still the header of this write.
+    // A header with one or two damaged fields is still the header of this write.
     let resembles = |header: &&Header| {
         let (seed, number) = suspect.expected.map_or((0, 0), |(write, _)| (write.seed, write.number));
         let alike =
@@ -324,14 +325,14 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
             let other = sound.filter(|header| {
                 !rule.checks_seed && header.seed != write.seed && header.is_sound(suspect.bytes)
             });
-            // Where any seed will do, that of the block counts if it says more about its bytes.
+            // If any seed is allowed, the block's own is used if it matches more of its bytes.
             let Some(other) = other.and_then(|header| made(&header.write_at(write.offset))) else {
                 return Some(wanted);
             };
             let differences = |made: &[u8]| suspect.bytes.iter().zip(made).filter(|(a, b)| a != b).count();
             Some(if differences(&other) < differences(&wanted) { other } else { wanted })
         }
-        // Nobody knows what was written but the header itself, if it can be trusted.
+        // Only the header itself, if it is valid, shows what was written.
         None => {
             let (found, mended) = (sound?, mended_header(suspect.bytes, sound?));
             let header = mended.as_ref().unwrap_or(found);
@@ -345,14 +346,14 @@ fn expected_interval(rule: &Rule, suspect: &Suspect<'_>, found: Option<&Header>)
                 header.format,
                 Some(suspect.bytes),
             )?;
-            // The seed of a broken header says nothing, unless the data is what it gives.
+            // The seed of a broken header is used only if the data matches it.
             let is_known = mended.is_some() || has_data_of(rule, suspect.bytes, &made, header.format);
             is_known.then_some(made)
         }
     }
 }
 
-/// A header, with a single byte of it put right if that makes it whole.
+/// A header with one byte corrected, if that makes it valid.
 fn mended_header(bytes: &[u8], header: &Header) -> Option<Header> {
     if header.is_sound(bytes) {
         return Some(*header);
@@ -372,13 +373,13 @@ fn mended_header(bytes: &[u8], header: &Header) -> Option<Header> {
     None
 }
 
-/// True when all bytes after the header are as expected.
+/// True if all bytes after the header are as expected.
 fn has_data_of(rule: &Rule, bytes: &[u8], wanted: &[u8], format: HeaderFormat) -> bool {
     let room = rule.header_room(format);
     bytes.get(room..).is_some_and(|data| Some(data) == wanted.get(room..))
 }
 
-/// Makes one interval of a write, header in front. Bytes without meaning are those of `like`.
+/// Generates one interval of a write, including its header. Unused bytes are those of `like`.
 fn made_interval(
     rule: &Rule,
     write: &Write,
@@ -420,12 +421,12 @@ fn made_interval(
     Some(part)
 }
 
-/// Says how bytes differ from those expected. Both are as stored on the device.
+/// Compares bytes with those expected. Both are as stored on the device.
 fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Verdict {
     let found = suspect.bytes;
     let differences: Vec<usize> = (0..found.len()).filter(|&at| found[at] != wanted[at]).collect();
     let (Some(&first), Some(&last)) = (differences.first(), differences.last()) else {
-        // Only its time can be wrong, which is known nowhere else: one of its bits and its checksum disagree.
+        // Only its time can be wrong, which nothing else records: one of its bits and its checksum disagree.
         return Verdict::Unrecognised;
     };
     if let Some(bits) = flips(rule, found, wanted, &differences) {
@@ -447,7 +448,7 @@ fn compare(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn Hist
     }
 }
 
-/// The flipped bits, if there are no more than a few.
+/// The flipped bits, if they are few.
 fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Option<Vec<u64>> {
     let bits: Vec<u64> = differences
         .iter()
@@ -473,7 +474,7 @@ fn flips(rule: &Rule, found: &[u8], wanted: &[u8], differences: &[usize]) -> Opt
     (bits.len() <= MOST_FLIPS).then_some(bits)
 }
 
-/// The one bit of a header that, turned round, makes its checksum right.
+/// The single bit of a header whose inversion makes its checksum right.
 fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
     let mut header = found.get(..format.length())?.to_vec();
     let stored = Header::decode(&header, format)?.checksum;
@@ -486,7 +487,7 @@ fn single_flip_in_header(found: &[u8], format: HeaderFormat) -> Option<u64> {
     })
 }
 
-/// Some sectors as they should be, the others not.
+/// Some sectors as expected, others not.
 fn torn(rule: &Rule, suspect: &Suspect<'_>, wanted: &[u8], history: &dyn History) -> Option<Verdict> {
     let found = suspect.bytes;
     let sectors = found.len().div_ceil(SECTOR);
@@ -534,7 +535,7 @@ fn earlier_bytes(rule: &Rule, suspect: &Suspect<'_>, write: &Write, length: usiz
     Some(bytes)
 }
 
-/// True when hardly a byte of the sector is the one wanted.
+/// True if almost no byte of the sector is as expected.
 fn is_replaced(sector: &[u8], wanted: &[u8]) -> bool {
     let same = sector.iter().zip(wanted).filter(|(a, b)| a == b).count();
     same * 8 < sector.len()

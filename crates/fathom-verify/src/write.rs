@@ -1,6 +1,6 @@
-//! One write, as its header and its content know it.
+//! A write, as described by its header and its content.
 
-/// What is known of one write.
+/// Parameters of one write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// Seed of its content.
@@ -15,7 +15,7 @@ pub struct Write {
     pub time: (u32, u32),
 }
 
-/// The seconds of a time in ns, and the rest.
+/// A time in ns as seconds and nanoseconds.
 pub fn split_time(time_ns: u64) -> (u32, u32) {
     const SECOND: u64 = 1_000_000_000;
     let seconds = u32::try_from(time_ns / SECOND);

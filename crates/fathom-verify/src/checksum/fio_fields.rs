@@ -9,7 +9,8 @@ use crate::header::HeaderFormat;
 use crate::method::Method;
 use crate::sum::Checksum;
 
-/// Fills `room`, the place of the checksum, for `data`, whose checksum `sum` computes; false for methods that store their checksum unchanged.
+/// Fills `room`, the checksum field, for `data`, whose checksum `sum` computes; false for methods that store their checksum
+/// unchanged.
 pub(super) fn store(
     method: Method,
     format: HeaderFormat,
@@ -26,18 +27,18 @@ pub(super) fn store(
     true
 }
 
-/// True where the stored bytes say little about the data.
+/// True if the stored bytes depend little on the data.
 pub(crate) fn is_weak(method: Method, format: HeaderFormat) -> bool {
     format == HeaderFormat::First && matches!(method, Method::Sha256 | Method::Sha512)
 }
 
-/// The digest, and the second half of the last block that it is made of.
+/// The digest, and the second half of the last block hashed.
 fn sha512(data: &[u8], digest: &Checksum, room: &mut [u8]) {
     const BLOCK: usize = 128;
     const LENGTH_AT: usize = 112;
     let rest = data.len() % BLOCK;
     let mut last = [0; BLOCK];
-    // With a longer rest, the length goes into its own block.
+    // If the rest is longer, the length goes into a separate block.
     if rest < LENGTH_AT {
         last[..rest].copy_from_slice(&data[data.len() - rest..]);
         last[rest] = 0x80;
@@ -68,7 +69,7 @@ fn sha256(data: &[u8], room: &mut [u8]) {
     }
 }
 
-/// The end of the data that is not a whole block of 128 bytes, followed by the first block's bytes in the remaining places.
+/// The end of the data that is not a whole block of 128 bytes, padded with the first block's bytes.
 fn end_of_data(data: &[u8], room: &mut [u8]) {
     const BLOCK: usize = 128;
     let rest = data.len() % BLOCK;
@@ -156,7 +157,7 @@ mod tests {
         }
     }
 
-    /// If the rest leaves no room for its length, the length is in its own block.
+    /// If the rest leaves no room for its length, the length is in a separate block.
     #[test]
     fn any_length_has_its_field() {
         for length in 0..300usize {
@@ -175,7 +176,8 @@ mod tests {
         }
     }
 
-    /// What stood in the place before must not show: a check begins with zeros, a write with the block's content.
+    /// The previous content of the field must not show: a check begins with zeros, a write with the block's
+    /// content.
     #[test]
     fn short_data_fills_the_whole_field() {
         for length in 0..300 {

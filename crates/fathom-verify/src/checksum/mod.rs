@@ -1,4 +1,4 @@
-//! Checksums over the data of an interval: how they are stored, and which stored ones are right.
+//! Checksums over the data of an interval: how they are stored, and which stored forms are valid.
 
 mod fio_fields;
 mod together;
@@ -11,9 +11,9 @@ pub(crate) use fio_fields::is_weak;
 pub(crate) use together::{checksums, is_faster_together};
 
 impl Checksum {
-    /// True when `field` holds this checksum of this method. SHA-1 and SHA-2 are seen stored as numbers of the processor as well
-    /// as in the order of their standard; either says that the data is right. What follows the checksum must be what fio puts there, as in
-    /// `usual`, or the zeros of earlier versions of fathom: every byte of the field is checked.
+    /// True if `field` holds this checksum of this method. SHA-1 and SHA-2 occur in native byte order as well
+    /// as in the order of their standard; both are valid. The bytes after the checksum must be those of fio,
+    /// as in `usual`, or the zeros of earlier versions of fathom: every byte of the field is checked.
     pub fn is_stored_as(&self, method: Method, field: &[u8], usual: &[u8]) -> bool {
         let (stored, rest) = field.split_at(self.bytes().len().min(field.len()));
         if rest.iter().any(|&byte| byte != 0) && usual.get(stored.len()..) != Some(rest) {
@@ -24,7 +24,7 @@ impl Checksum {
     }
 }
 
-/// Fills the place of the checksum after a header of this layout. Bytes beyond the checksum are zero. `known` is the
+/// Fills the checksum field after a header of this layout. Bytes beyond the checksum are zero. `known` is the
 /// precomputed checksum of the data.
 pub fn store(method: Method, format: HeaderFormat, data: &[u8], known: Option<&Checksum>, place: &mut [u8]) {
     let sum = || known.copied().unwrap_or_else(|| checksum(method, data));
@@ -35,7 +35,7 @@ pub fn store(method: Method, format: HeaderFormat, data: &[u8], known: Option<&C
     }
 }
 
-/// The words whose bytes may be turned round, in bytes: SHA-1 and SHA-2 are calculated with them.
+/// Word size for byte swapping: SHA-1 and SHA-2 are calculated with such words.
 fn turned_word(method: Method) -> Option<usize> {
     match method {
         Method::Sha1 | Method::Sha256 => Some(4),
@@ -44,12 +44,12 @@ fn turned_word(method: Method) -> Option<usize> {
     }
 }
 
-/// True for methods of which [`Checksum::is_stored_as`] knows more than one form.
+/// True for methods with more than one stored form in [`Checksum::is_stored_as`].
 pub(crate) fn may_be_stored_otherwise(method: Method) -> bool {
     turned_word(method).is_some()
 }
 
-/// True when the place holds a SHA-2 digest and nothing else, as earlier versions of fathom stored it.
+/// True if the field holds only a SHA-2 digest, as earlier versions of fathom stored it.
 pub fn is_mere_digest(method: Method, format: HeaderFormat, place: &[u8]) -> bool {
     let digest = match method {
         Method::Sha256 => 32,
@@ -69,7 +69,7 @@ pub fn checksum(method: Method, data: &[u8]) -> Checksum {
 mod tests {
     use super::*;
 
-    /// What fio 3.33 stores for 4096 bytes of 0x5a less its header of 40 bytes and the checksum itself.
+    /// The values of fio 3.33 for 4096 bytes of 0x5a, without its 40-byte header and the checksum itself.
     #[test]
     fn values_of_fio() {
         let cases: [(Method, &str); 14] = [
@@ -92,7 +92,7 @@ mod tests {
                 "176e9964bcb196d918bb7d23d4646434de0164c5c63e2a7f6edf99de315176458ac17c7229ec6aed86ce3068de70e63b\
                  d2b640b27cc97a4ed2810c68f6fb3fb1",
             ),
-            // Not what fio 3.33 stores, but the values of the standard.
+            // The standard's value, which fio 3.33 does not store.
             (Method::Sha256, "99bb5da052127ddb17c120f68108013bb7d5f18cece3e4c0c45553fed116f547"),
             (
                 Method::Sha512,

@@ -1,10 +1,10 @@
-//! One ledger, read back.
+//! Reads a ledger back.
 
 use super::record::{Issued, Record, Records, Start, SyncKind, looks_like_ledger};
 use std::collections::HashMap;
 use thiserror::Error;
 
-/// Why nothing can be made of a ledger.
+/// Why a ledger cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AccountError {
     /// Its beginning is missing.
@@ -13,18 +13,18 @@ pub enum AccountError {
     /// Another kind of file.
     #[error("not a ledger: verify_ledger= creates them")]
     NoLedger,
-    /// A file that the beginning does not name.
+    /// A file number that the beginning does not name.
     #[error("a record names file number {file} of {files}: the ledger is damaged")]
     UnknownFile {
         /// The number of the file.
         file: u32,
-        /// Files that there are.
+        /// Number of files.
         files: usize,
     },
     /// More than one ledger.
     #[error("the file holds two ledgers, one after the other")]
     TwoLedgers,
-    /// A rule by which no job could have written.
+    /// A rule that no job can have.
     #[error("its rule for blocks is impossible: the ledger is damaged")]
     ImpossibleRule,
     /// A write beyond all files.
@@ -41,10 +41,10 @@ pub enum AccountError {
     },
 }
 
-/// What one clone of a job did.
+/// The operations of one clone of a job.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// What the ledger is about.
+    /// The beginning of the ledger.
     pub start: Start,
     /// Writes and trims, in the order in which they were issued.
     pub operations: Vec<Operation>,
@@ -54,16 +54,16 @@ pub struct Account {
     pub is_complete: bool,
     /// Time of the last record, ns.
     pub last_ns: u64,
-    /// Bytes at the end that are no whole record.
+    /// Bytes at the end that are not a whole record.
     pub bytes_ignored: usize,
 }
 
-/// A write or a trim, and what became of it.
+/// A write or a trim, with its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     /// What and where.
     pub issued: Issued,
-    /// How it ended, if that is known.
+    /// How it ended, if known.
     pub end: Option<End>,
 }
 
@@ -78,7 +78,7 @@ pub struct Sync {
     pub file: u32,
     /// When it began, ns.
     pub begun_ns: u64,
-    /// How it ended, if that is known.
+    /// How it ended, if known.
     pub end: Option<End>,
 }
 
@@ -87,11 +87,11 @@ pub struct Sync {
 pub struct End {
     /// Monotonic clock, ns.
     pub time_ns: u64,
-    /// False when it failed.
+    /// False if it failed.
     pub is_well: bool,
 }
 
-/// What an [`Record::Ended`] refers to.
+/// What a [`Record::Ended`] refers to.
 #[derive(Clone, Copy)]
 enum Open {
     Operation(usize),
@@ -99,7 +99,7 @@ enum Open {
 }
 
 impl Account {
-    /// Reads a ledger. What is cut off at its end is left out.
+    /// Reads a ledger. A truncated last record is ignored.
     pub fn read(bytes: &[u8]) -> Result<Account, AccountError> {
         let mut records = Records::new(bytes);
         let Some(Record::Start(start)) = records.next() else {

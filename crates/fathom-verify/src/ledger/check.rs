@@ -1,4 +1,4 @@
-//! Compares what the storage holds with what it promised.
+//! Compares the storage's content with its promises.
 
 use super::account::Account;
 use super::contents::Contents;
@@ -6,8 +6,8 @@ use super::judge::Judge;
 use super::outcome::{CheckError, FileToCheck, Outcome, ReadError};
 use super::promises::{After, claims, places};
 
-/// Checks files against their ledgers. `until`, on the monotonic clock in ns, is when the storage went down. `read` fills as much of
-/// a buffer from a place of a file, by index, as there is.
+/// Checks files against their ledgers. `until`, on the monotonic clock in ns, is when the storage went down.
+/// `read` fills a buffer from an offset of a file, by index, as far as data exists.
 pub fn check(
     accounts: &[Account],
     files: &[FileToCheck],

@@ -1,4 +1,4 @@
-//! What writes put into a file, made again from their seeds.
+//! Regenerates the content of writes from their seeds.
 
 use super::account::Account;
 use super::promises::Claim;
@@ -6,10 +6,10 @@ use crate::stamp::{Write, split_time, stamp};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Bytes of writes kept in memory; a large one may be looked at for each of its blocks.
+/// Bytes of writes kept in memory; a large write may be needed for each of its blocks.
 const MOST_KEPT: usize = 128 << 20;
 
-/// The contents of writes, the last few of them ready.
+/// The content of writes, with a cache of the last ones.
 pub(super) struct Contents<'a> {
     accounts: &'a [Account],
     kept: HashMap<(usize, usize), Rc<[u8]>>,

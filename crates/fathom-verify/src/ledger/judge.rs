@@ -14,15 +14,15 @@ use crate::stamp::Write;
 use crate::verdict::{History, Suspect, Verdict, classify};
 use std::ops::Range;
 
-/// Unit of atomicity of storage: of a write that was not promised, some sectors may be there.
+/// Atomic unit of storage: of a write that was not promised, some sectors may be there.
 const SECTOR: u64 = 512;
 /// Memory copies are atomic per word: the copy stops anywhere if its process is killed, and continues while the page is on its
 /// way to the device.
 const WORD: usize = 8;
-/// Number of broken promises that are listed one by one.
+/// Number of broken promises listed individually.
 const MOST_TOLD: usize = 10_000;
 
-/// Fills a buffer from a place of the file, and says how much there is.
+/// Fills a buffer from an offset of the file, and returns how much there is.
 pub(super) type Read<'a> = &'a mut dyn FnMut(u64, &mut [u8]) -> Result<usize, ReadError>;
 
 /// Judges the places of one file.
@@ -30,16 +30,16 @@ pub(super) struct Judge<'a> {
     pub(super) accounts: &'a [Account],
     pub(super) file: &'a FileToCheck,
     pub(super) contents: Contents<'a>,
-    /// A ledger ends with the machine, perhaps before its last writes.
+    /// The ledger was lost with its machine, perhaps before its last writes.
     pub(super) misses_the_end: bool,
     pub(super) read: Read<'a>,
     pub(super) outcome: &'a mut Outcome,
 }
 
-/// What a place holds.
+/// Content of a place.
 struct Held {
     bytes: Vec<u8>,
-    /// Bytes from here on are not in the file.
+    /// Bytes from here on are beyond the end of the file.
     present: usize,
 }
 
@@ -70,7 +70,7 @@ impl Judge<'_> {
         };
         let mut candidates: Vec<&Claim> =
             place.claims.iter().copied().filter(|claim| place.may_hold(claim)).collect();
-        // The latest is the likeliest.
+        // The latest is the most likely.
         candidates.reverse();
         let is_whole = |claim: &&Claim| {
             let from = (place.start - claim.start) as usize;
@@ -82,7 +82,7 @@ impl Judge<'_> {
         self.judge_sectors(place, promised, &candidates, &held)
     }
 
-    /// No single write is there: sectors may be of several. The work is that of going over the place once per write.
+    /// No single write matches: sectors may come from several. The cost is one pass over the place per write.
     fn judge_sectors(
         &mut self,
         place: &Place<'_>,
@@ -117,7 +117,7 @@ impl Judge<'_> {
         self.tell_wrong_blocks(place, promised, &wrong)
     }
 
-    /// Which sectors hold what one of these writes put there.
+    /// The sectors that match one of these writes.
     fn sectors_of(
         &mut self,
         place: &Place<'_>,
@@ -137,7 +137,7 @@ impl Judge<'_> {
         found
     }
 
-    /// Whether each word of a sector is what one of these writes put there.
+    /// Whether each word of a sector matches one of these writes.
     fn is_of_several(
         &mut self,
         place: &Place<'_>,
@@ -156,7 +156,7 @@ impl Judge<'_> {
         found.iter().all(|found| *found)
     }
 
-    /// Which sectors belong to a write after the last record.
+    /// The sectors that belong to a write after the last record.
     fn newer_sectors(
         &mut self,
         place: &Place<'_>,
@@ -174,7 +174,7 @@ impl Judge<'_> {
         if !self.misses_the_end {
             return Ok(found);
         }
-        // Only a part of such a write may have arrived.
+        // Only a part of such a write may have reached the storage.
         let mut is_older = None;
         for (index, sector) in grid.iter().enumerate().filter(|(index, _)| !found[*index]).collect::<Vec<_>>()
         {
@@ -184,7 +184,7 @@ impl Judge<'_> {
             found[index] = if let Some(header) = evidence::header_at(rule, bytes, into_block) {
                 self.is_later(&header) && header.offset == block.start
             } else if evidence::has_place_of_header(rule, bytes, into_block) {
-                // A header arrives with its sector, whole.
+                // A header is written with its sector, as a whole.
                 false
             } else if evidence::comes_from_a_seed(rule, bytes, into_block) {
                 !is_older.get_or_insert_with(|| self.sectors_of(place, grid, &place.claims, held))[index]
@@ -195,14 +195,14 @@ impl Judge<'_> {
         Ok(found)
     }
 
-    /// True for the header of a write that came after the last record.
+    /// True for the header of a write after the last record.
     fn is_later(&self, header: &Header) -> bool {
         let mut accounts = self.file.members.iter().map(|&(ledger, _)| &self.accounts[ledger]);
         accounts.any(|account| account.start.clone == header.thread && header.time_ns() > account.last_ns)
     }
 
-    /// Whole blocks, over or into a place, that were written after the last record. They need not lie on multiples of their
-    /// length: wherever a sector begins there may be a header, and only where there is one is the block after it read.
+    /// Whole blocks, over or into a place, written after the last record. They need not be aligned to their
+    /// length: any sector may begin with a header, and only after a header is the block read.
     fn newer_blocks(&mut self, place: &Place<'_>, promised: &Claim) -> Result<Vec<Range<u64>>, Unusable> {
         const STRETCH: u64 = 1 << 20;
         let rule = &self.accounts[promised.ledger].start.rule;
@@ -245,7 +245,7 @@ impl Judge<'_> {
         Ok(found)
     }
 
-    /// Tells of each block with wrong sectors.
+    /// Reports each block with wrong sectors.
     fn tell_wrong_blocks(
         &mut self,
         place: &Place<'_>,
@@ -362,7 +362,7 @@ impl Judge<'_> {
         });
     }
 
-    /// Reads a range; the inner error is that it cannot be read.
+    /// Reads a range; the inner error is an unreadable range.
     fn fetch(&mut self, start: u64, length: u64) -> Result<Result<Held, Unreadable>, Unusable> {
         let mut bytes = vec![0; length as usize];
         match (self.read)(start, &mut bytes) {
@@ -373,21 +373,21 @@ impl Judge<'_> {
     }
 }
 
-/// The block with a header of its own around a byte of a write.
+/// The block with its own header around a byte of a write.
 fn block_around(rule: &Rule, claim: &Claim, byte: u64) -> Range<u64> {
     let interval = rule.interval_of((claim.end - claim.start) as usize).max(1) as u64;
     let start = claim.start + (byte - claim.start) / interval * interval;
     start..(start + interval).min(claim.end)
 }
 
-/// The sectors of a range, cut off at its ends.
+/// The sectors of a range, clipped to it.
 fn sectors(start: u64, end: u64) -> impl Iterator<Item = Range<u64>> {
     let first = start / SECTOR;
     (first..end.div_ceil(SECTOR))
         .map(move |sector| (sector * SECTOR).max(start)..((sector + 1) * SECTOR).min(end))
 }
 
-/// The ledger, as verdicts ask for it.
+/// The ledger as the history for verdicts.
 struct Recorded<'a> {
     accounts: &'a [Account],
     contents: &'a Contents<'a>,

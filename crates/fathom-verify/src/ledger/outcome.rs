@@ -1,11 +1,11 @@
-//! What is checked against ledgers, and what was found.
+//! Input and results of checking files against ledgers.
 
 use super::promises::PromisedBy;
 use crate::verdict::Verdict;
 use serde::Serialize;
 use thiserror::Error;
 
-/// A file to check, and who wrote it.
+/// A file to check, and its writers.
 #[derive(Clone, Debug)]
 pub struct FileToCheck {
     /// Its name in the outcome.
@@ -14,26 +14,26 @@ pub struct FileToCheck {
     pub members: Vec<(usize, u32)>,
 }
 
-/// Why a file gave no data.
+/// Why a file returned no data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadError {
-    /// It cannot be used at all, so nothing can be checked.
+    /// It is unusable, so nothing can be checked.
     Unusable(Unusable),
-    /// This part of it cannot be read.
+    /// This part cannot be read.
     Unreadable(Unreadable),
 }
 
-/// A file that cannot be used, in the words of whoever reads it.
+/// An unusable file, as described by the reader.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unusable(pub String);
 
-/// A part of a file that cannot be read, in the words of whoever reads it.
+/// An unreadable part of a file, as described by the reader.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct Unreadable(pub String);
 
-/// Why the check has no outcome.
+/// Why there is no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CheckError {
     /// Ledgers for one file are from different boots of the machine, so the order of their writes is unknown.
@@ -43,26 +43,26 @@ pub enum CheckError {
         /// Indices of two such ledgers.
         ledgers: (usize, usize),
     },
-    /// A file cannot be used.
+    /// An unusable file.
     Unusable(Unusable),
 }
 
-/// What was found, over all files.
+/// Results over all files.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Outcome {
-    /// How many writes of each ledger are promised.
+    /// Number of promised writes per ledger.
     pub promised_writes: Vec<u64>,
-    /// Bytes for which something was promised, and which were checked.
+    /// Bytes with a promise, which were checked.
     pub bytes_checked: u64,
-    /// Bytes that were written and not promised.
+    /// Bytes written without a promise.
     pub bytes_not_promised: u64,
-    /// Runs of bytes of the same writes that were checked.
+    /// Checked places: byte ranges covered by the same writes.
     pub places_checked: u64,
-    /// Of these, places that hold parts of several writes, as they may.
+    /// Of these, places with parts of several writes, as allowed.
     pub places_mixed: u64,
-    /// Of these, places that hold data that is newer than the ledger and right as far as it can be known.
+    /// Of these, places with data newer than the ledger, and right as far as can be determined.
     pub places_newer: u64,
-    /// How many promises are broken.
+    /// Number of broken promises.
     pub broken_count: u64,
     /// The first of them, in order of files and places.
     pub broken: Vec<BrokenPromise>,
@@ -77,17 +77,17 @@ pub struct BrokenPromise {
     pub offset: u64,
     /// Bytes of the block.
     pub length: u64,
-    /// The first byte that is not as promised.
+    /// The first byte that breaks the promise.
     pub first_wrong: u64,
-    /// What should be there at least.
+    /// The least that should be there.
     pub promised: PromisedWrite,
     /// What is there: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
     pub class: &'static str,
-    /// The same in a sentence.
+    /// The same as a sentence.
     pub sentence: String,
     /// The verdict, if there is data to judge.
     pub verdict: Option<Verdict>,
-    /// The write that is there instead, if the ledger has it.
+    /// The write found instead, if the ledger has it.
     pub found: Option<FoundWrite>,
 }
 
@@ -104,14 +104,14 @@ pub struct PromisedWrite {
     pub issued_ns: u64,
     /// When it was acknowledged, ns.
     pub acknowledged_ns: u64,
-    /// Since when it is promised, ns.
+    /// Start of the promise, ns.
     pub since_ns: u64,
-    /// Why it is promised.
+    /// Reason of the promise.
     #[serde(flatten)]
     pub by: PromisedBy,
 }
 
-/// An older write that was found.
+/// An older write found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FoundWrite {
     /// Index of its ledger.

@@ -1,4 +1,4 @@
-//! What the storage has to keep: which writes are promised, and which of them a place may hold.
+//! Promises of the storage: which writes are promised, and which of them a place may hold.
 
 use super::account::{Account, Sync};
 use super::record::SyncKind;
@@ -8,13 +8,13 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum After {
-    /// The machine or the device went down: what was synced is promised.
+    /// The machine or the device went down: synced data is promised.
     PowerCut,
-    /// The process ended, the machine did not: what was acknowledged is promised.
+    /// The process ended, the machine did not: acknowledged data is promised.
     Kill,
 }
 
-/// Why a write is promised.
+/// Reason of a promise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "by", rename_all = "snake_case")]
 pub enum PromisedBy {
@@ -24,7 +24,7 @@ pub enum PromisedBy {
     SynchronousWrite,
     /// A sync.
     Sync {
-        /// Index of the ledger that has it.
+        /// Index of its ledger.
         ledger: usize,
         /// Its number there.
         id: u64,
@@ -37,16 +37,16 @@ pub enum PromisedBy {
     },
 }
 
-/// A promise: since when, and why.
+/// A promise: its start and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Promise {
     /// Monotonic clock, ns.
     pub since_ns: u64,
-    /// Why.
+    /// The reason.
     pub by: PromisedBy,
 }
 
-/// A write or trim of one file, from whichever ledger.
+/// A write or trim of one file, from any ledger.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
     /// Index of the ledger.
@@ -59,43 +59,43 @@ pub struct Claim {
     pub end: u64,
     /// When it was issued, ns.
     pub issued_ns: u64,
-    /// When it ended, well or not, ns; `None` when that is not known.
+    /// When it ended, successfully or not, ns; `None` if unknown.
     pub ended_ns: Option<u64>,
-    /// It may have left anything: a trim, or a write that failed.
+    /// It may leave any content: a trim, or a write that failed.
     pub leaves_anything: bool,
     /// The promise, if there is one.
     pub promise: Option<Promise>,
 }
 
-/// A run of bytes that the same writes went over.
+/// A byte range covered by the same writes.
 #[derive(Clone, Debug)]
 pub struct Place<'a> {
     /// First byte.
     pub start: u64,
     /// End.
     pub end: u64,
-    /// All that went over it, in the order in which they were issued.
+    /// All operations on it, in the order in which they were issued.
     pub claims: Vec<&'a Claim>,
-    /// The last write that was promised.
+    /// The last promised write.
     pub promised: Option<&'a Claim>,
 }
 
 impl Place<'_> {
-    /// Whether the place may hold this write: none that was promised came after its end.
+    /// Whether the place may hold this write: no promised write was issued after its end.
     pub fn may_hold(&self, claim: &Claim) -> bool {
         let Some(promised) = self.promised else { return true };
         claim.ended_ns.is_none_or(|ended_ns| ended_ns >= promised.issued_ns)
     }
 
-    /// Whether anything at all may be there.
+    /// Whether any content is allowed.
     pub fn may_hold_anything(&self) -> bool {
         self.promised.is_none()
             || self.claims.iter().any(|claim| claim.leaves_anything && self.may_hold(claim))
     }
 }
 
-/// The claims of one file. `members` are ledgers and the number that the file has in each; nothing that happened after `until`
-/// counts as ended.
+/// The claims of one file. `members` are ledgers and the file's number in each; nothing after `until` counts
+/// as ended.
 pub fn claims(accounts: &[Account], members: &[(usize, u32)], after: After, until: u64) -> Vec<Claim> {
     let syncs = Syncs::of(accounts, members, until);
     let mut claims = Vec::new();
@@ -138,9 +138,9 @@ pub fn claims(accounts: &[Account], members: &[(usize, u32)], after: After, unti
 
 /// The syncs of one file.
 struct Syncs {
-    /// Those that ended well, by their begin; each with the one that ended first among itself and those after it.
+    /// Successful syncs, by their begin; each with the one that ended first among itself and its successors.
     good: Vec<(u64, Promise)>,
-    /// Begin and end of those that failed.
+    /// Begin and end of failed syncs.
     failed: Vec<(u64, u64)>,
 }
 
@@ -170,13 +170,14 @@ impl Syncs {
         Syncs { good, failed }
     }
 
-    /// The sync that first made durable what had been acknowledged at this time.
+    /// The first sync that made data acknowledged at this time durable.
     fn first_after(&self, acknowledged_ns: u64) -> Option<Promise> {
         let index = self.good.partition_point(|(begun_ns, _)| *begun_ns <= acknowledged_ns);
         self.good.get(index).map(|(_, sync)| *sync)
     }
 
-    /// After a failed sync the kernel may have dropped whatever was not durable, and a later sync does not tell.
+    /// After a failed sync the kernel may have dropped data that was not durable, and a later sync does not
+    /// report it.
     fn take_back_what_failed(&self, claim: &mut Claim, durable: Option<Promise>) {
         let is_meant = |&(begun_ns, ended_ns): &(u64, u64)| {
             claim.issued_ns < ended_ns && durable.is_none_or(|durable| durable.since_ns > begun_ns)
@@ -188,7 +189,7 @@ impl Syncs {
     }
 }
 
-/// Cuts a file into places and hands each to `take`.
+/// Divides a file into places and passes each to `take`.
 pub fn places<E>(claims: &mut [Claim], mut take: impl FnMut(&Place<'_>) -> Result<(), E>) -> Result<(), E> {
     claims.sort_by_key(|claim| (claim.start, claim.issued_ns));
     let mut borders: Vec<u64> = claims.iter().flat_map(|claim| [claim.start, claim.end]).collect();

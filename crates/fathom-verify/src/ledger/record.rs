@@ -1,8 +1,6 @@
-//! The records of a ledger, as bytes.
-//!
-//! A record is its kind (1 byte), the length of its fields (4 bytes), the fields, and a CRC-32C of all that; numbers are little
-//! endian. The first record of a ledger is the [`Start`]. Nothing is ever changed, so a ledger that was cut off anywhere still
-//! holds every record before that place.
+//! The encoded records of a ledger. A record is its kind (1 byte), the length of its fields (4 bytes), the fields, and a
+//! CRC-32C of all that; numbers are little endian. The first record of a ledger is the [`Start`]. Records are never changed,
+//! so a ledger truncated anywhere still holds every record before that point.
 
 use crate::rule::Rule;
 use serde::{Deserialize, Serialize};
@@ -11,38 +9,38 @@ use serde::{Deserialize, Serialize};
 const MAGIC: &[u8; 8] = b"FATHOMLG";
 /// Version of the records.
 const VERSION: u32 = 1;
-/// Kind and length in front of the fields.
+/// Kind and length before the fields.
 const FRONT: usize = 5;
 /// The checksum after them.
 const CHECKSUM: usize = 4;
-/// No record is longer: a length beyond this is damage.
+/// Maximum length of a record: anything beyond is damage.
 const LONGEST: usize = 1 << 26;
 
-/// What a ledger is about.
+/// The beginning of a ledger.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Start {
     /// Name of the job.
     pub job: String,
     /// Number of the clone over the whole run, from 1.
     pub clone: u16,
-    /// The files by number, as absolute paths where those were known.
+    /// The files by number, as absolute paths if known.
     pub files: Vec<String>,
-    /// How blocks are made.
+    /// How blocks are generated.
     pub rule: Rule,
     /// Writes are durable when they are acknowledged.
     pub durable_at_once: bool,
-    /// Which boot of the machine the times belong to.
+    /// Boot ID of the machine, which the times belong to.
     pub boot_id: String,
     /// Monotonic clock, ns.
     pub time_ns: u64,
-    /// The time of day then, ms since 1970.
+    /// Wall-clock time then, ms since 1970.
     pub time_of_day_ms: u64,
 }
 
-/// A write or a trim that is about to be handed over.
+/// A write or a trim that is about to be submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Issued {
-    /// Number in this ledger; syncs are counted along.
+    /// Number in this ledger; syncs are included.
     pub id: u64,
     /// Number of the write in its job; 0 for a trim.
     pub number: u64,
@@ -86,7 +84,7 @@ impl SyncKind {
         }
     }
 
-    /// True when data is durable afterwards.
+    /// True if data is durable afterwards.
     pub fn makes_durable(self) -> bool {
         self != SyncKind::Range
     }
@@ -103,9 +101,9 @@ impl SyncKind {
 pub enum Record {
     /// The ledger begins.
     Start(Box<Start>),
-    /// A write or a trim is about to be handed over.
+    /// A write or a trim is about to be submitted.
     Issued(Issued),
-    /// A sync is about to be handed over.
+    /// A sync is about to be submitted.
     SyncBegun {
         /// Number in this ledger.
         id: u64,
@@ -122,7 +120,7 @@ pub enum Record {
         id: u64,
         /// Monotonic clock, ns.
         time_ns: u64,
-        /// False when it failed.
+        /// False if it failed.
         is_well: bool,
     },
     /// The job has ended and nothing is missing.
@@ -159,7 +157,7 @@ impl Record {
             Record::Start(start) => {
                 bytes.extend(MAGIC);
                 bytes.extend(VERSION.to_le_bytes());
-                // Text, numbers and lists of them: that never fails.
+                // Serializing text, numbers and lists of them never fails.
                 bytes.extend(serde_json::to_vec(start).unwrap_or_default());
             }
             Record::Issued(issued) => {
@@ -197,7 +195,7 @@ impl Record {
     }
 }
 
-/// Reads records one after the other; ends before the first that is cut off or damaged.
+/// Reads consecutive records; ends before the first truncated or damaged one.
 pub struct Records<'a> {
     bytes: &'a [u8],
 }
@@ -208,7 +206,7 @@ impl<'a> Records<'a> {
         Records { bytes }
     }
 
-    /// Bytes that were not understood, once the records have ended.
+    /// Number of bytes that could not be decoded, once the records have ended.
     pub fn bytes_left(&self) -> usize {
         self.bytes.len()
     }
@@ -265,12 +263,12 @@ fn decode(code: u8, fields: &[u8]) -> Option<Record> {
     fields.0.is_empty().then_some(record)
 }
 
-/// True when bytes begin as a ledger of some version does.
+/// True if the bytes begin like a ledger of any version.
 pub fn looks_like_ledger(bytes: &[u8]) -> bool {
     bytes.first() == Some(&1) && bytes.get(FRONT..FRONT + MAGIC.len()) == Some(MAGIC)
 }
 
-/// Fields, one after the other.
+/// Consecutive fields.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
