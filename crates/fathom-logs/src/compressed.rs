@@ -17,7 +17,7 @@ const FLAGS: u32 = HAS_OFFSET | WHOLE_PRIORITY | HAS_MAXIMUM | HAS_ISSUE_TIME;
 /// Bytes of a record without extra words.
 const FIXED: usize = 40;
 
-/// Gathers records and compresses them chunk by chunk.
+/// Collects records and compresses them in chunks.
 pub(crate) struct Packer {
     chunk: usize,
     raw: Vec<u8>,
@@ -29,7 +29,7 @@ impl Packer {
         Packer { chunk, raw: Vec::new() }
     }
 
-    /// Adds a record; a full chunk goes, compressed, to the end of `packed`.
+    /// Adds a record; a full chunk is compressed and appended to `packed`.
     pub(crate) fn add(&mut self, entry: &Entry, columns: Columns, packed: &mut Vec<u8>) {
         append(entry, columns, &mut self.raw);
         if self.raw.len() >= self.chunk {
@@ -37,7 +37,7 @@ impl Packer {
         }
     }
 
-    /// Compresses what there is.
+    /// Compresses the pending records.
     pub(crate) fn flush(&mut self, packed: &mut Vec<u8>) {
         if self.raw.is_empty() {
             return;
@@ -68,10 +68,12 @@ fn append(entry: &Entry, columns: Columns, raw: &mut Vec<u8>) {
     }
 }
 
-/// Turns a compressed log into text, record by record, in constant memory.
+/// Converts a compressed log to text, record by record, in constant memory.
 ///
 /// # Errors
-/// What reading or writing says; `InvalidData` when the input is no compressed log or ends in the middle of a record.
+///
+/// Errors of reading or writing; `InvalidData` if the input is not a compressed log or ends in the middle of
+/// a record.
 pub fn inflate(input: &mut dyn BufRead, output: &mut dyn Write) -> io::Result<()> {
     let mut line = Vec::new();
     while !input.fill_buf()?.is_empty() {

@@ -1,18 +1,18 @@
 //! One line of a bandwidth, IOPS or latency log.
 //!
-//! `msec, value[, second value], direction, block size, [offset,] priority[, issue time]`, separated by a comma and a
-//! blank. Older versions of fio leave the priority out; such lines are read too.
+//! `msec, value[, second value], direction, block size, [offset,] priority[, issue time]`, separated by a comma and a space.
+//! Older versions of fio omit the priority; such lines are also accepted.
 
 use serde::{Deserialize, Serialize};
 
-/// A measured value at a moment.
+/// A value at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
-    /// Milliseconds since the job began to record, or of another clock (`log_alternate_epoch`).
+    /// Milliseconds since the job began to record, or by another clock (`log_alternate_epoch`).
     pub time_ms: u64,
     /// KiB/s, IOPS or ns.
     pub value: u64,
-    /// The largest value beside the mean (`log_window_value=both`); 0 beside that of a single I/O.
+    /// The maximum in addition to the mean (`log_window_value=both`); 0 for a single I/O.
     pub maximum: Option<u64>,
     /// 0 read, 1 write, 2 trim.
     pub direction: u8,
@@ -26,7 +26,7 @@ pub struct Entry {
     pub issue_ns: Option<u64>,
 }
 
-/// Which columns a log has beyond the usual ones.
+/// Optional columns of a log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Columns {
     /// Second value.
@@ -39,9 +39,9 @@ pub struct Columns {
     pub issue_time: bool,
 }
 
-/// The real-time class, which the priority flag of a log marks.
+/// The real-time class, marked by the priority flag of a log.
 const REAL_TIME: u16 = 1;
-/// Place of the class in an `ioprio` value.
+/// Position of the class in an `ioprio` value.
 const CLASS_SHIFT: u32 = 13;
 
 /// Appends a number in decimal.
@@ -88,8 +88,8 @@ impl Entry {
         text.push(b'\n');
     }
 
-    /// Reads a line that has these columns; `None` when it is no such line. A flag becomes the highest priority of the real-time
-    /// class.
+    /// Parses a line with these columns; `None` if it is invalid. A flag becomes the highest priority of the
+    /// real-time class.
     pub fn parse(line: &str, columns: Columns) -> Option<Entry> {
         let mut fields = line.trim_end().split(", ");
         let mut number = || fields.next()?.trim().parse::<u64>().ok();

@@ -1,7 +1,8 @@
 //! Lines of a histogram log: `msec, direction, block size, bin, bin, ...`, and the windows they come from.
 //!
 //! Bins are those of fio's histogram logs, 1856 of them ([`fathom_stats::histogram`] has their bounds), halved in number
-//! `log_hist_coarseness` times. A line counts the I/Os of its window alone. A latency beyond the last bin counts there.
+//! `log_hist_coarseness` times. A line counts the I/Os of its window alone. A latency beyond the last bin counts in the last
+//! bin.
 
 use crate::entry::push_number;
 use crate::record::IoRecord;
@@ -9,7 +10,7 @@ use crate::rules::LogRules;
 use crate::window::within_run_time;
 use fathom_stats::histogram::bin_of;
 
-/// Bins of a log that is not coarsened.
+/// Number of bins of a log that is not coarsened.
 pub const LOGGED_BINS: usize = 1856;
 
 /// A line of a histogram log.
@@ -36,7 +37,7 @@ impl HistogramLine {
         text.push(b'\n');
     }
 
-    /// Reads a line; `None` when it is none, or has a number of bins that no coarseness gives.
+    /// Parses a line; `None` if it is invalid, or its number of bins matches no coarseness.
     pub fn parse(line: &str) -> Option<HistogramLine> {
         let mut numbers =
             line.trim().trim_end_matches(',').split(',').map(|field| field.trim().parse::<u64>().ok());
@@ -86,7 +87,7 @@ impl HistogramWindows {
         }
     }
 
-    /// Adds an I/O. Windows that it shows to be over are handed to `emit`.
+    /// Adds an I/O. Windows that end before it are passed to `emit`.
     pub(crate) fn add(&mut self, record: &IoRecord, emit: impl FnMut(&HistogramLine)) {
         if self.width_ns > 0 {
             self.advance(within_run_time(record.end_ns, self.runtime_ns, self.width_ns), emit);
@@ -105,7 +106,7 @@ impl HistogramWindows {
         }
     }
 
-    /// The job has ended: hands the rest to `emit`.
+    /// Ends the log: passes the rest to `emit`.
     pub(crate) fn finish(&mut self, end_ns: u64, mut emit: impl FnMut(&HistogramLine)) {
         if self.width_ns > 0 {
             self.advance(within_run_time(end_ns, self.runtime_ns, self.width_ns), &mut emit);

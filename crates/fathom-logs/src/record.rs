@@ -1,17 +1,17 @@
-//! What a worker notes of one I/O.
+//! A worker's record of one I/O.
 
-/// Words of a record in a ring.
+/// Size of a record in words.
 pub(crate) const WORDS: usize = 5;
 
-/// Stands in a ring for a submission latency that there is not.
+/// Marks a missing submission latency.
 const NO_SUBMISSION: u64 = u64::MAX;
 
-/// One I/O that has ended well.
+/// One successful I/O.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IoRecord {
     /// When it ended, in ns since the job began to record.
     pub end_ns: u64,
-    /// Submission latency in ns; `None` for engines that end an I/O inside the call.
+    /// Submission latency in ns; `None` for engines that complete an I/O inside the call.
     pub slat_ns: Option<u64>,
     /// Completion latency in ns.
     pub clat_ns: u64,
@@ -23,11 +23,11 @@ pub struct IoRecord {
     pub direction: u8,
     /// The kernel's `ioprio` value: class in bits 13 to 15, hint in 3 to 12, level in 0 to 2.
     pub priority: u16,
-    /// It is a further record of an I/O that was due by a schedule (`open_loop`), and its latency the response time.
+    /// It is an additional record of a scheduled I/O (`open_loop`), with the response time as its latency.
     pub is_response: bool,
 }
 
-/// Where that stands in the last word of a record.
+/// Position of that flag in the last word of a record.
 const RESPONSE_BIT: u32 = 40;
 
 impl IoRecord {

@@ -1,12 +1,12 @@
-//! A bounded ring of records between one worker and the log writer, in memory that two processes may share.
-//!
-//! One side pushes, the other takes, neither ever locks. The words of a record are plain atomics: the `Release` store of
-//! `pushed` makes them visible, and the `Release` store of `taken` gives the room back.
+//! A bounded, lock-free ring of records between one worker and the log writer, in memory that two processes may share. One
+//! side pushes, the other takes. The words of a record are relaxed atomics: the `Release` store of `pushed` publishes them,
+//! and the `Release` store of `taken` frees their space.
 
 use crate::record::{IoRecord, WORDS};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
 
-/// What both sides know of a ring. All-zero memory is an open, empty ring. Each side writes to its own cache lines.
+/// The shared state of a ring. All-zero memory is an open, empty ring. Each side writes to its own cache
+/// lines.
 #[repr(C, align(128))]
 #[derive(Default)]
 pub struct RingHeader {
@@ -20,13 +20,13 @@ pub struct RingHeader {
 struct WorkerSide {
     /// Records ever pushed.
     pushed: AtomicU64,
-    /// Milliseconds that times in the log are moved by (`log_alternate_epoch`).
+    /// Offset of times in the log, milliseconds (`log_alternate_epoch`).
     epoch_ms: AtomicU64,
-    /// How long the worker waited for room, in ns.
+    /// Total time that the worker waited for space, in ns.
     held_back_ns: AtomicU64,
-    /// How often it did.
+    /// Number of waits.
     held_back: AtomicU64,
-    /// Records that found no room and were given up.
+    /// Records dropped for lack of space.
     dropped: AtomicU64,
     /// Recorded run time in ns; valid once closed.
     end_ns: AtomicU64,
@@ -42,7 +42,8 @@ struct WriterSide {
 }
 
 impl RingHeader {
-    /// No more records will come; the job recorded for so long. Only the first call counts.
+    /// Closes the ring: no more records will come; the job recorded for this long. Only the first call
+    /// counts.
     pub fn close(&self, end_ns: u64) {
         if !self.is_closed() {
             self.worker.end_ns.store(end_ns, Relaxed);
@@ -70,24 +71,24 @@ impl RingHeader {
         self.worker.epoch_ms.load(Relaxed)
     }
 
-    /// Counts a wait for room. For the worker only.
+    /// Counts a wait for space. For the worker only.
     pub fn add_held_back(&self, ns: u64) {
         let side = &self.worker;
         side.held_back_ns.store(side.held_back_ns.load(Relaxed) + ns, Relaxed);
         side.held_back.store(side.held_back.load(Relaxed) + 1, Relaxed);
     }
 
-    /// How often the worker waited for room, and for how many ns in all.
+    /// Number of waits for space, and their total time in ns.
     pub fn held_back(&self) -> (u64, u64) {
         (self.worker.held_back.load(Relaxed), self.worker.held_back_ns.load(Relaxed))
     }
 
-    /// Counts a record that was given up. For the worker only.
+    /// Counts a dropped record. For the worker only.
     pub fn add_dropped(&self) {
         self.worker.dropped.store(self.worker.dropped.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Records that were given up.
+    /// Number of dropped records.
     pub fn dropped(&self) -> u64 {
         self.worker.dropped.load(Relaxed)
     }
@@ -98,7 +99,7 @@ impl RingHeader {
     }
 }
 
-/// Words of memory that a ring of this many records needs.
+/// Size of a ring of this many records, in words.
 pub fn words_for(records: usize) -> usize {
     records * WORDS
 }
@@ -109,7 +110,7 @@ pub struct Producer<'a> {
     words: &'a [AtomicU64],
     mask: u64,
     pushed: u64,
-    /// Up to here there is known to be room.
+    /// There is known to be space up to here.
     limit: u64,
 }
 
@@ -122,7 +123,7 @@ impl<'a> Producer<'a> {
         Producer { header, words, mask: records - 1, pushed, limit: header.taken() + records }
     }
 
-    /// Pushes a record; false when there is no room.
+    /// Pushes a record; false if there is no space.
     #[inline(always)]
     pub fn push(&mut self, record: &IoRecord) -> bool {
         if self.pushed == self.limit && !self.look_for_room() {
@@ -139,13 +140,13 @@ impl<'a> Producer<'a> {
         true
     }
 
-    /// True whenever another half of the ring has been filled: time to see that the writer is awake.
+    /// True whenever another half of the ring has been filled: the writer must then be awake.
     #[inline(always)]
     pub fn has_filled_half(&self) -> bool {
         self.pushed & (self.mask >> 1) == 0
     }
 
-    /// What the writer has taken since the last look is room again.
+    /// Frees the space of records taken since the last call.
     #[cold]
     pub fn look_for_room(&mut self) -> bool {
         self.limit = self.header.writer.taken.load(Acquire) + self.mask + 1;
@@ -168,9 +169,9 @@ impl<'a> Consumer<'a> {
         Consumer { header, words, mask: records - 1, taken: header.taken() }
     }
 
-    /// Hands all records that are there to `take`, oldest first, and gives their room back; returns how many there were.
+    /// Passes all available records to `take`, oldest first, and frees their space; returns their number.
     pub fn drain(&mut self, mut take: impl FnMut(&IoRecord)) -> u64 {
-        /// So many records go before the worker hears of the new room.
+        /// Space is freed after this many records.
         const STEP: u64 = 1024;
         let pushed = self.header.worker.pushed.load(Acquire);
         let before = self.taken;

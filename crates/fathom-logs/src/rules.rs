@@ -1,9 +1,9 @@
-//! Which logs a job keeps, and how.
+//! A job's log settings.
 
 use crate::entry::Columns;
 use serde::{Deserialize, Serialize};
 
-/// What a log holds.
+/// Content of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogKind {
     /// KiB/s.
@@ -16,7 +16,7 @@ pub enum LogKind {
     CompletionLatency,
     /// Total latency in ns.
     Latency,
-    /// Response time in ns, of I/Os that were due by a schedule.
+    /// Response time in ns, of scheduled I/Os.
     Response,
     /// Histograms of completion latency.
     Histogram,
@@ -37,7 +37,7 @@ impl LogKind {
     }
 }
 
-/// What the line of an averaged window says.
+/// Value of an averaged window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WindowValue {
     /// The mean.
@@ -49,24 +49,24 @@ pub enum WindowValue {
     Both,
 }
 
-/// How the logs of one job are kept.
+/// Log settings of one job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRules {
     /// The logs.
     pub kinds: Vec<LogKind>,
     /// Width of an averaging window in ns; 0 logs every I/O.
     pub window_ns: u64,
-    /// What a window's line says.
+    /// Value of a window's line.
     pub window_value: WindowValue,
     /// Width of a histogram's window in ns; 0 makes one histogram of the whole run.
     pub histogram_window_ns: u64,
     /// How often the number of histogram bins is halved.
     pub coarseness: u32,
-    /// More columns.
+    /// Optional columns.
     pub columns: Columns,
-    /// Directions that the job moves data in: read, write, trim. Windows without I/O appear for these.
+    /// The job's data directions: read, write, trim. Windows without I/O appear for these.
     pub directions: [bool; 3],
-    /// Run time in ns that the job was given; 0 for none.
+    /// Configured run time in ns; 0 for none.
     pub runtime_ns: u64,
     /// Bytes of records per compressed chunk; `None` writes text.
     pub compressed_chunk: Option<usize>,

@@ -9,18 +9,18 @@ use crate::entry::Entry;
 use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules, WindowValue};
 
-/// What happened in the open window, in one direction.
+/// The open window of one direction.
 #[derive(Clone, Copy, Default)]
 struct Sums {
     count: u64,
     bytes: u64,
-    /// Sum and largest of submission, completion and total latency in ns.
+    /// Sum and maximum of submission, completion and total latency in ns.
     latencies: [(u128, u64); 3],
     /// I/Os with a submission latency.
     submitted: u64,
-    /// Number, sum and largest of response times in ns.
+    /// Number, sum and maximum of response times in ns.
     responses: (u64, u128, u64),
-    /// What rounding down left over in earlier windows, so that the sum over windows is exact.
+    /// Remainder of rounding down in earlier windows, so that the sum over windows is exact.
     bytes_carry: u128,
     ios_carry: u128,
 }
@@ -47,7 +47,7 @@ impl Windows {
         }
     }
 
-    /// Adds an I/O. Windows that it shows to be over are handed to `emit`.
+    /// Adds an I/O. Windows that end before it are passed to `emit`.
     pub(crate) fn add(&mut self, record: &IoRecord, emit: impl FnMut(LogKind, &Entry)) {
         self.advance(within_run_time(record.end_ns, self.last_moment_ns, self.width_ns), emit);
         let Some(sums) = self.sums.get_mut(usize::from(record.direction)) else { return };
@@ -71,14 +71,14 @@ impl Windows {
         *largest = record.clat_ns.max(*largest);
     }
 
-    /// Hands all windows that end at or before this moment to `emit`.
+    /// Passes all windows that end at or before this time to `emit`.
     fn advance(&mut self, now_ns: u64, mut emit: impl FnMut(LogKind, &Entry)) {
         while self.end_ns <= now_ns {
             self.close_window(&mut emit);
         }
     }
 
-    /// The job has ended: hands the rest to `emit`.
+    /// Ends the log: passes the rest to `emit`.
     pub(crate) fn finish(&mut self, end_ns: u64, mut emit: impl FnMut(LogKind, &Entry)) {
         self.advance(within_run_time(end_ns, self.last_moment_ns, self.width_ns), &mut emit);
         if self.sums.iter().any(|sums| sums.count > 0) {
@@ -98,8 +98,8 @@ impl Windows {
     }
 }
 
-/// An I/O in flight when the run time ends completes a moment later. That moment is not its own window: within a tenth of a
-/// window, it belongs to the last one.
+/// An I/O in flight when the run time ends completes slightly later. That does not start a new window: within
+/// a tenth of a window, it belongs to the last one.
 pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u64 {
     match runtime_ns != 0 && end_ns >= runtime_ns && end_ns - runtime_ns < width_ns / 10 {
         true => runtime_ns - 1,
@@ -108,7 +108,7 @@ pub(crate) fn within_run_time(end_ns: u64, runtime_ns: u64, width_ns: u64) -> u6
 }
 
 impl Sums {
-    /// Hands the window's figures to `emit` and starts over. A latency has no value where there was no I/O.
+    /// Passes the window's figures to `emit` and starts over. A latency has no value without I/O.
     fn emit(
         &mut self,
         width_ns: u64,

@@ -1,21 +1,21 @@
-//! Numbers drawn some at a time.
+//! Random numbers drawn in batches.
 
 use crate::Generator;
 
-/// Numbers drawn at a time.
+/// Batch size.
 const DRAWN: usize = 32;
 
-/// The numbers of a generator, one after the other. They are drawn in batches, so that the generator's state stays in registers,
-/// and whoever uses them can look at what comes next.
+/// The numbers of a generator in sequence. They are drawn in batches, so that the generator's state stays in
+/// registers, and the next numbers can be examined before they are used.
 #[derive(Clone, Debug)]
 pub struct DrawnAhead {
     /// As fractions of 2^64.
     drawn: [u64; DRAWN],
     used: usize,
-    /// The generator before and after them.
+    /// The generator's state before and after the batch.
     before: Generator,
     after: Generator,
-    /// The generator before the first of all.
+    /// The generator's initial state.
     beginning: Generator,
 }
 
@@ -26,7 +26,7 @@ impl DrawnAhead {
         DrawnAhead { drawn: [0; DRAWN], used: DRAWN, before, after, beginning: generator }
     }
 
-    /// The next number, as a fraction of 2^64: numbers of 32 bits are the upper ones.
+    /// The next number, as a fraction of 2^64; 32-bit numbers are in the upper half.
     #[inline(always)]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
@@ -38,13 +38,13 @@ impl DrawnAhead {
         number
     }
 
-    /// True when the next number has not been drawn yet.
+    /// True if the next number has not been drawn yet.
     #[inline(always)]
     pub fn is_used_up(&self) -> bool {
         self.used == DRAWN
     }
 
-    /// Draws the next numbers; those that were left are lost. Returns them.
+    /// Draws and returns the next batch; unused numbers are lost.
     #[inline(never)]
     pub fn draw(&mut self) -> &[u64] {
         self.before.clone_from(&self.after);
@@ -60,18 +60,18 @@ impl DrawnAhead {
         &self.drawn
     }
 
-    /// Begins again with the first number.
+    /// Restarts with the first number.
     pub fn rewind(&mut self) {
         self.after.clone_from(&self.beginning);
         self.used = DRAWN;
     }
 
-    /// The words of the generator's state when so many numbers have been drawn as were used, and whether they have 64 bits.
+    /// The generator's state words as if only the used numbers had been drawn, and whether they have 64 bits.
     pub fn state(&self) -> (Vec<u64>, bool) {
         self.state_after(self.used)
     }
 
-    /// The same when this many of the last [draw](DrawnAhead::draw) were used.
+    /// The same as if this many of the last [draw](DrawnAhead::draw) had been used.
     pub fn state_after(&self, used: usize) -> (Vec<u64>, bool) {
         if used == DRAWN {
             return self.after.state();
@@ -82,7 +82,7 @@ impl DrawnAhead {
     }
 }
 
-/// The part of `0..end` at this fraction of 2^64.
+/// Scales a fraction of 2^64 to `0..end`.
 #[inline(always)]
 pub fn part_below(fraction: u64, end: u64) -> u64 {
     ((u128::from(end) * u128::from(fraction)) >> 64) as u64

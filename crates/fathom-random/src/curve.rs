@@ -1,7 +1,7 @@
-//! A power of a uniform number, cut into cubic pieces.
+//! Piecewise cubic approximation of a power of a uniform number.
 
-/// `scale * base^power`, where the base goes along a straight line as a number of 32 bits goes from the least to the greatest. Gives
-/// whole parts, and always those of the power as it is computed: a piece decides only where it is proven to.
+/// `scale * base^power`, where the base is linear in a 32-bit number. Returns integer parts, always identical
+/// to those of the computed power: the approximation is used only where it is proven exact.
 #[derive(Clone, Debug)]
 pub(crate) struct Curve {
     scale: f64,
@@ -19,21 +19,21 @@ pub(crate) enum Line {
     ToOne { slope: f64 },
 }
 
-/// The cubic through both ends of a piece with the curve's slopes there (Hermite), in the part of the piece passed, 0 to 1.
+/// The cubic Hermite interpolation between both ends of a piece; its variable runs from 0 to 1.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     coefficients: [f64; 4],
-    /// A value no further than this from the middle between two whole numbers has the whole part of the power.
+    /// A value further than this from an integer boundary has the same integer part as the power.
     margin: f64,
 }
 
 const PIECE_BITS: u32 = 11;
 const PIECES: usize = 1 << PIECE_BITS;
-/// Numbers per piece, as bits.
+/// Bits of a number within a piece.
 const NUMBER_BITS: u32 = 32 - PIECE_BITS;
 const NUMBERS: u32 = 1 << NUMBER_BITS;
 
-/// Added to a number below 2^51 this leaves no bits for a fraction: the sum is rounded to the nearest whole number.
+/// Adding this to a number below 2^51 leaves no fraction bits: the sum is rounded to the nearest integer.
 const ROUNDING: f64 = 1.5 * (1u64 << 52) as f64;
 
 /// A uniform number from 0 to 1.
@@ -48,19 +48,19 @@ impl Curve {
         Curve { scale, line, power, pieces: None }
     }
 
-    /// Cuts the curve into pieces: 80 KiB, and less than half the time per number.
+    /// Builds the table of pieces: 80 KiB, and less than half the time per number.
     pub(crate) fn cut(&mut self) {
         let pieces: Vec<Piece> = (0..PIECES).map(|index| self.piece(index as u32)).collect();
         self.pieces = pieces.try_into().ok();
     }
 
-    /// The whole part of the curve at this number.
+    /// The integer part of the curve at this number.
     #[inline(always)]
     pub(crate) fn whole_part(&self, number: u32) -> u64 {
         self.foreseen(number).unwrap_or_else(|| self.computed(number))
     }
 
-    /// The whole part, if the piece can tell.
+    /// The integer part, if the piece is certain of it.
     #[inline(always)]
     pub(crate) fn foreseen(&self, number: u32) -> Option<u64> {
         let piece = &self.pieces.as_ref()?[(number >> NUMBER_BITS) as usize];
@@ -72,7 +72,7 @@ impl Curve {
         is_certain.then_some(rounded.to_bits() & ((1 << 51) - 1))
     }
 
-    /// The whole part of the power itself.
+    /// The integer part of the computed power.
     #[cold]
     #[inline(never)]
     pub(crate) fn computed(&self, number: u32) -> u64 {
@@ -84,8 +84,8 @@ impl Curve {
         (self.scale * base.powf(self.power)) as u64
     }
 
-    /// A piece and what it is certain of. Both ends have to be numbers, and the curve has no bend between them that they do not
-    /// show: else the bound is not a number either, and nothing is certain.
+    /// Computes a piece and its certainty. Both ends must be finite, and the curve must be smooth between
+    /// them: otherwise the bound is NaN, and nothing is certain.
     fn piece(&self, index: u32) -> Piece {
         let slope = match self.line {
             Line::Uniform => 1.0,
@@ -109,11 +109,11 @@ impl Curve {
             3.0 * (to - from) - 2.0 * rise_from - rise_to,
             2.0 * (from - to) + rise_from + rise_to,
         ];
-        // The cubic is off by at most the fourth derivative over 384, which is greatest at an end.
+        // The error of the cubic is at most the fourth derivative over 384, which is largest at an end.
         let factor = self.scale * power * (power - 1.0) * (power - 2.0) * (power - 3.0) * width.powi(4);
         let fourth = greatest(&bases.map(|base| factor * base.powf(power - 4.0)));
-        // Computed values are off too: the base by some roundings of its terms, the power by as many times more as it is high. Each
-        // coefficient sums up to nine values, and this is several times what they add up to.
+        // Computed values have errors too: the base by a few roundings of its terms, the power by a multiple
+        // of them. Each coefficient sums up to nine values, and this bound is several times their total.
         let least_base = bases[0].abs().min(bases[1].abs());
         let rounding = f64::EPSILON * (power.abs() * (slope.abs() + 1.0) / least_base + 1.0);
         let bound = fourth * (1.001 / 384.0) + 128.0 * rounding * greatest(&[from, to, rise_from, rise_to]);
@@ -121,7 +121,7 @@ impl Curve {
     }
 }
 
-/// The greatest absolute value; not a number if any is none.
+/// The largest absolute value; NaN if any is NaN.
 fn greatest(values: &[f64]) -> f64 {
     values.iter().fold(0.0, |greatest, value| if value.abs() <= greatest { greatest } else { value.abs() })
 }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::Taus88;
 
-    /// Shares of numbers at which the curve's pieces cannot tell; at all others they have to be right.
+    /// Share of numbers for which the pieces are not certain; for all others they must be right.
     fn undecided(mut curve: Curve, numbers: impl Iterator<Item = u32>) -> f64 {
         curve.cut();
         let (mut count, mut undecided) = (0, 0);
@@ -150,7 +150,7 @@ mod tests {
         std::iter::repeat_with(move || generator.next_u32()).take(count)
     }
 
-    /// The curve of Zipf's distribution over so many blocks, with nearly the slope that it has.
+    /// The curve of Zipf's distribution over this many blocks, with approximately its slope.
     fn zipf(theta: f64, blocks: f64) -> Curve {
         let slope = 1.1 * (1.0 - (2.0 / blocks).powf(1.0 - theta));
         Curve::new(blocks, Line::ToOne { slope }, 1.0 / (1.0 - theta))
@@ -179,7 +179,7 @@ mod tests {
             ends.flat_map(|end| end.saturating_sub(20)..end + 20).map(|number| number as u32).collect();
         for curve in [zipf(1.1, 4_194_304.0), zipf(0.8, 1e6), pareto(0.2, 4_194_304.0), pareto(0.7, 1e4)] {
             undecided(curve.clone(), around.iter().copied());
-            // Few ranks, so that their borders can all be tried.
+            // Few ranks, so that all their boundaries can be tested.
             let mut few = Curve { scale: 50.0, ..curve };
             few.cut();
             let borders = (1..u32::MAX >> 12).map(|n| n << 12);

@@ -1,11 +1,11 @@
-//! Gaps between arrivals whose mean is 1.
+//! Interarrival gaps with mean 1.
 
 use crate::Taus88;
 use rand_core::TryRng;
 use rand_distr::{Distribution, Gamma};
 use std::convert::Infallible;
 
-/// The distribution of gaps, and where its sequence is. A clone goes on with the same gaps.
+/// The distribution of gaps, and the position in its sequence. A clone continues with the same gaps.
 #[derive(Clone, Debug)]
 pub enum Gaps {
     /// Always 1.
@@ -22,7 +22,7 @@ impl Gaps {
         Gaps::Exponential(Taus88::new(seed))
     }
 
-    /// Gaps from a gamma distribution with this standard deviation; even ones for 0, or where it is no number.
+    /// Gaps from a gamma distribution with this standard deviation; even gaps for 0 or NaN.
     pub fn gamma(variation: f64, seed: u64) -> Gaps {
         let shape = 1.0 / (variation * variation);
         match Gamma::new(shape, 1.0 / shape) {

@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 /// 2^64 divided by the golden ratio, as a multiplicative hash.
 pub const HASH_FACTOR: u64 = 0x61C8_8646_80B5_83EB;
 
-/// Multiplier that derives one seed from the one before.
+/// Multiplier that derives a seed from the previous one.
 const SEED_STEP: u64 = 0x9e37_0001;
 /// Multipliers of the seeding recurrence, for words of 32 and 64 bits.
 const SEEDING_FACTOR: u32 = 69069;
 const SEEDING_FACTOR_64: u64 = 6_906_969_069;
 /// Start of the seeding recurrence; kept for compatibility of sequences.
 const SEEDING_START: u32 = 53;
-/// Values thrown away after seeding.
+/// Values discarded after seeding.
 const WARM_UP: usize = 6;
 
-/// taus88: 32 bits a step, period 2^88.
+/// taus88: 32 bits per step, period 2^88.
 #[derive(Clone, Debug)]
 pub struct Taus88 {
     state: [u32; 3],
@@ -76,7 +76,7 @@ impl Taus88 {
     }
 }
 
-/// taus258: 64 bits a step, period 2^258.
+/// taus258: 64 bits per step, period 2^258.
 #[derive(Clone, Debug)]
 pub struct Taus258 {
     state: [u64; 5],
@@ -116,12 +116,12 @@ impl Taus258 {
     }
 }
 
-/// Either, for what `random_generator` chooses between.
+/// The generators of `random_generator`.
 #[derive(Clone, Debug)]
 pub enum Generator {
-    /// 32 bits a step.
+    /// 32 bits per step.
     Bits32(Taus88),
-    /// 64 bits a step.
+    /// 64 bits per step.
     Bits64(Taus258),
 }
 
@@ -154,7 +154,7 @@ impl Generator {
     }
 }
 
-/// What a seed is for; the number is its place in the sequence of seeds.
+/// Purpose of a seed; the number is its index in the sequence of seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SeedUse {
     /// Block sizes of reads; writes and trims follow.
@@ -175,21 +175,21 @@ pub enum SeedUse {
     FileSize = 7,
     /// Buffer content.
     Buffer = 9,
-    /// Sequential or random, where that is mixed.
+    /// Sequential or random, if mixed.
     SequentialOrRandom = 10,
     /// Which verified blocks are trimmed.
     Trim = 12,
     /// Start delays.
     StartDelay = 13,
-    /// Which writes are duplicates.
+    /// Duplicate writes.
     Dedupe = 14,
     /// Arrivals of a Poisson process.
     Poisson = 15,
     /// Choice of the zone of a zoned distribution.
     Zone = 16,
-    /// Choice of the I/Os with a priority of their own.
+    /// Choice of the I/Os with a different priority.
     Priority = 19,
-    /// Which page of the working set a duplicate is.
+    /// Page of the working set that is duplicated.
     DedupeWorkingSet = 20,
 }
 
@@ -212,14 +212,14 @@ impl Seeds {
         Seeds { values, thread_number }
     }
 
-    /// Seeds that nobody can foresee (`randrepeat=0`).
+    /// Unpredictable seeds (`randrepeat=0`).
     pub fn from_system() -> Seeds {
         use std::hash::{BuildHasher, RandomState};
-        // RandomState is seeded by the operating system; one state a value keeps them independent.
+        // RandomState is seeded by the operating system; one state per value keeps them independent.
         Seeds { values: std::array::from_fn(|index| RandomState::new().hash_one(index)), thread_number: 1 }
     }
 
-    /// All of them, in their order.
+    /// All seeds, in order.
     pub fn values(&self) -> &[u64] {
         &self.values
     }
@@ -229,7 +229,7 @@ impl Seeds {
         self.values[purpose as usize]
     }
 
-    /// The seed of offsets in one file, for distributions that have a generator of their own in each.
+    /// The seed of offsets in one file, for distributions with one generator per file.
     pub fn of_file(&self, name: &str) -> u64 {
         u64::from(file_hash(name.as_bytes()))
             .wrapping_mul(u64::from(self.thread_number))
@@ -242,9 +242,9 @@ impl Seeds {
     }
 }
 
-/// The hash of a file's name that seeds its offsets: Bob Jenkins' lookup3 (public domain, burtleburtle.net/bob/c/lookup3.c) with
-/// another start and, of all but the last twelve bytes, only every fourth. That is weaker than lookup3, and kept for
-/// compatibility of sequences.
+/// The hash of a file's name that seeds its offsets: Bob Jenkins' lookup3 (public domain,
+/// burtleburtle.net/bob/c/lookup3.c) with another initial value and, except for the last twelve bytes, only
+/// every fourth byte. That is weaker than lookup3, and kept for compatibility of sequences.
 pub fn file_hash(bytes: &[u8]) -> u32 {
     let start = 0x61c8_8647_u32.wrapping_add(bytes.len() as u32);
     let (mut a, mut b, mut c) = (start, start, start);

@@ -1,4 +1,4 @@
-//! Numbers by chance: fio's generators and seeds, and the distributions that are drawn from them.
+//! Random numbers: fio's generators and seeds, and the distributions based on them.
 
 #![forbid(unsafe_code)]
 

@@ -1,23 +1,23 @@
-//! Draws that favour some blocks over others.
+//! Non-uniform block distributions.
 
 use crate::curve::{Curve, Line, uniform};
 use crate::{DrawnAhead, Generator, HASH_FACTOR, part_below};
 use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
 
-/// Terms of the Zipf normaliser that are summed at most; beyond, the sum hardly changes.
+/// Maximum number of summed terms of the Zipf normalizer; beyond, the sum hardly changes.
 const ZIPF_TERMS: u64 = 10_000_000;
 
-/// Attempts to draw a block that is whole.
+/// Attempts to draw a complete block.
 const REDRAWS: usize = 64;
 
-/// A sampler of `0..blocks` for Zipf, Pareto and normal distributions, with a generator of its own. Its sequence is that of fio
-/// for the same seed, as described in its documentation and seen in its logs: data that one program wrote has to be found by the
-/// other.
+/// A sampler of `0..blocks` for Zipf, Pareto and normal distributions, with its own generator. Its sequence
+/// is that of fio for the same seed, as documented and as seen in its logs: data written by one program must
+/// be found by the other.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     kind: Kind,
     blocks: u64,
-    /// The number of blocks as a divisor, which is a product in place of a quotient per draw.
+    /// The number of blocks as a divisor, to multiply instead of divide per draw.
     divisor: StrengthReducedU64,
     shift: u64,
     numbers: DrawnAhead,
@@ -25,7 +25,7 @@ pub struct Sampler {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    /// The numbers drawn that give the two most popular ranks are those below these two; all others lie on the curve.
+    /// Numbers below these two give the two most popular ranks; all others are on the curve.
     Zipf {
         first: u64,
         second: u64,
@@ -34,7 +34,7 @@ enum Kind {
     Pareto {
         curve: Curve,
     },
-    /// One more than the blocks, as a divisor; and one of numbers of 32 bits, which is cheaper, where it is one.
+    /// One more than the blocks, as a divisor; and the cheaper 32-bit divisor if it fits.
     Normal {
         width: u64,
         divisor: StrengthReducedU64,
@@ -59,11 +59,12 @@ impl Sampler {
         Sampler::placed(Kind::Pareto { curve }, center, blocks, seed)
     }
 
-    /// A bell: the mean of twelve uniform numbers, moved by up to half of `deviation` percent of the blocks to either side.
+    /// A bell: the mean of twelve uniform numbers, shifted by up to half of `deviation` percent of the blocks
+    /// to either side.
     pub fn normal(deviation: f64, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let shift = center.map_or(0.0, |center| (blocks as f64 * (center - 0.5)).trunc()) as i64;
         let width = ((blocks as f64 * deviation / 100.0).ceil() as u64).min(blocks / 2);
-        // To the left of the middle it is a number of 32 bits that wrapped around, as long as it fits.
+        // Left of the middle it is a 32-bit number that wrapped around, as long as it fits.
         let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
         let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
         let narrow = u32::try_from(blocks + 1).ok().map(StrengthReducedU32::new);
@@ -73,7 +74,7 @@ impl Sampler {
 
     fn placed(kind: Kind, center: Option<f64>, blocks: u64, seed: u64) -> Sampler {
         let mut generator = Generator::new(seed, false);
-        // Drawn even where a centre is given.
+        // Drawn even if a centre is given.
         let drawn = generator.below(1 << 32);
         let shift = center.map_or(drawn, |center| (center * blocks as f64) as u64);
         Sampler::of(kind, blocks, shift, DrawnAhead::new(generator))
@@ -83,25 +84,25 @@ impl Sampler {
         Sampler { kind, blocks, divisor: StrengthReducedU64::new(blocks), shift, numbers }
     }
 
-    /// From now on gives the same blocks in less time, for 80 KiB (Zipf and Pareto).
+    /// Speeds up all further draws at the cost of 80 KiB, with the same results (Zipf and Pareto).
     pub fn make_table(&mut self) {
         if let Kind::Zipf { curve, .. } | Kind::Pareto { curve } = &mut self.kind {
             curve.cut();
         }
     }
 
-    /// Begins again with the first block.
+    /// Restarts with the first block.
     pub fn rewind(&mut self) {
         self.numbers.rewind();
     }
 
-    /// The next block: neighbours by popularity are spread over the whole range.
+    /// The next block: popular ranks are spread over the whole range.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.next_rank().wrapping_mul(HASH_FACTOR).wrapping_add(self.shift) % self.divisor
     }
 
-    /// The next block of the first `end`: what lies beyond them is drawn again.
+    /// The next block below `end`: others are drawn again.
     pub fn next_below(&mut self, end: u64) -> u64 {
         let drawn = self.next();
         if drawn < end { drawn } else { self.draw_again_below(end) }
@@ -109,16 +110,16 @@ impl Sampler {
 
     #[cold]
     fn draw_again_below(&mut self, end: u64) -> u64 {
-        // The favourite may be what lies beyond them.
+        // The favourite may be beyond `end`.
         (0..REDRAWS).map(|_| self.next()).find(|&drawn| drawn < end).unwrap_or_else(|| self.next() % end)
     }
 
-    /// The next draw in its own order, moved by the shift, as it is where neighbours stay together.
+    /// The next draw in rank order plus the shift, so that neighbouring ranks stay together.
     pub fn next_in_order(&mut self) -> u64 {
         self.next_rank().wrapping_add(self.shift) % self.divisor
     }
 
-    /// The next draw in its own order: the most popular first (Zipf, Pareto), or as the bell lies (normal).
+    /// The next rank: the most popular first (Zipf, Pareto), or by position (normal).
     pub fn next_rank(&mut self) -> u64 {
         match &self.kind {
             Kind::Zipf { first, second, curve } => {
@@ -172,7 +173,7 @@ impl Sampler {
         draws.map(u128::from).iter().sum::<u128>().div_ceil(12) as i128
     }
 
-    /// A uniform number up to the number of blocks. Where fio's 32 bits would leave most of them out, there are 64.
+    /// A uniform number up to the number of blocks. Uses 64 bits if fio's 32 would leave most of them out.
     fn up_to_blocks(&mut self, divisor: StrengthReducedU64) -> u64 {
         let low = u64::from(next_number(&mut self.numbers));
         let drawn = match self.blocks >> 32 {
@@ -189,7 +190,7 @@ fn next_number(numbers: &mut DrawnAhead) -> u32 {
     (numbers.next() >> 32) as u32
 }
 
-/// The first number of 32 bits for which this is true and stays true, or the one after all of them.
+/// The first 32-bit number for which this is true and stays true, or 2^32.
 fn first_number(is_reached: impl Fn(u32) -> bool) -> u64 {
     let (mut low, mut high) = (0u64, 1 << 32);
     while low < high {

@@ -1,37 +1,37 @@
-//! How a simulated device behaves: plain data, so that a test can write it down and a property test can draw it.
+//! Behaviour of a simulated device: plain data, so that a test can write it down and a property test can generate it.
 
 use std::ops::Range;
 
-/// A device without a fault that serves every I/O in 100 µs is [`Behaviour::default`].
+/// [`Behaviour::default`] is a device without faults that serves every I/O in 100 µs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Behaviour {
-    /// Of everything that is left to chance. The same seed gives the same run.
+    /// Seed of all random choices. The same seed gives the same run.
     pub seed: u64,
-    /// How long an I/O is served.
+    /// Service time of an I/O.
     pub service: Service,
-    /// How long the call takes that hands I/Os over, in ns.
+    /// Duration of the submitting call, in ns.
     pub submission_ns: u64,
-    /// I/Os that are served side by side; the others wait for their turn. 0 for as many as come.
+    /// I/Os served concurrently; the others wait. 0 for no limit.
     pub channels: u32,
-    /// Every I/O ends inside the call that queues it, as with synchronous engines.
+    /// Every I/O completes inside the call that queues it, as with synchronous engines.
     pub ends_at_once: bool,
     /// Trims and syncs do, as with libaio.
     pub ends_rare_ones_at_once: bool,
-    /// Of a thousand reads and writes, how many move only a part.
+    /// How many of a thousand reads and writes are short.
     pub short_permille: u32,
-    /// Of a thousand times that I/Os are handed over, how often only some of them are taken, or none.
+    /// How many of a thousand submissions are accepted only in part, or not at all.
     pub refused_permille: u32,
-    /// How often in a row none is taken then, at most.
+    /// Maximum number of consecutive submissions that are not accepted.
     pub longest_refusal: u32,
-    /// Of a thousand I/Os, how many fail with `EIO`.
+    /// How many of a thousand I/Os fail with `EIO`.
     pub failing_permille: u32,
-    /// I/Os that fail, counted from 0 in the order in which they are handed over, and their errno.
+    /// I/Os that fail, counted from 0 in order of submission, with their errno.
     pub failing: Vec<(u64, i32)>,
-    /// I/Os that never end.
+    /// I/Os that never complete.
     pub lost: Vec<u64>,
-    /// Spans of virtual time, in ns, within which nothing ends: it ends after them.
+    /// Spans of virtual time, in ns, in which nothing completes: it completes afterwards.
     pub stalls: Vec<Range<u64>>,
-    /// Writes that go wrong without an error, counted from 0 in the order in which they end.
+    /// Silently corrupted writes, counted from 0 in order of completion.
     pub damaged: Vec<(u64, Damage)>,
 }
 
@@ -40,22 +40,22 @@ pub struct Behaviour {
 pub enum Service {
     /// Always the same.
     Fixed(u64),
-    /// Any of a range, each as likely: I/Os overtake each other.
+    /// Uniform over a range: I/Os overtake each other.
     Uniform(Range<u64>),
     /// Exponential with this mean.
     Exponential(u64),
 }
 
-/// What becomes of a write that seems to have gone well.
+/// Corruption of a write that reports success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// Nothing is written.
     Dropped,
-    /// One bit in the middle is turned.
+    /// One bit in the middle is flipped.
     BitFlipped,
     /// The second half is not written.
     Torn,
-    /// It is written one length further on.
+    /// It is written at an offset one length further on.
     Misplaced,
 }
 

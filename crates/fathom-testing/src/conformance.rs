@@ -1,4 +1,4 @@
-//! What holds for every engine, tried on real files: a new one only has to be handed to [`check`].
+//! Conformance tests for every engine, on real files: pass a new engine to [`check`].
 
 use crate::words::spec;
 use fathom_run::EngineEntry;
@@ -15,34 +15,36 @@ use std::time::Duration;
 /// Sets an engine up.
 pub type Open = fn(&Setup<'_>) -> Result<Box<dyn Engine>, SetupError>;
 
-/// An engine, and how a job asks for it.
+/// An engine, and how a job selects it.
 pub struct Subject {
-    /// Words of the command line: the engine and its options.
+    /// Command line arguments: the engine and its options.
     pub words: String,
     /// The engine.
     pub engine: EngineEntry,
     /// Sets it up.
     pub open: Open,
-    /// It refuses jobs whose files come and go.
+    /// It refuses jobs whose files are replaced during the run.
     pub keeps_files_open: bool,
 }
 
-/// Words of jobs whose files come and go.
+/// Arguments of jobs whose files are replaced during the run.
 const RENEWS_FILES: &str = "--unlink_each_loop=1 --loops=2";
 
-/// Bytes of a block, and blocks of a file.
+/// Size of a block in bytes, and number of blocks in a file.
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 16;
 const DEPTH: usize = 8;
-/// What lies beside a buffer, and has to stay as it is.
+/// Fill byte around a buffer, which must stay unchanged.
 const CANARY: u8 = 0xc3;
 
-/// Goes through all that the engine must do; the error says why this machine has no such engine.
+/// Runs all tests; the error says why the engine is unavailable on this machine.
 ///
 /// # Panics
-/// Where it does not.
+///
+/// If a test fails.
 pub fn check(subject: &Subject) -> Result<(), String> {
-    // What moves no data of its files is tried by its effects (`effects_space.rs` and `names.rs` in `fathom/tests/it`).
+    // Engines that move no file data are tested by their effects (`effects_space.rs` and `names.rs` in
+    // `fathom/tests/it`).
     let definition = subject.engine.definition;
     if definition.has_files() && !definition.moves_data() {
         return Ok(());
@@ -80,11 +82,11 @@ struct Bench {
     engine: Box<dyn Engine>,
     definition: &'static EngineDef,
     depth: usize,
-    /// Descriptors that are to be closed at the end.
+    /// Descriptors must be closed at the end.
     has_descriptors: bool,
 }
 
-/// Bytes from one buffer to the next: a block, and what must not be touched.
+/// Distance of buffers in bytes: a block, and a guard area.
 const STRIDE: usize = 2 * BLOCK;
 
 impl Bench {
@@ -128,7 +130,7 @@ impl Bench {
         let frame = format!("--name=conformance {} --iodepth={depth}", subject.words);
         let job = spec(&format!("{frame} --size=64k --rw=randrw --bs=4k {words}"), &[]).jobs.remove(0);
         let storage = (subject.engine.storage)(&job);
-        // The first buffer lies on a page.
+        // The first buffer is page-aligned.
         let mut arena = vec![CANARY; (DEPTH + 1) * STRIDE];
         let first = to_page(&arena);
         let setup = Setup {
@@ -159,7 +161,7 @@ impl Bench {
         })
     }
 
-    /// Where the buffer of a slot begins in the arena.
+    /// Position of a slot's buffer in the arena.
     fn place(&self, slot: usize) -> usize {
         to_page(&self.arena) + slot * STRIDE
     }
@@ -177,19 +179,19 @@ impl Bench {
         unsafe { Io::new(operation, place_of_file, buffer, length as u32, offset as u64, 0) }
     }
 
-    /// I/Os of whole blocks, each given as its file and its number there, in slots from the first on.
+    /// I/Os of whole blocks, each given as its file and block number, in slots from the first on.
     fn blocks(&mut self, operation: Operation, blocks: impl Iterator<Item = (usize, usize)>) -> Vec<Io> {
         let slots = blocks.enumerate();
         slots.map(|(slot, (file, block))| self.io(slot, operation, file, block * BLOCK, BLOCK)).collect()
     }
 
-    /// The buffer of a slot holds what no file held before.
+    /// Fills a slot's buffer with content that no file had before.
     fn renew(&mut self, slot: usize, seed: usize) {
         let bytes = self.buffer(slot).iter_mut().enumerate();
         bytes.for_each(|(at, byte)| *byte = new_byte(seed, at));
     }
 
-    /// The first file has another descriptor from now on.
+    /// Replaces the descriptor of the first file.
     fn reopen(&mut self, fresh: File) {
         close(self.files[0].handle.descriptor());
         // SAFETY: as above.
@@ -197,7 +199,8 @@ impl Bench {
         self.engine.reopened(0);
     }
 
-    /// Queues and hands over all of these, one slot each; results of those that ended at once.
+    /// Queues and submits all of these, one slot each; returns the results of those that completed
+    /// immediately.
     fn begin(&mut self, ios: &[Io]) -> Vec<Option<i64>> {
         assert!(ios.len() <= self.depth);
         let mut results = vec![None; ios.len()];
@@ -218,7 +221,7 @@ impl Bench {
         results
     }
 
-    /// Waits for all that [`begin`](Bench::begin) left.
+    /// Waits for everything that [`begin`](Bench::begin) left in flight.
     fn finish(&mut self, mut results: Vec<Option<i64>>) -> Vec<i64> {
         let mut completions = Completions::default();
         while results.iter().any(Option::is_none) {
@@ -235,12 +238,12 @@ impl Bench {
     fn take(&self, completions: &Completions, results: &mut [Option<i64>]) {
         for completion in completions.list() {
             let place = &mut results[completion.slot as usize];
-            assert_eq!(*place, None, "{}: slot {} has ended twice", self.name, completion.slot);
+            assert_eq!(*place, None, "{}: slot {} has completed twice", self.name, completion.slot);
             *place = Some(completion.result);
         }
     }
 
-    /// Does these, as many at a time as the engine can.
+    /// Performs these, as many at a time as the engine supports.
     fn perform(&mut self, ios: &[Io]) -> Vec<i64> {
         let mut results = Vec::new();
         for part in ios.chunks(self.depth) {
@@ -259,7 +262,7 @@ impl Bench {
         std::fs::read(&self.paths[file]).unwrap_or_else(|error| panic!("{}: {error}", self.name))
     }
 
-    /// Nothing beside the buffers was written to.
+    /// Nothing outside the buffers was written.
     fn check_canaries(&self) {
         for slot in 0..self.depth {
             let place = self.place(slot) + BLOCK;
@@ -274,12 +277,12 @@ impl Drop for Bench {
         for file in self.files.iter().filter(|_| self.has_descriptors) {
             close(file.handle.descriptor());
         }
-        // What is in flight may still reach its buffer.
+        // I/Os in flight may still write to their buffers.
         std::mem::forget(std::mem::take(&mut self.arena));
     }
 }
 
-/// Bytes to the first page in there.
+/// Bytes up to the first page boundary.
 fn to_page(arena: &[u8]) -> usize {
     (BLOCK - arena.as_ptr() as usize % BLOCK) % BLOCK
 }
@@ -294,7 +297,7 @@ fn close(fd: RawFd) {
     unsafe { libc::close(fd) };
 }
 
-/// What a file holds before anybody writes to it.
+/// Initial content of a file.
 fn old_byte(file: usize, at: usize) -> u8 {
     (at / 7 + at / BLOCK * 31 + file * 101) as u8
 }
@@ -337,7 +340,7 @@ fn a_wait_has_an_end(subject: &Subject) {
     let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
     let mut results = bench.begin(&[io]);
     let mut completions = Completions::default();
-    // However slow the machine is: a wait that ended early is repeated.
+    // For slow machines: a wait that ended early is repeated.
     for _ in 0..6000 {
         if results[0].is_some() {
             break;
@@ -364,14 +367,14 @@ fn in_flight_at_the_end_is_no_harm(subject: &Subject) {
         let operation = if round % 2 == 0 { Operation::Read } else { Operation::Write };
         let ios = bench.blocks(operation, (0..bench.depth).map(|block| (block % 2, block)));
         bench.begin(&ios);
-        // As in a worker that gives up: what is in flight would reach whoever gets the number of the descriptor next.
+        // As in a worker that gives up: I/Os in flight could reach the next user of the descriptor number.
         bench.has_descriptors = false;
     }
 }
 
 fn data_written_is_data_read(subject: &Subject) {
     let mut bench = Bench::new(subject);
-    // Neither forward nor backward: engines that keep a position have to move it.
+    // Neither forward nor backward: engines that keep a position must move it.
     let order: Vec<usize> = (0..BLOCKS).map(|index| index * 7 % BLOCKS).collect();
     for part in order.chunks(bench.depth) {
         part.iter().enumerate().for_each(|(slot, block)| bench.renew(slot, *block));
@@ -436,7 +439,7 @@ fn a_file_that_was_reopened_is_the_same(subject: &Subject) {
     let mut bench = Bench::of_job(subject, RENEWS_FILES);
     assert_eq!(bench.one(Operation::Read, 0, BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     bench.reopen(open(&bench.paths[0]));
-    // Where the old descriptor stood, the new one does not.
+    // The position of the new descriptor differs from the old one's.
     assert_eq!(bench.one(Operation::Read, 0, 2 * BLOCK, BLOCK), BLOCK as i64, "{}", bench.name);
     let expected: Vec<u8> = (2 * BLOCK..3 * BLOCK).map(|at| old_byte(0, at)).collect();
     assert!(bench.buffer(0) == expected, "{}", bench.name);
@@ -448,7 +451,7 @@ fn trims_and_syncs_do_what_they_say(subject: &Subject) {
         let length = if operation == Operation::RangeSync { BLOCK } else { 0 };
         assert_eq!(bench.one(operation, 0, 0, length), 0, "{}: {operation:?}", bench.name);
     }
-    // A hole that was made in a file counts as nothing moved, or as its length.
+    // A hole punched in a file counts as nothing moved, or as its length.
     let result = bench.one(Operation::Trim, 0, 3 * BLOCK, BLOCK);
     assert!(result == 0 || result == BLOCK as i64, "{}: {result}", bench.name);
     for (at, byte) in bench.content(0).iter().enumerate() {
@@ -474,7 +477,7 @@ fn errors_come_back(subject: &Subject) {
         return;
     }
     let mut bench = Bench::of_job(subject, RENEWS_FILES);
-    // A file that can only be written to.
+    // A file opened for writing only.
     let fresh = OpenOptions::new().write(true).open(&bench.paths[0]);
     bench.reopen(fresh.unwrap_or_else(|error| panic!("{}: {error}", bench.name)));
     let io = bench.io(0, Operation::Read, 0, 0, BLOCK);
@@ -482,12 +485,12 @@ fn errors_come_back(subject: &Subject) {
     let result = match bench.engine.queue(0, &io) {
         Queued::Done(result) => result,
         Queued::Pending => match bench.engine.commit() {
-            // What cannot even be handed over ends the job.
+            // A failed submission ends the job.
             Err(errno) => return assert_eq!(-i64::from(errno.0), expected, "{}", bench.name),
             Ok(_) => bench.finish(vec![None])[0],
         },
     };
     assert_eq!(result, expected, "{}", bench.name);
-    // And the next one is none the worse for it.
+    // The next I/O is not affected.
     assert_eq!(bench.one(Operation::Write, 0, 0, BLOCK), BLOCK as i64, "{}", bench.name);
 }

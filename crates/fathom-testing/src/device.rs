@@ -1,4 +1,4 @@
-//! The engine that the run loop sees: a device which [`Behaviour`] describes, in virtual time.
+//! The engine of the run loop: a device with a given [`Behaviour`], in virtual time.
 
 use crate::behaviour::{Behaviour, Service};
 use crate::store::Store;
@@ -15,11 +15,11 @@ use std::rc::Rc;
 use std::time::Duration;
 
 thread_local! {
-    /// What the next device of this thread is: an engine is set up from the job, which knows nothing of simulations.
+    /// The next device of this thread: an engine is set up from the job, which knows nothing of simulations.
     static NEXT: RefCell<Option<Start>> = const { RefCell::new(None) };
 }
 
-/// What a device begins with.
+/// Initial state of a device.
 pub(crate) struct Start {
     pub(crate) behaviour: Behaviour,
     pub(crate) time: VirtualTime,
@@ -27,41 +27,41 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// The next device that this thread sets up begins with it.
+    /// Provides it for the next device that this thread sets up.
     pub(crate) fn lay_ready(self) {
         NEXT.set(Some(self));
     }
 }
 
-/// What the loop did with a device.
+/// The I/O that a device received.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Record {
-    /// What was served, in the order in which it ended.
+    /// Completed I/Os, in order of completion.
     pub served: Vec<Served>,
-    /// Most I/Os that were in flight together.
+    /// Maximum number of I/Os in flight.
     pub most_in_flight: usize,
-    /// I/Os that were handed over and have not ended.
+    /// I/Os that were submitted and have not completed.
     pub unended: usize,
 }
 
-/// One I/O that has ended. An I/O that moved only a part and was gone on with is several of them.
+/// One completed I/O. A short I/O that was continued counts as several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Number in the order in which they were handed over, from 0.
+    /// Number in order of submission, from 0.
     pub number: u64,
-    /// The slot it came with.
+    /// Its slot.
     pub slot: u32,
-    /// What it did.
+    /// Its operation.
     pub operation: Operation,
     /// Index of its file.
     pub file: u32,
     /// First byte in the file.
     pub offset: u64,
-    /// Bytes wanted.
+    /// Requested bytes.
     pub length: u32,
     /// Virtual ns at which the loop queued it.
     pub queued_ns: u64,
-    /// Virtual ns at which the device took it.
+    /// Virtual ns at which the device accepted it.
     pub taken_ns: u64,
     /// Virtual ns at which it ended.
     pub ended_ns: u64,
@@ -70,8 +70,8 @@ pub struct Served {
 }
 
 impl Record {
-    /// The I/Os of the job, in the order in which they were handed over: an I/O that moved only a part, and what was asked for
-    /// the rest of it, are one, from the first part's start to the last one's end.
+    /// The job's I/Os, in order of submission: a short I/O and its continuations are one, from the first
+    /// part's start to the last one's end.
     pub fn ios(&self) -> Vec<Served> {
         let mut parts = self.served.clone();
         parts.sort_unstable_by_key(|part| part.number);
@@ -101,17 +101,17 @@ impl Served {
     }
 }
 
-/// The loop waits for I/Os that never end; a panic with it ends the run, as a signal would.
+/// The loop waits for I/Os that never complete; a panic with this value ends the run, like a signal.
 pub(crate) struct Hung;
 
-/// An I/O between its queueing and its end.
+/// An I/O between queueing and completion.
 struct Flight {
     slot: u32,
     io: Io,
     queued_ns: u64,
     taken_ns: u64,
     number: u64,
-    /// `None` for one that never ends.
+    /// `None` for one that never completes.
     ends_ns: Option<u64>,
 }
 
@@ -121,24 +121,24 @@ pub struct Device {
     time: VirtualTime,
     random: Taus88,
     store: Store,
-    /// Queued, but not handed over.
+    /// Queued, not submitted.
     queued: Vec<Flight>,
     flights: Vec<Flight>,
-    /// Ends that the loop has awaited and not taken yet, where it takes them in place.
+    /// Completions that the loop has awaited and not taken yet, if it takes them in place.
     ready: VecDeque<Completion>,
-    /// When each channel is free, in ns.
+    /// When each channel becomes free, in ns.
     channels: Vec<u64>,
-    /// Handed over so far.
+    /// Number submitted so far.
     taken: u64,
-    /// Writes that have ended.
+    /// Number of completed writes.
     written: u64,
-    /// How often in a row nothing will be taken.
+    /// Remaining submissions that are not accepted.
     refusals: u32,
     record: Rc<RefCell<Record>>,
 }
 
 impl Device {
-    /// What the plan of a job on this device is held against.
+    /// The definition that a job's plan on this device is checked against.
     pub(crate) fn definition(behaviour: &Behaviour) -> &'static EngineDef {
         if behaviour.ends_at_once { &AT_ONCE } else { &QUEUED }
     }
@@ -158,7 +158,7 @@ impl Device {
         }
     }
 
-    /// The device begins with an I/O, as soon as it has a channel free.
+    /// Starts an I/O as soon as a channel is free.
     fn take(&mut self, mut flight: Flight) -> Flight {
         let now = self.time.ns();
         let service = self.service_ns();
@@ -180,7 +180,7 @@ impl Device {
         flight
     }
 
-    /// Ends an I/O: moves its data and says with what result.
+    /// Completes an I/O: moves its data and returns the result.
     fn end(&mut self, flight: &Flight) -> i64 {
         let result = self.result(flight);
         let is_write = flight.io.operation() == Operation::Write;
@@ -191,7 +191,7 @@ impl Device {
             let damage = damaged.map(|(_, damage)| *damage).filter(|_| is_write);
             self.store.perform(&flight.io, moved, damage);
         } else if is_write && self.random.below(2) == 0 {
-            // A write that failed may have arrived all the same, or some of it.
+            // A failed write may nevertheless have been written, completely or in part.
             let arrived = self.random.below(u64::from(self.store.room(&flight.io)) + 1) as u32;
             self.store.perform(&flight.io, arrived, None);
         }
@@ -233,14 +233,14 @@ impl Device {
         i64::from(whole)
     }
 
-    /// When the I/O ends that is the `count`th to end from now, counted from 1.
+    /// Completion time of the `count`th I/O to complete, counted from 1.
     fn end_of(&self, count: usize) -> Option<u64> {
         let mut ends: Vec<u64> = self.flights.iter().filter_map(|flight| flight.ends_ns).collect();
         ends.sort_unstable();
         ends.get(count - 1).copied()
     }
 
-    /// Lists what has ended by now, in that order.
+    /// Lists the I/Os that have completed by now, in order.
     fn list(&mut self, out: &mut Completions) {
         let now = self.time.ns();
         let mut ended: Vec<(u64, u64)> = self
@@ -304,7 +304,7 @@ impl EngineType for Device {
 impl Engine for Device {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let queued_ns = self.time.ns();
-        // SAFETY: a flight is used until it is listed as ended.
+        // SAFETY: a flight is used until it is listed as completed.
         let io = unsafe { io.keep() };
         let flight = Flight { slot, io, queued_ns, taken_ns: 0, number: 0, ends_ns: None };
         if !self.is_at_once(&flight.io) {
@@ -351,13 +351,13 @@ impl Engine for Device {
         Ok(())
     }
 
-    // Half of all devices have their ends taken in place.
+    // Half of all devices have their completions taken in place.
     fn has_ends_in_place(&self) -> bool {
         self.behaviour.seed % 2 == 1
     }
 
     fn await_ends(&mut self, min: u32, most: u32) -> Result<(), Errno> {
-        assert!(self.ready.is_empty(), "ends are awaited before those that are ready have been taken");
+        assert!(self.ready.is_empty(), "completions are awaited before those that are ready have been taken");
         let mut listed = Completions::default();
         listed.begin(most);
         self.reap(min, &mut listed)?;

@@ -1,5 +1,5 @@
-//! For tests only: a simulated device on which the real run loop runs in virtual time, thousands of I/Os in
-//! milliseconds and the same ones for the same seed; and what holds for every engine.
+//! For tests only: a simulated device on which the real run loop runs in virtual time, thousands of I/Os in milliseconds and
+//! reproducible by seed; and conformance tests for every engine.
 
 pub mod behaviour;
 pub mod conformance;

@@ -1,4 +1,4 @@
-//! A server of objects, in memory: an engine that brings the storage it works on, as one that talks to a server does. There is
+//! An in-memory object server: an engine that creates the storage it works on, like one that connects to a server. There is
 //! one server per thread.
 
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -19,12 +19,12 @@ thread_local! {
     static SERVER: RefCell<Server> = RefCell::new(Server::default());
 }
 
-/// What the server holds, and what it was asked for.
+/// State of the server, and its requests.
 #[derive(Clone, Debug, Default)]
 pub struct Server {
     /// Content by name.
     pub objects: BTreeMap<String, Vec<u8>>,
-    /// What was asked outside the loop, in order: `make a`, `open a`, `close a`, `sync a`, `remove a`.
+    /// Requests outside the loop, in order: `make a`, `open a`, `close a`, `sync a`, `remove a`.
     pub log: Vec<String>,
     /// Names behind handles.
     pub open: Vec<String>,
@@ -32,20 +32,20 @@ pub struct Server {
     pub failing: Option<String>,
 }
 
-/// Uses the server of this thread.
+/// Accesses the server of this thread.
 pub fn with_server<T>(work: impl FnOnce(&mut Server) -> T) -> T {
     SERVER.with_borrow_mut(work)
 }
 
 impl Server {
-    /// One that holds these objects, all bytes 7.
+    /// A server with these objects, all bytes 7.
     pub fn holding(objects: &[(&str, usize)]) -> Server {
         let objects = objects.iter().map(|(name, length)| ((*name).to_owned(), vec![7; *length]));
         Server { objects: objects.collect(), ..Server::default() }
     }
 }
 
-/// What holds the objects.
+/// The storage of the objects.
 pub struct Bucket {
     prefix: String,
     names: Vec<String>,
@@ -121,17 +121,17 @@ impl Storage for Bucket {
     }
 }
 
-/// The engine: one I/O after the other.
+/// The engine: synchronous.
 pub struct Objects;
 
-/// What the plan of a job on it is held against.
+/// The definition that a job's plan is checked against.
 pub static DEFINITION: EngineDef = EngineDef::new("objects", "a server of objects in memory")
     .built()
     .synchronous()
     .on_server()
     .with_options(&[BUCKET]);
 
-/// Its one option, as an engine from outside brings it.
+/// Its only option, declared like an external engine's.
 const BUCKET: OptionDef =
     OptionDef::of_engine("objects", "bucket", Kind::Text, "Begins the names of all objects");
 
@@ -174,7 +174,8 @@ impl Server {
             Operation::Read => {
                 let end = end.min(object.len());
                 let moved = end.saturating_sub(start);
-                // SAFETY: the loop gives a buffer of at least `length` bytes, which is the engine's until the I/O has ended.
+                // SAFETY: the loop passes a buffer of at least `length` bytes, which belongs to the engine
+                // until the I/O has completed.
                 let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), moved) };
                 buffer.copy_from_slice(&object[start.min(end)..end]);
                 moved as i64

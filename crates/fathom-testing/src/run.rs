@@ -1,5 +1,5 @@
-//! Runs a job on a simulated device: the plan, the worker and its loop are those of every run, only the engine and the
-//! clock are not.
+//! Runs a job on a simulated device: the plan, the worker and its loop are the real ones, only the engine and the clock are
+//! simulated.
 
 use crate::behaviour::Behaviour;
 use crate::device::{Device, Hung, Record, Start};
@@ -29,24 +29,24 @@ pub const BEGIN_NS: u64 = 1_000_000_000;
 
 /// A job that has run on a simulated device.
 pub struct Simulated {
-    /// The plan it followed; its worker is the first.
+    /// Its plan; the worker is the first.
     pub plan: Plan,
     /// What the device saw.
     pub record: Record,
-    /// What the worker said.
+    /// The worker's messages.
     pub messages: Vec<Message>,
-    /// The loop waited for I/Os that never end.
+    /// The loop waited for I/Os that never complete.
     pub hung: bool,
     region: Region,
 }
 
 impl Simulated {
-    /// What the supervisor would see of the worker.
+    /// The worker's shared state, as a supervisor sees it.
     pub fn block(&self) -> &WorkerBlock {
         self.region.worker(0)
     }
 
-    /// What the worker counted.
+    /// The worker's statistics.
     pub fn samples(&self) -> &WorkerSamples {
         &self.block().samples
     }
@@ -56,17 +56,17 @@ impl Simulated {
         self.region.arrivals(0)
     }
 
-    /// What it counted of its blocks, with `block_error_percentiles`.
+    /// Its block statistics, with `block_error_percentiles`.
     pub fn block_errors(&self) -> Option<&BlockErrorSamples> {
         self.region.block_errors(0)
     }
 
-    /// I/Os that the supervisor would name as stuck.
+    /// I/Os that the supervisor would report as stuck.
     pub fn stuck(&self) -> Vec<&Unit> {
         self.region.units(0).iter().filter(|unit| unit.is_in_flight()).collect()
     }
 
-    /// What the worker said on standard error, in lines.
+    /// The worker's lines on standard error.
     pub fn errors(&self) -> Vec<&str> {
         let messages = self.messages.iter();
         messages
@@ -83,10 +83,11 @@ impl Simulated {
     }
 }
 
-/// Runs the one job of a command line.
+/// Runs the single job of a command line.
 ///
 /// # Panics
-/// When the words are no job, or the worker panics.
+///
+/// If the arguments are not a job, or the worker panics.
 pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
     let definition = Device::definition(&behaviour);
     let time = VirtualTime::starting_at(BEGIN_NS);
@@ -97,16 +98,17 @@ pub fn run(words: &str, behaviour: Behaviour) -> Simulated {
     Simulated { record, ..run }
 }
 
-/// Runs the one job of a command line on an engine that is not one of the program's.
+/// Runs the single job of a command line on an engine that is not built in.
 ///
 /// # Panics
-/// When the words are no job, or the worker panics.
+///
+/// If the arguments are not a job, or the worker panics.
 pub fn run_on<E: EngineType + 'static>(
     words: &str,
     definition: &'static EngineDef,
     clock: Clock,
 ) -> Simulated {
-    // For what the worker leaves behind, such as its list of miscompares.
+    // For the worker's files, such as its list of miscompares.
     let beside = tempfile::tempdir().unwrap_or_else(|error| panic!("a directory: {error}"));
     let frame = format!("--aux-path={} --name=simulated", beside.path().display());
     let words = format!("{frame} --ioengine={} --verify_state_save=0 {words}", definition.name);
@@ -125,7 +127,7 @@ pub fn run_on<E: EngineType + 'static>(
         messages: &sender,
     };
     let over = AtomicBool::new(false);
-    // A worker with much to say waits until somebody reads.
+    // The worker blocks on its messages until they are read.
     let (ended, messages) = std::thread::scope(|scope| {
         let reader = scope.spawn(|| {
             let mut messages = Vec::new();

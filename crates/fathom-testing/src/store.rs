@@ -1,4 +1,4 @@
-//! What a simulated device holds.
+//! Content of a simulated device.
 
 use crate::behaviour::Damage;
 use fathom_run::engine::{Io, OpenFile};
@@ -11,7 +11,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// What is left of others, as long as the job wants its files.
+    /// Random initial content for all files of the job.
     pub(crate) fn new(files: &[OpenFile], random: &mut Taus88) -> Store {
         let mut file_of = |file: &OpenFile| -> Vec<u8> {
             let words = (file.start + file.size).div_ceil(4);
@@ -34,7 +34,8 @@ impl Store {
         let file = &mut self.files[io.file() as usize];
         match io.operation() {
             Operation::Read => {
-                // SAFETY: the loop gives a buffer of at least `length` bytes, which is the engine's until the I/O has ended.
+                // SAFETY: the loop passes a buffer of at least `length` bytes, which belongs to the engine
+                // until the I/O has completed.
                 let buffer = unsafe { std::slice::from_raw_parts_mut(io.buffer(), moved) };
                 buffer.copy_from_slice(&file[start..start + moved]);
             }
@@ -60,7 +61,7 @@ fn write(file: &mut [u8], start: usize, data: &[u8], damage: Option<Damage>) {
             file[start + length / 2] ^= 1;
         }
         Some(Damage::Misplaced) => {
-            // The last block of a file has nowhere to go.
+            // There is no room after the last block of a file.
             let (from, to) = ((start + length).min(file.len()), (start + 2 * length).min(file.len()));
             file[from..to].copy_from_slice(&data[..to - from]);
         }

@@ -1,12 +1,13 @@
-//! Jobs as a command line gives them.
+//! Jobs given as command lines.
 
 use fathom_spec::engines::EngineDef;
 use fathom_spec::{Outcome, RunSpec, SystemSource, parse};
 
-/// What these words of a command line ask for, which may name these engines too.
+/// Parses a command line, which may also name these engines.
 ///
 /// # Panics
-/// When that is not a run.
+///
+/// If it is not a run.
 pub(crate) fn spec(words: &str, engines: &[&'static EngineDef]) -> RunSpec {
     let words: Vec<String> = words.split_whitespace().map(str::to_owned).collect();
     match parse("fathom", &words, &SystemSource::new(4096).with_engines(engines)) {

@@ -1,4 +1,4 @@
-//! Shows how a distribution of random offsets loads a data set: which share of the I/Os the most popular blocks get.
+//! Shows how a distribution of random offsets loads a data set: the share of the I/Os that the most popular blocks receive.
 
 use crate::{FioProgram, Tool};
 use arguments::Format;
@@ -215,7 +215,7 @@ impl Options {
     }
 }
 
-/// Hits of the blocks that were hit, the most popular first.
+/// Hits of the blocks, the most popular first; blocks without hits are omitted.
 #[derive(Debug)]
 struct Hits {
     by_rank: Vec<u32>,
@@ -233,7 +233,7 @@ struct Row {
 }
 
 impl Hits {
-    /// As many hits as there are blocks.
+    /// One draw per block.
     fn draw(options: &Options) -> Result<Hits, Failure> {
         if options.block_size == 0 {
             return Err(Failure::new("a block size of 0 bytes gives no blocks"));
@@ -288,7 +288,7 @@ impl Hits {
             .collect()
     }
 
-    /// How many of the most popular blocks get this percentage of the hits.
+    /// The number of most popular blocks with this percentage of the hits.
     fn blocks_for(&self, percent: f64) -> u64 {
         let wanted = percent / 100.0 * self.total as f64;
         let mut sum = 0u64;

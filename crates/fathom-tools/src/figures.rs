@@ -1,7 +1,7 @@
-//! Numbers as text.
+//! Number formatting.
 
-/// A floating point number as Python prints it, which fio's scripts are written in: the shortest digits that give the
-/// same number, always with a point or an exponent; exponents below 1e-4 and from 1e16 on.
+/// A floating point number in the format of Python, the language of fio's scripts: the shortest digits that
+/// round-trip, always with a point or an exponent; exponents below 1e-4 and from 1e16 on.
 pub(crate) fn python_float(number: f64) -> String {
     let size = number.abs();
     if size != 0.0 && !(1e-4..1e16).contains(&size) {
@@ -16,7 +16,7 @@ pub(crate) fn python_float(number: f64) -> String {
     format!("{number:?}")
 }
 
-/// Bytes with a unit, at most four digits before it: `12b`, `571KB`, `19MB`; cut off rather than rounded.
+/// Bytes with a unit, at most four digits before it: `12b`, `571KB`, `19MB`; truncated, not rounded.
 pub(crate) fn whole_bytes(bytes: u64) -> String {
     let (mut value, mut unit) = (bytes, 0);
     let units = ["b", "KB", "MB", "GB", "TB", "PB"];

@@ -1,4 +1,4 @@
-//! Merges neighbouring bins of a histogram log, so that it gets shorter: what `log_hist_coarseness` would have done.
+//! Merges neighbouring bins of a histogram log to shorten it, equivalent to a higher `log_hist_coarseness`.
 
 use crate::{FioProgram, Tool, input};
 use fathom_command::{Failure, Streams, arguments};
@@ -23,7 +23,7 @@ is the log of a job with log_hist_coarseness higher by N. - is standard input.
     fio_programs: &[FioProgram { name: "half-bins.py", run: run_as_fio }],
 };
 
-/// Coarsenings that a log of all bins can take.
+/// Maximum coarseness of a log with all bins.
 const MOST: u32 = 6;
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
@@ -88,7 +88,7 @@ fn halve(file: &Path, times: u64, streams: &mut Streams<'_>) -> Result<(), Failu
     Ok(unwritten?)
 }
 
-/// Why the bins of a line are not halved.
+/// Why a line's bins cannot be halved.
 #[derive(Debug, Error)]
 enum NotHalved {
     #[error("not a line of a histogram log")]

@@ -1,4 +1,4 @@
-//! Files to read; `-` is standard input.
+//! Input files; `-` is standard input.
 
 use fathom_command::Failure;
 use std::fmt::Display;
@@ -22,7 +22,7 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// Hands each line that is not blank to `take`, with its number from 1; what `take` rejects is reported with both.
+/// Passes each non-blank line to `take`, with its number from 1; errors of `take` are reported with both.
 pub(crate) fn lines<E: Display>(
     path: &Path,
     reader: &mut dyn BufRead,

@@ -22,28 +22,28 @@ mod verify_state;
 use fathom_command::{Failure, Streams, call};
 use std::ffi::OsString;
 
-/// The work of a tool: its arguments, and where to write; returns the exit code.
+/// Main function of a tool: takes its arguments and streams; returns the exit code.
 pub type ToolMain = fn(&[OsString], &mut Streams<'_>) -> Result<u8, Failure>;
 
 /// One of the tools.
 pub struct Tool {
     /// The subcommand.
     pub name: &'static str,
-    /// What it is for, on one line.
+    /// One-line summary.
     pub summary: &'static str,
-    /// What `fathom NAME --help` prints.
+    /// Output of `fathom NAME --help`.
     pub help: &'static str,
-    /// The work, as a subcommand.
+    /// Main function of the subcommand.
     pub run: ToolMain,
     /// fio's programs that it replaces, if any.
     pub fio_programs: &'static [FioProgram],
 }
 
-/// A program that comes with fio, done by a tool.
+/// A program of fio's that a tool replaces.
 pub struct FioProgram {
-    /// Its name; one that ends in `.py` is known without that too.
+    /// Its name; one that ends in `.py` is also recognized without it.
     pub name: &'static str,
-    /// The work, with that program's options and output.
+    /// Main function with that program's options and output.
     pub run: ToolMain,
 }
 
@@ -60,12 +60,12 @@ pub const TOOLS: &[Tool] = &[
     trace_to_job::TOOL,
 ];
 
-/// A tool together with the front end that was called.
+/// A tool and the front end by which it was called.
 pub struct Call {
-    /// What messages begin with.
+    /// Prefix of messages.
     pub name: &'static str,
     run: ToolMain,
-    /// Printed for `--help`; programs of fio know only their own options.
+    /// Printed for `--help`; fio's programs have only their own options.
     help: Option<&'static str>,
 }
 
@@ -84,7 +84,7 @@ impl Call {
         Some(Call { name: tool.name, run: tool.run, help: Some(tool.help) })
     }
 
-    /// Does the work; the exit code. A reader of the output that has gone away is no failure.
+    /// Runs the tool; returns the exit code. A reader of the output that has gone away is not an error.
     pub fn run(&self, words: &[OsString], streams: &mut Streams<'_>) -> u8 {
         let name = match self.help {
             Some(_) => format!("fathom {}", self.name),
@@ -94,7 +94,7 @@ impl Call {
     }
 }
 
-/// The list that `fathom tools` prints.
+/// The output of `fathom tools`.
 pub fn listing() -> String {
     let mut text = String::from("Tools (fathom TOOL --help explains one):\n\n");
     for tool in TOOLS {

@@ -1,4 +1,4 @@
-//! Reads verify state files: which writes were in flight or done last when a verify job stopped.
+//! Reads verify state files: the writes that were in flight or completed last when a verify job stopped.
 
 use crate::{FioProgram, Tool, input};
 use arguments::Format;
@@ -101,7 +101,7 @@ fn as_json(header: &StateFile, file: &Path, threads: &[SavedThread]) -> Json {
     })
 }
 
-/// Prints the header before anything is checked, so that it can be looked at even if the rest is broken.
+/// Prints the header before any checks, so that it is visible even if the rest is broken.
 fn show(file: &Path, header: &StateFile, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let StateFile { version, size, crc, .. } = header;
     writeln!(streams.out, "Version:\t0x{version:x}\nSize:\t\t{size}\nCRC:\t\t0x{crc:x}")?;

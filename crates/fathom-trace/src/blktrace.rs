@@ -22,25 +22,25 @@ const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
-/// Actions, in the lower half; a flag says that the payload names a control group.
+/// Actions, in the lower half; a flag marks a payload that names a control group.
 const CONTROL_GROUP: u32 = 1 << 8;
 const QUEUE: u32 = 1;
 const BACK_MERGE: u32 = 2;
 const FRONT_MERGE: u32 = 3;
 const COMPLETE: u32 = 8;
 
-/// What happened.
+/// Type of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TraceAction {
     /// A process requested it.
     Queue,
-    /// It was appended to a request in flight that ends where it begins.
+    /// It was appended to a request in flight that ends at its start.
     BackMerge,
-    /// It was put before a request in flight that begins where it ends.
+    /// It was prepended to a request in flight that begins at its end.
     FrontMerge,
-    /// The device is done.
+    /// The device completed it.
     Complete,
-    /// A note of the kernel, such as the name of a process.
+    /// A kernel message, such as the name of a process.
     Note,
     /// Anything else.
     Other,
@@ -49,15 +49,15 @@ pub enum TraceAction {
 /// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When, in ns on the clock of the trace.
+    /// Time in ns on the clock of the trace.
     pub time_ns: u64,
     /// First sector of 512 bytes.
     pub sector: u64,
     /// Bytes.
     pub bytes: u32,
-    /// What happened.
+    /// Type of the event.
     pub action: TraceAction,
-    /// What the request does.
+    /// Direction of the request.
     pub direction: Direction,
     /// Earlier data must be durable first (a flush, or a write with a preceding flush).
     pub flushes: bool,
@@ -72,7 +72,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The record of this event, in the byte order of most machines and without a payload.
+    /// The record of this event, in little-endian byte order and without a payload.
     pub fn to_record(&self, sequence: u32) -> [u8; RECORD] {
         let device = self.device.major << 20 | self.device.minor & 0xf_ffff;
         let mut record = [0; RECORD];
@@ -92,25 +92,25 @@ impl Event {
     }
 }
 
-/// True when bytes begin as a trace does, in either byte order.
+/// True if the bytes begin like a trace, in either byte order.
 pub fn begins_trace(bytes: &[u8]) -> bool {
     bytes
         .first_chunk::<4>()
         .is_some_and(|magic| is_magic(u32::from_le_bytes(*magic)) || is_magic(u32::from_be_bytes(*magic)))
 }
 
-/// A trace while it is read.
+/// A reader of a trace.
 pub struct Trace<R> {
     reader: R,
     big_endian: bool,
-    /// The first record, which determined the byte order.
+    /// The first record, which determines the byte order.
     first: Option<[u8; RECORD]>,
     /// Records read so far.
     records: u64,
 }
 
 impl<R: Read> Trace<R> {
-    /// Starts to read; an error if it is no trace.
+    /// Starts to read; an error if it is not a trace.
     pub fn open(mut reader: R) -> Result<Trace<R>, TraceError> {
         let mut first = [0; RECORD];
         let count = read_up_to(&mut reader, &mut first)?;
@@ -124,12 +124,13 @@ impl<R: Read> Trace<R> {
         Ok(Trace { reader, big_endian, first: Some(first), records: 0 })
     }
 
-    /// How many records have been read.
+    /// Number of records read.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The next event; `None` at the end. After an error reading cannot continue; everything before it is good.
+    /// The next event; `None` at the end. After an error reading cannot continue; all previous events are
+    /// valid.
     // Not an iterator: after an error there is nothing more.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
@@ -212,7 +213,7 @@ fn action_of(action: u32) -> TraceAction {
     }
 }
 
-/// Discards are marked as writes too.
+/// Discards are also marked as writes.
 fn direction_of(action: u32) -> Direction {
     let category = action >> CATEGORY_SHIFT;
     if category & DISCARD != 0 {
@@ -224,7 +225,7 @@ fn direction_of(action: u32) -> Direction {
     }
 }
 
-/// Fills the buffer as far as the reader goes.
+/// Fills the buffer as far as data is available.
 fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {

@@ -1,13 +1,13 @@
 //! One recorded I/O.
 
-/// What is done.
+/// Kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Read data.
     Read,
     /// Write data.
     Write,
-    /// Give a range back.
+    /// Discard a range.
     Trim,
     /// fsync, or a flush of a device.
     Sync,
@@ -40,14 +40,14 @@ impl Action {
 /// One I/O to replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// When it is due, in ns since the start of the replay; `None`: as soon as it can be.
+    /// When it is due, in ns since the start of the replay; `None`: as soon as possible.
     pub due_ns: Option<u64>,
-    /// What is done.
+    /// Kind of operation.
     pub action: Action,
-    /// Index of the file, in the order in which a log first names them.
+    /// Index of the file, in order of first mention in the log.
     pub file: u32,
     /// First byte.
     pub offset: u64,
-    /// Bytes; 0 for syncs, never for anything else.
+    /// Length in bytes; 0 for syncs, never for anything else.
     pub length: u32,
 }

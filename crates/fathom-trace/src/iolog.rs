@@ -16,7 +16,7 @@ use std::io::Write;
 
 /// First line of the version that fathom writes.
 pub const HEADER: &str = "fio version 3 iolog";
-/// First line of the version before.
+/// First line of the previous version.
 const HEADER_2: &[u8] = b"fio version 2 iolog";
 
 /// Versions that can be read.
@@ -37,10 +37,10 @@ pub fn version_of(line: &[u8]) -> Option<Version> {
     }
 }
 
-/// What a line says.
+/// Content of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The file belongs to the log; opened and closed files do too.
+    /// The line only names a file (added, opened or closed).
     Names,
     /// Wait until this many milliseconds after the start.
     WaitUntilMs(u64),
@@ -48,29 +48,29 @@ pub enum Said {
     Io(Action, u64, u64),
 }
 
-/// A line in its parts.
+/// A parsed line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Microseconds since the start of the job; 0 in version 2.
     pub time_us: u64,
     /// The file.
     pub file: &'a str,
-    /// What about it.
+    /// What the line says about it.
     pub said: Said,
 }
 
-/// Why a line says nothing.
+/// Why a line is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadLine<'a> {
-    /// It has other parts than a line should.
+    /// Its fields are wrong.
     Form(&'static str),
-    /// This is no action.
+    /// Unknown action.
     Action(&'a [u8]),
-    /// A wait where lines have times.
+    /// A wait in a version with times.
     Wait,
 }
 
-/// Takes a line apart; `None` for a blank one.
+/// Parses a line; `None` for a blank one.
 pub fn parse<'a>(line: &'a [u8], version: Version) -> Option<Result<Line<'a>, BadLine<'a>>> {
     let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
     let first = words.next()?;
@@ -118,7 +118,7 @@ fn parse_words<'a>(
     Ok(Line { time_us, file, said })
 }
 
-/// A decimal number that fits.
+/// A decimal number in range.
 fn number(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;

@@ -1,15 +1,15 @@
-//! Several block traces as one, in the order of time.
+//! Merges several block traces in order of time.
 
 use crate::blktrace::{Event, Trace, TraceAction};
 use crate::error::{CutOff, TraceError};
 use std::io::{self, Read, Write};
 
-/// A trace to merge, and how.
+/// A trace to merge, with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Part {
-    /// Its time in percent: at 50 it takes half as long.
+    /// Its time scale in percent: at 50 it takes half as long.
     pub time_percent: f64,
-    /// How often it is gone through.
+    /// Number of repetitions.
     pub repetitions: u64,
 }
 
@@ -19,40 +19,40 @@ impl Default for Part {
     }
 }
 
-/// Why merging failed: at which of the traces (none: at the result), and how.
+/// Why merging failed: for which trace (`None` for the result), and the error.
 #[derive(Debug)]
 pub struct MergeError {
     /// Number of the trace.
     pub part: Option<usize>,
-    /// What happened.
+    /// The error.
     pub error: TraceError,
 }
 
-/// What was merged.
+/// Result of a merge.
 #[derive(Debug, Default)]
 pub struct Merged {
     /// Events in the result.
     pub events: u64,
-    /// Traces that broke off: number, and how.
+    /// Traces that ended prematurely: number, and reason.
     pub broken: Vec<(usize, CutOff)>,
 }
 
-/// One trace on its way into the result.
+/// One trace being merged.
 struct Input<R> {
     part: Part,
     trace: Option<Trace<R>>,
-    /// Repetitions still to come after this one.
+    /// Repetitions left after this one.
     left: u64,
     first_ns: Option<u64>,
     last_ns: u64,
-    /// How much later the repetition at hand is than the first.
+    /// Delay of the current repetition relative to the first.
     shift_ns: u64,
     head: Option<Event>,
     broken: Option<CutOff>,
 }
 
-/// Writes the queued requests of all traces to `out`. `open` opens one of them, from its beginning, as often as it is
-/// gone through. Memory does not grow with the traces.
+/// Writes the queued requests of all traces to `out`. `open` opens a trace from its beginning, once per
+/// repetition. Memory use does not grow with the traces.
 pub fn merge<R: Read>(
     parts: &[Part],
     mut open: impl FnMut(usize) -> io::Result<R>,
@@ -88,7 +88,7 @@ pub fn merge<R: Read>(
 }
 
 impl<R: Read> Input<R> {
-    /// Goes on to the next queued request, through all repetitions.
+    /// Advances to the next queued request, through all repetitions.
     fn advance(&mut self, mut open: impl FnMut() -> io::Result<R>) -> Result<(), TraceError> {
         loop {
             let Some(trace) = &mut self.trace else {

@@ -1,18 +1,18 @@
-//! The files that a log names, and their numbers.
+//! The files named by a log, and their numbers.
 
 use crate::error::{Damage, TraceError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// More files than a run could hold open.
+/// Maximum number of files; more than a run could hold open.
 const MOST_FILES: usize = 1 << 16;
 
 /// Number of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Device {
-    /// The driver's number.
+    /// The major number.
     pub major: u32,
-    /// The device's number.
+    /// The minor number.
     pub minor: u32,
 }
 
@@ -25,12 +25,12 @@ pub enum FileName {
     Device(Device),
 }
 
-/// Numbers for names, in the order of their first use.
+/// Assigns numbers to names, in order of first use.
 #[derive(Debug, Default)]
 pub(crate) struct Names {
     list: Vec<FileName>,
     numbers: HashMap<FileName, u32>,
-    /// The file used last; most logs name one file many times over.
+    /// The file used last; most logs name one file many times in a row.
     last: Option<u32>,
 }
 

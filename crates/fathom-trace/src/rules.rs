@@ -1,9 +1,9 @@
-//! What a replay changes about what was recorded.
+//! Changes that a replay makes to what was recorded.
 
 use crate::entry::Action;
 use serde::{Deserialize, Serialize};
 
-/// Kinds of I/O that are left out.
+/// Kinds of I/O to skip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
     /// Reads.
@@ -17,7 +17,7 @@ pub struct Skip {
 }
 
 impl Skip {
-    /// True when this action is left out.
+    /// True if this action is skipped.
     pub fn drops(&self, action: Action) -> bool {
         match action {
             Action::Read => self.read,
@@ -31,15 +31,15 @@ impl Skip {
 /// The rules of a replay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
-    /// Recorded times count.
+    /// Keep the recorded times.
     pub keeps_time: bool,
     /// Speed in percent: 200 takes half the time.
     pub speed_percent: u32,
     /// Offsets are divided by this.
     pub offset_divisor: u64,
-    /// And then rounded down to a multiple of this; lengths in block traces are rounded up, as in fio.
+    /// Then rounded down to a multiple of this; lengths in block traces are rounded up, as in fio.
     pub alignment: u64,
-    /// What is left out.
+    /// What is skipped.
     pub skip: Skip,
     /// Everything goes to this file instead.
     pub redirect: Option<String>,
@@ -59,21 +59,21 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// Where an I/O at this offset goes.
+    /// Maps an offset.
     pub(crate) fn place(&self, offset: u64) -> u64 {
         let alignment = self.alignment.max(1);
         let scaled = offset / self.offset_divisor.max(1);
         scaled - scaled % alignment
     }
 
-    /// How long an I/O of a block trace becomes.
+    /// Maps the length of an I/O in a block trace.
     pub(crate) fn length_in_trace(&self, length: u32) -> u32 {
         let alignment = u32::try_from(self.alignment).unwrap_or(u32::MAX).max(1);
-        // What would not fit is rounded down.
+        // If the result does not fit, it is rounded down.
         length.checked_next_multiple_of(alignment).unwrap_or(length - length % alignment)
     }
 
-    /// When an I/O of this time comes; `None` if times do not count.
+    /// Maps a time; `None` if times are ignored.
     pub(crate) fn time(&self, ns: u64) -> Option<u64> {
         if !self.keeps_time {
             return None;

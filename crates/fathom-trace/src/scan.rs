@@ -1,4 +1,4 @@
-//! What the entries of a log add up to: all that a run must know before the first of them is done.
+//! Totals of a log's entries: everything that a run must know before the first of them.
 
 use crate::entry::Action;
 use crate::error::TraceError;
@@ -13,24 +13,24 @@ use std::io::BufRead;
 pub struct ScannedFile {
     /// Its name in the log.
     pub name: FileName,
-    /// First byte that no entry reaches.
+    /// End of the highest range of an entry.
     pub end: u64,
 }
 
 /// The I/Os of one direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScannedDirection {
-    /// How many.
+    /// Number of I/Os.
     pub ios: u64,
-    /// Bytes of all.
+    /// Total bytes.
     pub bytes: u64,
-    /// Bytes of the smallest.
+    /// Size of the smallest in bytes.
     pub smallest: u32,
-    /// Bytes of the largest.
+    /// Size of the largest in bytes.
     pub largest: u32,
 }
 
-/// The sum of a log.
+/// Totals of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scan {
     /// Its files, by number.
@@ -39,7 +39,7 @@ pub struct Scan {
     pub directions: PerDirection<ScannedDirection>,
     /// Syncs of all kinds.
     pub syncs: u64,
-    /// When the last entry is due, in ns; `None` when no entry has a time.
+    /// When the last entry is due, in ns; `None` if no entry has a time.
     pub last_due_ns: Option<u64>,
 }
 

@@ -7,11 +7,11 @@ use crate::record::IoRecord;
 use crate::rules::{LogKind, LogRules};
 use crate::window::Windows;
 
-/// A log that has collected this many bytes in windows without I/O is passed on at once.
+/// A log that has accumulated this many bytes in windows without I/O is passed on immediately.
 const SPILL_BYTES: usize = 128 << 10;
 
-/// Takes bytes of a log before all windows have been written: the number of the output, and its bytes, which it empties.
-/// A job that was idle for hours has millions of windows, which need not be in memory together.
+/// Takes a log's bytes before all windows have been written: the number of the output, and its bytes, which
+/// it drains. A job that was idle for hours has millions of windows, which need not be in memory together.
 pub type Spill<'a> = dyn FnMut(usize, &mut Vec<u8>) + 'a;
 
 /// The logs of one worker.
@@ -26,9 +26,9 @@ pub struct LogSet {
 
 /// One log.
 pub struct LogOutput {
-    /// What it holds.
+    /// Its kind.
     pub kind: LogKind,
-    /// Data to write to its file next; the writer takes it out.
+    /// Bytes to be written to its file; the writer drains them.
     pub bytes: Vec<u8>,
     packer: Option<Packer>,
 }
@@ -43,7 +43,7 @@ impl LogOutput {
 }
 
 impl LogSet {
-    /// Logs by these rules.
+    /// Creates the logs for these settings.
     pub fn new(rules: &LogRules) -> LogSet {
         let outputs = rules
             .kinds
@@ -69,7 +69,7 @@ impl LogSet {
         self.epoch_ms = milliseconds;
     }
 
-    /// Adds an I/O; records come in the order in which I/Os ended.
+    /// Adds an I/O; records must be in order of completion.
     pub fn add(&mut self, record: &IoRecord, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if record.is_response {
@@ -104,7 +104,7 @@ impl LogSet {
         output.put(&entry_of(record, columns, time_ms, (record.clat_ns, due_ns)), columns);
     }
 
-    /// The job ended after this many ns of recording: completes everything open.
+    /// Ends all logs: the job ended after this many ns of recording.
     pub fn finish(&mut self, end_ns: u64, spill: &mut Spill<'_>) {
         let (outputs, columns, epoch_ms) = (&mut self.outputs, self.columns, self.epoch_ms);
         if let Some(histogram) = &mut self.histogram {
@@ -120,20 +120,20 @@ impl LogSet {
         }
     }
 
-    /// The logs, in the order of the rules.
+    /// The logs, in the order of the settings.
     pub fn outputs(&mut self) -> &mut [LogOutput] {
         &mut self.outputs
     }
 }
 
-/// Room for what comes before the value of a line, and for what comes after it: a time and a comma; a maximum, a direction, a size, a
-/// priority and the commas between them.
+/// Space for the text before the value of a line, and for the text after it: a time and a comma; a maximum, a
+/// direction, a size, a priority and the commas between them.
 const END: usize = 32;
-/// Room for a value.
+/// Space for a value.
 const VALUE: usize = 20;
 
-/// What the lines of one I/O have in common before and after the value, and with those of the next I/Os as well: kept as
-/// text, since a full-speed log is bound by the formatting of numbers.
+/// The text before and after the value, which the lines of one I/O share, also with those of the next I/Os:
+/// cached, because number formatting limits a full-speed log.
 #[derive(Default)]
 struct LineEnds {
     time_ms: Option<u64>,
@@ -142,7 +142,8 @@ struct LineEnds {
     after: LineEnd,
 }
 
-/// A part of a line. It is copied with the room after it: a copy of a known length is a few instructions, not a call.
+/// A part of a line. It is copied including the unused space: a copy of constant length is a few
+/// instructions, not a call.
 #[derive(Default)]
 struct LineEnd {
     text: [u8; END],
@@ -156,7 +157,7 @@ impl LineEnd {
         end
     }
 
-    /// Writes it at this place of a line; the place after it.
+    /// Writes it at this position of a line; returns the position after it.
     #[inline(always)]
     fn write_at(&self, place: usize, line: &mut [u8; 2 * END + VALUE]) -> usize {
         line[place..place + END].copy_from_slice(&self.text);

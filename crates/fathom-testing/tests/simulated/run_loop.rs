@@ -17,7 +17,7 @@ pub(crate) fn check_ends(run: &Simulated) {
     assert_eq!(run.record.unended, 0, "left with the device");
     assert!(run.stuck().is_empty(), "left in a slot");
     let numbers: BTreeSet<u64> = run.record.served.iter().map(|io| io.number).collect();
-    assert_eq!(numbers.len(), run.record.served.len(), "ended twice");
+    assert_eq!(numbers.len(), run.record.served.len(), "completed twice");
     assert_eq!(numbers.last().map_or(0, |last| last + 1), numbers.len() as u64, "some never ended");
 }
 

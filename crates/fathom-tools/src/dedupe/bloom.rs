@@ -3,18 +3,18 @@
 use super::table::Hash;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Bits for each chunk: with [`PROBES`], about 1 in 1500 chunks is taken for a duplicate when the filter is full.
+/// Bits per chunk: with [`PROBES`], about 1 in 1500 chunks is mistaken for a duplicate when the filter is
+/// full.
 const BITS_PER_CHUNK: u64 = 16;
-/// Bits that a chunk sets.
+/// Bits set per chunk.
 const PROBES: u64 = 8;
 const SMALLEST_BITS: u64 = 1 << 16;
 /// 1 GiB of memory.
 const LARGEST_BITS: u64 = 1 << 33;
 
-/// A set of hashes that never forgets one, and sometimes knows one that it has not been given.
-///
-/// Source: B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors" (1970); the probes are made of two
-/// hashes as in Kirsch and Mitzenmacher, "Less hashing, same performance" (2006).
+/// A set of hashes without false negatives, but with some false positives. Source: B. H. Bloom, "Space/time
+/// trade-offs in hash coding with allowable errors" (1970); the probes are derived from two hashes as in
+/// Kirsch and Mitzenmacher, "Less hashing, same performance" (2006).
 pub(super) struct Bloom {
     words: Vec<AtomicU64>,
 }
@@ -26,7 +26,7 @@ impl Bloom {
         Bloom { words: (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect() }
     }
 
-    /// Adds a hash; true if it was new. If two threads add the same new hash at the same moment, both may get true.
+    /// Adds a hash; true if it was new. If two threads add the same new hash concurrently, both may get true.
     pub(super) fn insert(&self, hash: Hash) -> bool {
         let number = u128::from_ne_bytes(hash);
         let (start, step) = (number as u64, (number >> 64) as u64 | 1);
@@ -35,7 +35,7 @@ impl Bloom {
         for probe in 0..PROBES {
             let bit = start.wrapping_add(probe.wrapping_mul(step)) % bits;
             let mask = 1 << (bit % 64);
-            // Relaxed: a bit says nothing about other memory.
+            // Relaxed: a bit does not guard other memory.
             is_new |= self.words[(bit / 64) as usize].fetch_or(mask, Relaxed) & mask == 0;
         }
         is_new
@@ -58,7 +58,7 @@ mod tests {
     #[test]
     fn memory_has_a_limit() {
         assert_eq!(Bloom::for_chunks(1).words.len(), 1024);
-        // Not made, only counted: 16 bits for each of 2^40 chunks would be 2 TiB.
+        // Computed, not allocated: 16 bits for each of 2^40 chunks would be 2 TiB.
         assert_eq!((1u64 << 40).saturating_mul(BITS_PER_CHUNK).clamp(SMALLEST_BITS, LARGEST_BITS), 1 << 33);
     }
 }

@@ -1,12 +1,12 @@
-//! How small a chunk gets when it is compressed by itself.
+//! Compressed size of a chunk on its own.
 
 use fathom_command::Failure;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-/// Compression level, the usual default of compressors.
+/// Compression level, the usual default.
 const LEVEL: u32 = 6;
 
-/// A deflate encoder that is used again for each chunk: its tables are many times larger than a chunk.
+/// A deflate encoder, reused for each chunk: its tables are many times larger than a chunk.
 pub(super) struct Compressor {
     encoder: Compress,
     output: Vec<u8>,
@@ -19,14 +19,14 @@ impl Compressor {
         Compressor { encoder: Compress::new(Compression::new(LEVEL), false), output }
     }
 
-    /// Bytes of the chunk as a deflate stream; a chunk that does not shrink is stored as it is.
+    /// Size of the chunk as a deflate stream; a chunk that does not shrink counts with its own size.
     pub(super) fn size_of(&mut self, chunk: &[u8]) -> Result<u64, Failure> {
         self.encoder.reset();
         self.output.clear();
         let done = self.encoder.compress_vec(chunk, &mut self.output, FlushCompress::Finish);
         match done.map_err(|error| Failure::new(format!("compression failed: {error}")))? {
             Status::StreamEnd => Ok(self.output.len().min(chunk.len()) as u64),
-            // The output has no room for more than the chunk.
+            // The output buffer is as large as the chunk.
             Status::Ok | Status::BufError => Ok(chunk.len() as u64),
         }
     }

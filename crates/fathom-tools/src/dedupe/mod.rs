@@ -1,4 +1,4 @@
-//! How much of a file or device is there twice, and how well the rest compresses. It is only ever read.
+//! Measures the share of duplicates in a file or device, and how well the rest compresses. Read-only.
 
 mod bloom;
 mod compress;
@@ -40,7 +40,7 @@ that gives a job's buffers the same share of duplicates.
     fio_programs: &[FioProgram { name: "fio-dedupe", run: run_as_fio }],
 };
 
-/// Number of chunks up to which the exact method is the default.
+/// Maximum number of chunks for which the exact method is the default.
 const EXACT_CHUNKS: u64 = 4 << 20;
 
 fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
@@ -146,7 +146,7 @@ fn read_fio_options(words: &[OsString], options: &mut Options) -> Result<Option<
             other => return Err(other.unexpected().into()),
         }
     }
-    // These need to know the chunks, whatever -B says.
+    // These need the chunks themselves, whatever -B says.
     if options.keep_offsets || options.compare || options.compress {
         options.method = Method::Exact;
     }

@@ -1,4 +1,4 @@
-//! The findings, as text.
+//! Prints the results.
 
 use super::scan::{Found, Method, Options, Target};
 use super::table::Hash;
@@ -6,7 +6,7 @@ use crate::figures::whole_bytes;
 use fathom_command::{Failure, Streams};
 use serde_json::json;
 
-/// The lines of fio-dedupe.
+/// The output of fio-dedupe.
 pub(super) fn text(options: &Options, found: &Found, streams: &mut Streams<'_>) -> Result<(), Failure> {
     let Found { chunks, unique, .. } = found;
     writeln!(streams.out, "Threads({}): {chunks} items processed", options.threads)?;
@@ -31,7 +31,7 @@ pub(super) fn text(options: &Options, found: &Found, streams: &mut Streams<'_>) 
     Ok(())
 }
 
-/// The same as one JSON object.
+/// The results as a JSON object.
 pub(super) fn json(
     target: &Target,
     options: &Options,
@@ -68,24 +68,24 @@ pub(super) fn json(
 }
 
 impl Found {
-    /// Duplicates for each different chunk.
+    /// Chunks per unique chunk.
     fn ratio(&self) -> f64 {
         self.chunks as f64 / self.unique as f64 - 1.0
     }
 
-    /// Share of the chunks that are like an earlier one, in whole percent.
+    /// Share of chunks equal to an earlier one, in whole percent.
     fn dedupe_percentage(&self) -> u64 {
         ((1.0 - self.unique as f64 / self.chunks as f64) * 100.0).round() as u64
     }
 
-    /// Share of the different chunks that have duplicates in all chunks; `None` without duplicates.
+    /// Share of the unique chunks with duplicates in all chunks; `None` without duplicates.
     fn working_set_percent(&self) -> Option<f64> {
         let duplicated = self.duplicated.filter(|count| *count > 0)?;
         Some(duplicated as f64 / self.chunks as f64 * 100.0)
     }
 }
 
-/// The hash as fio-dedupe prints it: four little-endian words in hexadecimal, padded with blanks.
+/// The hash in fio-dedupe's format: four little-endian words in hexadecimal, padded with spaces.
 fn hash_words(hash: &Hash) -> String {
     let words: Vec<String> =
         hash.as_chunks::<4>().0.iter().map(|bytes| format!("{:8x}", u32::from_le_bytes(*bytes))).collect();

@@ -1,4 +1,4 @@
-//! Reads all chunks with several threads and counts those that differ.
+//! Reads all chunks with several threads and counts the unique ones.
 
 use super::bloom::Bloom;
 use super::compress::Compressor;
@@ -12,24 +12,24 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-/// Bytes that a thread takes at once, unless a chunk is larger.
+/// Bytes per batch of a thread, unless a chunk is larger.
 const BATCH: u64 = 1 << 20;
 /// Alignment of O_DIRECT buffers; no disk needs more.
 const ALIGNMENT: usize = 4096;
 /// The largest chunk; each thread holds one in memory.
 const LARGEST_BLOCK: u64 = 256 << 20;
-/// Time between two lines of progress.
+/// Interval between progress lines.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
-/// How chunks are compared.
+/// Comparison method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Method {
-    /// A table of all different chunks.
+    /// A table of all unique chunks.
     Exact,
     /// A Bloom filter.
     Bloom,
 }
 
-/// Where the share that is done is shown.
+/// Where progress is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     None,
@@ -37,16 +37,16 @@ pub(super) enum Progress {
     StandardError,
 }
 
-/// What to do.
+/// Settings of a scan.
 #[derive(Debug)]
 pub(super) struct Options {
-    /// Bytes of a chunk.
+    /// Size of a chunk in bytes.
     pub(super) block_size: u64,
     pub(super) threads: usize,
     /// Keep the offsets of all chunks, not only of the first of each kind.
     pub(super) keep_offsets: bool,
     pub(super) direct: bool,
-    /// Compare the chunks when hashes agree.
+    /// Compare chunks with equal hashes.
     pub(super) compare: bool,
     pub(super) compress: bool,
     pub(super) method: Method,
@@ -57,13 +57,13 @@ pub(super) struct Options {
 pub(super) struct Target {
     pub(super) path: PathBuf,
     file: File,
-    /// Bytes, cut down to whole chunks.
+    /// Size in bytes, truncated to whole chunks.
     pub(super) size: u64,
     block_size: u64,
 }
 
 impl Target {
-    /// Opens it; anything but a file or block device with at least one chunk is an error.
+    /// Opens a file or block device with at least one chunk; anything else is an error.
     pub(super) fn open(path: &Path, options: &Options) -> Result<Target, Failure> {
         let block_size = options.block_size;
         if !(1..=LARGEST_BLOCK).contains(&block_size) {
@@ -108,22 +108,22 @@ impl Target {
     }
 }
 
-/// What was found.
+/// Results of a scan.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// Chunks read.
     pub(super) chunks: u64,
-    /// Different ones among them.
+    /// Number of unique ones.
     pub(super) unique: u64,
-    /// Different ones that are there more than once; only the exact method knows.
+    /// Number of unique ones that occur more than once; exact method only.
     pub(super) duplicated: Option<u64>,
-    /// Bytes of the different ones, each compressed.
+    /// Compressed size of the unique ones, each on its own.
     pub(super) compressed_bytes: Option<u64>,
-    /// Each different one and its offsets, by hash, if they were to be kept.
+    /// Each unique chunk and its offsets, by hash, if they are kept.
     pub(super) extents: Vec<(Hash, Vec<u64>)>,
 }
 
-/// Counters that the threads share.
+/// State shared by the threads.
 struct Shared<'a> {
     target: &'a Target,
     options: &'a Options,
@@ -177,13 +177,13 @@ fn read_in_threads(shared: &Shared<'_>, streams: &mut Streams<'_>) -> Result<(),
         for number in 0..threads {
             let for_thread = ended.clone();
             let work = move || {
-                // The receiver outlives the scope unless it has returned with an error already.
+                // The receiver outlives the scope unless it has already returned with an error.
                 let _ = for_thread.send(shared.work());
             };
             std::thread::Builder::new().spawn_scoped(scope, work).map(drop).or_else(
                 |error| match number {
                     0 => Err(Failure::new(format!("cannot start a thread: {error}"))),
-                    // Fewer threads do the same work.
+                    // Fewer threads also work.
                     _ => ended.send(Ok(())).map_err(|_| Failure::new("the threads are gone")),
                 },
             )?;
@@ -212,7 +212,7 @@ impl Shared<'_> {
         (BATCH / block).max(1) * block
     }
 
-    /// The other threads find nothing more to do.
+    /// Leaves nothing to do for the other threads.
     fn stop(&self) {
         self.next_offset.store(self.target.size, Relaxed);
     }
@@ -229,7 +229,7 @@ impl Shared<'_> {
         Ok(stream.flush()?)
     }
 
-    /// One thread: takes batches until there are none.
+    /// Main function of a thread: processes batches until none are left.
     fn work(&self) -> Result<(), Failure> {
         let Options { block_size, compare, compress, .. } = *self.options;
         let batch = self.batch_bytes();
@@ -239,7 +239,7 @@ impl Shared<'_> {
             compressor: compress.then(|| Compressor::new(block_size)),
         };
         loop {
-            // Relaxed: the number alone matters, nothing is published with it.
+            // Relaxed: only the number matters; it publishes nothing.
             let offset = self.next_offset.fetch_add(batch, Relaxed);
             if offset >= self.target.size {
                 return Ok(());
@@ -276,12 +276,12 @@ impl Shared<'_> {
 
 /// What a thread needs in addition to its buffer, if requested.
 struct Scratch {
-    /// A chunk read again to be compared.
+    /// A chunk read again for comparison.
     copy: Option<Aligned>,
     compressor: Option<Compressor>,
 }
 
-/// Memory that O_DIRECT can read into.
+/// Memory aligned for O_DIRECT.
 struct Aligned {
     memory: Vec<u8>,
     start: usize,

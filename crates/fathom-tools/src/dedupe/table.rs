@@ -1,4 +1,4 @@
-//! The exact method: a table of all different chunks.
+//! The exact method: a table of all unique chunks.
 
 use fathom_command::Failure;
 use std::collections::HashMap;
@@ -8,13 +8,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// MD5 of a chunk.
 pub(super) type Hash = [u8; 16];
 
-/// Parts of the table with a lock each, so that threads seldom wait.
+/// The table is divided into parts with separate locks, so that threads seldom wait.
 const PARTS: usize = 256;
 
-/// Chunks by hash. Chunks with the same hash and different content get numbers.
+/// Chunks by hash. Chunks with equal hashes and different content are numbered.
 type Part = HashMap<(Hash, u32), Kind, BuildHasherDefault<FirstBytes>>;
 
-/// One different chunk.
+/// A unique chunk.
 #[derive(Debug)]
 struct Kind {
     first: u64,
@@ -23,7 +23,7 @@ struct Kind {
     offsets: Vec<u64>,
 }
 
-/// All different chunks.
+/// All unique chunks.
 pub(super) struct Table {
     parts: Vec<Mutex<Part>>,
     keep_offsets: bool,
@@ -34,8 +34,8 @@ impl Table {
         Table { parts: (0..PARTS).map(|_| Mutex::default()).collect(), keep_offsets }
     }
 
-    /// Adds the chunk at `offset`; true if it is unique so far. `is_same` says whether the chunk at another offset,
-    /// which has the same hash, has the same content.
+    /// Adds the chunk at `offset`; true if it is unique so far. `is_same` returns whether the chunk at
+    /// another offset with the same hash has the same content.
     pub(super) fn add(
         &self,
         hash: Hash,
@@ -60,7 +60,7 @@ impl Table {
         Ok(false)
     }
 
-    /// Different chunks that are there more than once.
+    /// Number of unique chunks that occur more than once.
     pub(super) fn duplicated(&self) -> u64 {
         let count = |part: &Mutex<Part>| locked(part).values().filter(|kind| kind.count > 1).count() as u64;
         self.parts.iter().map(count).sum()
@@ -87,7 +87,7 @@ fn locked(part: &Mutex<Part>) -> MutexGuard<'_, Part> {
     part.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the first eight bytes for the hash: they are one already.
+/// Uses the first eight bytes of the MD5 as the hash.
 #[derive(Default)]
 struct FirstBytes(u64);
 

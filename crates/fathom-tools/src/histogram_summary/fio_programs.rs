@@ -16,9 +16,9 @@ usage: fio-histo-log-pctiles.py [-h] [--fio-version {2,3}] [--bucket-groups N] [
                                 [--percentiles P [P ...]] [--time-quantum SEC] [--log-hist-msec MS]
                                 [--output-unit {msec,usec,nsec}] -- LOG [LOG ...]";
 
-/// Sums of histograms never have a group more than this many.
+/// Maximum number of groups.
 const MOST_GROUPS: u64 = 58;
-/// Bins of a group as a power of two.
+/// Maximum number of bins per group, as a power of two.
 const MOST_BITS: u64 = 12;
 
 /// fio-histo-log-pctiles.py: percentiles of all logs together per time quantum.
@@ -124,7 +124,7 @@ fn percent_name(percent: f64) -> String {
     }
 }
 
-/// The number with six significant digits at most.
+/// The number with at most six significant digits.
 fn six_digits(value: f64) -> String {
     let magnitude = if value == 0.0 { 0 } else { value.abs().log10().floor() as i32 };
     let decimals = (5 - magnitude).clamp(0, 12) as usize;

@@ -1,12 +1,12 @@
 //! Bins of histogram logs, and percentiles of them.
 
-/// How latencies are divided into bins: `groups` of `2^bits`, of which the first two have a bin for each value and every
-/// further one has bins twice as wide. The unit is nanoseconds, or microseconds in logs of fio 2.
+/// Division of latencies into bins: `groups` of `2^bits`, of which the first two have a bin for each value
+/// and every further one has bins twice as wide. The unit is nanoseconds, or microseconds in logs of fio 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) groups: u32,
     pub(super) bits: u32,
-    /// Nanoseconds of the unit.
+    /// Unit in nanoseconds.
     pub(super) unit_ns: u64,
 }
 
@@ -16,17 +16,17 @@ impl Layout {
     /// fio 2.
     pub(super) const MICROSECONDS: Layout = Layout { groups: 19, bits: 6, unit_ns: 1000 };
 
-    /// Bins of a log that is not coarsened.
+    /// Number of bins of a log that is not coarsened.
     pub(super) fn bins(self) -> usize {
         (self.groups as usize) << self.bits
     }
 
-    /// How many bins became one in lines of `bins` bins, as a power of two.
+    /// Coarseness of lines with `bins` bins: how many bins were merged into one, as a power of two.
     pub(super) fn coarseness(self, bins: usize) -> Option<u32> {
         (0..=self.bits).find(|coarseness| self.bins() >> coarseness == bins)
     }
 
-    /// First value of a bin in nanoseconds; that of the bin after the last is the end of the range.
+    /// First value of a bin in nanoseconds; for the bin after the last, the end of the range.
     pub(super) fn start_ns(self, bin: usize) -> f64 {
         let per_group = 1usize << self.bits;
         let start = match bin / per_group {
@@ -37,7 +37,7 @@ impl Layout {
     }
 }
 
-/// Counts per bin; fractions when a window of a log belongs to two intervals.
+/// Counts per bin; fractional if a window of a log overlaps two intervals.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Histogram {
     layout: Layout,
@@ -46,12 +46,12 @@ pub(super) struct Histogram {
 }
 
 impl Histogram {
-    /// An empty one for bins of this coarseness.
+    /// An empty histogram for bins of this coarseness.
     pub(super) fn new(layout: Layout, coarseness: u32) -> Histogram {
         Histogram { layout, coarseness, counts: vec![0.0; layout.bins() >> coarseness] }
     }
 
-    /// Adds `weight` of the counts of a line. A finer line is made as coarse as this; a coarser one cannot be added.
+    /// Adds the counts of a line times `weight`. A finer line is coarsened; a coarser one cannot be added.
     pub(super) fn add(&mut self, counts: &[u64], weight: f64) {
         let merged = (counts.len() / self.counts.len()).max(1);
         for (sum, counts) in self.counts.iter_mut().zip(counts.chunks(merged)) {
@@ -82,8 +82,8 @@ impl Histogram {
         self.counts.iter().copied().enumerate().filter(|(_, count)| *count > 0.0)
     }
 
-    /// The latency in nanoseconds below which this percentage lies, if the values of a bin are spread over it evenly.
-    /// 0 gives the lower bound of the first bin used, 100 the upper bound of the last. `None` when it is empty.
+    /// The percentile in nanoseconds, assuming that values are spread evenly over a bin. 0 gives the lower
+    /// bound of the first bin used, 100 the upper bound of the last. `None` if it is empty.
     pub(super) fn percentile_ns(&self, percent: f64) -> Option<f64> {
         let wanted = percent / 100.0 * self.total();
         let mut below = 0.0;
@@ -94,11 +94,11 @@ impl Histogram {
             }
             below += count;
         }
-        // Sums of fractions may miss the total by a little.
+        // Rounding of fractional sums may miss the total slightly.
         self.used().next_back().map(|(bin, _)| self.bounds(bin).1)
     }
 
-    /// The mean, with the values of a bin in its middle.
+    /// The mean, with the values of a bin at its middle.
     pub(super) fn mean_ns(&self) -> Option<f64> {
         let sum: f64 = self
             .used()

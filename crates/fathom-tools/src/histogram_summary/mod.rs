@@ -1,4 +1,4 @@
-//! Latency percentiles per interval of time, from histogram logs of one or more jobs.
+//! Latency percentiles per time interval, from histogram logs of one or more jobs.
 
 mod fio_programs;
 mod histogram;
@@ -106,7 +106,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What is printed of a histogram.
+/// Statistics to print for a histogram.
 struct Shown {
     percentiles: Vec<f64>,
     unit_ns: f64,

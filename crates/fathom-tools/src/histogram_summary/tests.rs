@@ -30,7 +30,7 @@ fn printed(main: crate::ToolMain, options: &str, logs: &[String]) -> String {
 
 #[test]
 fn windows_are_dealt_out_by_overlap() {
-    // Windows of 800 ms: the second lies in two intervals, a quarter of it in the first.
+    // Windows of 800 ms: the second overlaps two intervals, a quarter of it the first.
     let one = log(0, &[(800, 0, 100, 10), (1600, 0, 200, 8)]);
     let csv = printed(run, "--format=csv --percentiles=0,100 --unit=nsec", &[one]);
     // Bin 200 is 288..292 ns.
@@ -45,7 +45,7 @@ fn windows_are_dealt_out_by_overlap() {
 fn logs_of_several_jobs_and_coarsenesses_merge() {
     let fine = log(0, &[(1000, 0, 130, 5)]);
     let coarse = log(6, &[(1000, 1, 2, 5)]);
-    // Bin 130 is one of the 64 bins, 128 to 255 ns, that are bin 2 of the coarse log.
+    // Bin 130 is one of the 64 bins, 128 to 255 ns, merged into bin 2 of the coarse log.
     let csv =
         printed(run, "--format=csv --percentiles=0,50,100 --unit=nsec", &[fine.clone(), coarse.clone()]);
     assert_eq!(csv.lines().nth(1), Some("1000,10,192.000,128.000,192.000,256.000"));

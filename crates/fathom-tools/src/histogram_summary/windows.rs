@@ -1,4 +1,4 @@
-//! Windows of histogram logs, dealt out to intervals of time.
+//! Assigns windows of histogram logs to time intervals.
 
 use super::histogram::{Histogram, Layout};
 use crate::input;
@@ -7,18 +7,18 @@ use fathom_command::Failure;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Limit on the number of intervals; more mean a mistaken interval.
+/// Maximum number of intervals; more indicate a wrong interval.
 const MOST_INTERVALS: f64 = 1e6;
 
-/// How logs are read and dealt out.
+/// How logs are read and assigned.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) layout: Layout,
     /// Milliseconds.
     pub(super) interval_ms: f64,
-    /// Length of a window; otherwise it begins where the one before ended.
+    /// Length of a window; otherwise it begins where the previous one ended.
     pub(super) window_ms: Option<f64>,
-    /// Deal out counts by overlap; otherwise all go where the window ends.
+    /// Assign counts by overlap; otherwise all go to the end of the window.
     pub(super) by_overlap: bool,
     /// Only this direction.
     pub(super) direction: Option<u8>,
@@ -37,7 +37,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// True if it is of this direction; every window is of none in particular.
+    /// True for windows of this direction; always true without one.
     pub(super) fn is_of(&self, direction: Option<u8>) -> bool {
         direction.is_none_or(|direction| direction == self.direction)
     }
@@ -64,7 +64,7 @@ pub(super) fn read(files: &[PathBuf], rules: &Rules) -> Result<Vec<Window>, Fail
     Ok(all)
 }
 
-/// Why a line is not one of a histogram log.
+/// Why a line does not belong to a histogram log.
 #[derive(Debug, Error)]
 enum BadLine {
     #[error(
@@ -99,7 +99,7 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
         let start_ms = match (rules.window_ms, *last) {
             (Some(window), _) => (end_ms - window).max(0.0),
             (None, Some(last)) => last.min(end_ms),
-            // Corrected below when the next window shows how long they are.
+            // Corrected below when the next window shows their length.
             (None, None) => 0.0,
         };
         if last.is_some() && rules.window_ms.is_none() {
@@ -111,7 +111,8 @@ fn read_file(file: &Path, rules: &Rules, all: &mut Vec<Window>) -> Result<(), Fa
     })
 }
 
-/// Times may count from another epoch than the start of the job: the first window is then as long as the second.
+/// Times may count from another epoch than the start of the job: the first window is then as long as the
+/// second.
 fn correct_first(windows: &mut [Window], direction: u8, second_end_ms: f64) {
     let mut own = windows.iter_mut().filter(|window| window.direction == direction);
     if let (Some(first), None) = (own.next(), own.next()) {
@@ -119,7 +120,7 @@ fn correct_first(windows: &mut [Window], direction: u8, second_end_ms: f64) {
     }
 }
 
-/// Deals the windows out to intervals, from the first that has one to the last.
+/// Assigns the windows to intervals, from the first used one to the last.
 pub(super) fn divide(windows: &[Window], rules: &Rules) -> Result<Vec<Interval>, Failure> {
     let interval_ms = rules.interval_ms;
     let start = windows.iter().map(|window| window.start_ms).fold(f64::INFINITY, f64::min);
@@ -138,7 +139,7 @@ pub(super) fn divide(windows: &[Window], rules: &Rules) -> Result<Vec<Interval>,
         histogram.add(&window.counts, weight);
     };
     let last = count as usize - 1;
-    // A time at the border belongs to the interval that ends there.
+    // A time at the boundary belongs to the interval that ends there.
     let ending_at = |time: f64| ((time / interval_ms - first).ceil() as usize).saturating_sub(1).min(last);
     for window in windows {
         let length = window.end_ms - window.start_ms;

@@ -26,21 +26,21 @@ pub(super) const LATENCIES: [&str; 9] = [
 pub(super) struct Job {
     /// Its name.
     pub(super) name: String,
-    /// For each of [`LATENCIES`], the bins that are not empty: nanoseconds and I/Os.
+    /// For each of [`LATENCIES`], the non-empty bins: nanoseconds and I/Os.
     pub(super) bins: [BTreeMap<u64, u64>; 9],
 }
 
-/// A bin with the total before it.
+/// A bin with its cumulative count.
 pub(super) struct Row {
     pub(super) ns: u64,
     pub(super) count: u64,
-    /// I/Os up to and with this bin.
+    /// I/Os up to and including this bin.
     pub(super) cumulative: u64,
     /// The same as a share of all, 0 to 1.
     pub(super) share: f64,
 }
 
-/// Bins with the counts up to each.
+/// Bins with cumulative counts.
 pub(super) fn cumulated(bins: &BTreeMap<u64, u64>) -> Vec<Row> {
     let total = bins.values().fold(0u64, |sum, count| sum.saturating_add(*count));
     let mut cumulative = 0;
@@ -59,7 +59,7 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
         let bytes = input::bytes(file)?;
         let mut found = false;
         for document in documents(file, &String::from_utf8_lossy(&bytes))? {
-            // The report of a client keeps its jobs under another key.
+            // A client's report has its jobs under another key.
             let list =
                 document.get("jobs").or_else(|| document.get("client_stats")).and_then(Value::as_array);
             let Some(list) = list else { continue };
@@ -77,7 +77,7 @@ pub(super) fn read_all(files: &[PathBuf]) -> Result<Vec<Job>, Failure> {
     Ok(jobs)
 }
 
-/// A line for people who gave a report without bins and get no rows.
+/// A hint if a report has no bins, which gives no rows.
 pub(super) fn note_missing_bins(jobs: &[Job], err: &mut dyn Write) -> io::Result<()> {
     if jobs.iter().all(|job| job.bins.iter().all(BTreeMap::is_empty)) {
         writeln!(err, "no job has latency bins; reports written with --output-format=json+ do")?;
@@ -85,7 +85,8 @@ pub(super) fn note_missing_bins(jobs: &[Job], err: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// Every JSON object of a text. A document begins with a `{` at the start of a line, so braces in messages do not matter.
+/// All JSON objects of a text. A document begins with a `{` at the start of a line, so braces in messages do
+/// not matter.
 fn documents(file: &Path, text: &str) -> Result<Vec<Value>, Failure> {
     let mut documents = Vec::new();
     let mut rest = text;
@@ -117,7 +118,7 @@ fn document_start(text: &str) -> Option<usize> {
     None
 }
 
-/// A bin that has no time or no count.
+/// An invalid bin.
 #[derive(Debug, Error)]
 #[error("job {job}: `{ns}: {count}` in the bins of {latency} is not a count of I/Os at a time in ns")]
 struct BadBin {

@@ -1,4 +1,4 @@
-//! The latency distribution of JSON+ reports as CSV: every bin with its count, the count up to it, and its share.
+//! The latency distribution of JSON+ reports as CSV: every bin with its count, the cumulative count, and its share.
 
 mod document;
 mod wide;
@@ -125,7 +125,7 @@ fn print_long(jobs: &[Job], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A field of CSV: in quotation marks where it has to be.
+/// A CSV field, quoted if necessary.
 fn quoted(field: &str) -> String {
     match field.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", field.replace('"', "\"\"")),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Writes a file per job and says so. With `may_replace` they overwrite those of an earlier call.
+/// Writes a file per job and reports it. `may_replace` overwrites the files of an earlier call.
 pub(super) fn write_all(
     jobs: &[Job],
     stub: &Path,
@@ -70,7 +70,7 @@ pub(super) fn table(job: &Job) -> String {
     text
 }
 
-/// The first difference between a file and what it should hold, by place; figures are compared as they are written.
+/// The first difference between a file and its expected content, by position; figures are compared as text.
 fn mismatch(found: &str, wanted: &str) -> Option<String> {
     let (mut found, mut wanted) = (found.lines(), wanted.lines());
     loop {

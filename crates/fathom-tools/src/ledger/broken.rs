@@ -9,7 +9,7 @@ pub(super) fn times(time_ns: u64) -> String {
     format!("{}.{:09} s", time_ns / SECOND, time_ns % SECOND)
 }
 
-/// Prints where it is, what was promised and by what, and what is there.
+/// Prints the place, the promise and its reason, and the content found.
 pub(super) fn tell(broken: &BrokenPromise, accounts: &[Account], out: &mut dyn Write) -> io::Result<()> {
     let promised = &broken.promised;
     let start = &accounts[promised.ledger].start;

@@ -1,4 +1,4 @@
-//! Checks files against the ledgers of those who wrote them.
+//! Checks files against the ledgers of their writers.
 
 use super::broken::{tell, times};
 use super::{BROKEN, NOTHING_PROMISED, accounts};
@@ -18,7 +18,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// Number of broken promises that the text lists one by one.
+/// Number of broken promises listed individually in text output.
 const MOST_TOLD: usize = 100;
 
 pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
@@ -48,12 +48,12 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
     })
 }
 
-/// What the check has come to.
+/// Result of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Promises {
     Kept,
     Broken,
-    /// There was none, so that the check says nothing of the storage.
+    /// There was no promise, so the check has no result.
     None,
 }
 
@@ -127,7 +127,7 @@ fn files_to_check(accounts: &[Account], moved: &[String]) -> Result<Vec<FileToCh
                 name = actual_name(&moved[index], recorded).unwrap_or_default().to_owned();
             }
             let member = (ledger, number as u32);
-            // Several names may lead to one file.
+            // Several names may refer to the same file.
             let real = std::fs::canonicalize(&name).unwrap_or_else(|_| PathBuf::from(&name));
             let index = *known.entry(real).or_insert(files.len());
             match files.get_mut(index) {
@@ -150,19 +150,21 @@ fn actual_name<'a>(moved: &'a str, recorded: &str) -> Option<&'a str> {
     moved.strip_prefix(recorded)?.strip_prefix('=')
 }
 
-/// A file under test.
+/// A file being checked.
 struct Opened {
     file: File,
-    /// Bytes of it that the page cache still held when it was to be read from its medium; `None` where the kernel does not say.
+    /// Bytes of it still in the page cache when it should be read from its medium; `None` if the kernel does
+    /// not report it.
     in_memory: Option<u64>,
 }
 
-/// Opens a file, and has the page cache forget it: what is read then comes from the storage, whose promises are checked.
+/// Opens a file, and drops it from the page cache: data then comes from the storage, whose promises are
+/// checked.
 fn open(name: &str) -> Result<Opened, ReadError> {
     let file = File::open(name).map_err(|error| {
         ReadError::Unusable(Unusable(format!(
-            "{name}: {error}; mount its file system, or give its current place with --file={name}=ACTUAL. If it is gone for good, \
-             so is all that was promised for it"
+            "{name}: {error}; mount its file system, or give its current path with --file={name}=ACTUAL. If \
+            the file is permanently lost, so is everything that was promised for it"
         )))
     })?;
     let descriptor = file.as_raw_fd();
@@ -172,7 +174,7 @@ fn open(name: &str) -> Result<Opened, ReadError> {
     Ok(Opened { file, in_memory })
 }
 
-/// What the page cache kept, in a line.
+/// A note on bytes that stayed in the page cache.
 fn note_of_memory(in_memory: Option<u64>) -> Option<String> {
     match in_memory {
         Some(0) => None,
@@ -181,12 +183,13 @@ fn note_of_memory(in_memory: Option<u64>) -> Option<String> {
              process has them mapped or locked."
         )),
         None => Some(
-            "The system does not say whether the files were read from the storage or from memory.".to_owned(),
+            "The system does not report whether the files were read from the storage or from memory."
+                .to_owned(),
         ),
     }
 }
 
-/// Reads as much as there is.
+/// Reads as much as is available.
 fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadError> {
     let mut done = 0;
     while done < buffer.len() {
@@ -212,7 +215,7 @@ fn explained(error: &CheckError, ledgers: &[PathBuf]) -> String {
     }
 }
 
-/// What a ledger has, in figures.
+/// Statistics of a ledger.
 fn figures(path: &Path, account: &Account, promised: u64, until: Option<u64>) -> serde_json::Value {
     let until = until.unwrap_or(u64::MAX);
     let is_past = |time_ns: u64| time_ns <= until;
@@ -327,7 +330,7 @@ fn write_text(
     Ok(())
 }
 
-/// Why there was no promise to check, and what makes one.
+/// Why there was no promise to check, and how to get one.
 fn nothing_promised(options: &Options, accounts: &[Account]) -> String {
     let has_writes = accounts.iter().any(|account| !account.operations.is_empty());
     let why = match options.after {
@@ -339,5 +342,5 @@ fn nothing_promised(options: &Options, accounts: &[Account]) -> String {
         }
     };
     let until = if options.until.is_some() { " before --until" } else { "" };
-    format!("Nothing was promised{until}, so this says nothing of the storage: {why}.")
+    format!("Nothing was promised{until}, so this does not test the storage: {why}.")
 }

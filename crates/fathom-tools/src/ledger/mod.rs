@@ -1,4 +1,5 @@
-//! Ledgers of verified writes: checks what the storage kept after a crash, shows their records, and takes them from other hosts.
+//! Ledgers of verified writes: checks what the storage kept after a crash, shows their records, and receives them from other
+//! hosts.
 
 mod broken;
 mod check;
@@ -13,9 +14,9 @@ use std::path::{Path, PathBuf};
 
 /// Exit code of a check that found broken promises.
 const BROKEN: u8 = 1;
-/// Exit code when nothing could be checked.
+/// Exit code if nothing could be checked.
 const UNUSABLE: u8 = 2;
-/// Exit code of a check that had no promise to check.
+/// Exit code of a check without any promise.
 const NOTHING_PROMISED: u8 = 3;
 
 pub(crate) const TOOL: Tool = Tool {
@@ -69,7 +70,7 @@ fn account(path: &Path) -> Result<Account, Failure> {
         .map_err(|reason| Failure::new(format!("{}: {reason}", path.display())))
 }
 
-/// Reads all of them.
+/// Reads all ledgers.
 fn accounts(paths: &[PathBuf]) -> Result<Vec<Account>, Failure> {
     paths.iter().map(|path| account(path)).collect()
 }

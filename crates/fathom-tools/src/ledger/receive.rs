@@ -1,4 +1,4 @@
-//! Takes ledgers from jobs on other hosts.
+//! Receives ledgers from jobs on other hosts.
 
 use fathom_command::{Failure, Streams, arguments};
 use lexopt::Arg::{Long, Value};
@@ -34,7 +34,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
     Ok(0)
 }
 
-/// The files, and how much each got.
+/// The files, and their sizes.
 fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(PathBuf, u64)>, Failure> {
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
@@ -43,7 +43,7 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
                 1 => file.to_path_buf(),
                 _ => PathBuf::from(format!("{}.{number}", file.display())),
             };
-            // Created before anybody sends, so that nothing is received that cannot be stored.
+            // Created before anything is received, so that everything received can be stored.
             let output = create(&path)?;
             let (stream, _) = listener.accept().map_err(|error| Failure::new(format!("accept: {error}")))?;
             threads.push(scope.spawn(move || {
@@ -66,7 +66,7 @@ fn create(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// Writes whatever comes at once; a sender that is gone ends the ledger, however it went.
+/// Writes data as it arrives; a disconnected sender ends the ledger, for whatever reason.
 fn receive(mut stream: TcpStream, mut output: File) -> io::Result<u64> {
     let (mut buffer, mut bytes) = (vec![0; 1 << 16], 0);
     loop {

@@ -1,4 +1,4 @@
-//! The records of ledgers, a line each.
+//! Prints the records of ledgers, one per line.
 
 use crate::input;
 use fathom_command::{Failure, Streams, arguments};
@@ -17,7 +17,7 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
         }
     }
     for file in arguments::some_files(files)? {
-        // Reports what is wrong with it, if anything.
+        // Reports errors in the ledger, if any.
         super::account(&file)?;
         let bytes = input::bytes(&file)?;
         let mut records = Records::new(&bytes);

@@ -1,17 +1,17 @@
-//! Samples by interval of time, weighted by how far they overlap with it.
+//! Samples per time interval, weighted by overlap.
 
 use super::series::Series;
 use fathom_command::Failure;
 
-/// Limit on the number of intervals; more mean a mistaken interval.
+/// Maximum number of intervals; more indicate a wrong interval.
 const MOST_INTERVALS: f64 = 10e6;
 
-/// What the series say about one interval, or about all of the time.
+/// Statistics of all series in one interval, or in total.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Interval {
     /// Milliseconds.
     pub(crate) end_ms: f64,
-    /// Per series: the mean weighted by time (or over I/Os); `None` where it has no sample.
+    /// Mean per series, weighted by time (or over I/Os); `None` without samples.
     pub(crate) means: Vec<Option<f64>>,
     /// Values of all series and their weights, by value.
     weighted: Vec<(f64, f64)>,
@@ -22,12 +22,12 @@ impl Interval {
         self.weighted.len()
     }
 
-    /// The means of all series added up.
+    /// Sum of the means of all series.
     pub(crate) fn sum(&self) -> f64 {
         self.means.iter().flatten().sum()
     }
 
-    /// The mean over the samples of all series by their weight; a series that has ended does not count.
+    /// The weighted mean over the samples of all series; a series that has ended does not count.
     pub(crate) fn average(&self) -> Option<f64> {
         let weights: f64 = self.weighted.iter().map(|(_, weight)| weight).sum();
         let sum: f64 = self.weighted.iter().map(|(value, weight)| value * weight).sum();
@@ -40,7 +40,7 @@ impl Interval {
         let mut sum = 0.0;
         let reached = self.weighted.iter().find(|(_, weight)| {
             sum += weight;
-            // Sums of fractions miss the total by a little.
+            // Rounding of fractional sums may miss the total slightly.
             sum >= percent / 100.0 * total * (1.0 - 1e-12)
         });
         reached.or(self.weighted.last()).map(|(value, _)| *value)
@@ -75,7 +75,7 @@ pub(crate) fn divide(all: &[Series], interval_ms: f64) -> Result<Vec<Interval>, 
     Ok(intervals)
 }
 
-/// All of the time as one interval.
+/// The whole time as one interval.
 pub(crate) fn whole(all: &[Series]) -> Interval {
     let ends = all.iter().filter_map(|series| series.samples.last()).map(|sample| sample.end_ms);
     let end_ms = ends.fold(1.0, f64::max);

@@ -1,4 +1,4 @@
-//! Bandwidth, IOPS and latency logs by interval of time, over several jobs.
+//! Bandwidth, IOPS and latency logs by time interval, over several jobs.
 
 pub(crate) mod intervals;
 pub(crate) mod series;
@@ -36,7 +36,7 @@ single I/Os each I/O counts once. Each file and direction is a series.
     fio_programs: &[FioProgram { name: "fiologparser.py", run: run_as_fio }],
 };
 
-/// The numbers of directions in logs, by their word.
+/// The numbers of directions in logs, by name.
 pub(crate) fn direction_numbers() -> [(&'static str, u8); 3] {
     Direction::ALL.map(|direction| (direction.word(), direction as u8))
 }
@@ -123,7 +123,7 @@ impl Options {
         first.chain(percentiles).chain(["max".to_owned()]).collect()
     }
 
-    /// The values of a line; `None` where there are no samples.
+    /// The values of a line; `None` without samples.
     fn values(&self, interval: &Interval) -> Vec<Option<f64>> {
         let divided = |value: Option<f64>| value.map(|value| value / self.divisor);
         if self.each {
@@ -181,7 +181,7 @@ fn print_rows(
 const FIO_USAGE: &str =
     "usage: fiologparser.py [-h] [-i INTERVAL] [-d DIVISOR] [-f] [-A] [-a] [-s] FILE [FILE ...]";
 
-/// What fiologparser.py prints.
+/// Output of fiologparser.py.
 #[derive(Clone, Copy, PartialEq)]
 enum Report {
     Total,
@@ -205,7 +205,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
                 )?;
                 return Ok(0);
             }
-            // Its help says seconds, and it takes milliseconds.
+            // Its help says seconds, but it takes milliseconds.
             Short('i') | Long("interval") => interval_ms = divisor(&mut parser, "-i")?,
             Short('d') | Long("divisor") => by = divisor(&mut parser, "-d")?,
             Short('f') | Long("full") => report = Report::Each,
@@ -252,7 +252,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
     Ok(0)
 }
 
-/// The mean of each file, whatever directions its lines have; 0 where it has no sample.
+/// The mean of each file over all directions; 0 without samples.
 fn means_of_files(interval: &Interval, all: &[Series]) -> Vec<f64> {
     let mut files: Vec<(&PathBuf, f64, u32)> = Vec::new();
     for (series, mean) in all.iter().zip(&interval.means) {

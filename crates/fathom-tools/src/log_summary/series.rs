@@ -6,10 +6,10 @@ use fathom_logs::compressed::inflate;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
-/// A value and the time it covers.
+/// A value and the time span it covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
-    /// Milliseconds; the end of the sample before it in the same series.
+    /// Milliseconds; the end of the previous sample in the same series.
     pub(crate) start_ms: f64,
     /// Milliseconds.
     pub(crate) end_ms: f64,
@@ -23,11 +23,11 @@ pub(crate) struct Series {
     /// 0 read, 1 write, 2 trim.
     pub(crate) direction: u8,
     pub(crate) samples: Vec<Sample>,
-    /// A line for each I/O rather than one for each window of time.
+    /// One line per I/O instead of one per window.
     pub(crate) single_ios: bool,
 }
 
-/// The first fields of a line; what follows is not needed here.
+/// The first fields of a line; the rest is not needed here.
 struct Line {
     time_ms: f64,
     value: f64,
@@ -35,7 +35,7 @@ struct Line {
     rest: [u64; 3],
 }
 
-/// The series of all files; a file has one for each direction in it. Compressed logs are read as they are.
+/// The series of all files; a file has one per direction. Compressed logs are supported.
 pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Series>, Failure> {
     let mut all = Vec::new();
     for file in files {
@@ -62,7 +62,7 @@ pub(crate) fn read(files: &[PathBuf], direction: Option<u8>) -> Result<Vec<Serie
     Ok(all)
 }
 
-/// A log as text. A compressed one is known by the header of its first zlib stream.
+/// A log as text. A compressed one is recognized by the header of its first zlib stream.
 pub(crate) fn open_log(file: &Path) -> Result<Box<dyn BufRead>, Failure> {
     let mut reader = input::open(file)?;
     let start = reader.fill_buf().map_err(|error| Failure::file(file, &error))?;
@@ -84,8 +84,8 @@ fn parse(line: &str) -> Option<Line> {
 }
 
 fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
-    // A third field beyond 2 is no direction, so it is the largest value of a window; a fourth below 3 is no block size, so what
-    // follows it is that of a single I/O.
+    // A third field above 2 is not a direction, so it is the maximum of a window; a fourth below 3 is not a
+    // block size, so the next field is that of a single I/O.
     let is_single = |line: &Line| line.rest[0] == 0 && line.rest[1] <= 2 && line.rest[2] > 2;
     let with_maximum = lines.iter().any(|line| line.rest[0] > 2 || is_single(line));
     let direction_of = |line: &Line| if with_maximum { line.rest[1] } else { line.rest[0] };
@@ -95,7 +95,8 @@ fn series_of(file: &Path, lines: &[Line]) -> Vec<Series> {
                 lines.iter().filter(|line| direction_of(line) == u64::from(direction)).collect();
             let first = own.first()?;
             let mut start_ms = match own.get(1) {
-                // The first window is assumed to be as long as the second: times may count from another epoch.
+                // The first window is assumed to be as long as the second: times may count from another
+                // epoch.
                 Some(second) => (first.time_ms - (second.time_ms - first.time_ms)).max(0.0),
                 None => 0.0,
             };

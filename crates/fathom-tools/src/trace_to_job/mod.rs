@@ -1,4 +1,4 @@
-//! Turns a block trace into a job file that does what each traced process did, or into a summary of that.
+//! Converts a block trace to a job file that repeats each traced process, or to a summary.
 
 mod process;
 mod text;
@@ -44,7 +44,7 @@ process that queued requests. - is standard input.
     fio_programs: &[FioProgram { name: "fio-btrace2fio", run: run_as_fio }],
 };
 
-/// What to leave out, and what to print.
+/// Filters and output format.
 #[derive(Debug)]
 struct Options {
     min_time_us: u64,
@@ -148,7 +148,7 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         writeln!(streams.err, "fio-btrace2fio: {failure}\n{FIO_USAGE}")?;
         return Ok(1);
     }
-    // `-f` is a switch; a name between it and the trace is where the job file goes.
+    // `-f` is a flag; a name between it and the trace is the path of the job file.
     let output = if job_file && files.len() == 2 { Some(files.remove(0)) } else { None };
     let Some(trace) = files.first() else {
         writeln!(streams.err, "{FIO_USAGE}")?;
@@ -206,7 +206,7 @@ fn print_job_file(
     }
 }
 
-/// Number of records, and the processes that queued requests. A trace that breaks off counts as far as it goes.
+/// Number of records, and the processes that queued requests. A truncated trace is used as far as it goes.
 fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u64, Vec<Process>), Failure> {
     let unreadable = |error: TraceError| match error {
         TraceError::Io(error) => Failure::file(path, &error),
@@ -242,7 +242,7 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u6
     Ok((events, processes))
 }
 
-/// The processes that did enough I/O, merged if requested, with the files for their jobs.
+/// The processes with enough I/O, merged if requested, with the files for their jobs.
 fn describe(
     processes: Vec<Process>,
     options: &Options,
@@ -254,7 +254,7 @@ fn describe(
     if options.merge {
         kept = process::collapse(kept, options.depth_difference, options.random_difference);
     }
-    // The busiest first; a stable sort, so that the others stay in the order of the trace.
+    // The busiest first; a stable sort keeps the others in trace order.
     kept.sort_by_key(|process| std::cmp::Reverse(process.ios()));
     let names = device_names(&kept, options, streams)?;
     let described = kept.into_iter().map(|process| {
@@ -275,7 +275,7 @@ fn did_enough(process: &Process, options: &Options) -> bool {
         && fastest >= options.min_rate_kib
 }
 
-/// The paths of all devices that this machine has under these numbers; the others are reported.
+/// The paths of all devices with these numbers on this machine; others are reported as missing.
 fn device_names(
     processes: &[Process],
     options: &Options,

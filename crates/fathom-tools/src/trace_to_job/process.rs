@@ -1,11 +1,11 @@
-//! What each process of a trace did.
+//! I/O of each process in a trace.
 
 use fathom_stats::Direction;
 use fathom_trace::Device;
 use fathom_trace::blktrace::{Event, SECTOR, TraceAction};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Longer requests are not looked for when something is merged in front of them: 64 MiB.
+/// Maximum length of a request that is searched for front merges: 64 MiB.
 const LONGEST_REQUEST: u64 = 1 << 17;
 
 /// The requests of one direction.
@@ -15,23 +15,23 @@ pub(super) struct Requests {
     pub(super) ios: u64,
     /// Merged into another that was in flight.
     pub(super) merges: u64,
-    /// Queued where the one before ended; the first counts.
+    /// Queued where the previous one ended; the first counts.
     pub(super) sequential: u64,
     /// Completed.
     pub(super) bytes: u64,
-    /// How many were queued of each size in bytes.
+    /// Number queued per size in bytes.
     pub(super) sizes: BTreeMap<u64, u64>,
     /// Sector after the last one.
     end: Option<u64>,
 }
 
-/// A process, or several that are alike.
+/// A process, or several similar ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Process {
     pub(super) pids: Vec<u32>,
     /// Reads, writes, trims.
     pub(super) requests: [Requests; 3],
-    /// Most requests in flight at a time.
+    /// Maximum number of requests in flight.
     pub(super) depth: u64,
     pub(super) devices: BTreeSet<Device>,
     /// First request and last event.
@@ -49,7 +49,7 @@ impl Process {
         (self.end_ns - self.start_ns) / 1000
     }
 
-    /// KiB/s over whole milliseconds, as the original counts.
+    /// KiB/s over whole milliseconds, as in the original.
     pub(super) fn rate_kib(&self, direction: Direction) -> u64 {
         let milliseconds = (self.run_time_us() / 1000).max(1);
         self.requests[direction as usize].bytes / 1024 * 1000 / milliseconds
@@ -65,7 +65,8 @@ impl Process {
         Direction::ALL.into_iter().filter(|direction| self.requests[*direction as usize].ios > 0)
     }
 
-    /// True if one job can represent both: the same directions and devices, and about the same depth and randomness.
+    /// True if one job can represent both: the same directions and devices, and about the same depth and
+    /// randomness.
     fn is_like(&self, other: &Process, depth_difference: u64, random_difference: f64) -> bool {
         self.directions().eq(other.directions())
             && self.devices == other.devices
@@ -96,7 +97,7 @@ impl Process {
     }
 }
 
-/// Joins processes that are alike; the first of them keeps its place.
+/// Merges similar processes; the first of them keeps its position.
 pub(super) fn collapse(
     processes: Vec<Process>,
     depth_difference: u64,
@@ -115,11 +116,11 @@ pub(super) fn collapse(
 /// Follows requests from the queue to their completion.
 #[derive(Default)]
 pub(super) struct Tracker {
-    /// In the order of their first request.
+    /// In order of their first request.
     processes: Vec<Process>,
-    /// Place in `processes`.
+    /// Index in `processes`.
     places: HashMap<u32, usize>,
-    /// Requests in flight by device and the sector after their last.
+    /// Requests in flight by device and end sector.
     in_flight: BTreeMap<(Device, u64), Vec<InFlight>>,
 }
 
@@ -131,7 +132,7 @@ struct InFlight {
 }
 
 impl Tracker {
-    /// Takes in an event.
+    /// Processes an event.
     pub(super) fn add(&mut self, event: &Event) {
         if event.action == TraceAction::Note {
             return;
@@ -140,7 +141,7 @@ impl Tracker {
             let process = &mut self.processes[*place];
             process.end_ns = process.end_ns.max(event.time_ns);
         }
-        // Without data: a flush.
+        // A flush has no data.
         if event.bytes == 0 {
             return;
         }
@@ -181,7 +182,7 @@ impl Tracker {
         self.in_flight.entry((event.device, end_of(event))).or_default().push(request);
     }
 
-    /// The queued request becomes part of another.
+    /// Merges the queued request into another.
     fn merge(&mut self, event: &Event) {
         let Some(merged) = self.take(event.device, end_of(event), Some(event.sector)) else { return };
         self.processes[merged.process].in_flight -= 1;
@@ -208,7 +209,7 @@ impl Tracker {
         process.requests[request.direction as usize].bytes += u64::from(event.bytes);
     }
 
-    /// Takes out the oldest request that ends there, and begins at `start` if that is given.
+    /// Removes the oldest request that ends there, and begins at `start` if given.
     fn take(&mut self, device: Device, end: u64, start: Option<u64>) -> Option<InFlight> {
         let requests = self.in_flight.get_mut(&(device, end))?;
         let place = requests.iter().position(|request| start.is_none_or(|start| start == request.start))?;

@@ -1,4 +1,4 @@
-//! Processes as a summary and as a job file.
+//! Formats processes as a summary and as a job file.
 
 use super::Options;
 use super::process::{Process, Requests};
@@ -10,11 +10,11 @@ use serde_json::{Value as Json, json};
 pub(super) struct Described {
     pub(super) process: Process,
     pub(super) files: Vec<String>,
-    /// From the first request of the trace to the first one of the process.
+    /// From the first request of the trace to the first of the process.
     pub(super) delay_us: u64,
 }
 
-/// One block per process, as fio-btrace2fio prints them.
+/// One block per process, in the format of fio-btrace2fio.
 pub(super) fn summary(all: &[Described], streams: &mut Streams<'_>) -> Result<(), Failure> {
     for Described { process, files, delay_us } in all {
         let pids: Vec<String> = process.pids.iter().map(u32::to_string).collect();
@@ -69,7 +69,7 @@ fn by_count(requests: &Requests) -> Vec<(u64, u64)> {
     sizes
 }
 
-/// The summary for programs.
+/// The summary as JSON.
 pub(super) fn json(all: &[Described], streams: &mut Streams<'_>) -> Result<(), Failure> {
     let processes: Vec<Json> = all
         .iter()
@@ -91,7 +91,7 @@ pub(super) fn json(all: &[Described], streams: &mut Streams<'_>) -> Result<(), F
     Ok(writeln!(streams.out, "{:#}", Json::Array(processes))?)
 }
 
-/// A section per process; processes that also trim get a second one for that.
+/// A section per process; processes that also trim get a second one for it.
 pub(super) fn job_file(all: &[Described], options: &Options) -> String {
     let mut text = String::new();
     for described in all {
@@ -154,8 +154,8 @@ fn section(described: &Described, suffix: &str, rw: &str, options: &Options, tex
     text.push('\n');
 }
 
-/// The value of `bssplit`. With several directions each has its place, up to the last that is used; a place without
-/// requests takes the sizes of the next.
+/// The value of `bssplit`. With several directions each has its position, up to the last used one; an unused
+/// position repeats the sizes of the next.
 fn block_sizes(process: &Process) -> String {
     let used: Vec<Direction> = process.directions().collect();
     if let [only] = used[..] {
@@ -171,7 +171,7 @@ fn block_sizes(process: &Process) -> String {
     lists.join(",")
 }
 
-/// `8192/28:512/22:4096/`: the last takes the rest.
+/// `8192/28:512/22:4096/`: the last takes the remainder.
 fn shares(requests: &Requests) -> String {
     let sizes = by_count(requests);
     let parts: Vec<String> = sizes

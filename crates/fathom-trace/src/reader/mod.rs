@@ -1,4 +1,4 @@
-//! One stream of entries, whatever kind of log they come from.
+//! A single stream of entries for all kinds of logs.
 
 use crate::blktrace::{self, Trace};
 use crate::entry::{Action, Entry};
@@ -9,19 +9,19 @@ use crate::rules::Rules;
 use fathom_stats::Direction;
 use std::io::{BufRead, Read};
 
-/// Longest line that is looked at; a path is at most 4096 bytes.
+/// Maximum length of a line; a path is at most 4096 bytes.
 const LONGEST_LINE: u64 = 1 << 14;
-/// A trim that is longer is replayed in parts, as the length of an I/O has 32 bits.
+/// Longer trims are replayed in parts, because the length of an I/O has 32 bits.
 const PART_OF_TRIM: u32 = 1 << 31;
-/// Complaints that are kept word for word.
+/// Number of complaints kept verbatim.
 const KEPT_COMPLAINTS: usize = 8;
 
-/// What is wrong with a log, but no reason to stop.
+/// Non-fatal problems of a log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Complaints {
     /// The first few.
     pub first: Vec<String>,
-    /// How many there are in all.
+    /// Total number.
     pub count: u64,
 }
 
@@ -46,9 +46,9 @@ pub struct Reader<R> {
     names: Names,
     pub(crate) complaints: Complaints,
     timeline: Timeline,
-    /// The write after a flush that was returned first.
+    /// The write after its flush, which was returned first.
     held: Option<Entry>,
-    /// What is left of a long trim: its next part, and the bytes from there on.
+    /// The rest of a long trim: its next part, and the remaining bytes.
     rest_of_trim: Option<(Entry, u64)>,
 }
 
@@ -76,7 +76,7 @@ impl<R: BufRead> Reader<R> {
         self.names.list()
     }
 
-    /// What was wrong so far.
+    /// Problems so far.
     pub fn complaints(&self) -> &Complaints {
         &self.complaints
     }
@@ -155,7 +155,7 @@ impl<R: BufRead> Reader<R> {
             }
             Some(Err(problem)) => {
                 match iolog::version_of(line) {
-                    // Recordings that were appended to one another are played one after the other.
+                    // Recordings that were appended to one another are replayed one after another.
                     Some(next) => {
                         *version = next;
                         self.timeline.begin_next();
@@ -210,7 +210,7 @@ impl<R: BufRead> Reader<R> {
         let Some(offset) = offset.filter(|_| is_possible) else {
             self.complaints.add(|| {
                 format!(
-                    "fio: record {records} of the trace is no I/O that can be: sector {}, {} bytes",
+                    "fio: record {records} of the trace is not a possible I/O: sector {}, {} bytes",
                     event.sector, event.bytes
                 )
             });
@@ -264,16 +264,16 @@ fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[
     });
 }
 
-/// From the times of a log to those of the replay.
+/// Converts the times of a log to those of the replay.
 #[derive(Debug, Default)]
 struct Timeline {
-    /// Time of the first I/O of the recording, which comes at once.
+    /// Time of the first I/O of the recording, which is issued immediately.
     origin_ns: Option<u64>,
-    /// When the recording at hand begins.
+    /// Begin of the current recording.
     begin_ns: u64,
-    /// The latest time so far: a log never goes back.
+    /// The latest time so far: time in a log never decreases.
     latest_ns: u64,
-    /// Version 2: a wait whose end has not been given to an I/O yet.
+    /// Version 2: a wait that does not apply to an I/O yet.
     waits_until_ns: Option<u64>,
 }
 
@@ -295,7 +295,7 @@ impl Timeline {
         self.waits_until_ns.take()
     }
 
-    /// Another recording begins where this one ended.
+    /// Starts another recording where the previous one ended.
     fn begin_next(&mut self) {
         self.begin_ns = self.latest_ns;
         self.origin_ns = None;
