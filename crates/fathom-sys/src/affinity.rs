@@ -1,4 +1,4 @@
-//! On which processors a thread may run.
+//! CPU affinity of threads.
 
 use crate::errno::{Errno, check};
 

@@ -1,4 +1,4 @@
-//! Questions to and commands for block devices.
+//! Queries and commands for block devices.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -12,7 +12,7 @@ const BLKFLSBUF: libc::c_ulong = 0x1261;
 const BLKSSZGET: libc::c_ulong = 0x1268;
 const BLKDISCARD: libc::c_ulong = 0x1277;
 
-/// How long a claim of somebody else is waited for before a discard fails: half a second in all.
+/// How long a discard waits for another program's claim before it fails: half a second in total.
 const CLAIM_TRIES: u32 = 500;
 const CLAIM_PAUSE: Duration = Duration::from_millis(1);
 
@@ -24,7 +24,7 @@ pub fn size(fd: RawFd) -> Result<u64, Errno> {
     check(i64::from(result)).map(|_| bytes)
 }
 
-/// Bytes of a logical block, the smallest unit that the device can be asked for.
+/// Bytes of a logical block, the smallest addressable unit.
 pub fn logical_block_size(fd: RawFd) -> Result<u64, Errno> {
     let mut bytes: libc::c_int = 0;
     // SAFETY: BLKSSZGET stores one int through the pointer.
@@ -40,15 +40,17 @@ pub fn flush_buffers(fd: RawFd) -> Result<(), Errno> {
     check(i64::from(result)).map(|_| ())
 }
 
-/// Reads the partition table again, so that partitions that are no longer in it go. Fails for devices that have no partitions.
+/// Reads the partition table again, which removes partitions that are no longer in it. Fails for devices
+/// without partitions.
 pub fn reread_partitions(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: BLKRRPART takes no argument.
     let result = unsafe { libc::ioctl(fd, BLKRRPART as _, 0) };
     check(i64::from(result)).map(|_| ())
 }
 
-/// Discards a range of a block device. The kernel claims the device for it, which fails with EBUSY while a program that looks whether
-/// the device is in use has it open with O_EXCL: an instant, which is waited for.
+/// Discards a range of a block device. The kernel claims the device for it, which fails with EBUSY while a
+/// program that checks whether the device is in use has it open with O_EXCL. That is brief, so the call is
+/// retried.
 pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     let range = [offset, length];
     let mut tries = 0;
@@ -63,34 +65,34 @@ pub fn discard(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     }
 }
 
-/// Where the block device with this number can be opened; `None` if this machine has none.
+/// Path of the block device with this number; `None` if this machine has none.
 pub fn device_path(major: u32, minor: u32) -> Option<PathBuf> {
     let text = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/uevent")).ok()?;
     let name = text.lines().find_map(|line| line.strip_prefix("DEVNAME="))?;
     Some(Path::new("/dev").join(name))
 }
 
-/// The integrity profile of a block device: which metadata its blocks have, and how it protects them.
+/// Integrity profile of a block device: the metadata of its blocks, and their protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Integrity {
-    /// Bytes of data that have one piece of metadata.
+    /// Bytes of data per piece of metadata.
     pub interval: u32,
     /// Bytes of a piece of metadata.
     pub metadata: u32,
-    /// Where in it protection information begins.
+    /// Offset of the protection information in it.
     pub offset: u32,
-    /// The check sum.
+    /// The checksum.
     pub guard: GuardKind,
 }
 
-/// A check sum of protection information.
+/// A checksum of protection information.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GuardKind {
     /// CRC-16 of T10.
     Crc16,
     /// CRC-64 of NVMe.
     Crc64,
-    /// An IP check sum, or none.
+    /// An IP checksum, or none.
     Other,
 }
 
@@ -118,7 +120,7 @@ pub fn integrity(fd: RawFd) -> Result<Integrity, Errno> {
     const CRC16: u8 = 2;
     const CRC64: u8 = 4;
     let mut found = Capabilities::default();
-    // SAFETY: the kernel fills in as many bytes as the request says, which are those of the structure.
+    // SAFETY: the kernel writes as many bytes as the request says, which is the size of the structure.
     check(i64::from(unsafe { libc::ioctl(fd, FS_IOC_GETLBMD_CAP as _, &mut found) }))?;
     if found.interval == 0 || found.size == 0 || found.protection_size == 0 {
         return Err(Errno(libc::EOPNOTSUPP));

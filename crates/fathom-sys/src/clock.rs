@@ -1,14 +1,12 @@
-//! The clock of the run loop: the processor's time stamp counter where the kernel itself trusts it,
-//! `clock_gettime` otherwise.
-//!
-//! Inside a worker all times are *ticks* of this clock; they become nanoseconds when a latency is recorded.
+//! The clock of the run loop: the processor's time stamp counter if the kernel itself uses it, `clock_gettime` otherwise.
+//! Inside a worker all times are *ticks* of this clock; they are converted to nanoseconds when a latency is recorded.
 
 use crate::futex;
 pub use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Which clock counts the ticks.
+/// Source of the ticks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Source {
     /// The processor's own counter.
@@ -17,11 +15,12 @@ pub enum Source {
     Monotonic,
     /// `gettimeofday`; ticks are nanoseconds with microsecond steps.
     TimeOfDay,
-    /// A time that passes only for those who ask for it or wait, for runs on a simulated device; a tick is a nanosecond.
+    /// A simulated time that advances only when it is read or waited for, for runs on a simulated device; a
+    /// tick is a nanosecond.
     Virtual(VirtualTime),
 }
 
-/// The time of a [`Source::Virtual`]: one thread looks at it and moves it on.
+/// The time of a [`Source::Virtual`]: one thread reads and advances it.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualTime(&'static AtomicU64);
 
@@ -33,21 +32,21 @@ impl PartialEq for VirtualTime {
 
 impl Eq for VirtualTime {}
 
-/// What a look at the virtual time takes, in ns; whoever looks again and again gets on.
+/// How far a read advances the virtual time, in ns, so that busy-waiting makes progress.
 const LOOK_NS: u64 = 20;
 
 impl VirtualTime {
-    /// Begins at this nanosecond. It lives as long as the process.
+    /// Starts at this nanosecond. It is never freed.
     pub fn starting_at(ns: u64) -> VirtualTime {
         VirtualTime(Box::leak(Box::new(AtomicU64::new(ns))))
     }
 
-    /// The nanosecond; nothing passes.
+    /// The nanosecond, without advancing.
     pub fn ns(self) -> u64 {
         self.0.load(Relaxed)
     }
 
-    /// Moves on to a nanosecond, never back.
+    /// Advances to a nanosecond, never back.
     pub fn advance_to(self, ns: u64) {
         self.0.fetch_max(ns, Relaxed);
     }
@@ -68,7 +67,7 @@ pub struct Clock {
     to_ns: Ratio,
 }
 
-/// The same moment by two clocks.
+/// The same instant by two clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
     /// By a [`Clock`].
@@ -78,7 +77,7 @@ pub struct Moment {
 }
 
 impl Clock {
-    /// This moment by this clock and by the system's, however busy the machine is.
+    /// The current instant by this clock and by the system's, accurate even on a busy machine.
     pub fn moment(&self) -> Moment {
         if let Source::Virtual(time) = self.source {
             let now = time.look();
@@ -88,7 +87,7 @@ impl Clock {
         Moment { ticks, ns }
     }
 
-    /// Monotonic nanoseconds at this tick, counted from a moment that may lie before or after it.
+    /// Monotonic nanoseconds at this tick, relative to an instant that may be before or after it.
     #[inline]
     pub fn ns_at(&self, tick: u64, from: Moment) -> u64 {
         match tick.checked_sub(from.ticks) {
@@ -97,7 +96,8 @@ impl Clock {
         }
     }
 
-    /// The current tick, read when everything before it has been done: comparable with that of another processor.
+    /// The current tick, read after everything before it has completed: comparable with that of another
+    /// processor.
     pub fn ordered_ticks(&self) -> u64 {
         wait_for_earlier();
         self.ticks()
@@ -106,7 +106,7 @@ impl Clock {
     /// The current tick.
     #[inline(always)]
     pub fn ticks(&self) -> u64 {
-        // A branch costs less than the table of a match, and this is what most processors have.
+        // A branch is cheaper than a jump table, and this is the most common source.
         if let Source::Cpu = self.source { cpu_counter() } else { self.other_ticks() }
     }
 
@@ -120,7 +120,7 @@ impl Clock {
         }
     }
 
-    /// Monotonic nanoseconds, whatever counts the ticks.
+    /// Monotonic nanoseconds, whatever the source of the ticks.
     pub fn monotonic_ns(&self) -> u64 {
         match self.source {
             Source::Virtual(time) => time.look(),
@@ -128,10 +128,10 @@ impl Clock {
         }
     }
 
-    /// Waits awake until a tick.
+    /// Busy-waits until a tick.
     pub fn spin_until(&self, tick: u64) {
         match self.source {
-            // Nothing else moves this clock.
+            // Nothing else advances this clock.
             Source::Virtual(time) => time.pass(Duration::from_nanos(tick.saturating_sub(time.look()))),
             _ => {
                 while self.ticks() < tick {
@@ -173,28 +173,28 @@ impl Clock {
         self.ticks_of_ns(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The source that counts.
+    /// The source.
     pub fn source(&self) -> Source {
         self.source
     }
 
-    /// A clock that needs no calibration.
+    /// A clock without calibration.
     pub fn monotonic() -> Clock {
         Clock { source: Source::Monotonic, to_ns: Ratio::ONE }
     }
 
-    /// A clock that steps in microseconds, as `gettimeofday` does.
+    /// A clock with microsecond steps, like `gettimeofday`.
     pub fn time_of_day() -> Clock {
         Clock { source: Source::TimeOfDay, to_ns: Ratio::ONE }
     }
 
-    /// A clock that shows a virtual time.
+    /// A clock of a virtual time.
     pub fn of_virtual_time(time: VirtualTime) -> Clock {
         Clock { source: Source::Virtual(time), to_ns: Ratio::ONE }
     }
 }
 
-/// First half of a calibration: take it early, do other work, and [`finish`](Calibration::finish) it later.
+/// First half of a calibration: start it early, do other work, and [`finish`](Calibration::finish) it later.
 pub struct Calibration {
     counter: u64,
     ns: u64,
@@ -232,11 +232,11 @@ impl Calibration {
     }
 }
 
-/// Readings of two clocks that lie this close together are as good as one.
+/// Readings of two clocks this close together need no retry.
 const CLOSE_NS: u64 = 500;
 
-/// Two clocks as close together as possible: the best of a few tries, or the first within `close` of the first clock, so that
-/// an interrupt or another program between the two reads does not move one clock against the other.
+/// Reads two clocks as close together as possible: the best of a few tries, or the first within `close`, so
+/// that an interrupt or another program between the two reads does not distort the comparison.
 fn read_together<T>(clock: impl Fn() -> u64, other: impl Fn() -> T, close: u64) -> (u64, T) {
     let read = || {
         let before = clock();
@@ -257,8 +257,8 @@ fn read_together<T>(clock: impl Fn() -> u64, other: impl Fn() -> T, close: u64) 
     (best.1, best.2)
 }
 
-/// The kernel checks the counter across processors and power states; it says `tsc` (or `arch_sys_counter`) here
-/// only while it trusts it.
+/// The kernel checks the counter across processors and power states; it reports `tsc` (or `arch_sys_counter`)
+/// here only while it trusts it.
 fn counter_is_trusted() -> bool {
     std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .is_ok_and(|name| matches!(name.trim(), "tsc" | "arch_sys_counter"))
@@ -285,7 +285,7 @@ fn cpu_counter() -> u64 {
     monotonic_ns()
 }
 
-/// Waits until what stands before it in the program has been done.
+/// Waits until all previous instructions have completed.
 #[inline(always)]
 fn wait_for_earlier() {
     #[cfg(target_arch = "x86_64")]
@@ -300,7 +300,7 @@ fn wait_for_earlier() {
     };
 }
 
-/// Keeps the processor busy for about so many of its cycles, as its time stamp counter counts them.
+/// Keeps the processor busy for about this many cycles of its time stamp counter.
 pub fn spin_cycles(cycles: u64) {
     let start = cpu_counter();
     while cpu_counter().wrapping_sub(start) < cycles {
@@ -314,18 +314,18 @@ pub fn monotonic_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
 
-/// Sleeps until this moment of [`monotonic_ns`]; not at all if it is past.
+/// Sleeps until this time of [`monotonic_ns`]; returns immediately if it is past.
 pub fn sleep_until(moment_ns: u64) {
     let time = timespec(Duration::from_nanos(moment_ns));
-    // SAFETY: `time` lives through the call; with an absolute time nothing is written to the null pointer. A signal that
-    // interrupts it only brings the next call.
+    // SAFETY: `time` lives through the call; with an absolute time nothing is written to the null pointer. A
+    // signal that interrupts it only causes another call.
     while unsafe {
         libc::clock_nanosleep(libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME, &time, std::ptr::null_mut())
     } == libc::EINTR
     {}
 }
 
-/// Any system clock by its number, in nanoseconds; `None` when the kernel does not know it.
+/// Any system clock by its number, in nanoseconds; `None` if the kernel does not support it.
 pub(crate) fn clock_ns(clock: i32) -> Option<u64> {
     let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `now` is a valid timespec for the whole call.
@@ -340,14 +340,14 @@ fn time_of_day_ns() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_usec as u64 * 1000
 }
 
-/// What another clock showed, or will show, at a moment of [`monotonic_ns`], in nanoseconds; `None` when the kernel does not
-/// know it.
+/// Another clock's value at a past or future time of [`monotonic_ns`], in nanoseconds; `None` if the kernel
+/// does not support the clock.
 pub fn clock_at(clock: i32, monotonic: u64) -> Option<u64> {
     let (now, other) = read_together(monotonic_ns, || clock_ns(clock), CLOSE_NS);
     Some((other? + monotonic).saturating_sub(now))
 }
 
-/// The wall clock minus [`monotonic_ns`], in ns: it changes only when somebody moves the wall clock.
+/// The wall clock minus [`monotonic_ns`], in ns: it changes only when the wall clock is set.
 pub fn wall_minus_monotonic_ns() -> i64 {
     let (monotonic, wall) = read_together(monotonic_ns, || clock_ns(libc::CLOCK_REALTIME), CLOSE_NS);
     wall.unwrap_or(0) as i64 - monotonic as i64
@@ -358,7 +358,7 @@ pub fn wall_clock_ms() -> u64 {
     clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) / 1_000_000
 }
 
-/// A ratio as a 32-bit binary fraction, so that applying it is one multiplication and one shift.
+/// A ratio as a 32-bit binary fraction, so that applying it takes one multiplication and one shift.
 #[derive(Clone, Copy, Debug)]
 struct Ratio {
     scaled: u64,
@@ -401,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_program_in_between_does_not_move_clocks_against_each_other() {
-        // Others have the processor in the first tries.
+        // Simulates preemption in the first tries.
         let (time, tries) = (Cell::new(0), Cell::new(0));
         let clock = || {
             time.set(time.get() + 1);

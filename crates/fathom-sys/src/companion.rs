@@ -1,4 +1,4 @@
-//! A program that runs beside a worker, with all that it starts in its process group.
+//! A child program next to a worker, with its whole process group.
 
 use crate::errno::{Errno, check};
 use crate::{process, signal};
@@ -8,21 +8,21 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How often the end of a program is looked for where the kernel does not tell of it.
+/// How often the end of a program is polled if the kernel cannot notify.
 const POLL: Duration = Duration::from_millis(20);
 
-/// One that was started. Dropped, it is killed.
+/// A running program. It is killed on drop.
 #[derive(Debug)]
 pub struct Companion {
     child: Child,
-    /// Becomes readable when it ends; kernels before 5.3 have none.
+    /// Becomes readable when it ends; `None` before Linux 5.3.
     end: Option<OwnedFd>,
     status: Option<ExitStatus>,
 }
 
 impl Companion {
-    /// Starts a program, without a shell between, as the leader of a process group. It reads nothing, prints into these two files, and
-    /// is killed when the calling thread ends.
+    /// Starts a program, without a shell, as the leader of a process group. Its standard input is empty, its
+    /// output goes to these two files, and it is killed when the calling thread ends.
     pub fn start(words: &[String], (output, errors): (File, File)) -> Result<Companion, Errno> {
         let [program, arguments @ ..] = words else { return Err(Errno(libc::EINVAL)) };
         let mut command = Command::new(program);
@@ -35,7 +35,7 @@ impl Companion {
                     signal::restore_default(changed);
                 }
                 let _ = process::die_with_parent();
-                // One that had ended before that kills nobody.
+                // A parent that ended before prctl sends no signal.
                 match libc::getppid() as u32 == parent {
                     true => Ok(()),
                     false => Err(std::io::Error::from_raw_os_error(libc::ECHILD)),
@@ -47,12 +47,13 @@ impl Companion {
         Ok(Companion { child, end, status: None })
     }
 
-    /// Waits for its end, but no longer than this; how it ended.
+    /// Waits for its end, with a time limit; returns how it ended.
     pub fn wait(&mut self, span: Duration) -> Option<ExitStatus> {
         let limit = Instant::now() + span;
         loop {
             if self.status.is_none() && process::has_ended(self.child.id()) {
-                // What it has started may go on in its group, whose number is nobody else's before the program is collected.
+                // Its descendants may still run in its group, whose number is not reused before the program
+                // is reaped.
                 process::kill_group(self.child.id(), libc::SIGKILL);
                 self.status = self.child.wait().ok();
             }
@@ -67,7 +68,8 @@ impl Companion {
         }
     }
 
-    /// Asks it, and all that it has started, to end, and kills after this time what is left. True where that was the program itself.
+    /// Asks its process group to end, and kills the rest after this time. True if the program itself had to
+    /// be killed.
     pub fn end(&mut self, grace: Duration) -> bool {
         if self.status.is_some() || self.wait(Duration::ZERO).is_some() {
             return false;

@@ -1,17 +1,15 @@
-//! User and group of the calling thread.
-//!
-//! The C library would change all threads of a process. Here each clone of a job has its own user, also where clones are
-//! threads, so the kernel is asked directly: it keeps credentials per thread.
+//! User and group of the calling thread. The C library would change all threads of a process. Each clone of a job has its own
+//! user, even if clones are threads, so the system calls are made directly: the kernel keeps credentials per thread.
 
 use crate::errno::{Errno, check};
 
-/// The user by whose rights the thread does what it does.
+/// The effective user of the thread.
 pub fn effective_user() -> u32 {
     // SAFETY: no memory is passed, and the call cannot fail.
     unsafe { libc::geteuid() }
 }
 
-/// The groups by whose rights the thread does what it does.
+/// The effective groups of the thread.
 pub fn groups() -> Vec<u32> {
     // SAFETY: no memory is passed, and the call cannot fail.
     let own = unsafe { libc::getegid() };
@@ -25,13 +23,13 @@ pub fn groups() -> Vec<u32> {
     list
 }
 
-/// Makes the thread that of another user, for good.
+/// Permanently changes the user of the thread.
 pub fn set_user(id: u32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::syscall(libc::SYS_setresuid, id, id, id) }).map(|_| ())
 }
 
-/// Makes the thread that of another group, for good.
+/// Permanently changes the group of the thread.
 pub fn set_group(id: u32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(unsafe { libc::syscall(libc::SYS_setresgid, id, id, id) }).map(|_| ())

@@ -1,4 +1,4 @@
-//! The tables of mapped devices: which part of them lies where.
+//! Tables of mapped devices: where each part is located.
 
 use crate::errno::{Errno, check};
 use crate::file;
@@ -9,7 +9,7 @@ use std::path::Path;
 const TABLE_STATUS: libc::c_ulong = 0xC138_FD0C;
 const STATUS_TABLE: u32 = 1 << 4;
 const BUFFER_FULL: u32 = 1 << 8;
-/// The longest table that is read.
+/// Maximum size of a table.
 const MOST_BYTES: usize = 16 << 20;
 
 /// `struct dm_ioctl`.
@@ -38,7 +38,7 @@ pub struct Target {
     pub length: u64,
     /// How it is mapped: `linear`.
     pub kind: String,
-    /// And where to: `8:0 2048`.
+    /// Target and offset: `8:0 2048`.
     pub parameters: String,
 }
 
@@ -66,7 +66,7 @@ pub fn table(device: u64) -> Result<Vec<Target>, Errno> {
         let place: *mut Header = memory.as_mut_ptr().cast();
         // SAFETY: the memory is longer than the structure and aligned for it.
         unsafe { place.write(header) };
-        // SAFETY: the structure says how long the memory is that it begins; the kernel writes no further.
+        // SAFETY: the structure contains the size of the buffer that it begins; the kernel writes no further.
         check(i64::from(unsafe { libc::ioctl(control.as_raw_fd(), TABLE_STATUS as _, place) }))?;
         // SAFETY: the kernel has written the structure, all of whose fields are numbers.
         let (start, count, flags) = unsafe { ((*place).data_start, (*place).target_count, (*place).flags) };
@@ -79,7 +79,8 @@ pub fn table(device: u64) -> Result<Vec<Target>, Errno> {
     }
 }
 
-/// What the kernel wrote: `struct dm_target_spec`, a text, and so on. Each says where from the first one on the next is.
+/// Parses the kernel's answer: a `struct dm_target_spec`, a text, and so on. Each contains the offset of the
+/// next from the first.
 fn targets(bytes: &[u8], count: usize) -> Vec<Target> {
     const SPEC: usize = 40;
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! Directories, and names in them: made, looked at and removed without a step through the path from the top.
+//! Directories, and names in them: created, inspected and removed without resolving the path from the root.
 
 use crate::errno::{Errno, check};
 use std::ffi::CString;
@@ -6,12 +6,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// A directory that names can be looked up in; nothing is read from it. Links on the way to it are followed.
+/// Opens a directory for lookups only. Symbolic links are followed.
 pub fn open(path: &Path) -> Result<OwnedFd, Errno> {
     crate::file::open(path, libc::O_PATH | libc::O_DIRECTORY, 0)
 }
 
-/// Makes a directory with this mode, of which the mask of the process is taken off; `EEXIST` if the name is taken.
+/// Creates a directory with this mode, minus the umask of the process; `EEXIST` if the name exists.
 pub fn make(path: &Path, mode: u32) -> Result<(), Errno> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
     // SAFETY: the path is a valid C string for the whole call.

@@ -1,4 +1,4 @@
-//! New names in a directory (inotify). Asking for them reads a queue in memory and never touches the file system.
+//! Watches for new names in a directory (inotify). Polling reads a queue in memory and never touches the file system.
 
 use crate::errno::Errno;
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// Bytes of `struct inotify_event` before its name: i32 watch, u32 mask, u32 cookie, u32 length of the name.
 const HEADER: usize = 16;
 
-/// A directory under watch.
+/// A watched directory.
 pub struct DirectoryWatch {
     fd: OwnedFd,
 }
@@ -21,7 +21,7 @@ impl DirectoryWatch {
         Ok(DirectoryWatch { fd })
     }
 
-    /// True when this name has appeared since the last call, or so many names have that some were not noted.
+    /// True if this name has appeared since the last call, or if the queue overflowed.
     pub fn has_seen(&self, name: &str) -> bool {
         let mut seen = false;
         let mut buffer = [0u8; 4096];

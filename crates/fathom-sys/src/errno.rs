@@ -14,22 +14,22 @@ impl Errno {
         Errno(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
     }
 
-    /// True when no space is left, on the device or for the user.
+    /// True if no space is left, on the device or for the user.
     pub fn is_out_of_space(self) -> bool {
         matches!(self.0, libc::ENOSPC | libc::EDQUOT)
     }
 
-    /// True when the target cannot do this at all.
+    /// True if the target does not support the operation at all.
     pub fn is_unsupported(self) -> bool {
         self.0 == libc::EOPNOTSUPP
     }
 
-    /// False for what a device alone knows the meaning of.
+    /// False for device-specific codes.
     pub fn is_known(self) -> bool {
         self.0 <= libc::EHWPOISON
     }
 
-    /// True when somebody else has it.
+    /// True if something else uses it.
     pub fn is_busy(self) -> bool {
         self.0 == libc::EBUSY
     }

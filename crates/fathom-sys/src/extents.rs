@@ -1,4 +1,4 @@
-//! Exchanging the blocks below two files of one ext4 file system.
+//! Swaps extents between two files of one ext4 file system.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -17,8 +17,8 @@ struct MoveExtent {
 /// `EXT4_IOC_MOVE_EXT`, `_IOWR('f', 15, struct move_extent)`.
 const MOVE_EXTENT: u32 = 0xc028_660f;
 
-/// Gives a range of a file the blocks that the donor has at the same place, with the data of the file; the donor gets the others.
-/// How many blocks that were.
+/// Swaps a range of a file with the donor's blocks at the same offset; the data stays in the file. Returns
+/// the number of blocks swapped.
 pub fn exchange(file: RawFd, donor: RawFd, start: u64, length: u64) -> Result<u64, Errno> {
     let mut range =
         MoveExtent { reserved: 0, donor: donor as u32, start, start_in_donor: start, length, moved: 0 };

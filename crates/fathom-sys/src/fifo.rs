@@ -1,7 +1,6 @@
-//! Writing to what may have no reader, or a reader that has stopped: named pipes, pipes, terminals.
-//!
-//! The kernel lets a writer sleep until somebody reads, and a program that takes its signals from a queue hears none of them
-//! meanwhile. Here nothing sleeps for longer than it takes to look whether the user has lost patience.
+//! Writes to outputs that may have no reader, or a reader that has stopped: named pipes, pipes, terminals. The kernel blocks
+//! the writer until something reads, and a program that takes its signals from a queue does not see them meanwhile. These
+//! functions never block longer than the poll interval for an interrupt.
 
 use crate::Errno;
 use std::fs::{File, OpenOptions};
@@ -11,13 +10,13 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// Pause between two looks for a reader.
+/// Poll interval while waiting for a reader.
 const LOOK: Duration = Duration::from_millis(20);
-/// A pipe that can be written to has room for at least so many bytes (pipe(7), `PIPE_BUF`).
+/// A writable pipe has room for at least this many bytes (pipe(7), `PIPE_BUF`).
 const AT_ONCE: usize = 4096;
 
-/// Opens a file for writing. A named pipe is opened once it has a reader; until then `keep_waiting` is asked again and again,
-/// and where it says no the error is `Interrupted`.
+/// Opens a file for writing. A named pipe is opened once it has a reader; until then `keep_waiting` is called
+/// repeatedly, and if it returns false the error is `Interrupted`.
 pub fn open(
     options: &mut OpenOptions,
     path: &Path,
@@ -47,8 +46,8 @@ pub fn open(
     }
 }
 
-/// Writes as much as goes without sleeping for longer than `wait`; the number of bytes written. What is no pipe and no
-/// terminal takes everything.
+/// Writes as much as possible without blocking for longer than `wait`; returns the number of bytes written.
+/// Other files than pipes and terminals accept everything.
 pub fn write_some(file: &impl AsRawFd, bytes: &[u8], wait: Duration) -> io::Result<usize> {
     let mut written = 0;
     while written < bytes.len() && is_writable(file, wait) {
@@ -59,7 +58,7 @@ pub fn write_some(file: &impl AsRawFd, bytes: &[u8], wait: Duration) -> io::Resu
             Ok(count) => written += count,
             Err(_) => match Errno::last() {
                 Errno(libc::EINTR) => {}
-                // Somebody else has made the descriptor one that does not wait.
+                // The descriptor was made non-blocking elsewhere.
                 Errno(libc::EAGAIN) => break,
                 errno => return Err(io::Error::from_raw_os_error(errno.0)),
             },
@@ -68,7 +67,7 @@ pub fn write_some(file: &impl AsRawFd, bytes: &[u8], wait: Duration) -> io::Resu
     Ok(written)
 }
 
-/// Waits until something can be written. An end that nobody reads any more can be "written" to: the write then says so.
+/// Waits until something can be written. A pipe without readers counts as writable: the write then fails.
 fn is_writable(file: &impl AsRawFd, wait: Duration) -> bool {
     let mut entry = libc::pollfd { fd: file.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
     let ms = i32::try_from(wait.as_millis()).unwrap_or(i32::MAX);

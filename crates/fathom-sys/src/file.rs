@@ -17,27 +17,27 @@ pub fn open(path: &Path, flags: i32, mode: u32) -> Result<OwnedFd, Errno> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Raises the number of files that this process may have open to at least `wanted`, as far as the system lets it.
+/// Raises the process's limit of open files to at least `wanted`, as far as the system allows.
 pub fn raise_open_file_limit(wanted: u64) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_some_and(|current| current < wanted) {
         let current = Some(wanted.min(maximum.unwrap_or(u64::MAX)));
-        // A refusal shows when files are opened.
+        // A failure shows when files are opened.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum });
     }
 }
 
-/// Closes a file. Some file systems write data back only then, and the error is that of the data.
+/// Closes a file. Some file systems write data back only then, and the error is that of the write.
 pub fn close(descriptor: OwnedFd) -> Result<(), Errno> {
-    // SAFETY: the descriptor was owned, and is given up with this call, whatever it returns.
+    // SAFETY: the descriptor was owned, and is closed by this call, whatever it returns.
     match check(i64::from(unsafe { libc::close(descriptor.into_raw_fd()) })) {
-        // Linux has closed it all the same.
+        // Linux has closed it anyway.
         Ok(_) | Err(Errno(libc::EINTR)) => Ok(()),
         Err(errno) => Err(errno),
     }
 }
 
-/// From now on reads and writes of the descriptor do not wait.
+/// Makes reads and writes of the descriptor non-blocking.
 pub fn set_nonblocking(fd: RawFd) -> Result<(), Errno> {
     // SAFETY: plain flag changes on a descriptor of the caller; no memory is passed.
     unsafe {
@@ -47,8 +47,7 @@ pub fn set_nonblocking(fd: RawFd) -> Result<(), Errno> {
     Ok(())
 }
 
-/// From now on I/O of the descriptor goes past the page cache (`O_DIRECT`), or no longer does. EINVAL where the file system has no
-/// direct I/O.
+/// Turns direct I/O (`O_DIRECT`) of the descriptor on or off. EINVAL if the file system does not support it.
 pub fn set_direct(fd: RawFd, on: bool) -> Result<(), Errno> {
     // SAFETY: plain flag changes on a descriptor of the caller; no memory is passed.
     unsafe {
@@ -59,20 +58,20 @@ pub fn set_direct(fd: RawFd, on: bool) -> Result<(), Errno> {
     Ok(())
 }
 
-/// Tries to lock a file (`flock`), for readers alone or for everybody; `EWOULDBLOCK` when somebody else has it.
+/// Tries to lock a file (`flock`), shared or exclusively; `EWOULDBLOCK` if it is locked elsewhere.
 pub fn try_lock(fd: RawFd, shared: bool) -> Result<(), Errno> {
     let kind = if shared { libc::LOCK_SH } else { libc::LOCK_EX };
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::flock(fd, kind | libc::LOCK_NB) })).map(|_| ())
 }
 
-/// Gives a lock of [`try_lock`] back.
+/// Releases a lock of [`try_lock`].
 pub fn unlock(fd: RawFd) {
-    // SAFETY: no memory is passed; unlocking what is locked does not fail.
+    // SAFETY: no memory is passed; unlocking does not fail.
     unsafe { libc::flock(fd, libc::LOCK_UN) };
 }
 
-/// Tells the kernel how long written data is expected to live (`RWH_WRITE_LIFE_*`).
+/// Sets the expected lifetime of written data (`RWH_WRITE_LIFE_*`).
 pub fn set_write_hint(fd: RawFd, hint: u64) -> Result<(), Errno> {
     // From linux/fcntl.h: F_LINUX_SPECIFIC_BASE + 12.
     const F_SET_RW_HINT: i32 = 1024 + 12;
@@ -87,7 +86,7 @@ pub fn fallocate(fd: RawFd, flags: i32, offset: u64, length: u64) -> Result<(), 
     check(i64::from(result)).map(|_| ())
 }
 
-/// `posix_fallocate`, which falls back to writing where the file system cannot preallocate.
+/// `posix_fallocate`, which falls back to writing if the file system cannot preallocate.
 pub fn posix_fallocate(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     match unsafe { libc::posix_fallocate(fd, offset as libc::off_t, length as libc::off_t) } {
@@ -96,13 +95,13 @@ pub fn posix_fallocate(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno>
     }
 }
 
-/// Where the next data of a file begins, from an offset on; ENXIO where there is none. File systems that know of no holes say that all
-/// of it is data.
+/// Start of the next data from an offset on; ENXIO if there is none. File systems without hole support report
+/// everything as data.
 pub fn next_data(fd: RawFd, from: u64) -> Result<u64, Errno> {
     seek(fd, from, libc::SEEK_DATA)
 }
 
-/// Where the next hole of a file begins, from an offset on; its end is one.
+/// Start of the next hole from an offset on; the end of the file is one.
 pub fn next_hole(fd: RawFd, from: u64) -> Result<u64, Errno> {
     seek(fd, from, libc::SEEK_HOLE)
 }

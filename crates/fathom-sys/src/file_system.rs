@@ -1,4 +1,4 @@
-//! Facts about mounted file systems, and files that leave nothing behind.
+//! Properties of mounted file systems, and files that leave nothing behind.
 
 use crate::Errno;
 use crate::errno::check;
@@ -11,14 +11,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-/// Bytes that an unprivileged user may still write to the file system that holds `path`.
+/// Free space for unprivileged users in the file system that holds `path`, in bytes.
 pub fn free_bytes(path: &Path) -> Result<u64, Errno> {
     let answer = status_of(path)?;
     Ok(answer.f_bavail.saturating_mul(answer.f_frsize))
 }
 
-/// Files and directories that may still be made in the file system that holds `path`; those that make inodes as they need them say
-/// that there is none at all, and are `EOPNOTSUPP`.
+/// Free inodes in the file system that holds `path`; file systems that create inodes on demand report a total
+/// of zero, which gives `EOPNOTSUPP`.
 pub fn free_inodes(path: &Path) -> Result<u64, Errno> {
     let answer = status_of(path)?;
     if answer.f_files == 0 { Err(Errno(libc::EOPNOTSUPP)) } else { Ok(answer.f_ffree) }
@@ -27,11 +27,11 @@ pub fn free_inodes(path: &Path) -> Result<u64, Errno> {
 fn status_of(path: &Path) -> Result<libc::statvfs, Errno> {
     let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno(libc::EINVAL))?;
     let mut answer = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: the path ends with a zero byte, and the answer is as large as the call expects.
+    // SAFETY: the path ends with a zero byte, and the buffer is as large as the call expects.
     if unsafe { libc::statvfs(path.as_ptr(), answer.as_mut_ptr()) } != 0 {
         return Err(Errno::last());
     }
-    // SAFETY: the call has filled the answer; all its fields are numbers, for which zeros are valid, too.
+    // SAFETY: the call has filled the buffer; all its fields are numbers, for which zeros are also valid.
     Ok(unsafe { answer.assume_init() })
 }
 
@@ -40,25 +40,25 @@ pub fn is_on_ext4(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::EXT4_SUPER_MAGIC))
 }
 
-/// True for a file in a file system of huge pages.
+/// True for a file in hugetlbfs.
 pub fn has_huge_pages(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::HUGETLBFS_MAGIC))
 }
 
-/// True for a file in a file system that keeps its data in memory and nowhere else (tmpfs, ramfs, hugetlbfs).
+/// True for a file in a file system that keeps its data only in memory (tmpfs, ramfs, hugetlbfs).
 pub fn is_in_memory(file: RawFd) -> Result<bool, Errno> {
-    // From linux/magic.h; not every C library names it.
+    // From linux/magic.h; not defined in every C library.
     const RAMFS_MAGIC: i128 = 0x8584_58f6;
     let kind = kind_of(file)?;
     Ok([i128::from(libc::TMPFS_MAGIC), RAMFS_MAGIC, i128::from(libc::HUGETLBFS_MAGIC)].contains(&kind))
 }
 
-/// True for a file of overlayfs, whose data is the page cache's under another inode.
+/// True for a file in overlayfs, whose page cache belongs to another inode.
 pub fn is_overlay(file: RawFd) -> Result<bool, Errno> {
     Ok(kind_of(file)? == i128::from(libc::OVERLAYFS_SUPER_MAGIC))
 }
 
-/// True for a file whose pages are those of persistent memory (DAX) and never the page cache's.
+/// True for a file mapped directly from persistent memory (DAX), without page cache.
 pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
     // From linux/stat.h: struct statx has 256 bytes, its attributes from byte 8 on, and this bit of them is STATX_ATTR_DAX.
     const ATTRIBUTES: Range<usize> = 8..16;
@@ -73,7 +73,7 @@ pub fn is_direct_access(file: RawFd) -> Result<bool, Errno> {
     attributes.map(|bits| bits & DAX != 0).map_err(|_| Errno(libc::EIO))
 }
 
-/// The number of the kind of file system. C libraries differ in its type, and in that of the constants.
+/// The file system's magic number. C libraries differ in its type, and in that of the constants.
 fn kind_of(file: RawFd) -> Result<i128, Errno> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::zeroed();
     // SAFETY: the kernel fills the structure, of which all zero is a valid value, too.
@@ -84,8 +84,9 @@ fn kind_of(file: RawFd) -> Result<i128, Errno> {
     Ok(i128::from(found.f_type))
 }
 
-/// An empty file in `directory`, open for reading and writing. It has no name and is gone when the last process that has it open ends,
-/// however that ends. On file systems that cannot make one it has a name for a moment.
+/// An empty unnamed file in `directory`, open for reading and writing. It disappears when the last process
+/// that has it open ends, however that ends. If the file system does not support unnamed files, it has a name
+/// briefly.
 pub fn unnamed_file(directory: &Path) -> io::Result<File> {
     let opened = new_file().custom_flags(libc::O_TMPFILE).open(directory);
     match opened.as_ref().err().and_then(io::Error::raw_os_error) {
@@ -109,18 +110,18 @@ fn new_file() -> OpenOptions {
     options
 }
 
-/// A new file that goes when it is dropped.
+/// A new file that is removed on drop.
 #[derive(Debug)]
 pub struct PassingFile {
     /// Open for reading and writing.
     pub file: File,
-    /// Its name, where it cannot do without one.
+    /// Its name, if it needs one.
     name: Option<PathBuf>,
 }
 
 impl PassingFile {
-    /// An [unnamed file](unnamed_file) in `directory`. File systems that cannot open that again (GlusterFS) get one whose name is
-    /// removed on drop.
+    /// An [unnamed file](unnamed_file) in `directory`. On file systems where it cannot be reopened
+    /// (GlusterFS), it has a name that is removed on drop.
     pub fn new(directory: &Path) -> io::Result<PassingFile> {
         let file = unnamed_file(directory)?;
         if File::open(path_of(&file)).is_ok() {
@@ -130,12 +131,13 @@ impl PassingFile {
         Ok(PassingFile { file, name: Some(name) })
     }
 
-    /// A path to it, valid in this process and in its children.
+    /// A path to it, valid in this process and its children.
     pub fn path(&self) -> PathBuf {
         self.name.clone().unwrap_or_else(|| path_of(&self.file))
     }
 
-    /// Allocates space for this many bytes without making the file longer, as far as the file system can.
+    /// Allocates space for this many bytes without changing the size of the file, as far as the file system
+    /// supports it.
     pub fn reserve(&self, bytes: u64) -> Result<(), Errno> {
         match crate::file::fallocate(self.file.as_raw_fd(), libc::FALLOC_FL_KEEP_SIZE, 0, bytes) {
             Err(errno) if errno.0 == libc::EOPNOTSUPP => Ok(()),
@@ -143,7 +145,7 @@ impl PassingFile {
         }
     }
 
-    /// True when it can be opened again without the page cache.
+    /// True if it can be reopened without the page cache.
     pub fn allows_direct(&self) -> bool {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_DIRECT).open(self.path()).is_ok()
     }
@@ -152,7 +154,7 @@ impl PassingFile {
 impl Drop for PassingFile {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // Whoever removed it already wanted the same.
+            // It may have been removed already.
             let _ = std::fs::remove_file(name);
         }
     }

@@ -1,4 +1,4 @@
-//! Flash memory devices (`/dev/mtd0`): what they are like, erasing, and bad blocks.
+//! Flash memory devices (`/dev/mtd0`): geometry, erasing, bad blocks.
 
 use crate::errno::{Errno, check};
 use std::fs;
@@ -8,18 +8,18 @@ use std::os::fd::RawFd;
 const MEMERASE64: libc::c_ulong = 0x4010_4D14;
 const MEMGETBADBLOCK: libc::c_ulong = 0x4008_4D0B;
 
-/// What the kernel says of a device.
+/// Geometry of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     /// Bytes of the device.
     pub size: u64,
-    /// Bytes that are erased at a time.
+    /// Bytes of an erase block.
     pub erase_size: u64,
-    /// Writes begin and end at multiples of so many bytes.
+    /// Writes begin and end at multiples of this many bytes.
     pub write_size: u64,
 }
 
-/// The geometry of the flash memory with this device number; `None` if it is none.
+/// The geometry of the flash device with this number; `None` if it is not one.
 pub fn geometry(device: u64) -> Option<Geometry> {
     let directory = format!("/sys/dev/char/{}:{}", libc::major(device), libc::minor(device));
     let number =
@@ -32,7 +32,7 @@ pub fn geometry(device: u64) -> Option<Geometry> {
     (geometry.erase_size > 0).then_some(geometry)
 }
 
-/// Erases whole blocks: all their bits become 1.
+/// Erases whole blocks: sets all their bits to 1.
 pub fn erase(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     let range = [offset, length];
     // SAFETY: MEMERASE64 reads two u64 through the pointer.
@@ -40,7 +40,7 @@ pub fn erase(fd: RawFd, offset: u64, length: u64) -> Result<(), Errno> {
     check(i64::from(result)).map(|_| ())
 }
 
-/// True if the erase block at `offset` is marked as bad. Memory that has no such marks has no bad blocks.
+/// True if the erase block at `offset` is marked as bad. Devices without such marks have no bad blocks.
 pub fn is_bad(fd: RawFd, offset: u64) -> Result<bool, Errno> {
     let offset = offset as libc::loff_t;
     // SAFETY: MEMGETBADBLOCK reads one loff_t through the pointer.

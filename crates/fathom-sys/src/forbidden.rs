@@ -1,37 +1,36 @@
-//! System calls that this program may not make: filters of containers and security modules answer them with errors that would
-//! otherwise mean something else.
+//! Forbidden system calls: filters of containers and security modules reject them with misleading errors.
 
 use crate::Errno;
 use std::fmt::{self, Display, Formatter};
 
-/// What to do where calls are refused with this error; `None` for errors that mean something else.
+/// Advice for calls rejected with this error; `None` for unrelated errors.
 pub fn advice(errno: Errno, calls: &str) -> Option<String> {
     matches!(errno.0, libc::EPERM | libc::EACCES | libc::ENOSYS).then(|| {
         format!(
-            "a filter of system calls (seccomp, as containers have one) or a security module forbids {calls}; allow that in its \
-             profile (or, for a try, --security-opt seccomp=unconfined)"
+            "a system call filter (seccomp, as in containers) or a security module forbids {calls}; allow \
+            that in its profile (or, as a test, --security-opt seccomp=unconfined)"
         )
     })
 }
 
-/// Calls with which the library of the HTTP engines and servers waits for events.
+/// System calls with which the library of the HTTP engines and servers waits for events.
 pub const OF_EVENT_LOOPS: &str = "epoll_create1, epoll_ctl, epoll_wait or eventfd2";
 
-/// An error of calls that can be forbidden, with what to do then.
+/// An error of calls that may be forbidden, with advice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// What the kernel said.
+    /// The system error.
     pub errno: Errno,
     calls: &'static str,
 }
 
 impl Refused {
-    /// These calls were refused, or failed.
+    /// An error of these calls.
     pub const fn new(errno: Errno, calls: &'static str) -> Refused {
         Refused { errno, calls }
     }
 
-    /// What to do, where they were refused.
+    /// Advice if they are forbidden.
     pub fn advice(&self) -> Option<String> {
         advice(self.errno, self.calls)
     }

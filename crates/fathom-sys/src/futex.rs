@@ -1,4 +1,4 @@
-//! Waiting on a word of shared memory (the start gate, stop flags).
+//! Waits on a word of shared memory (the start gate, stop flags).
 
 use crate::span::timespec;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,12 +8,12 @@ use std::time::Duration;
 pub fn wait_while(word: &AtomicU32, value: u32, timeout: Option<Duration>) {
     let time = timeout.map(timespec);
     let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-    // SAFETY: the word and the timeout live through the call. The futex is shared (no PRIVATE flag) because the
-    // word may lie in memory shared between processes.
+    // SAFETY: the word and the timeout live through the call. The futex is shared (no PRIVATE flag) because
+    // the word may be in memory shared between processes.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, time) };
 }
 
-/// Stores a value and wakes everybody who waits on the word.
+/// Stores a value and wakes all waiters of the word.
 pub fn set_and_wake(word: &AtomicU32, value: u32) {
     word.store(value, Ordering::Release);
     // SAFETY: the word lives through the call.

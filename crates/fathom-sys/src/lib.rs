@@ -1,7 +1,5 @@
-//! Every raw system call and all pointer arithmetic that is not an engine's own ring.
-//!
-//! Small, safe wrappers: each returns an [`Errno`] or plain data, never prints, and knows nothing of jobs. All that
-//! the kernel may lack is probed where it is used.
+//! All raw system calls and pointer arithmetic, except for the engines' own rings. Small, safe wrappers: each returns an
+//! [`Errno`] or plain data, never prints, and knows nothing of jobs. Optional kernel features are probed where they are used.
 
 pub mod affinity;
 pub mod block_device;

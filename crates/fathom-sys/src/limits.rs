@@ -1,9 +1,9 @@
-//! The limits under which this process runs: those of `ulimit`, of its control groups, and of the kernel.
+//! Limits of this process: those of `ulimit`, of its control groups, and of the kernel.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A limit that the kernel keeps per process or user (getrlimit(2)).
+/// A per-process or per-user limit (getrlimit(2)).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
     /// Processes and threads of the user (`ulimit -u`).
@@ -16,12 +16,12 @@ pub enum Resource {
     LockedMemory,
 }
 
-/// The soft and the hard limit; `None` for none.
+/// The soft and the hard limit; `None` for unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// What holds now.
+    /// The current limit.
     pub soft: Option<u64>,
-    /// What it may be raised to without privileges.
+    /// Its maximum without privileges.
     pub hard: Option<u64>,
 }
 
@@ -35,36 +35,36 @@ impl Limit {
             Resource::LockedMemory => libc::RLIMIT_MEMLOCK,
         };
         let mut raw = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-        // SAFETY: `raw` is valid for the whole call; where the call fails it says that there is no limit.
+        // SAFETY: `raw` is valid for the whole call; if the call fails, it says that there is no limit.
         unsafe { libc::getrlimit(number, &mut raw) };
         let bounded = |value| (value != libc::RLIM_INFINITY).then_some(value);
         Limit { soft: bounded(raw.rlim_cur), hard: bounded(raw.rlim_max) }
     }
 }
 
-/// The tightest limit of a kind among this process's control group and those above it.
+/// The tightest limit of a kind among this process's control group and its ancestors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupLimit {
-    /// The group that has it, as a path below the root of the hierarchy.
+    /// The group with the limit, as a path below the root of the hierarchy.
     pub group: String,
     /// The limit.
     pub limit: u64,
-    /// What is used of it now.
+    /// Current usage.
     pub used: u64,
 }
 
-/// The limit on processes and threads (`pids.max`) that is nearest to being reached.
+/// The limit on processes and threads (`pids.max`) with the least headroom.
 pub fn group_processes() -> Option<GroupLimit> {
     nearest("pids", "pids.max", "pids.current")
 }
 
-/// The limit on memory that is nearest to being reached (`memory.max`, or `memory.limit_in_bytes` of version 1).
+/// The memory limit with the least headroom (`memory.max`, or `memory.limit_in_bytes` of version 1).
 pub fn group_memory() -> Option<GroupLimit> {
     nearest("memory", "memory.max", "memory.current")
         .or_else(|| nearest("memory", "memory.limit_in_bytes", "memory.usage_in_bytes"))
 }
 
-/// How often the kernel has killed a process of this group, or of one below it, for want of memory.
+/// How often the OOM killer has killed a process of this group, or of a descendant.
 pub fn group_memory_kills() -> u64 {
     let count = |(directory, _): (PathBuf, String)| {
         let text = ["memory.events", "memory.oom_control"]
@@ -75,7 +75,7 @@ pub fn group_memory_kills() -> u64 {
     groups("memory").into_iter().next().and_then(count).unwrap_or(0)
 }
 
-/// A number that the kernel shows in a file, such as those below `/proc/sys`.
+/// A number in a kernel file, such as those below `/proc/sys`.
 pub fn kernel_number(path: &str) -> Option<u64> {
     fs::read_to_string(path).ok()?.split_whitespace().next()?.parse().ok()
 }
@@ -91,8 +91,8 @@ fn nearest(controller: &str, limit_file: &str, used_file: &str) -> Option<GroupL
         .min_by_key(|found| found.limit.saturating_sub(found.used))
 }
 
-/// Directories of the group of this thread and of those above it, inner ones first, in the hierarchy that has the controller:
-/// each with the name of the group.
+/// Directories of this thread's group and its ancestors, innermost first, in the hierarchy with the
+/// controller: each with the name of the group.
 fn groups(controller: &str) -> Vec<(PathBuf, String)> {
     let found = memberships();
     let of_version_1 = found.iter().find(|own| own.controllers.iter().any(|name| name == controller));
@@ -100,22 +100,22 @@ fn groups(controller: &str) -> Vec<(PathBuf, String)> {
     own.map(|own| own.ancestors.clone()).unwrap_or_default()
 }
 
-/// The group that a thread has in one hierarchy of control groups.
+/// A thread's group in one control group hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Membership {
     /// Controllers of the hierarchy; none for version 2.
     pub controllers: Vec<String>,
-    /// The group and those above it, inner ones first: a directory each, and the name below what is mounted.
+    /// The group and its ancestors, innermost first: a directory each, and the name below the mount.
     pub ancestors: Vec<(PathBuf, String)>,
 }
 
-/// The groups of the calling thread, in all hierarchies that are mounted.
+/// The groups of the calling thread, in all mounted hierarchies.
 pub fn memberships() -> Vec<Membership> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     memberships_in(&text("/proc/thread-self/cgroup"), &text("/proc/thread-self/mountinfo"))
 }
 
-/// The same from the lines of proc_pid_cgroup(5) and proc_pid_mountinfo(5).
+/// Parses the lines of proc_pid_cgroup(5) and proc_pid_mountinfo(5).
 pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
     let hierarchies: Vec<Hierarchy<'_>> = lines_with(mounts, " - cgroup").filter_map(hierarchy).collect();
     let of_line = |line: &str| {
@@ -127,7 +127,7 @@ pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
             Some(options) => controllers.iter().any(|name| options.split(',').any(|option| option == *name)),
         };
         let Hierarchy { mounted, root, .. } = *hierarchies.iter().find(is_it)?;
-        // Of a group that lies outside of what is mounted, only the mounted one can be seen.
+        // If a group is outside of the mount, only the mounted group is visible.
         let below = Path::new(path).strip_prefix(root).unwrap_or(Path::new(""));
         let group = |part: &Path| (Path::new(mounted).join(part), format!("/{}", part.display()));
         Some(Membership { controllers, ancestors: below.ancestors().map(group).collect() })
@@ -135,7 +135,7 @@ pub fn memberships_in(memberships: &str, mounts: &str) -> Vec<Membership> {
     memberships.lines().filter_map(of_line).collect()
 }
 
-/// The lines with this text. One search through all of them is cheaper than one in each.
+/// The lines containing this text. One search through all of them is cheaper than one in each.
 fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a str> {
     text.match_indices(wanted).map(|(place, _)| {
         let start = text[..place].rfind('\n').map_or(0, |end| end + 1);
@@ -143,12 +143,13 @@ fn lines_with<'a>(text: &'a str, wanted: &'a str) -> impl Iterator<Item = &'a st
     })
 }
 
-/// A hierarchy of control groups that is mounted.
+/// A mounted control group hierarchy.
 struct Hierarchy<'a> {
-    /// Options of its mount, its controllers among them; `None` for version 2, which has all that no other has.
+    /// Options of its mount, including its controllers; `None` for version 2, which has all the other
+    /// controllers.
     options: Option<&'a str>,
     mounted: &'a str,
-    /// Which of its groups is the root of what is mounted.
+    /// The group at the root of the mount.
     root: &'a str,
 }
 

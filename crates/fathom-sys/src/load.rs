@@ -1,27 +1,27 @@
-//! What the rest of the machine did meanwhile: how long a thread waited for a processor, and where the processors' time went.
+//! Load of the machine by others: how long a thread waited for a processor, and how processor time was spent.
 
-/// Processor time of the whole machine since it was booted, all processors added up, ms.
+/// Processor time of the whole machine since boot, summed over all processors, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProcessorTime {
-    /// In programs, those of other virtual machines that this one hosts included.
+    /// In programs, including virtual machines on this host.
     pub user_ms: u64,
-    /// In programs, in the kernel and in interrupts.
+    /// In programs, the kernel and interrupts.
     pub busy_ms: u64,
-    /// Taken by the hypervisor for other machines.
+    /// Stolen by the hypervisor for other machines.
     pub stolen_ms: u64,
-    /// All of it, idle time included.
+    /// Total, including idle time.
     pub total_ms: u64,
 }
 
 impl ProcessorTime {
-    /// Since boot, from `/proc/stat`; `None` where there is none.
+    /// Since boot, from `/proc/stat`; `None` if unavailable.
     pub fn now() -> Option<ProcessorTime> {
         // SAFETY: sysconf only reads a constant.
         let ticks_per_second = u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok()?.max(1);
         ProcessorTime::parse(&std::fs::read_to_string("/proc/stat").ok()?, ticks_per_second)
     }
 
-    /// What went by since an earlier look.
+    /// The difference from an earlier reading.
     pub fn since(self, earlier: ProcessorTime) -> ProcessorTime {
         ProcessorTime {
             user_ms: self.user_ms.saturating_sub(earlier.user_ms),
@@ -55,8 +55,8 @@ impl ProcessorTime {
     }
 }
 
-/// How long the calling thread was ready to run and had no processor, ns since it began; `None` where the kernel does not
-/// tell (it does with `CONFIG_SCHED_INFO`, see `Documentation/scheduler/sched-stats.rst`).
+/// How long the calling thread was runnable without a processor, ns since it began; `None` if the kernel does
+/// not report it (it does with `CONFIG_SCHED_INFO`, see `Documentation/scheduler/sched-stats.rst`).
 pub fn processor_wait_of_thread_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     text.split_whitespace().nth(1)?.parse().ok()
@@ -81,7 +81,7 @@ mod tests {
     fn work_is_seen() {
         let before = ProcessorTime::now().expect("/proc is mounted");
         let until = Instant::now() + Duration::from_secs(60);
-        // However little of a processor this test gets: some time of it has to show up.
+        // However little of a processor this test gets, some time must be counted.
         while ProcessorTime::now().expect("/proc is mounted").since(before).user_ms < 50 {
             assert!(Instant::now() < until, "no time goes by");
             std::hint::black_box((0..10_000).map(std::hint::black_box).sum::<u64>());

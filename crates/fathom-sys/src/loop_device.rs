@@ -1,4 +1,4 @@
-//! Block devices on files, detached by the kernel when nobody has them open any more.
+//! Loop devices that the kernel detaches when nothing has them open any more.
 
 use crate::errno::{Errno, check};
 use crate::file;
@@ -13,7 +13,7 @@ const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LO_FLAGS_AUTOCLEAR: u32 = 4;
 const LO_FLAGS_DIRECT_IO: u32 = 16;
 
-/// How often another program may be quicker to take the free device that was found.
+/// How often another program may take the free device first.
 const TRIES: usize = 64;
 
 /// `struct loop_config`.
@@ -43,7 +43,7 @@ struct Info {
     init: [u64; 2],
 }
 
-/// What a loop device stands on, as the kernel has it open: no name has to lead there any more.
+/// Backing of a loop device, as the kernel has it open: it may no longer have a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Backing {
     /// A file, by the number of its file system's device and its own.
@@ -52,7 +52,7 @@ pub enum Backing {
     Device(u64),
 }
 
-/// What the loop device at a path stands on.
+/// The backing of the loop device at a path.
 pub fn backing(path: &Path) -> Result<Backing, Errno> {
     let device = file::open(path, libc::O_RDONLY | libc::O_NONBLOCK, 0)?;
     // SAFETY: all fields are numbers, for which zeros are valid.
@@ -60,7 +60,7 @@ pub fn backing(path: &Path) -> Result<Backing, Errno> {
     // SAFETY: LOOP_GET_STATUS64 writes one `struct loop_info64`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_GET_STATUS64 as _, &mut info) };
     check(i64::from(result))?;
-    // Of a file this is the number of the file system's device once more.
+    // For a file this repeats the number of the file system's device.
     Ok(match info.rdevice {
         0 => Backing::File(info.device, info.inode),
         number if number == info.device => Backing::File(info.device, info.inode),
@@ -68,7 +68,8 @@ pub fn backing(path: &Path) -> Result<Backing, Errno> {
     })
 }
 
-/// An attached device. It is detached when this, and everybody else, has closed it: also after the process was killed.
+/// An attached device. It is detached when this, and every other user, has closed it: also after the process
+/// was killed.
 #[derive(Debug)]
 pub struct LoopDevice {
     descriptor: OwnedFd,
@@ -76,8 +77,8 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Attaches a file that is open for reading and writing. I/O goes past the page cache of the file if that can be
-    /// ([`is_direct`](Self::is_direct)).
+    /// Attaches a file that is open for reading and writing. I/O bypasses the page cache of the file if
+    /// possible ([`is_direct`](Self::is_direct)).
     pub fn attach(file: &File) -> Result<LoopDevice, Errno> {
         let control = file::open(Path::new("/dev/loop-control"), libc::O_RDWR, 0)?;
         let mut tries = 0;
@@ -95,12 +96,12 @@ impl LoopDevice {
         }
     }
 
-    /// Where it can be opened.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The open device.
+    /// Its open descriptor.
     pub fn descriptor(&self) -> i32 {
         self.descriptor.as_raw_fd()
     }
@@ -110,7 +111,7 @@ impl LoopDevice {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// True if I/O goes past the page cache of the file.
+    /// True if I/O bypasses the page cache of the file.
     pub fn is_direct(&self) -> bool {
         let path = format!("/sys/block/{}/loop/dio", self.name());
         std::fs::read_to_string(path).is_ok_and(|text| text.trim() == "1")
@@ -126,7 +127,7 @@ fn configure(path: &Path, file: &File) -> Result<OwnedFd, Errno> {
     // SAFETY: LOOP_CONFIGURE reads one `struct loop_config`, whose layout this is, through the pointer.
     let result = unsafe { libc::ioctl(device.as_raw_fd(), LOOP_CONFIGURE as _, &config) };
     check(i64::from(result))?;
-    // Kernels may refuse to mount what somebody has open for writing.
+    // Kernels may refuse to mount a device that is open for writing.
     file::open(path, libc::O_RDONLY, 0)
 }
 

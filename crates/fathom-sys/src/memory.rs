@@ -1,4 +1,4 @@
-//! Memory maps: private arenas for I/O buffers, memory shared between processes, and mapped files.
+//! Memory mappings: private arenas for I/O buffers, memory shared between processes, and mapped files.
 
 use crate::errno::Errno;
 use std::os::fd::RawFd;
@@ -12,16 +12,16 @@ pub struct Mapping {
     origin: Origin,
 }
 
-/// What gives the memory back.
+/// How the memory is released.
 #[derive(Clone, Copy, Debug)]
 enum Origin {
     Mapped,
     SystemV,
 }
 
-// SAFETY: a mapping is plain memory; nothing in it is tied to the thread that made it.
+// SAFETY: a mapping is plain memory; nothing in it is tied to the thread that created it.
 unsafe impl Send for Mapping {}
-// SAFETY: shared access hands out raw pointers only; whoever dereferences them argues for it there.
+// SAFETY: shared access provides raw pointers only; dereferencing them is justified there.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -36,13 +36,13 @@ impl Mapping {
         )
     }
 
-    /// Anonymous memory, zeroed, that processes forked later share. Pages are taken only when touched.
+    /// Anonymous zeroed memory, shared with processes forked later. Pages are allocated on first access.
     pub fn shared(length: usize) -> Result<Mapping, Errno> {
         let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// A part of a file, shared with everybody else who uses the file.
+    /// A part of a file, shared with all its users.
     pub fn file(
         fd: RawFd,
         offset: u64,
@@ -57,8 +57,8 @@ impl Mapping {
         Mapping::map(length, protection, sharing, fd, offset)
     }
 
-    /// A part of persistent memory, in which stores are durable once they leave the processor. `EOPNOTSUPP` where a file does not lie in
-    /// such memory.
+    /// A part of persistent memory, where stores are durable once they leave the processor. `EOPNOTSUPP` if
+    /// the file is not in such memory.
     pub fn persistent(fd: RawFd, offset: u64, length: usize, writable: bool) -> Result<Mapping, Errno> {
         let protection = libc::PROT_READ | if writable { libc::PROT_WRITE } else { 0 };
         Mapping::map(length, protection, libc::MAP_SHARED_VALIDATE | libc::MAP_SYNC, fd, offset)
@@ -83,7 +83,7 @@ impl Mapping {
         Mapping::map(length, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
     }
 
-    /// System V shared memory that goes away with its last user, in huge pages where asked for.
+    /// System V shared memory that is removed with its last user, optionally in huge pages.
     pub fn system_v(length: usize, page: Option<HugePage>) -> Result<Mapping, Errno> {
         let length = length.max(1);
         let huge = page.map_or(0, |page| libc::SHM_HUGETLB | (page.bits as i32) << libc::MAP_HUGE_SHIFT);
@@ -92,7 +92,8 @@ impl Mapping {
         if id < 0 {
             return Err(Errno::last());
         }
-        // SAFETY: the segment is attached where the kernel likes, then marked to go when nobody has it any more.
+        // SAFETY: the kernel chooses the address of the segment, which is then marked to be removed with its
+        // last user.
         let (address, failure) = unsafe {
             let address = libc::shmat(id, std::ptr::null(), 0);
             let failure = Errno::last();
@@ -106,7 +107,7 @@ impl Mapping {
         Ok(Mapping { address, length, origin: Origin::SystemV })
     }
 
-    /// Keeps the pages in memory (`mlock`), which also brings them there.
+    /// Locks the pages in memory (`mlock`), which also faults them in.
     pub fn lock(&self) -> Result<(), Errno> {
         // SAFETY: the range is this mapping, which is alive.
         let result = unsafe { libc::mlock(self.address().cast(), self.length) };
@@ -128,14 +129,14 @@ impl Mapping {
         self.length == 0
     }
 
-    /// Gives the kernel advice (`MADV_*`) on the whole mapping.
+    /// Advises the kernel (`MADV_*`) on the whole mapping.
     pub fn advise(&self, advice: i32) -> Result<(), Errno> {
         // SAFETY: the range is this mapping, which is alive.
         let result = unsafe { libc::madvise(self.address().cast(), self.length, advice) };
         if result == 0 { Ok(()) } else { Err(Errno::last()) }
     }
 
-    /// Writes changed pages of a part of a file mapping back. `offset` is rounded down to a page.
+    /// Writes back dirty pages of a part of a file mapping. `offset` is rounded down to a page.
     pub fn sync(&self, offset: usize, length: usize) -> Result<(), Errno> {
         let start = offset / page_size() * page_size();
         let end = (offset + length).min(self.length);
@@ -160,7 +161,7 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the memory is ours and nobody may use its pointers after the owner is gone.
+        // SAFETY: the memory is ours and its pointers must not be used after the owner is gone.
         unsafe {
             match self.origin {
                 Origin::Mapped => libc::munmap(self.address().cast(), self.length),
@@ -177,7 +178,7 @@ pub struct HugePage {
 }
 
 impl HugePage {
-    /// Pages of so many bytes, which must be a power of two.
+    /// Pages of this many bytes, which must be a power of two.
     pub fn of_bytes(bytes: u64) -> Option<HugePage> {
         bytes.is_power_of_two().then(|| HugePage { bits: bytes.trailing_zeros() })
     }
@@ -188,7 +189,7 @@ impl HugePage {
     }
 }
 
-/// Bytes of memory that the machine has.
+/// Physical memory in bytes.
 pub fn physical_memory() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
@@ -210,7 +211,7 @@ mod tests {
     fn anonymous_memory_is_zero_and_aligned() {
         let mapping = Mapping::private(10_000).expect("mapped");
         assert_eq!(mapping.address() as usize % page_size(), 0);
-        // SAFETY: 10 000 bytes were mapped and nobody else has the pointer.
+        // SAFETY: 10 000 bytes were mapped and the pointer is not shared.
         let bytes = unsafe { std::slice::from_raw_parts(mapping.address(), 10_000) };
         assert!(bytes.iter().all(|&b| b == 0));
     }
@@ -218,7 +219,7 @@ mod tests {
     #[test]
     fn shared_segments_are_memory_too() {
         let segment = Mapping::system_v(10_000, None).expect("attached");
-        // SAFETY: 10 000 bytes were attached and nobody else has the pointer.
+        // SAFETY: 10 000 bytes were attached and the pointer is not shared.
         let bytes = unsafe { std::slice::from_raw_parts_mut(segment.address(), 10_000) };
         bytes.fill(7);
         assert_eq!(bytes[9_999], 7);

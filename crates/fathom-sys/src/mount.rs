@@ -1,4 +1,4 @@
-//! Mounting file systems where nobody else sees it.
+//! Mounts file systems in a private namespace.
 
 use crate::errno::{Errno, check};
 use rustix::mount::UnmountFlags;
@@ -6,7 +6,7 @@ use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// The flags behind options that are not the file system's own; `mount(8)` knows them by the same names.
+/// The flags of options that are not the file system's own; `mount(8)` has the same names.
 const FLAGS: [(&str, libc::c_ulong); 11] = [
     ("async", 0),
     ("defaults", 0),
@@ -21,13 +21,14 @@ const FLAGS: [(&str, libc::c_ulong); 11] = [
     ("sync", libc::MS_SYNCHRONOUS),
 ];
 
-/// True if the calling process may do what only root may.
+/// True if the calling process runs as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Gives the calling process, and all that it starts from now on, mounts of their own: what they mount is seen by nobody else, and
-/// the kernel unmounts it when the last of them ends, however that ends. What others unmount goes here, too.
+/// Gives the calling process, and its future children, a private mount namespace: their mounts are invisible
+/// to others, and the kernel unmounts them when the last of these processes ends, however that ends. Unmounts
+/// by others are propagated.
 pub fn private_namespace() -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     check(i64::from(unsafe { libc::unshare(libc::CLONE_NEWNS) }))?;
@@ -48,12 +49,12 @@ pub fn mount(device: &Path, directory: &Path, kind: &str, options: &str) -> Resu
     )
 }
 
-/// Unmounts what lies at a directory.
+/// Unmounts a directory.
 pub fn unmount(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW)?)
 }
 
-/// The same even if somebody still uses it: it is out of the way at once, and gone when nobody does.
+/// The same even if it is in use: it disappears immediately, and is unmounted when it is no longer used.
 pub fn detach(directory: &Path) -> Result<(), Errno> {
     Ok(rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW | UnmountFlags::DETACH)?)
 }
@@ -70,12 +71,13 @@ fn call(
     data: &CStr,
 ) -> Result<(), Errno> {
     let kind = kind.map_or(std::ptr::null(), CStr::as_ptr);
-    // SAFETY: all strings end with a zero byte and live through the call; the kernel takes no type for a change of flags.
+    // SAFETY: all strings end with a zero byte and live through the call; the kernel takes no type for a
+    // change of flags.
     let result = unsafe { libc::mount(source.as_ptr(), target.as_ptr(), kind, flags, data.as_ptr().cast()) };
     check(i64::from(result)).map(|_| ())
 }
 
-/// Divides a list of options into flags of the call and what the file system reads itself.
+/// Splits a list of options into flags of the call and the file system's own options.
 fn flags_and_data(options: &str) -> (libc::c_ulong, String) {
     let mut flags = 0;
     let mut data: Vec<&str> = Vec::new();

@@ -1,4 +1,4 @@
-//! `--crctest`: how fast the checksum functions are on this machine.
+//! `--crctest`: measures the checksum functions on this machine.
 
 use crate::output::Output;
 use fathom_run::random::file_hash;
@@ -10,7 +10,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Bytes of the block that is hashed again and again.
+/// Size of the block that is hashed repeatedly.
 const BLOCK: usize = 128 << 10;
 /// Time for each function.
 const TIME: Duration = Duration::from_millis(300);
@@ -42,7 +42,7 @@ fn mebibytes_per_second(name: &str, block: &[u8]) -> f64 {
             black_box(hasher.finish());
         }
         (None, _) => {
-            // Memory can always be read.
+            // Reading from memory never fails.
             let _ = black_box(murmur3::murmur3_32(&mut black_box(block), 0));
         }
     };

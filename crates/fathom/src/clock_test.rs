@@ -1,8 +1,9 @@
-//! `--cpuclock-test`: whether the processors' counters agree with each other, so that a time taken on one is never before a time that
-//! another had taken already.
+//! `--cpuclock-test`: whether the processors' counters agree, so that a time read on one processor is never before an earlier
+//! time read on another.
 //!
-//! A thread on each processor takes numbers from one sequence. It reads the clock between looking at the sequence and moving it on, so
-//! whoever has the next number has read the clock later. If the times do not rise with the numbers, the clocks do not agree.
+//! A thread on each processor takes numbers from one sequence. It reads the clock between loading the number and incrementing
+//! it, so the thread with the next number has read the clock later. If the times do not rise with the numbers, the clocks do
+//! not agree.
 
 use crate::output::Output;
 use fathom_sys::clock::{Calibration, Clock, Source};
@@ -14,12 +15,12 @@ use std::thread;
 use std::time::Duration;
 use thiserror::Error;
 
-/// How long the clocks are looked at.
+/// Duration of the test.
 const TIME: Duration = Duration::from_millis(200);
-/// Looks that are kept, of all processors together.
+/// Maximum number of readings kept, over all processors.
 const MOST: usize = 1 << 21;
 
-/// A look at the clock.
+/// A clock reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Look {
     number: u64,
@@ -27,7 +28,7 @@ struct Look {
     cpu: u32,
 }
 
-/// Prints what is found, and `cs: Pass!` or `cs: Fail` at the end.
+/// Prints the result, and `cs: Pass!` or `cs: Fail` at the end.
 pub(crate) fn run(calibration: Calibration) -> ExitCode {
     let mut output = Output::terminal();
     let clock = calibration.finish();
@@ -36,8 +37,7 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
     let cpus = match affinity::current() {
         Ok(cpus) => cpus,
         Err(errno) => {
-            output
-                .error_line(&format!("fathom: the processors of this process cannot be found out: {errno}"));
+            output.error_line(&format!("fathom: cannot determine the processors of this process: {errno}"));
             return ExitCode::FAILURE;
         }
     };
@@ -72,7 +72,7 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
     }
 }
 
-/// Why a processor's clock was not looked at.
+/// Why a processor's clock could not be read.
 #[derive(Debug, Error)]
 enum LookError {
     #[error("no thread for processor {cpu}: {error}")]
@@ -83,7 +83,7 @@ enum LookError {
     Panicked,
 }
 
-/// The looks of each processor.
+/// The readings of each processor.
 fn look(cpus: &[u32], clock: Clock) -> Result<Vec<Vec<Look>>, LookError> {
     let (sequence, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
     let (sequence, is_over) = (&sequence, &is_over);
@@ -128,7 +128,7 @@ fn look_on(
     Ok(looks)
 }
 
-/// The first two looks in a row whose times are the wrong way round.
+/// The first two consecutive readings in the wrong order.
 fn backwards(looks: &[Look]) -> Option<(Look, Look)> {
     looks.windows(2).find(|pair| pair[1].ticks < pair[0].ticks).map(|pair| (pair[0], pair[1]))
 }

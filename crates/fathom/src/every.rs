@@ -1,36 +1,37 @@
-//! `--every`: a run that is repeated until a signal ends it.
+//! `--every`: repeats a run until a signal ends it.
 //!
-//! Runs begin at whole intervals after the first one and never overlap. A run that takes longer than the interval leaves out the starts
-//! that it misses. Each is planned anew, as if the program had been called again; only the output and the metrics stay.
+//! Runs begin at whole intervals after the first one and never overlap. A run that takes longer than the interval skips the
+//! starts that it misses. Each is planned anew, as if the program had been called again; only the output and the metrics are
+//! kept.
 
 use crate::exit;
 use fathom_sys::signal::{SignalQueue, wait_readable};
 use std::time::{Duration, Instant};
 
-/// Longest pause between two looks at what has to go on meanwhile.
+/// Longest pause between two polls of background work.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// What is repeated.
+/// The repeated run.
 pub(crate) trait Repeated {
-    /// Runs it once: the exit status, or as the error that of a run which has not begun.
+    /// Runs it once: returns the exit status, as an error if the run did not begin.
     fn run_once(&mut self) -> Result<u8, u8>;
 
-    /// Says a line on standard error.
+    /// Prints a line on standard error.
     fn say(&mut self, line: &str);
 
-    /// Does what has to go on between two runs.
+    /// Continues background work between two runs.
     fn advance(&mut self);
 }
 
-/// Repeats a run until a signal comes; the exit status is that of the first run that failed, or of the one that the signal ended. The
-/// signals are those that end a run, too.
+/// Repeats a run until a signal arrives; the exit status is that of the first failed run, or of the run that
+/// the signal ended. The signals are those that end a run.
 pub(crate) fn repeat(every: Duration, signals: &SignalQueue, repeated: &mut dyn Repeated) -> u8 {
     let begun = Instant::now();
     let (mut number, mut status) = (0, 0);
     loop {
         let ended = repeated.run_once();
         let code = ended.unwrap_or_else(|status| status);
-        // What cannot begin at all is a mistake of the user; what cannot begin later may be over the next time.
+        // If the first run cannot begin, the request is invalid; a later failure to begin may be temporary.
         let is_hopeless = number == 0 && ended.is_err();
         if status == 0 || code == exit::DEFECT {
             status = code;
@@ -53,7 +54,7 @@ pub(crate) fn repeat(every: Duration, signals: &SignalQueue, repeated: &mut dyn 
     }
 }
 
-/// The number of the first start that is still to come.
+/// The number of the next start.
 fn next_start(passed: Duration, every: Duration) -> u64 {
     u64::try_from(passed.as_nanos() / every.as_nanos().max(1)).unwrap_or(u64::MAX - 1) + 1
 }
@@ -62,7 +63,7 @@ fn times(every: Duration, number: u64) -> Duration {
     Duration::from_nanos(u64::try_from(every.as_nanos().saturating_mul(number.into())).unwrap_or(u64::MAX))
 }
 
-/// False when a signal ended the wait.
+/// False if a signal ended the wait.
 fn wait_until(begun: Instant, due: Duration, signals: &SignalQueue, repeated: &mut dyn Repeated) -> bool {
     loop {
         if signals.asked_to_end().is_some() {

@@ -24,7 +24,7 @@ pub(crate) fn run(path: &Path) -> ExitCode {
     let mut output = BufWriter::new(io::stdout().lock());
     match inflate(&mut BufReader::new(file), &mut output) {
         Ok(()) => ExitCode::SUCCESS,
-        // A reader that has gone away (`| head`) is no error of ours.
+        // A reader that has gone away (`| head`) is not an error.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             drop(output);

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
 fn start() -> ExitCode {
     if fathom_sys::streams::output_was_closed() {
         Output::terminal().error_line(
-            "fathom: standard output is closed, so what the program has to say would be lost; redirect it to a file or to /dev/null",
+            "fathom: standard output is closed, so the output would be lost; redirect it to a file or to /dev/null",
         );
         return ExitCode::from(exit::SETUP_FAILED);
     }
@@ -45,7 +45,7 @@ fn start() -> ExitCode {
     if let Some(exit) = tools::run(&program, &given.collect::<Vec<_>>()) {
         return exit;
     }
-    // Taken first: the calibration needs two milliseconds, which parsing and planning already spend.
+    // Started early: the calibration takes two milliseconds, which parsing and planning use anyway.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program_name = words.next().unwrap_or_else(|| "fathom".to_owned());
@@ -63,7 +63,7 @@ fn start() -> ExitCode {
     }
     match fathom_spec::parse(&program_name, &words, &source) {
         Outcome::Run(spec) => match hosts::overlooked(&spec.program) {
-            // Jobs for others must not run here.
+            // Jobs for other hosts must not run here.
             Some(refusal) => refusal.tell(&mut Output::terminal()),
             None => {
                 let mut terminal = Output::terminal();
@@ -76,7 +76,7 @@ fn start() -> ExitCode {
     }
 }
 
-/// What a command line asks for that is no run.
+/// Handles a command line that does not request a run.
 fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -> ExitCode {
     match outcome {
         Outcome::Exit(reply) => {
@@ -98,16 +98,16 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
     }
 }
 
-/// What the parser asks of this machine and of this program.
+/// What the parser needs from this machine and this program.
 fn machine() -> SystemSource {
     SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations()).with_loading(|path| {
         fathom_engines::load(path).map_err(|error| EngineNotLoaded::Refused(error.into()))
     })
 }
 
-/// A defect of ours is one line that asks for a report, never a backtrace.
+/// A bug in fathom prints one line that asks for a report, never a backtrace.
 fn tell_defect(details: &PanicHookInfo<'_>) {
-    // Otherwise the line goes with the screen of the view.
+    // Otherwise the line disappears with the full-screen view.
     fathom_live::restore();
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));

@@ -1,4 +1,4 @@
-//! `--metrics`, `--otlp` and `--influx`: a process beside the run that shows its figures to others. The run hands it a snapshot now and then, and
+//! `--metrics`, `--otlp` and `--influx`: a separate process that exports the run's figures. The run sends it snapshots, and
 //! never waits for it before its own end.
 
 use crate::refusal::Refusal;
@@ -24,23 +24,23 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// What the process is called, by which the program knows that it is to be one.
+/// Name of the process, by which the program recognizes its role.
 pub(crate) const NAME: &str = "fathom-metrics-exporter";
-/// Time between two snapshots.
+/// Interval of snapshots.
 pub(crate) const EVERY: Duration = Duration::from_secs(1);
-/// What the exporter says once it has everything that it needs.
+/// The exporter's message once it is ready.
 const READY: &str = "ready";
-/// Longest pause while the end is waited for.
+/// Longest pause while waiting for the end.
 const LOOK: Duration = Duration::from_millis(200);
-/// What the exporter may take at the end beside the times that it was given.
+/// Time limit of the exporter at the end, in addition to the configured times.
 const LAST_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Whether metrics are to go anywhere.
+/// True if metrics are exported.
 pub(crate) fn is_asked(program: &ProgramOptions) -> bool {
     !program.metrics.is_empty() || program.otlp.is_some() || program.influx.is_some()
 }
 
-/// Where they go.
+/// The configured destinations.
 fn settings(program: &ProgramOptions) -> Result<Settings, Refusal> {
     let linger = program.metrics_linger;
     let repeats = program.every.is_some();
@@ -57,35 +57,35 @@ fn settings(program: &ProgramOptions) -> Result<Settings, Refusal> {
         settings.influx = Some(influx.map_err(|error| Refusal::because("--influx", error))?);
     }
     if repeats && !linger.is_zero() {
-        let line = "fathom: --metrics-linger has no meaning with --every, which answers between the runs";
+        let line = "fathom: --metrics-linger has no effect with --every, which answers between the runs";
         return Err(Refusal::new(line));
     }
     if settings.endpoints.is_empty() && !linger.is_zero() {
-        let line = "fathom: --metrics-linger waits for readers at an address, and --metrics names none";
+        let line = "fathom: --metrics-linger requires an address in --metrics";
         return Err(Refusal::new(line));
     }
     Ok(settings)
 }
 
-/// The exporter, to the run.
+/// The run's connection to the exporter.
 pub(crate) struct Metrics {
-    /// To and from its process, which ends when this is shut.
+    /// Socket to the exporter process, which ends when it is shut down.
     socket: UnixStream,
-    /// What has still to be written to it.
+    /// Pending output.
     outgoing: Outgoing,
     written: usize,
-    /// The beginning of a line that it has said.
+    /// The beginning of an incomplete line.
     incoming: Vec<u8>,
-    /// What it said together with being ready.
+    /// Lines received together with its ready message.
     said: Vec<String>,
     is_gone: bool,
     started_ns: u64,
-    /// How long it may take at the end.
+    /// Its time limit at the end.
     patience: Duration,
 }
 
 impl Metrics {
-    /// Starts the exporter where one is asked for, and waits until it has all that it needs.
+    /// Starts the exporter if requested, and waits until it is ready.
     pub(crate) fn start(program: &ProgramOptions) -> Result<Option<Metrics>, Refusal> {
         if !is_asked(program) {
             return Ok(None);
@@ -94,7 +94,7 @@ impl Metrics {
         let answers = settings.otlp.iter().flat_map(|otlp| &otlp.routes).map(|route| route.timeout);
         let patience = settings.linger + answers.sum::<Duration>() * 2 + LAST_PATIENCE;
         let socket =
-            start_process().map_err(|error| Refusal::because("no process for metrics can be had", error))?;
+            start_process().map_err(|error| Refusal::because("cannot start the metrics process", error))?;
         let mut metrics = Metrics {
             socket,
             outgoing: Outgoing::default(),
@@ -118,47 +118,48 @@ impl Metrics {
                 Ok(Some(metrics))
             }
             Some(problem) => Err(Refusal::because("metrics", problem)),
-            None => Err(Refusal::new("fathom: metrics: the process for them has ended at once")),
+            None => Err(Refusal::new("fathom: metrics: the exporter process ended immediately")),
         }
     }
 
-    /// Hands over a snapshot, unless the one before is still on its way.
+    /// Sends a snapshot, unless the previous one is still being sent.
     pub(crate) fn offer(&mut self, report: &RunReport) {
         if self.outgoing.bytes.is_empty() && !self.is_gone {
             self.append(FrameKind::Snapshot, &self.snapshot(report, false));
         }
     }
 
-    /// Another run begins.
+    /// Starts another run.
     pub(crate) fn begin(&mut self) {
         self.started_ns = wall_ns();
     }
 
-    /// Hands over the result of a run that is not the last one.
+    /// Sends the result of a run that is not the last one.
     pub(crate) fn offer_result(&mut self, report: &RunReport) {
         self.append(FrameKind::Snapshot, &self.snapshot(report, true));
     }
 
-    /// Goes on with what is on its way; lines on what went wrong.
+    /// Continues sending; returns lines on errors.
     pub(crate) fn advance(&mut self) -> Vec<String> {
         let was_gone = self.is_gone;
         let mut problems = std::mem::take(&mut self.said);
         problems.extend(self.exchange());
         if self.is_gone && !was_gone {
-            problems.push("the process for them has ended; there are no more of them".to_owned());
+            problems.push("the exporter process has ended; no more metrics are exported".to_owned());
         }
         problems.into_iter().map(|problem| format!("fathom: metrics: {problem}")).collect()
     }
 
-    /// Hands over the result and waits until it is where it belongs, or the user has enough; lines on what went wrong.
+    /// Sends the result and waits until it is delivered, or the user interrupts; returns lines on errors.
     pub(crate) fn finish(mut self, report: &RunReport, signals: &SignalQueue) -> Vec<String> {
         self.append(FrameKind::Snapshot, &self.snapshot(report, true));
         self.wait_for_end(signals)
     }
 
-    /// Waits until the results that were handed over are where they belong, as [`Metrics::finish`] does.
+    /// Waits until all results are delivered, like [`Metrics::finish`].
     pub(crate) fn close(mut self, signals: &SignalQueue) -> Vec<String> {
-        // What is on its way goes first; an exporter that does not take it is not waited for longer than for an answer.
+        // Pending data goes first; if the exporter does not take it, it is not waited for longer than for an
+        // answer.
         let begun = Instant::now();
         while !self.outgoing.bytes.is_empty() && !self.is_gone && begun.elapsed() < self.patience {
             self.wait(&[]);
@@ -177,7 +178,7 @@ impl Metrics {
                 break;
             }
             if signals.asked_to_end().is_some() || begun.elapsed() > self.patience {
-                problems.push("the last ones may be lost: they were not waited for".to_owned());
+                problems.push("the last ones may be lost: fathom did not wait for them".to_owned());
                 break;
             }
             self.wait(&[signals.descriptor()]);
@@ -196,7 +197,7 @@ impl Metrics {
     }
 
     fn append<T: serde::Serialize>(&mut self, kind: FrameKind, value: &T) {
-        // What is too long for a frame is not sent; nothing else can go wrong.
+        // Data too long for a frame is dropped; nothing else can fail.
         let _ = self.outgoing.append(kind, value);
     }
 
@@ -208,7 +209,7 @@ impl Metrics {
         wait_for_any_of_many(&awaited, LOOK);
     }
 
-    /// Writes and reads what can be without waiting; the lines that were read.
+    /// Reads and writes without blocking; returns the lines received.
     fn exchange(&mut self) -> Vec<String> {
         if self.is_gone {
             return Vec::new();
@@ -232,7 +233,7 @@ impl Metrics {
         String::from_utf8_lossy(&lines).lines().map(str::to_owned).collect()
     }
 
-    /// False once nobody reads any more.
+    /// False once the reader has gone.
     fn write(&mut self) -> bool {
         while self.written < self.outgoing.bytes.len() {
             match self.socket.write(&self.outgoing.bytes[self.written..]) {
@@ -249,7 +250,7 @@ impl Metrics {
 
 impl Drop for Metrics {
     fn drop(&mut self) {
-        // Closing it would not do: a worker that hangs in the kernel has it, too.
+        // Closing is not enough: a worker that hangs in the kernel also has it open.
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 }
@@ -259,7 +260,7 @@ fn wall_ns() -> u64 {
     monotonic_ns().saturating_add_signed(wall_minus_monotonic_ns())
 }
 
-/// The program once more, out of reach of the terminal's Ctrl-C: the way to it.
+/// Starts the program again, detached from the terminal's Ctrl-C: returns the connection.
 fn start_process() -> io::Result<UnixStream> {
     let (own, theirs) = UnixStream::pair()?;
     let input = OwnedFd::from(theirs.try_clone()?);
@@ -273,7 +274,8 @@ fn start_process() -> io::Result<UnixStream> {
     Ok(own)
 }
 
-/// The process itself: takes the settings and then snapshots from standard input, and says on standard output what goes wrong.
+/// Main function of the process: takes the settings and then snapshots from standard input, and reports
+/// errors on standard output.
 pub(crate) fn export() -> ExitCode {
     match Source::new().and_then(export_from) {
         Ok(()) => ExitCode::SUCCESS,
@@ -301,7 +303,7 @@ fn export_from(mut source: Source) -> Result<(), NotExported> {
     let repeats = settings.repeats;
     let exporter = Exporter::start(settings, tell)?;
     say(READY);
-    exporter.chosen().iter().for_each(|address| say(&format!("they are at http://{address}/metrics")));
+    exporter.chosen().iter().for_each(|address| say(&format!("metrics are at http://{address}/metrics")));
     while let Some(snapshot) = source.next::<Snapshot>()? {
         let is_end = snapshot.is_last && !repeats;
         exporter.offer(snapshot);
@@ -318,7 +320,7 @@ fn export_from(mut source: Source) -> Result<(), NotExported> {
     Ok(())
 }
 
-/// From now on the process ends as soon as the run shuts its side.
+/// From now on the process ends as soon as the run closes the connection.
 fn end_with(mut source: Source) {
     std::thread::spawn(move || {
         while let Ok(Some(_)) = source.next::<serde::de::IgnoredAny>() {}
@@ -328,7 +330,7 @@ fn end_with(mut source: Source) {
 
 fn say(line: &str) {
     let mut output = io::stdout().lock();
-    // If nobody listens, nobody wants to know.
+    // Without a reader, the message is not needed.
     let _ =
         output.write_all(format!("{}\n", line.replace('\n', " ")).as_bytes()).and_then(|()| output.flush());
 }

@@ -1,4 +1,4 @@
-//! Why the program does nothing, or no more.
+//! Errors that end the program early.
 
 use crate::exit;
 use crate::output::Output;
@@ -7,8 +7,8 @@ use std::fmt::Display;
 use std::process::ExitCode;
 use thiserror::Error;
 
-/// A line for the user, and the exit status that goes with it. Whatever ends the program before its report becomes one, from the
-/// typed errors of what it uses.
+/// A line for the user, and its exit status. Whatever ends the program before its report is converted to one,
+/// from the typed errors of the crates it uses.
 #[derive(Debug, PartialEq, Error)]
 #[error("{line}")]
 pub(crate) struct Refusal {
@@ -16,7 +16,7 @@ pub(crate) struct Refusal {
     status: u8,
 }
 
-/// Its text is a whole line.
+/// Its text is a complete line.
 impl From<UnknownHost> for Refusal {
     fn from(error: UnknownHost) -> Refusal {
         Refusal::new(error.to_string())
@@ -24,7 +24,7 @@ impl From<UnknownHost> for Refusal {
 }
 
 impl Refusal {
-    /// A whole line, which begins with whose it is: `fathom: ` or, where a script may look for it, `fio: `.
+    /// A complete line, including its prefix: `fathom: ` or, if scripts may expect it, `fio: `.
     pub(crate) fn new(line: impl Into<String>) -> Refusal {
         Refusal { line: line.into(), status: exit::SETUP_FAILED }
     }
@@ -39,12 +39,12 @@ impl Refusal {
         Refusal { status, ..self }
     }
 
-    /// The line as a command says it, which puts its own name before it.
+    /// The line without the prefix, for a command that adds its own name.
     pub(crate) fn in_own_words(&self) -> &str {
         self.line.trim_start_matches("fathom: ")
     }
 
-    /// Prints the line; the exit status.
+    /// Prints the line; returns the exit status.
     pub(crate) fn tell(&self, output: &mut Output) -> ExitCode {
         ExitCode::from(self.status_told(output))
     }

@@ -1,4 +1,4 @@
-//! One run: from typed jobs to the printed report.
+//! A single run: from typed jobs to the printed report.
 
 use crate::every::{self, Repeated};
 use crate::exit;
@@ -32,11 +32,11 @@ use std::time::Duration;
 pub(crate) enum Where<'a> {
     /// On this machine.
     Here(Calibration),
-    /// On these, with what the parser asks of this one.
+    /// On these hosts, with the parser's source for this machine.
     Hosts(&'a Hosts, &'a dyn Source),
 }
 
-/// Runs what was asked for and prints the result.
+/// Runs the jobs and prints the result.
 pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     let mut output = match &spec.program.output {
         None => Output::terminal(),
@@ -55,7 +55,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
     output.keep_status_lines(spec.program.eta_newline);
     let formats = Chosen::new(&spec.program.formats, spec.program.terse_version);
     output.only_report(!formats.are_for_people());
-    // Neither engines nor logs nor the number of clones matter to whom only the text does.
+    // Parsing alone does not involve engines, logs or the number of clones.
     if spec.program.parse_only && !spec.program.merge_blktrace_only {
         spec.messages.iter().for_each(|message| output.say(message));
         return ExitCode::SUCCESS;
@@ -76,7 +76,7 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
 struct LocalRuns<'a> {
     spec: &'a RunSpec,
     console: &'a mut Console,
-    /// That of the first run, which parsing has paid for.
+    /// The first run's, measured while parsing.
     calibration: Option<Calibration>,
 }
 
@@ -97,7 +97,7 @@ impl Repeated for LocalRuns<'_> {
 
 /// Repeats a run on this machine; the exit status.
 fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Console) -> u8 {
-    // Held around all runs, so that a signal between two of them ends the program as one within a run does.
+    // Held across all runs, so that a signal between two of them ends the program like one within a run.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
         Err(errno) => return not_started(&errno.into()).status_told(&mut console.output),
@@ -107,8 +107,7 @@ fn repeat(spec: &RunSpec, every: Duration, first: Calibration, console: &mut Con
     status
 }
 
-/// Runs what was asked for and prints the result: the exit status of a run that has ended, or as the error that of one which has not
-/// begun.
+/// Runs the jobs and prints the result: returns the exit status, as an error if the run did not begin.
 fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u8, u8> {
     let prepared = match place {
         Where::Here(calibration) => prepare(spec, calibration, &console.formats, &mut console.output),
@@ -127,13 +126,14 @@ fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u
     }
 }
 
-/// A run that can begin.
+/// A run that is ready to begin.
 enum Work<'a> {
     Here(Box<Plan>, Calibration),
     There(&'a Hosts, &'a dyn Source),
 }
 
-/// Plans a run on this machine and prints the lines before it; nothing where the plan is all that was wanted.
+/// Plans a run on this machine and prints the lines before it; returns nothing if only the plan was
+/// requested.
 fn prepare<'a>(
     spec: &RunSpec,
     calibration: Calibration,
@@ -156,7 +156,7 @@ fn prepare<'a>(
     Ok(Some(Work::Here(Box::new(plan), calibration)))
 }
 
-/// `--merge-blktrace-only`: the traces were merged while the run was planned.
+/// `--merge-blktrace-only`: the traces were merged during planning.
 fn end_after_merge(spec: &RunSpec, plan: &Plan, output: &mut Output) -> Result<(), Refusal> {
     spec.messages.iter().for_each(|message| output.say(message));
     let merges = plan.jobs.iter().filter(|job| job.replay.merge_blktrace_file.is_some()).count();
@@ -204,7 +204,8 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
     if let Err(refusal) = console.begin_metrics(program) {
         return Err(refusal.status_told(&mut console.output));
     }
-    // A run takes signals until it is over. The report is still to be printed then, and is worth waiting for.
+    // A run handles signals until it is over. Afterwards the report is still printed, and is worth waiting
+    // for.
     let signals = match SignalQueue::new(&signal::OF_USERS) {
         Ok(signals) => signals,
         Err(errno) => return Err(not_started(&errno.into()).status_told(&mut console.output)),
@@ -221,7 +222,7 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
         }
         Work::There(hosts, source) => hosts.run(spec, source, view, console),
     };
-    // What follows is for the terminal as it was before.
+    // The following output goes to the normal screen.
     console.live = None;
     match outcome {
         Ok(mut outcome) => {
@@ -249,7 +250,7 @@ fn not_started(error: &StartError) -> Refusal {
     Refusal::new(format!("fathom: {}", here::why_not_started(error))).with_status(status)
 }
 
-/// `--idle-prof=calibrate`: how long one unit of the work that measures idleness takes.
+/// `--idle-prof=calibrate`: measures one unit of the work that measures idleness.
 pub(crate) fn calibrate_idleness() -> ExitCode {
     let mut output = Output::terminal();
     match fathom_run::idleness::calibrate() {
@@ -261,7 +262,7 @@ pub(crate) fn calibrate_idleness() -> ExitCode {
     }
 }
 
-/// The status line is for people: on a terminal, with the report for people, unless asked for or against.
+/// The status line is shown on a terminal with the human-readable report, unless requested or disabled.
 fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
     let wanted = match spec.program.eta {
         Eta::Always => true,
@@ -271,18 +272,18 @@ fn shows_status(spec: &RunSpec, formats: &Chosen) -> bool {
     wanted && (formats.are_for_people() || spec.program.output.is_some())
 }
 
-/// Shows a run to people and programs.
+/// Displays a run and exports its metrics.
 struct Console {
     output: Output,
     formats: Chosen,
-    /// Only with `--live`, and only while the run goes on.
+    /// Only with `--live`, and only during the run.
     live: Option<LiveTerminal>,
     /// Only with `--metrics`, `--otlp` or `--influx`.
     metrics: Option<Metrics>,
 }
 
 impl Console {
-    /// Starts what shows metrics, if there are to be any, unless an earlier run has.
+    /// Starts the exporter if requested, unless an earlier run did.
     fn begin_metrics(&mut self, program: &ProgramOptions) -> Result<(), Refusal> {
         match &mut self.metrics {
             Some(metrics) => metrics.begin(),
@@ -291,7 +292,7 @@ impl Console {
         Ok(())
     }
 
-    /// Hands over the last metrics of a run; unless others follow, waits until they are where they belong.
+    /// Sends a run's last metrics; unless other runs follow, waits until they are delivered.
     fn finish_metrics(&mut self, report: &RunReport, signals: &SignalQueue, others_follow: bool) {
         if others_follow {
             self.metrics.iter_mut().for_each(|metrics| metrics.offer_result(report));
@@ -301,26 +302,26 @@ impl Console {
         problems.iter().flatten().for_each(|line| self.output.error_line(line));
     }
 
-    /// Waits until the metrics of runs that were repeated are where they belong.
+    /// Waits until the metrics of repeated runs are delivered.
     fn close_metrics(&mut self, signals: &SignalQueue) {
         let problems = self.metrics.take().map(|metrics| metrics.close(signals));
         problems.iter().flatten().for_each(|line| self.output.error_line(line));
     }
 
-    /// Goes on with metrics that are on their way, between two runs.
+    /// Continues sending metrics between two runs.
     fn advance_metrics(&mut self) {
         let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
         problems.iter().for_each(|line| self.output.error_line(line));
     }
 
-    /// Writes a report in every format asked for, in the fixed order of formats.
+    /// Writes a report in every requested format, in the fixed order of formats.
     fn print(&mut self, report: &RunReport) {
         for bytes in self.formats.write(report) {
             self.output.bytes(&bytes);
         }
     }
 
-    /// Says what the verdict on the result is, as far as that is asked for, and whether it is what was required.
+    /// Reports the verdict on the result if requested, and whether it meets the requirement.
     fn tell_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, impl Error>) -> bool {
         let judged = match judged {
             Ok(judged) => judged,
@@ -330,7 +331,7 @@ impl Console {
             }
         };
         if program.verdict {
-            // A report for programs ends where its document does.
+            // A machine-readable report ends with its document.
             match self.formats.are_for_people() {
                 true => std::iter::once("")
                     .chain(judged.paragraphs.iter().map(String::as_str))
@@ -379,7 +380,7 @@ impl Observer for Console {
     fn advance(&mut self) {
         self.output.advance(Duration::ZERO);
         let problems = self.metrics.as_mut().map(Metrics::advance).unwrap_or_default();
-        // As a message, which keeps a live view whole.
+        // Sent as a message, which keeps a live view intact.
         problems.into_iter().for_each(|line| self.message(&Message::Error(line)));
     }
 

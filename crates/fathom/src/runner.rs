@@ -24,7 +24,8 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-/// A run that has ended, with the verdict on its result. After a defect there is none: a command that went on would count wrong figures.
+/// A completed run with its verdict. After a bug there is none: a command that continued would use wrong
+/// figures.
 fn judged(mut outcome: supervisor::Outcome) -> Result<Ended, Failure> {
     if outcome.is_broken {
         return Err(Failure::Defect(errors_of(&outcome.report)));
@@ -38,32 +39,32 @@ fn errors_of(report: &RunReport) -> String {
     report.jobs.iter().filter_map(error).collect::<Vec<_>>().join("; ")
 }
 
-/// The program itself, for jobs on this machine or on hosts.
+/// The program itself, as the runner of jobs on this machine or on hosts.
 #[derive(Default)]
 pub(crate) struct Program {
     hosts: Option<CommandHosts>,
 }
 
-/// The hosts of a command, and what its jobs were read from.
+/// The hosts of a command, and the source of its jobs.
 struct CommandHosts {
-    /// Options on hosts, which every run has.
+    /// Host options, common to all runs.
     words: Vec<String>,
     asked: AskedHosts,
     number: u64,
-    /// Runs are asked for by what was read; hosts are to read it themselves.
+    /// Runs are requested by parsed jobs, but hosts must parse them themselves.
     read: RefCell<Vec<ReadJobs>>,
 }
 
-/// Jobs that were read.
+/// Jobs and their source.
 struct ReadJobs {
     spec: RunSpec,
-    /// With what it says of hosts.
+    /// Including the host options.
     program: ProgramOptions,
     invocation: Invocation,
 }
 
 impl Program {
-    /// With the options on hosts among the words of a command, which are taken out of them.
+    /// Removes the host options from a command's arguments and applies them.
     pub(crate) fn for_command(words: &mut Vec<OsString>) -> Result<Program, Refusal> {
         let taken = hosts::take_options(words);
         let Some(asked) = hosts::asked(&taken) else { return Ok(Program::default()) };
@@ -154,7 +155,7 @@ impl Runner for Program {
     }
 
     fn use_of(&self, path: &Path) -> Option<String> {
-        // Hosts look at their own devices when they open them.
+        // Hosts check their own devices when they open them.
         if self.hosts.is_some() { None } else { use_of(path) }
     }
 }
@@ -165,7 +166,7 @@ impl CommandHosts {
         let (outcome, hosts_of_jobs) =
             hosts::parse(&self.asked, "fathom", &words, source).map_err(Failure::because)?;
         let Outcome::Run(mut spec) = outcome else { return Ok(outcome) };
-        // The hosts are an affair of this runner, and no option of the jobs.
+        // The runner handles the hosts; jobs do not see them.
         let program = hosts::take_from(&mut spec.program);
         let mut read = self.read.borrow_mut();
         read.retain(|read| read.spec != *spec);
@@ -188,7 +189,7 @@ impl CommandHosts {
     }
 }
 
-/// The machine, with a text of ours for standard input.
+/// The machine, with a given text as standard input.
 struct TextSource<'a> {
     system: SystemSource,
     job_file: &'a str,
@@ -222,7 +223,7 @@ impl Source for TextSource<'_> {
     fathom_spec::ask_source!(system);
 }
 
-/// Passes on what a command hears.
+/// Forwards events to a command.
 struct Listener<'a> {
     watch: &'a mut dyn Watch,
 }
@@ -241,7 +242,7 @@ impl Observer for Listener<'_> {
         self.watch.tick(tick);
     }
 
-    /// SIGUSR1 asks for the report so far, which commands have no place for.
+    /// SIGUSR1 requests an interim report, which commands do not print.
     fn interim_report(&mut self, _report: &RunReport) {}
 }
 

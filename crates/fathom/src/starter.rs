@@ -1,15 +1,15 @@
-//! A program that starts this one can have its runs end with it, however it ends. A Python that is killed would otherwise leave a run that
-//! writes for hours, with nobody to stop it.
+//! Ties a run to the process that started it, so that it ends when that process does. Otherwise a killed Python would leave a
+//! run that writes for hours, with nothing to stop it.
 
 use crate::output::Output;
 use crate::refusal::Refusal;
 use fathom_sys::process::{self, Relation};
 
-/// The environment variable: the id of the process that starts this one. Those started further below inherit the variable, and it means
-/// nothing to them.
+/// The environment variable: the process ID of the parent. Indirect descendants inherit it, but it does not
+/// apply to them.
 const VARIABLE: &str = "FATHOM_END_WITH_PARENT";
 
-/// From here on, the end of the parent is an interrupt, if the parent asks for it.
+/// From here on, the end of the parent interrupts the run, if the parent requested it.
 pub(crate) fn follow() -> Result<(), Refusal> {
     let Some(named) = std::env::var_os(VARIABLE) else { return Ok(()) };
     let named = named.to_string_lossy();
@@ -18,9 +18,9 @@ pub(crate) fn follow() -> Result<(), Refusal> {
         None => failed("not a process id; name the process that starts fathom, or unset the variable"),
         Some(Ok(Relation::Parent | Relation::Stranger)) => Ok(()),
         Some(Ok(Relation::Gone)) => failed("this process has ended, so nothing is run for it"),
-        // Whoever set the variable cannot do anything about the system, and wants its run all the same.
+        // The caller cannot change the system, and the run is still wanted.
         Some(Err(error)) => {
-            let why = format!("the system does not tell of its end ({error}), so runs outlive it");
+            let why = format!("cannot watch the parent process ({error}); the run will continue if it exits");
             Output::terminal().error_line(&format!("fathom: {VARIABLE}={named}: {why}"));
             Ok(())
         }

@@ -1,4 +1,4 @@
-//! The commands and the small tools: called by their first word, tools also by the name of fio's program for them.
+//! Dispatches commands and tools: by the first argument, for tools also by the name of fio's program.
 
 use crate::hosts;
 use crate::manual;
@@ -15,7 +15,7 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Runs the command or the tool that the words ask for; `None` when they ask for none, so that jobs are meant.
+/// Runs the requested command or tool; `None` if the arguments are jobs.
 pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     if program == metrics::NAME {
         return Some(metrics::export());
@@ -25,10 +25,10 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
         return Some(start(&call, words));
     }
     let (first, rest) = words.split_first()?;
-    // A file of that name is a job file, as it is to fio.
+    // A file of that name is a job file, as in fio.
     let word = first.to_str().filter(|_| !Path::new(first).is_file())?;
     if matches!(word, "--help" | "-help" | "-h") && !is_called_fio(&program.to_string_lossy()) {
-        // What most people come for stands before the long list of options.
+        // The most common tasks come before the long list of options.
         print(&format!("{}\n", manual::first_screen()));
         return None;
     }
@@ -61,7 +61,7 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     if let Some(call) = Call::by_subcommand(word) {
         return Some(start(&call, rest));
     }
-    // What is there, or looks like a path or an option, is left to the parser.
+    // An existing file, or anything that looks like a path or an option, is left to the parser.
     let is_plain = !word.contains(['.', '/', '-', '=']) && !Path::new(first).exists();
     if !is_plain || is_called_fio(&program.to_string_lossy()) {
         return None;
@@ -71,7 +71,7 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     Some(Refusal::new(line).tell(&mut Output::terminal()))
 }
 
-/// Prints a text; a reader that has gone away is no failure.
+/// Prints a text; a reader that has gone away is not an error.
 fn print(text: &str) -> ExitCode {
     match io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => ExitCode::FAILURE,

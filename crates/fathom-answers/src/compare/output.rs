@@ -95,7 +95,7 @@ impl ComparisonReport {
         left_out
             .map(|pair| {
                 format!(
-                    "fathom compare: {} is left out: the verdict on one side is wrong; see fathom explain",
+                    "fathom compare: {} is left out: the figures of one side are judged wrong; see fathom explain",
                     pair.title()
                 )
             })

@@ -252,7 +252,7 @@ impl Member {
                 FromAgent::Prepared { opening } => self.opening = Some(opening),
                 FromAgent::Refused { lines } => {
                     self.send(&ToAgent::End);
-                    self.give_up("a refusal of its jobs");
+                    self.give_up("its jobs cannot be run there");
                     said.push(Said::Refused(lines));
                 }
                 FromAgent::Ready { stage } if self.may_be_ready(stage) => {

@@ -1,4 +1,4 @@
-//! `fathom agent`: runs on this machine what a controller elsewhere asks for.
+//! `fathom agent`: runs jobs on this machine for a remote controller.
 
 use super::quit;
 use crate::exit;
@@ -21,10 +21,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// The word for it.
+/// The subcommand.
 pub(crate) const NAME: &str = "agent";
 
-/// What `fathom agent --help` prints.
+/// Output of `fathom agent --help`.
 pub(crate) const HELP: &str = "\
 Usage: fathom agent --stdio
        fathom agent --listen=ADDRESS [--keys=FILE] [--allow-...]
@@ -57,12 +57,12 @@ An agent that listens or joins allows jobs that use no files and no network (ioe
 /// Its line in lists of commands.
 pub(crate) const SUMMARY: &str = "Run jobs on this machine for a controller elsewhere (fathom --hosts=...)";
 
-/// Pause between two tries to reach a controller, and how long each may take.
+/// Pause between two connection attempts, and the time limit of each.
 const RETRY: Duration = Duration::from_millis(500);
 const CONNECT: Duration = Duration::from_secs(10);
 const JOIN_PATIENCE: Duration = Duration::from_secs(300);
 
-/// The way that was asked for.
+/// The requested transport.
 enum Way {
     Streams,
     Listen(Address),
@@ -70,18 +70,18 @@ enum Way {
     Quit,
 }
 
-/// What was asked for.
+/// The parsed arguments.
 struct Asked {
     way: Option<Way>,
     keys: Option<PathBuf>,
     join: Join,
     patience: Duration,
-    /// Lists of hosts whose agents are to end.
+    /// Lists of hosts whose agents should end.
     hosts: Vec<String>,
     rules: Rules,
 }
 
-/// Does the work; the exit code.
+/// Runs the command; returns the exit code.
 pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
     fathom_command::call("fathom agent", Some(HELP), words, streams, |words, streams| {
         let mut asked = read(words)?;
@@ -144,7 +144,7 @@ fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
     Address::read(&text(parser, option)?).map_err(|problem| Failure::new(format!("{option}: {problem}")))
 }
 
-/// Serves one controller alone. The error says why it was none, or where it went.
+/// Serves one controller. The error says why it was rejected, or how it was lost.
 fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), join) {
@@ -153,7 +153,7 @@ fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, F
     }
 }
 
-/// Serves one controller in a process forked by the listener; gives its exit status.
+/// Serves one controller in a process forked by the listener; returns its exit status.
 pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
     match agent::serve(&mut channel, rules, &crate::machine(), None) {
@@ -163,7 +163,7 @@ pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failur
     }
 }
 
-/// Relative names of jobs, and what jobs leave behind beside their files, belong where files are allowed.
+/// Relative file names of jobs, and files that jobs leave behind, belong in an allowed directory.
 fn enter_first_directory(rules: &Rules) -> Result<(), Failure> {
     let Some(directory) = rules.paths.iter().find(|path| path.is_dir()) else { return Ok(()) };
     std::env::set_current_dir(directory)
@@ -197,7 +197,7 @@ fn listen(
         served.map_or_else(|failure| ended_alone(from, &failure), i32::from)
     };
     let mut say = |line: &str| {
-        // A log that cannot be written keeps nobody from being served.
+        // A log that cannot be written does not affect the service.
         let _ = writeln!(streams.err, "fathom agent: {line}");
     };
     listening::listen(
@@ -211,10 +211,10 @@ fn listen(
     Ok(0)
 }
 
-/// Says why a controller that was served was none, or where it went; the exit status of its process.
+/// Reports why a controller was rejected or lost; returns the exit status of its process.
 pub(super) fn ended_alone(from: &str, reason: &Failure) -> i32 {
     let mut errors = Printer::new(std::io::stderr(), Letters::of_environment());
-    // A log that cannot be written changes nothing.
+    // A log that cannot be written does not matter.
     let _ = writeln!(errors, "fathom agent: {from}: {reason}");
     i32::from(exit::SETUP_FAILED)
 }
@@ -261,7 +261,7 @@ fn join(
     }
 }
 
-/// The number that a launcher gave to this process.
+/// The rank that a launcher assigned to this process.
 fn rank() -> Option<u32> {
     ["SLURM_PROCID", "JOB_COMPLETION_INDEX", "PMI_RANK", "OMPI_COMM_WORLD_RANK"]
         .iter()

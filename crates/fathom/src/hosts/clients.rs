@@ -1,5 +1,5 @@
-//! `--client`: runs jobs on servers (`--server`) and shows what they have done as fio does. Underneath it is a run over hosts: the
-//! servers start together, and one that is lost is told.
+//! `--client`: runs jobs on servers (`--server`) and prints their results like fio. Internally it is a multi-host run: the
+//! servers start together, and a lost one is reported.
 
 use super::{Hosts, View, server, ways};
 use crate::exit;
@@ -23,7 +23,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A server as it was asked for.
+/// A server on the command line.
 #[derive(Clone, Debug, PartialEq)]
 struct AskedServer {
     /// As the user wrote it, without its port.
@@ -31,7 +31,7 @@ struct AskedServer {
     address: Address,
     /// Its job files.
     files: Vec<String>,
-    /// Job files that it has itself.
+    /// Job files on the server.
     remote: Vec<PathBuf>,
 }
 
@@ -44,10 +44,10 @@ impl AskedServer {
     }
 }
 
-/// What a command line with `--client` says.
+/// A command line with `--client`.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct AskedClients {
-    /// What holds for all servers.
+    /// Arguments for all servers.
     words: Vec<String>,
     targets: Vec<AskedServer>,
 }
@@ -94,7 +94,7 @@ pub(crate) fn start(program_name: &str, words: &[String], source: &dyn Source) -
     })
 }
 
-/// A command line with `--client` and `--server`.
+/// Error for a command line with `--client` and `--server`.
 pub(crate) fn both() -> Refusal {
     Refusal::new("fio: can't be both client and server")
 }
@@ -105,10 +105,10 @@ fn reply_with(reply: &Reply) -> ExitCode {
     ExitCode::from(reply.exit)
 }
 
-/// The servers of a command line. Job files belong to the servers named right before them.
+/// The servers of a command line. Job files belong to the servers named immediately before them.
 fn read(words: &[String]) -> Result<Option<AskedClients>, Refusal> {
     let mut asked = AskedClients::default();
-    // The servers that the next job file belongs to begin here.
+    // Index of the first server of the next job file.
     let (mut first, mut has_files) = (0, false);
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -132,7 +132,7 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, Refusal> {
             "remote-config" => {
                 let path = PathBuf::from(value()?);
                 let last = asked.targets.len();
-                // A list of hosts is several.
+                // A host list counts as several.
                 if first == last {
                     return Err(Refusal::new(
                         "fathom: option --remote-config belongs after the --client that it is for",
@@ -152,7 +152,7 @@ fn read(words: &[String]) -> Result<Option<AskedClients>, Refusal> {
     Ok((!asked.targets.is_empty()).then_some(asked))
 }
 
-/// The servers of one `--client`: one, or those in a file, a line each.
+/// The servers of one `--client`: one, or those in a file, one per line.
 fn targets(text: &str) -> Result<Vec<AskedServer>, Refusal> {
     let refused = |why: &dyn Display| Refusal::because(format_args!("option --client={text}"), why);
     let target = |text: &str| {
@@ -182,7 +182,7 @@ fn targets(text: &str) -> Result<Vec<AskedServer>, Refusal> {
     }
 }
 
-/// Servers and what each is to read.
+/// Servers and their inputs.
 struct Servers {
     targets: Vec<AskedServer>,
     list: HostList,
@@ -190,7 +190,7 @@ struct Servers {
 }
 
 impl Servers {
-    /// Reads the jobs of all servers. What is wrong with any is told before anything runs.
+    /// Parses the jobs of all servers. Errors are reported before anything runs.
     fn new(program_name: &str, asked: AskedClients, source: &dyn Source) -> Result<Servers, Reply> {
         let AskedClients { words, targets } = asked;
         let list = HostList(names(&targets).map(|name| HostEntry { name, groups: Vec::new() }).collect());
@@ -272,7 +272,7 @@ impl Servers {
     }
 }
 
-/// What servers are called: as the user wrote them, with their ports where that is not enough.
+/// Names of servers: as the user wrote them, with their ports if otherwise ambiguous.
 fn names(targets: &[AskedServer]) -> impl Iterator<Item = String> + '_ {
     targets.iter().map(|target| {
         let is_alone = targets.iter().filter(|other| other.host_name == target.host_name).count() == 1;
@@ -284,10 +284,10 @@ fn names(targets: &[AskedServer]) -> impl Iterator<Item = String> + '_ {
     })
 }
 
-/// What a client writes of its servers.
+/// Output formats of a client.
 const FORMS: [&str; 4] = ["normal", "terse", "json", "json+"];
 
-/// The forms that were asked for.
+/// The requested formats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Forms {
     normal: bool,
@@ -309,19 +309,19 @@ impl Forms {
         }
     }
 
-    /// The status line is there unless it would stand in a document.
+    /// The status line is shown unless it would be part of a document.
     fn shows_status(self, program: &ProgramOptions) -> bool {
         program.eta != Eta::Never && !self.json
     }
 }
 
-/// Shows a run on servers.
+/// Displays a run on servers.
 struct ClientConsole {
     output: Output,
     forms: Forms,
     targets: Vec<AskedServer>,
     list: HostList,
-    /// Servers in the order in which they ended, and what they have done.
+    /// Servers in the order in which they ended, with their results.
     over: Vec<(usize, Box<RunReport>)>,
 }
 
@@ -330,7 +330,7 @@ impl ClientConsole {
         self.list.0.iter().position(|entry| entry.name == name)
     }
 
-    /// What a server has done, at once.
+    /// Prints a server's results when it ends.
     fn show(&mut self, own_name: &str, host_name: &str, report: &RunReport) {
         let code = report.jobs.iter().find_map(|job| job.error.as_ref()).map(|error| error.code);
         if code.is_some() {
@@ -345,7 +345,7 @@ impl ClientConsole {
         }
     }
 
-    /// What comes last; the exit code.
+    /// Prints the final part; returns the exit code.
     fn finish(mut self, outcome: &Outcome) -> ExitCode {
         let clients: Vec<Client<'_>> = self
             .over
@@ -378,7 +378,7 @@ impl ClientConsole {
         let is_incomplete = self.output.tell_lost() || outcome.lost_logs || is_unwritten;
         match outcome.failed_jobs > 0 || is_incomplete {
             true => ExitCode::from(exit::SETUP_FAILED),
-            // Also after a signal: whoever stops servers so has what he wanted.
+            // Also after a signal: stopping servers this way is intended.
             false => ExitCode::SUCCESS,
         }
     }
@@ -396,7 +396,7 @@ impl Audience for ClientConsole {
     }
 
     fn opening(&mut self, _: &HostEntry, hello: &Hello, lines: &[fathom_spec::Message]) {
-        // A terse line among them takes the names away, as with fio.
+        // As in fio, a terse line among them omits the names.
         let before = if self.forms.normal && self.forms.terse {
             String::new()
         } else {
@@ -447,7 +447,7 @@ impl Observer for ClientConsole {
         self.output.advance(std::time::Duration::ZERO);
     }
 
-    /// A document stands alone at the end; people and scripts that read lines get each server's share.
+    /// A document is printed once at the end; line-based output gets each server's share.
     fn interim_report(&mut self, report: &RunReport) {
         for host in report.hosts.iter().flat_map(|hosts| &hosts.hosts) {
             if let (Some(report), Some(index)) = (&host.report, self.index_of(&host.name)) {

@@ -1,4 +1,4 @@
-//! `fathom keys`: makes the keys of a run over hosts.
+//! `fathom keys`: makes the keys of a multi-host run.
 
 use fathom_command::arguments;
 use fathom_command::{Failure, Streams};
@@ -8,14 +8,14 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The word for it.
+/// The subcommand.
 pub(crate) const NAME: &str = "keys";
 
 /// Its line in lists of commands.
 pub(crate) const SUMMARY: &str =
     "Make the keys of a run over hosts: who may be its controller, who its agents";
 
-/// What `fathom keys --help` prints.
+/// Output of `fathom keys --help`.
 pub(crate) const HELP: &str = "\
 Usage: fathom keys DIRECTORY [--valid=TIME]
 
@@ -28,7 +28,7 @@ Copy agent.keys to the hosts, and keep both from others.
 
 const USUAL: Duration = Duration::from_secs(24 * 3600);
 
-/// Does the work; the exit code.
+/// Runs the command; returns the exit code.
 pub(crate) fn run(words: &[OsString], streams: &mut Streams<'_>) -> u8 {
     fathom_command::call("fathom keys", Some(HELP), words, streams, |words, streams| {
         let (mut directory, mut valid) = (None, USUAL);

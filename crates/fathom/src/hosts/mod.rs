@@ -1,4 +1,4 @@
-//! Runs over several hosts: which ones, the ways to them, and the controller's run in place of one on this machine.
+//! Multi-host runs: the hosts, the transports to them, and the controller's run in place of a local one.
 
 pub(crate) mod agent;
 pub(crate) mod clients;
@@ -18,23 +18,23 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::time::Duration;
 
-/// Hosts that a command line asks for, and everything that they are to read.
+/// The hosts of a command line, and their inputs.
 pub(crate) struct Hosts {
-    /// Those that will join have no names yet.
+    /// Hosts that will join have no names yet.
     list: HostList,
     pub(crate) invocation: Invocation,
 }
 
-/// The hosts that a command line asks for. They have to be known before it is read, because job files may ask for them.
+/// The hosts of a command line. They must be known before it is parsed, because job files may refer to them.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct AskedHosts {
     /// Values of `--hosts`.
     lists: Vec<String>,
-    /// There is `--wait-for-hosts`.
+    /// `--wait-for-hosts` is set.
     join: bool,
 }
 
-/// What a command line says of hosts.
+/// The hosts on a command line, if any.
 pub(crate) fn asked(words: &[String]) -> Option<AskedHosts> {
     let mut asked = AskedHosts::default();
     let mut words = words.iter();
@@ -51,7 +51,7 @@ pub(crate) fn asked(words: &[String]) -> Option<AskedHosts> {
     (asked != AskedHosts::default()).then_some(asked)
 }
 
-/// A line on an option that asks for hosts and was not taken for one, because its name was cut short.
+/// An error for an abbreviated host option, which was not recognized.
 pub(crate) fn overlooked(program: &ProgramOptions) -> Option<Refusal> {
     let name = match program {
         ProgramOptions { wait_for_hosts: 1.., .. } => "wait-for-hosts",
@@ -59,12 +59,10 @@ pub(crate) fn overlooked(program: &ProgramOptions) -> Option<Refusal> {
         program if !program.clients.is_empty() => "client",
         _ => return None,
     };
-    Some(Refusal::new(format!(
-        "fathom: write --{name} in full: what it says has to be known before anything else is read"
-    )))
+    Some(Refusal::new(format!("fathom: write --{name} in full: it is needed before anything else is read")))
 }
 
-/// Lines on options that a run on this machine alone has no use for.
+/// Notes on options that have no effect in a local run.
 pub(crate) fn without_effect(program: &ProgramOptions) -> Vec<String> {
     let over_hosts = "--hosts or --wait-for-hosts";
     let given = [
@@ -83,16 +81,17 @@ pub(crate) fn without_effect(program: &ProgramOptions) -> Vec<String> {
     given.map(|(name, _, with)| format!("fathom: --{name} has no effect without {with}")).collect()
 }
 
-/// The hosts of these lists.
+/// The hosts in these lists.
 fn read(asked: &AskedHosts) -> Result<HostList, Refusal> {
     let refused =
         |list: &str, why: &dyn Display| Refusal::because(format_args!("option --hosts={list}"), why);
     if asked.join {
         return match asked.lists.first() {
             None => Ok(HostList::default()),
-            Some(list) => {
-                Err(refused(list, &"with --wait-for-hosts the hosts come by themselves; give one of the two"))
-            }
+            Some(list) => Err(refused(
+                list,
+                &"with --wait-for-hosts the hosts connect by themselves; use only one of the two",
+            )),
         };
     }
     let file = |path: &str| std::fs::read_to_string(path);
@@ -103,7 +102,7 @@ fn read(asked: &AskedHosts) -> Result<HostList, Refusal> {
     Ok(hosts)
 }
 
-/// Reads a command line for the hosts of these lists, and writes down what they are to read.
+/// Parses a command line for the hosts of these lists, and records their inputs.
 pub(crate) fn parse(
     asked: &AskedHosts,
     program_name: &str,
@@ -129,7 +128,7 @@ const OF_COMMANDS: [&str; 9] = [
     "join-address",
 ];
 
-/// Takes the options on hosts out of the words of a command.
+/// Removes the host options from a command's arguments.
 pub(crate) fn take_options(words: &mut Vec<OsString>) -> Vec<String> {
     let mut taken = Vec::new();
     let mut left = Vec::new();
@@ -151,7 +150,7 @@ pub(crate) fn take_options(words: &mut Vec<OsString>) -> Vec<String> {
     taken
 }
 
-/// Takes what is said of hosts out of the options of the program; what they were with it.
+/// Removes the host options from the program options; returns the original options.
 pub(crate) fn take_from(program: &mut ProgramOptions) -> ProgramOptions {
     let with_hosts = program.clone();
     let without = ProgramOptions::default();
@@ -167,23 +166,23 @@ pub(crate) fn take_from(program: &mut ProgramOptions) -> ProgramOptions {
     with_hosts
 }
 
-/// How many hosts there are.
+/// Number of hosts.
 pub(crate) fn number_of(asked: &AskedHosts) -> Result<u64, Refusal> {
     match asked.join {
-        // Keys are for one run, and commands make several.
+        // Keys are valid for one run, and commands make several.
         true => Err(Refusal::new(
-            "--wait-for-hosts is for a single run; a command makes several: give --hosts=LIST",
+            "--wait-for-hosts is for a single run; a command makes several: use --hosts=LIST",
         )),
         false => read(asked).map(|list| list.0.len() as u64),
     }
 }
 
-/// The place of the first host, for what is to be known of all.
+/// The first host's place, for properties common to all.
 pub(crate) fn first_place(asked: &AskedHosts) -> Result<HostPlace, Refusal> {
     read(asked).map(|list| place(&list, 0))
 }
 
-/// Runs jobs of a command on its hosts.
+/// Runs a command's jobs on its hosts.
 pub(crate) fn run_command(
     asked: &AskedHosts,
     invocation: &Invocation,
@@ -197,13 +196,13 @@ pub(crate) fn run_command(
     hosts.run(spec, source, view, observer)
 }
 
-/// The place of a host among all.
+/// A host's place among all.
 fn place(list: &HostList, index: usize) -> HostPlace {
     HostPlace { index: index as u32, hosts: list.names(), groups: list.groups(), owner: FileOwner::Host }
 }
 
 impl Hosts {
-    /// Whether what was asked for can be done on hosts.
+    /// Checks that the request is possible on hosts.
     pub(crate) fn check(&self, spec: &RunSpec) -> Result<(), Refusal> {
         if !self.list.0.is_empty() {
             check_hosts_of_jobs(spec, &self.list)?;
@@ -231,7 +230,7 @@ impl Hosts {
         self.control(seats, &spec.program, source, view, false, observer)
     }
 
-    /// Runs what is to be read at the seats.
+    /// Runs the jobs of these seats.
     fn control(
         &self,
         seats: Vec<Seat>,
@@ -243,12 +242,12 @@ impl Hosts {
     ) -> Result<Outcome, Refusal> {
         let list = HostList(seats.iter().map(|seat| seat.entry.clone()).collect());
         let invocation = |index: usize| seats[index].invocation.as_ref().unwrap_or(&self.invocation);
-        // What their logs may be named: their jobs may name it.
+        // Allowed log names: those that their jobs may name.
         let jobs_on = |index: usize| jobs_on(invocation(index), &list, index, source);
         let prefixes = (0..seats.len())
             .map(|index| jobs_on(index).map_or_else(Vec::new, |spec| Plan::log_prefixes(&spec)));
         let prefixes = prefixes.collect();
-        // Clients of fio's kind have files as fio's have.
+        // Clients in fio's style use files as fio does.
         let files = match jobs_on(0).filter(|_| !are_servers) {
             Some(spec) => files_of_hosts(&spec, &place(&list, 0), &|host| jobs_on(host as usize)),
             None => Vec::new(),
@@ -273,7 +272,7 @@ impl Hosts {
     }
 }
 
-/// The jobs as a host reads them, but for what only that host knows. What is wrong with them, it will say itself.
+/// The jobs as a host parses them, except for host-specific values. The host itself reports errors in them.
 fn jobs_on(invocation: &Invocation, list: &HostList, index: usize, machine: &dyn Source) -> Option<RunSpec> {
     let place = place(list, index);
     let lenient = Recording::new(machine, place.clone(), "", &[]);
@@ -284,20 +283,20 @@ fn jobs_on(invocation: &Invocation, list: &HostList, index: usize, machine: &dyn
     }
 }
 
-/// What the caller wants to see of a run.
+/// What the caller displays of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct View {
-    /// Time between two ticks; none without.
+    /// Interval of ticks; `None` for no ticks.
     pub(crate) tick: Option<Duration>,
     /// With details.
     pub(crate) details: bool,
     /// The lines before a run.
     pub(crate) opening: bool,
-    /// Time between two reports.
+    /// Interval of reports.
     pub(crate) status_interval: Option<Duration>,
-    /// Time between two snapshots.
+    /// Interval of snapshots.
     pub(crate) snapshot: Option<Duration>,
-    /// Standard output is the report's alone.
+    /// Standard output is reserved for the report.
     pub(crate) report_alone: bool,
 }
 

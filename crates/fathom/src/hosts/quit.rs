@@ -11,18 +11,18 @@ use fathom_spec::hosts::HostList;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use std::time::{Duration, Instant};
 
-/// How long an agent may take to answer.
+/// Time limit for an agent's answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Longest time between two looks.
+/// Longest poll interval.
 const LOOK: Duration = Duration::from_millis(250);
 /// The agent of this machine.
 const HERE: &str = "127.0.0.1";
 
-/// An agent that is to end.
+/// An agent that is asked to end.
 struct Ending {
     name: String,
     connection: Result<Connection, ConnectError>,
-    /// It has said that it ends; or why it does not.
+    /// Its confirmation, or the reason of its refusal.
     outcome: Option<Result<(), String>>,
 }
 
@@ -38,7 +38,7 @@ impl Ending {
         Ending { name, connection, outcome }
     }
 
-    /// Hears what it says.
+    /// Processes its messages.
     fn advance(&mut self) {
         let (None, Ok(connection)) = (&self.outcome, &mut self.connection) else { return };
         connection.advance();
@@ -54,7 +54,7 @@ impl Ending {
     }
 }
 
-/// Has the agents on these hosts end; the exit code.
+/// Ends the agents on these hosts; returns the exit code.
 pub(super) fn run(lists: &[String], keys: Option<&Keys>, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     let mut hosts = HostList::default();
     let file = |path: &str| std::fs::read_to_string(path);

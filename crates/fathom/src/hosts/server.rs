@@ -1,6 +1,5 @@
-//! `--server`: runs what clients (`--client`) ask for. It allows them everything that whoever started it may do, as fio's does; so
-//! without keys only this machine reaches it, and on it that user and root, unless
-//! `--insecure` says otherwise.
+//! `--server`: serves clients (`--client`). As in fio, clients may do everything that the user who started the server may; so
+//! without keys it is reachable only from this machine, by that user and root, unless `--insecure` is given.
 
 use super::{agent, ways};
 use crate::output::Output;
@@ -19,18 +18,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use thiserror::Error;
 
-/// The port of servers, unless another is named.
+/// Default port of servers.
 pub(super) const PORT: u16 = 8765;
-/// The server in the background finds this variable, and takes itself out of the terminal.
+/// Environment variable of the background server, which then detaches from the terminal.
 const IN_BACKGROUND: &str = "FATHOM_SERVER_IN_BACKGROUND";
 
-/// What stands where a port was expected.
+/// Not a valid port.
 #[derive(Debug, PartialEq, Error)]
 #[error("bad server port {0}; expected HOST,PORT with a port from 1 to 65535")]
 pub(super) struct BadPort(String);
 
-/// An address as fio's users write it: `HOST[,PORT]`, `,PORT`, `:PORT`, `ip:`, `ip4:` and `ip6:` before it, `sock:PATH`. The host is
-/// empty where none is named.
+/// An address in fio's syntax: `HOST[,PORT]`, `,PORT`, `:PORT`, `ip:`, `ip4:` and `ip6:` before it,
+/// `sock:PATH`. The host is empty if none is named.
 pub(super) fn address(text: &str) -> Result<Address, BadPort> {
     if let Some(path) = text.strip_prefix("sock:") {
         return Ok(Address::Unix(PathBuf::from(path)));
@@ -77,7 +76,7 @@ fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), Refusal> {
     let signals = ways::signals_of_users()?;
     let listener = address.listen().map_err(|error| {
         Refusal::new(format!(
-            "fio: bind: {error}\nfathom: option --server={text}: nobody can be served at {}",
+            "fio: bind: {error}\nfathom: option --server={text}: cannot listen on {}",
             shown(&address)
         ))
     })?;
@@ -103,10 +102,10 @@ fn wait_for_clients(
     };
     let mut say = |line: &str| output.error_line(&format!("fathom: {line}"));
     listening::listen(listener, entry, signals, AtEnd::RunsEndThemselves, &mut serve, &mut say)
-        .map_err(|error| Refusal::because("the server cannot go on", error))
+        .map_err(|error| Refusal::because("the server cannot continue", error))
 }
 
-/// The same address, as far as it is one of this machine alone. What was asked for by name is refused, not changed.
+/// The same address, restricted to this machine. An explicit other address is refused, not changed.
 fn within_this_machine(address: Address, output: &mut Output) -> Result<Address, Refusal> {
     match address {
         Address::Network { host, port } if host.is_empty() => {
@@ -118,14 +117,14 @@ fn within_this_machine(address: Address, output: &mut Output) -> Result<Address,
         }
         other if other.is_of_this_machine() => Ok(other),
         other => Err(Refusal::new(format!(
-            "fathom: option --server: whoever reaches {} could run anything here as this user; give --keys=FILE (fathom keys \
-             makes it), or --insecure if that is meant",
+            "fathom: option --server: anyone who can reach {} could run anything here as this user; give \
+            --keys=FILE (fathom keys makes it), or --insecure if that is intended",
             shown(&other)
         ))),
     }
 }
 
-/// An address as fio shows it.
+/// An address in fio's format.
 fn shown(address: &Address) -> String {
     match address {
         Address::Unix(path) => path.display().to_string(),
@@ -137,11 +136,11 @@ fn shown(address: &Address) -> String {
     }
 }
 
-/// Starts the server as a process of its own; returns when it listens.
+/// Starts the server as a separate process; returns when it listens.
 fn start_in_background(file: &Path, output: &mut Output) -> Result<(), Refusal> {
     if let Some(pid) = PidFile::pid_in(file).filter(|&pid| process::exists(pid)) {
         output.line(&format!("fio: pidfile {} exists and server appears alive", file.display()));
-        output.error_line(&format!("fathom: nothing was started: process {pid} is there"));
+        output.error_line(&format!("fathom: nothing was started: process {pid} exists"));
         return Ok(());
     }
     let mut child = Command::new("/proc/self/exe")
@@ -150,20 +149,20 @@ fn start_in_background(file: &Path, output: &mut Output) -> Result<(), Refusal> 
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()
-        .map_err(|error| Refusal::because("option --daemonize: no process for the server", error))?;
+        .map_err(|error| Refusal::because("option --daemonize: cannot start the server process", error))?;
     let mut line = String::new();
     if let Some(stdout) = child.stdout.take() {
-        // What cannot be read is no line.
+        // An unreadable line counts as none.
         let _ = BufReader::new(stdout).read_line(&mut line);
     }
     match line.is_empty() {
         false => Ok(()),
-        // It has said why on standard error.
+        // It has reported the reason on standard error.
         true => Err(Refusal::new("fathom: the server was not started")),
     }
 }
 
-/// The file with the number of a server in the background; it goes with it.
+/// The background server's PID file, which is removed with it.
 struct PidFile(PathBuf);
 
 impl PidFile {
@@ -184,14 +183,14 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // Somebody else's file is left alone.
+        // Another process's file is left alone.
         if PidFile::pid_in(&self.0) == Some(std::process::id()) {
             let _ = std::fs::remove_file(&self.0);
         }
     }
 }
 
-/// The file of a socket; it goes with the server.
+/// The file of a socket, which is removed with the server.
 struct SocketFile(PathBuf);
 
 impl SocketFile {

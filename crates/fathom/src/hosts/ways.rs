@@ -1,4 +1,4 @@
-//! The ways to the hosts of a run: a remote shell, agents that listen, agents that join.
+//! Transports to the hosts of a run: a remote shell, listening agents, joining agents.
 
 use crate::refusal::Refusal;
 use fathom_hosts::controller::Seat;
@@ -17,16 +17,16 @@ use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Open files for many hosts: three each.
+/// Limit of open files for many hosts: three each.
 const MOST_OPEN_FILES: u64 = 1 << 20;
-/// How long a host may take to accept a connection.
+/// Time limit of connecting to a host.
 const CONNECT: Duration = Duration::from_secs(10);
-/// Connections that are made at a time.
+/// Number of concurrent connection attempts.
 const AT_A_TIME: usize = 64;
-/// How long agents may take to join, unless `--host-timeout` says otherwise.
+/// Time limit for agents to join, unless `--host-timeout` is set.
 const JOIN_PATIENCE: Duration = Duration::from_secs(600);
 
-/// A way to each host.
+/// Connects to each host.
 pub(super) fn seats(
     list: &HostList,
     program: &ProgramOptions,
@@ -65,12 +65,12 @@ pub(super) fn keys_of(program: &ProgramOptions, role: Role) -> Result<Option<Key
     program.keys.as_deref().map(read).transpose()
 }
 
-/// The signals of users, which end a wait.
+/// The users' signals, which end a wait.
 pub(super) fn signals_of_users() -> Result<SignalQueue, Refusal> {
     SignalQueue::new(&OF_USERS).map_err(|errno| Refusal::because("cannot wait for signals", errno))
 }
 
-/// A way to each server of a client, and what it is to read.
+/// Connects to each of a client's servers, with its inputs.
 pub(super) fn to_servers(
     list: &HostList,
     addresses: &[Address],
@@ -86,20 +86,20 @@ pub(super) fn to_servers(
     Ok(seats.collect())
 }
 
-/// An agent listens there.
+/// True if an agent listens there.
 fn has_port(name: &str) -> bool {
     let (host, port) = name.rsplit_once(':').unwrap_or((name, ""));
     !host.contains('@') && !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Connections with agents that listen.
+/// Connections to listening agents.
 fn agents(list: &HostList, keys: Option<&Keys>) -> Vec<Seat> {
     let connections = to_agents(&list.names(), keys);
     let entries = list.0.iter().cloned().zip(connections);
     entries.map(|(entry, connection)| Seat { entry, connection, hello: None, invocation: None }).collect()
 }
 
-/// Connections with the agents that listen on these hosts, in their order.
+/// Connections to the agents that listen on these hosts, in order.
 pub(super) fn to_agents(names: &[String], keys: Option<&Keys>) -> Vec<Result<Connection, ConnectError>> {
     in_parallel(names, &|name| {
         let address = Address::read(name)?;
@@ -110,7 +110,7 @@ pub(super) fn to_agents(names: &[String], keys: Option<&Keys>) -> Vec<Result<Con
     })
 }
 
-/// Connects with many at a time; the connections are in the order of the places.
+/// Connects to many concurrently; the results are in the order of the places.
 fn in_parallel<T: Sync>(
     places: &[T],
     connect: &(dyn Fn(&T) -> Result<Connection, ConnectError> + Sync),
@@ -152,7 +152,7 @@ fn joined(
     let wanted = program.wait_for_hosts as usize;
     let keys = keys.ok_or_else(|| {
         Refusal::new(
-            "fathom: option --wait-for-hosts: hosts that join prove who they are: give --keys=FILE (fathom keys makes it)",
+            "fathom: option --wait-for-hosts: joining hosts must authenticate: give --keys=FILE (fathom keys makes it)",
         )
     })?;
     let text = program.join_address.as_deref().unwrap_or(":");

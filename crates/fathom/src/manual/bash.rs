@@ -1,4 +1,4 @@
-//! Completions for bash. They need only bash itself.
+//! Completions for bash. They require only bash itself.
 
 use super::{SHELLS, job_options, program_options, subcommands, values_of};
 use std::fmt::Write as _;

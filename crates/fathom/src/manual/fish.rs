@@ -3,7 +3,7 @@
 use super::{SHELLS, job_options, program_options, subcommands, values_of};
 use std::fmt::Write as _;
 
-/// The script for fish's directory of completions.
+/// The script for fish's completion directory.
 pub(super) fn script() -> String {
     let commands = subcommands();
     let names: Vec<&str> = commands.iter().map(|command| command.name).collect();

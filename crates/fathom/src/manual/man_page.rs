@@ -1,4 +1,4 @@
-//! The manual page, in the language of man(7).
+//! The manual page in man(7) format.
 
 use super::{ABOUT, job_options, program_options};
 use fathom_answers::COMMANDS;
@@ -101,7 +101,7 @@ fn paragraph(page: &mut String, text: &str) {
     let _ = writeln!(page, "{}", roff(text));
 }
 
-/// A heading begins a paragraph already.
+/// A heading already begins a paragraph.
 fn begin_paragraph(page: &mut String) {
     let last = page.trim_end().rsplit('\n').next().unwrap_or_default();
     if !last.starts_with(".SH") && !last.starts_with(".SS") {
@@ -131,7 +131,7 @@ fn job_option(page: &mut String, option: &OptionDef) {
     item(page, &names.join(", "), &text);
 }
 
-/// A help text: its lines are kept as they are, because they are already laid out.
+/// A help text: its lines are kept, because they are already laid out.
 fn help_text(page: &mut String, help: &str) {
     begin_paragraph(page);
     page.push_str(".nf\n");

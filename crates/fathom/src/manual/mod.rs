@@ -1,5 +1,5 @@
-//! The program's own documentation: the first screen of `--help`, the manual page, shell completions. All of it comes from the
-//! declarations of commands, tools and options.
+//! The program's own documentation: the first screen of `--help`, the manual page, shell completions. All of it is generated
+//! from the declarations of commands, tools and options.
 
 mod bash;
 mod fish;
@@ -18,7 +18,7 @@ use fathom_tools::TOOLS;
 
 pub(crate) use screen::first_screen;
 
-/// A word after `fathom` and its own options.
+/// A subcommand of fathom, with its options.
 struct Subcommand {
     name: &'static str,
     summary: &'static str,
@@ -60,7 +60,7 @@ fn subcommands() -> Vec<Subcommand> {
     commands.chain(tools).chain(of_program).chain(about).collect()
 }
 
-/// Job options that people may use: built, and not only kept for old files.
+/// Job options for users: implemented, and not only accepted for old files.
 fn job_options() -> impl Iterator<Item = &'static OptionDef> {
     let private = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);
     registry::job_options()
@@ -68,7 +68,7 @@ fn job_options() -> impl Iterator<Item = &'static OptionDef> {
         .filter(|option| option.kind != Kind::Deprecated && option.status != Status::Later)
 }
 
-/// The values of an option; empty where they are not a list.
+/// The values of an option; empty if they are not a list.
 fn values_of(option: &OptionDef) -> Vec<&'static str> {
     if option.name == "ioengine" {
         return engines::ALL.iter().filter(|engine| engine.built).map(|engine| engine.name).collect();
@@ -79,13 +79,13 @@ fn values_of(option: &OptionDef) -> Vec<&'static str> {
     }
 }
 
-/// A program option that people may write.
+/// A program option for users.
 struct OwnOption {
     name: &'static str,
-    /// How its value is named; empty where it takes none.
+    /// Placeholder of its value; empty if it takes none.
     placeholder: &'static str,
     help: String,
-    /// The words that it may be given; empty where they are no list.
+    /// Its allowed values; empty if they are not a list.
     words: Vec<&'static str>,
 }
 
@@ -99,7 +99,7 @@ fn program_options() -> impl Iterator<Item = OwnOption> {
     })
 }
 
-/// Tools are called by their names alone.
+/// Tools are invoked by their names alone.
 fn unknown_tool(word: &str) -> Refusal {
     let names = || fathom_tools::TOOLS.iter().map(|tool| tool.name);
     Refusal::new(match names().find(|name| *name == word).or_else(|| spelling::nearest(word, names())) {
@@ -111,7 +111,7 @@ fn unknown_tool(word: &str) -> Refusal {
     })
 }
 
-/// The output of `fathom man`, `fathom completion SHELL` and so on, or what is wrong with the arguments.
+/// The output of `fathom man`, `fathom completion SHELL` and so on, or an error in the arguments.
 pub(crate) fn text_for(word: &str, rest: &[String]) -> Option<Result<String, Refusal>> {
     match word {
         "tools" => Some(match rest {
@@ -145,7 +145,7 @@ fn help_on(words: &[String]) -> Result<String, Refusal> {
     })
 }
 
-/// The subcommand that a word misspells, if one is near.
+/// The subcommand that is most similar to a misspelled word, if any.
 pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
     let commands = COMMANDS.iter().map(|command| command.name).chain(TOOLS.iter().map(|tool| tool.name));
     let others = OF_PROGRAM.iter().map(|command| command.0).chain(ABOUT.iter().map(|about| about.0));
@@ -154,7 +154,7 @@ pub(crate) fn nearest_subcommand(word: &str) -> Option<&'static str> {
     (near.0 <= 2 && 2 * near.0 < word.len()).then_some(near.1)
 }
 
-/// What a word that is not a command may mean: the nearest command, or a program option of that name.
+/// What a word that is not a command may mean: the most similar command, or a program option of that name.
 pub(crate) fn meant_by(word: &str) -> Option<String> {
     let option = fathom_spec::PROGRAM_OPTIONS.iter().find(|option| option.name == word);
     option

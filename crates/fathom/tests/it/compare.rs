@@ -172,7 +172,7 @@ fn figures_for_github_action_benchmark() {
     let finished = compare(directory.path(), "a.json b.json --format=github-benchmark-bigger");
     assert_eq!(finished.stdout, "[]\n", "{}", finished.stderr);
     assert!(
-        finished.stderr.contains("job, read is left out: the verdict is that a side is wrong"),
+        finished.stderr.contains("job, read is left out: the figures of one side are judged wrong"),
         "{}",
         finished.stderr
     );

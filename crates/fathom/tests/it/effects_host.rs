@@ -377,7 +377,7 @@ fn a_control_group_that_cannot_be_is_told() {
         .run();
     assert_eq!(finished.code(), 1);
     assert!(
-        finished.stderr.contains("job a: cgroup=../a is no name")
+        finished.stderr.contains("job a: cgroup=../a is not a name")
             || finished.stderr.contains("needs a mounted")
     );
     assert!(finished.stdout.contains("b: (groupid=0, jobs=1): err= 0"), "{}", finished.stdout);

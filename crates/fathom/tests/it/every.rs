@@ -86,7 +86,7 @@ fn what_cannot_be_repeated_is_refused() {
         ("--every=0", "expected a time"),
         (
             "--every=1s --metrics-linger=1s --metrics=127.0.0.1:0",
-            "--metrics-linger has no meaning with --every",
+            "--metrics-linger has no effect with --every",
         ),
     ] {
         let finished =

@@ -166,7 +166,7 @@ fn what_goes_wrong_is_said() {
     assert_eq!(job["total_err"], 1);
     std::fs::write(folder(&server).join("obj_16384_16384"), "short").expect("the object is written");
     let said = complaint(&server, "--rw=read");
-    assert!(said.contains("5 of 16384 bytes came"), "{said}");
+    assert!(said.contains("received 5 of 16384 bytes"), "{said}");
     assert!(complaint(&server, "--rw=write --filename=/nowhere/obj").contains("HTTP 409"));
     assert!(complaint(&server, "--rw=write --filename=obj").contains("begin with a slash"));
     assert!(complaint(&server, "--rw=write --http_host=127.0.0.1:9").contains("Connection refused"));

@@ -129,7 +129,7 @@ fn what_cannot_be_had_is_said() {
             "iscsi://127.0.0.1:1/iqn.a:b/1".to_owned(),
             "127.0.0.1:1: Connection refused; no iSCSI target listens there",
         ),
-        ("a".to_owned(), "a is no URL of iSCSI"),
+        ("a".to_owned(), "a is not a URL of iSCSI"),
     ] {
         let said = complaint(&url, "--rw=read --size=1m");
         assert!(said.contains(part), "{url}: {said}");

@@ -169,7 +169,7 @@ fn who_started_it_where_nobody_can_be_watched() {
         .words("--name=a --ioengine=null --size=1m --rw=read")
         .run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    assert!(finished.stderr.contains("does not tell of its end"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("cannot watch the parent process"), "{}", finished.stderr);
 }
 
 /// Not even those that it was just about to start.

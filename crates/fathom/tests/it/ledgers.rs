@@ -145,7 +145,7 @@ fn what_is_broken_is_told_with_the_write_and_the_sync() {
     let moved = ledgers.path().join("moved");
     std::fs::rename(&data, &moved).or_else(|_| std::fs::copy(&data, &moved).map(drop)).expect("a copy");
     std::fs::remove_file(&data).expect("the file is there");
-    assert!(check(&path, 2).contains("mount its file system, or give its current place with --file="));
+    assert!(check(&path, 2).contains("mount its file system, or give its current path with --file="));
     let option = format!("--file={}={}", data.display(), moved.display());
     assert!(check(&format!("{option} {path}"), 1).contains("misdirected"));
     assert!(check(&format!("--file=nothing=here {path}"), 2).contains("no ledger has a file of that name"));

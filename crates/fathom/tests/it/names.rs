@@ -217,10 +217,10 @@ fn what_lies_in_the_way_stays_and_is_told() {
         fs::create_dir(place.join("elsewhere")).expect("a directory");
         symlink("elsewhere", place.join("a.0.3")).expect("a link");
     };
-    let (directory, _) = of("dirdelete", &is_link, "is a link");
+    let (directory, _) = of("dirdelete", &is_link, "is a symbolic link");
     assert!(directory.path().join("elsewhere").is_dir() && directory.path().join("a.0.3").is_symlink());
     let leads_out = |place: &Path| symlink("made-elsewhere", place.join("a.0.3")).expect("a link");
-    let (directory, _) = of("filecreate", &leads_out, "is a link");
+    let (directory, _) = of("filecreate", &leads_out, "is a symbolic link");
     assert!(!directory.path().join("made-elsewhere").exists());
     let is_file = |place: &Path| drop(file_of(place, "a.0.3", 5));
     for engine in ["dirdelete", "dirstat"] {

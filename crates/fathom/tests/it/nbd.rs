@@ -181,7 +181,7 @@ fn what_cannot_be_had_is_said() {
             "--rw=read",
             "/nowhere: No such file or directory; no NBD server listens there",
         ),
-        ("127.0.0.1", "--rw=read", "uri=127.0.0.1 is no URI"),
+        ("127.0.0.1", "--rw=read", "uri=127.0.0.1 is not a URI"),
         ("nbds://127.0.0.1:1/?tls-psk-file=/x", "--rw=read", "not built"),
     ] {
         let said = complaint(uri, words);

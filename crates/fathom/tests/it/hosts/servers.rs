@@ -125,7 +125,7 @@ fn a_server_is_safe_unless_told_otherwise() {
     let directory = scratch();
     let refused = Launch::fathom(directory.path()).words("--server=0.0.0.0,1").run();
     assert_eq!(refused.code(), 1);
-    assert!(refused.stderr.contains("or --insecure if that is meant"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("or --insecure if that is intended"), "{}", refused.stderr);
     for words in ["--server=127.0.0.1,99999", "--server=no-such-host.invalid,1", "--server --client=x"] {
         let wrong = Launch::fathom(directory.path()).words(words).run();
         assert_eq!(wrong.code(), 1, "{words}: {}", wrong.stderr);

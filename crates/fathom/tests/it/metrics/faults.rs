@@ -56,7 +56,7 @@ fn a_run_outlives_its_exporter() {
     processes::signal(exporter, "KILL");
     let finished = running.finish();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    assert!(finished.stderr.contains("there are no more of them"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no more metrics are exported"), "{}", finished.stderr);
     let document = json::document(&finished.stdout);
     assert!(json::integer(json::job(&document, "quiet"), "read/total_ios") > 1000);
 }

@@ -138,7 +138,7 @@ fn the_last_figures_are_waited_for_until_somebody_reads_them() {
     running.signal("INT");
     let finished = running.finish();
     assert!(finished.elapsed < Duration::from_secs(90), "{:?}", finished.elapsed);
-    assert!(finished.stderr.contains("were not waited for"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("did not wait for them"), "{}", finished.stderr);
 }
 
 #[test]
