@@ -70,7 +70,7 @@ struct fathom_engine {
     int64_t (*queue)(void *state, const struct fathom_io *);
     /* Hands over what is queued; how many I/Os were taken. NULL: queue does. */
     int (*commit)(void *state);
-    /* Waits for min I/Os to end, or for so many nanoseconds (below 0: for ever); lists at most max; how many. */
+    /* Waits for min I/Os to end, or for this many nanoseconds (negative: forever); lists at most max; returns their number. */
     int (*reap)(void *state, uint32_t min, uint32_t max, int64_t timeout, struct fathom_completion *);
     /* Makes durable what was written to a file (descriptor) or an own target. NULL: fathom syncs files, others need nothing. */
     int (*sync)(void *state, uint32_t target, int32_t descriptor);

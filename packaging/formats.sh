@@ -81,7 +81,7 @@ packed() {
     tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u+rw,go=rX --mtime="@$SOURCE_DATE_EPOCH" -C "$1" -cf - "$2"
 }
 
-# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs lie in /data. Names of images cannot hold a plus sign.
+# image TREE ARCHITECTURE OUTPUT: nothing but the static program; jobs are in /data. Names of images cannot hold a plus sign.
 image() {
     local storage=(--root "$scratch/storage" --runroot "$scratch/run" --storage-driver vfs) container
     container=$(buildah "${storage[@]}" from --arch "$(debian_name "$2")" scratch)

@@ -1,4 +1,4 @@
-# Sourced by what takes packages of another suite or architecture of Debian: apt beside the system, with a state of its own. Nothing counts as
+# Sourced by what takes packages of another suite or architecture of Debian: apt beside the system, with its own state. Nothing counts as
 # installed there, so all that a package needs comes along; the lists, pins and packages of the system do not matter, and stay as they are.
 
 # The mirror of Debian that this machine uses.
@@ -25,7 +25,7 @@ begin_apt_beside() {
     apt_beside "$1" apt-get -qq update || return 1
 }
 
-# apt_beside STATE PROGRAM ARGUMENT...: a program of apt's with that state. What it downloads to install lies in STATE/cache/archives.
+# apt_beside STATE PROGRAM ARGUMENT...: a program of apt's with that state. What it downloads to install is in STATE/cache/archives.
 apt_beside() {
     "$2" -o Dir::Etc::sourcelist="$1/sources.list" -o Dir::Etc::sourceparts=- -o Dir::Etc::Preferences=/dev/null \
         -o Dir::Etc::PreferencesParts=/dev/null -o Dir::State="$1" -o Dir::State::status="$1/status" -o Dir::State::lists="$1/lists" \

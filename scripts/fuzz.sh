@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fuzzes each target of fuzz/ for so many seconds: fuzz.sh [SECONDS [TARGET...]]. Findings go to fuzz/findings/TARGET, where the
+# Fuzzes each target of fuzz/ for this many seconds: fuzz.sh [SECONDS [TARGET...]]. Findings go to fuzz/findings/TARGET, where the
 # tests go through them; the corpus stays in the target directory. cargo-fuzz is built into the target directory when it is
 # missing. A nightly Rust is used where there is one, with the address sanitizer; stable does without.
 set -euo pipefail

@@ -1,4 +1,4 @@
-# Sourced by test.sh, and by other scripts with a list of their own: gets what they need and this machine lacks, where that is allowed. What
+# Sourced by test.sh, and by other scripts with their own list: gets what they need and this machine lacks, where that is allowed. What
 # cannot be had is no failure: the tests that need it are skipped, and the summary says so.
 
 # Debian package and what shows that it is there: a command, or a pattern of paths.
@@ -104,7 +104,7 @@ install_missing_components() {
     cargo clippy --version >/dev/null 2>&1 || rustup -q component add clippy || true
 }
 
-# Python packages in an environment of their own, a directory that goes with the scratch directory.
+# Python packages in their own environment, a directory that goes with the scratch directory.
 install_python_packages() {
     local environment=$1 log=$1.log
     shift
@@ -167,7 +167,7 @@ install_s3_server() {
     command -v s3s-fs >/dev/null && return 0
     echo "building s3s-fs $s3_server_version, an S3 server"
     log=$(mktemp "${TMPDIR:-/tmp}/fathom-s3.XXXXXX")
-    # Nobody debugs it.
+    # It is not debugged.
     CARGO_PROFILE_DEV_DEBUG=0 timeout 900 cargo install --quiet --locked --debug --root "$place" --target-dir "$log.build" --features binary \
         --version "$s3_server_version" s3s-fs >"$log" 2>&1 </dev/null ||
         { echo "note: that failed; the tests that need it will be skipped"; tail -3 "$log"; }

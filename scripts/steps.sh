@@ -4,7 +4,7 @@
 # Makes the directory, which goes with the script; NAME tells it from those of other scripts.
 begin_steps() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
-    # Steps may have jobs of their own, to which an interrupt does not come.
+    # Steps may have their own jobs, to which an interrupt does not come.
     trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM

@@ -36,7 +36,7 @@ said() {
     sed -n "2,/^[^#]/s/^# $2: //p" "$1"
 }
 
-# The program that fio is compared with, as `fio` in a directory of its own.
+# The program that fio is compared with, as `fio` in its own directory.
 link_programs() {
     local program=${FATHOM_TEST_PROGRAM:-$target_directory/debug/fathom}
     if [ -z "${FATHOM_TEST_PROGRAM:-}" ]; then
@@ -97,7 +97,7 @@ install_from_debian() {
     done
 }
 
-# try_out FILE SIDE PLACE: what it concludes with that side's program, in a directory of its own. It ends with this script.
+# try_out FILE SIDE PLACE: what it concludes with that side's program, in its own directory. It ends with this script.
 try_out() {
     local name side=$2 interpreter status=0 script child
     name=$(basename "${1%.*}")

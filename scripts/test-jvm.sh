@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the JVM binding and tests it: the native library with cargo, the jar with Maven, as root also on a file system of its own on a
+# Builds the JVM binding and tests it: the native library with cargo, the jar with Maven, as root also on its own file system on a
 # loop device. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
@@ -45,7 +45,7 @@ sum_of_jar() {
         grep -o " $1=\"[0-9]*\"" | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# What docs/jvm.md has a reader do: a project of its own, from an empty directory to a result.
+# What docs/jvm.md has a reader do: its own project, from an empty directory to a result.
 example() {
     if [ ! -x "$FATHOM_TEST_PROGRAM" ]; then
         echo "SKIP the example: no fathom is built ($FATHOM_TEST_PROGRAM)" | tee -a "$FATHOM_SKIP_LOG"
@@ -64,7 +64,7 @@ example() {
     grep -q 'fathom: [0-9]* IOPS' "$scratch/output" && grep -q '1,024 blocks read with ' "$scratch/output"
 }
 
-# Whoever gets the jar gets the licences of what is in its native library.
+# The jar contains the licences of what is in its native library.
 licences() {
     unzip -p bindings/jvm/library/target/fathom-jvm-[0-9]*[0-9].jar META-INF/COPYRIGHT | grep '^io-uring [0-9.]* (MIT OR Apache-2.0)'
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs, runs and removes what `make packages` made, each in a root of its own: the Debian packages in a new Debian, the RPM packages with
+# Installs, runs and removes what `make packages` made, each in its own root: the Debian packages in a new Debian, the RPM packages with
 # rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the wheels
 # with pip. As root. Builds the
 # packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
@@ -115,7 +115,7 @@ debian() {
     check "and nothing is left" diff "$scratch/before" "$scratch/after"
 }
 
-# stub NAME LINE: a package of no files with a line of its own, for what a system with rpm has.
+# stub NAME LINE: a package of no files with its own line, for what a system with rpm has.
 stub() {
     local top=$scratch/stubs
     mkdir -p "$top"
@@ -188,7 +188,7 @@ other_architecture() {
     check "aarch64: the same data of one seed" sh -c "cd $scratch && $here $words && mv data here.data && ${other[*]} $words && cmp data here.data"
 }
 
-# A whole machine of the other architecture: io_uring, a disk, a clock and processors of its own. Its checks count as ours.
+# A whole machine of the other architecture: io_uring, a disk, a clock and its own processors. Its checks count as ours.
 other_machine() {
     local place=$target_directory/tools/aarch64-machine title
     if [ ! -x "$scratch/aarch64/fathom" ]; then

@@ -55,7 +55,7 @@ copy_tests() {
 }
 
 type_check() {
-    # mypy looks at what is installed only from outside, so the sources have a place of their own; the tests see the installed package.
+    # mypy looks at what is installed only from outside, so the sources have their own place; the tests see the installed package.
     mkdir "$scratch/$1/types" && cp -r bindings/python/fathom "$scratch/$1/types" &&
         (cd "$scratch/$1/types" && ../bin/mypy --strict --cache-dir="$scratch/mypy" fathom) &&
         (cd "$scratch/$1/copy" && ../bin/mypy --strict --cache-dir="$scratch/mypy" tests)

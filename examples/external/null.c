@@ -1,4 +1,4 @@
-/* The least that an engine for fathom needs: every I/O has ended at once, and nothing was done.
+/* A minimal engine for fathom: every I/O ends immediately, and nothing is done.
  * cc -shared -fPIC -O2 -Iinclude -o null.so examples/external/null.c
  * fathom --name=a --ioengine=external:./null.so --filename=nothing --size=1g --rw=read */
 #include "fathom_engine.h"

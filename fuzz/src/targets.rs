@@ -205,7 +205,7 @@ pub fn frames(data: &[u8]) {
     }
 }
 
-/// Takes so many bytes and no more.
+/// Takes this many bytes and no more.
 struct Limited(usize);
 
 impl Write for Limited {

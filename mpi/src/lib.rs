@@ -1,7 +1,7 @@
 //! A run of fathom whose hosts are the ranks of an MPI job: `mpirun -n 512 fathom-mpi job.fio`.
 //!
 //! Every rank reads the same command line and files, which rank 0 has read for all, plans them for its machine and runs them
-//! under a supervisor of its own. [`rounds`] has all ranks start together; while jobs run, nobody speaks to MPI. What the ranks
+//! under its own supervisor. [`rounds`] has all ranks start together; while jobs run, no rank uses MPI. What the ranks
 //! have counted is added up on its way to rank 0, which prints one report ([`run`]). If a rank dies, MPI ends all; what
 //! [`snapshots`] had of them until then can still be printed ([`remains`]).
 

@@ -14,7 +14,7 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(tell_defect));
+    std::panic::set_hook(Box::new(report_defect));
     // Taken first: it needs two milliseconds, which other things spend.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
@@ -46,7 +46,7 @@ fn refuse(line: &str) -> ExitCode {
 }
 
 /// A defect of ours is one line that asks for a report, never a backtrace.
-fn tell_defect(details: &PanicHookInfo<'_>) {
+fn report_defect(details: &PanicHookInfo<'_>) {
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
     let text = details.payload_as_str().unwrap_or("no details");

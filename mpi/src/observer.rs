@@ -27,7 +27,7 @@ pub(crate) struct Rank<'a> {
     pub(crate) for_people: bool,
     pub(crate) snapshots: Option<Snapshots>,
     snapshot_ns: u64,
-    /// The supervisor has asked at a gate that is closed, and is to ask again at once: the pause is made here.
+    /// The supervisor has asked at a gate that is closed, and asks again immediately: the pause is made here.
     is_waiting: bool,
     /// Always has something to read.
     awake: std::io::PipeReader,

@@ -4,7 +4,7 @@ use fathom_report::Chosen;
 use fathom_spec::{Eta, ProgramOptions};
 use std::path::PathBuf;
 
-/// What `--help` says beside what fathom's own says.
+/// Additional text of `--help`.
 pub(crate) const HELP: &str = "\
 Of fathom-mpi alone (mpirun -n RANKS fathom-mpi [option...] [jobfile...]):
   --snapshots=DIR       Every rank writes its report so far to DIR once a second, for the case that one of them dies

@@ -52,7 +52,7 @@ pub fn report(directory: &Path, words: &[String], source: &dyn Source) -> ExitCo
         output.bytes(&bytes);
     }
     let asked = output.finish(&signals);
-    match output.tell_lost() || outcome.lost_logs {
+    match output.report_lost() || outcome.lost_logs {
         true => ExitCode::from(exit::SETUP_FAILED),
         false => exit::code(&outcome, asked.is_some()),
     }

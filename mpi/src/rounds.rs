@@ -9,7 +9,7 @@
 //!    ([`fathom_hosts::controller::clocks`]). The offsets from rank 0 are sums of these, and so are their bounds;
 //! 4. unless the run is over, all say that they know, and rank 0 gives an instant, which each translates to its own clock.
 //!
-//! A rank that is ready for a later stage, or was interrupted meanwhile, says so in the next round. So nobody waits for a rank that has
+//! A rank that is ready for a later stage, or was interrupted meanwhile, says so in the next round. So no rank waits for one that has
 //! fewer stages, or none: it is in the same rounds as the others until the run is over for all. Waiting for the others is to look and to
 //! sleep ([`Rounds::advance`]); only from the second step on, when all are there and the rest takes milliseconds, does a rank stay in
 //! the round until it ends.
@@ -24,7 +24,7 @@ use std::time::{Duration, Instant};
 /// The start is so far ahead that every rank has heard of it, and so much further for each of them.
 const LEAD_NS: u64 = 100_000_000;
 const LEAD_PER_RANK_NS: u64 = 1_000_000;
-/// Nobody needs more: the word takes as many steps as the number of ranks has bits.
+/// Maximum needed: the message takes as many steps as the number of ranks has bits.
 const LONGEST_LEAD_NS: u64 = 1_000_000_000;
 
 /// Pause between two looks: a share of the time waited so far, within these.
@@ -102,7 +102,7 @@ impl<'a> Rounds<'a> {
         self.begun_ns
     }
 
-    /// The clock of this rank beside rank 0's.
+    /// The clock of this rank compared with rank 0's.
     pub fn clock(&self) -> &ClockReport {
         &self.clock
     }

@@ -1,7 +1,7 @@
 //! A rank from its start to its end.
 //!
 //! Whatever becomes of a rank, it takes part in everything that all ranks do together, in this order: who is who, rank 0's orders,
-//! what is to be said before the run, whether there is one, the rounds, the sums, the end. So nobody waits for ever; a rank that
+//! what is to be said before the run, whether there is one, the rounds, the sums, the end. So no rank waits forever; a rank that
 //! dies has MPI end all others.
 
 use crate::communicator::Ranks;
@@ -208,7 +208,7 @@ fn run_orders(
         output.bytes(&bytes);
     }
     let asked = output.finish(signals);
-    Some(match output.tell_lost() || outcome.lost_logs {
+    Some(match output.report_lost() || outcome.lost_logs {
         true => exit::SETUP_FAILED,
         false => exit::number(&outcome, asked.is_some() || signals.asked_to_end().is_some()),
     })
@@ -306,7 +306,7 @@ fn signal_of(error: &StartError) -> Option<i32> {
     }
 }
 
-/// Ranks may share a directory, so each has logs of its own there: `NAME.RANK`, as logs of hosts are called.
+/// Ranks may share a directory, so each has its own logs there: `NAME.RANK`, as logs of hosts are called.
 fn name_logs(plan: &mut Plan, name: &str) {
     let named = |path: &Path| {
         let mut text = path.as_os_str().to_owned();

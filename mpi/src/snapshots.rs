@@ -1,7 +1,7 @@
 //! What each rank has done so far, in a directory: when a rank dies, MPI ends all others with it, and this is what is left.
 //!
 //! `run` says who takes part. `rank-N` is rank N's report: so far, once a second while its jobs run, and its last one when they are
-//! over. A file is written under another name first, so whoever reads it finds a whole one.
+//! over. A file is written under another name first, so readers always find a complete one.
 
 use crate::orders::{Orders, Places, written};
 use crate::results::RankResult;

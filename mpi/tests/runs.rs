@@ -77,7 +77,7 @@ impl Place {
         std::fs::write(self.path(name), text).expect("a file");
     }
 
-    /// So many ranks.
+    /// Number of ranks.
     fn command(&self, ranks: usize, words: &str) -> Command {
         let mut command = Command::new(&self.launcher[0]);
         command.args(&self.launcher[1..]).args(["-n", &ranks.to_string()]).arg(program());
@@ -142,7 +142,7 @@ impl Done {
         self
     }
 
-    /// Its report as JSON, with nothing beside it.
+    /// Its report as JSON, and nothing else.
     #[track_caller]
     fn json(&self) -> Value {
         serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error}\n{}\n{}", self.out, self.err))

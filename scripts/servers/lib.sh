@@ -1,7 +1,7 @@
 # Shared by every start/stop script in this folder; sourced, never run. `NAME start DIR` starts a server on loopback, waits until it
 # answers, and prints KEY=VALUE lines, which are in DIR/env as well; `NAME stop DIR` ends exactly what start began. With INSTALL=1 and
-# as root, missing Debian packages are installed first; with OWN_NETWORK=1 and as root, the server gets a network of its own, in which
-# nobody else moves anything.
+# as root, missing Debian packages are installed first; with OWN_NETWORK=1 and as root, the server gets its own network, in which
+# nothing else moves anything.
 # A script sets NAME, PACKAGES and COMMANDS, defines start() and maybe stop_extra(), then calls main "$@". Its also_WORD() is what
 # `NAME WORD DIR ...` does while it runs.
 set -euo pipefail
@@ -80,7 +80,7 @@ install_packages() {
         >"$DIR/apt.log" 2>&1 || { tail -n 5 "$DIR/apt.log" >&2; die "apt-get install $PACKAGES failed (apt-get update first?)"; }
 }
 
-# mounted DIRECTORY: asks the kernel's list, because a file system whose daemon hangs answers nobody
+# mounted DIRECTORY: asks the kernel's list, because a file system whose daemon hangs does not answer
 mounted() { grep -qF " $1 " /proc/self/mountinfo; }
 unmount() {   # unmount DIRECTORY
     if mounted "$1"; then fusermount3 -u "$1" 2>/dev/null || umount -l "$1" 2>/dev/null || fusermount3 -uz "$1"; fi

@@ -1,4 +1,4 @@
-//! `words`: a random sample of the prose of the tree, with the place of each passage, for somebody to judge who did not write it.
+//! `words`: a random sample of the prose of the tree, with the place of each passage, for review by a person who did not write it.
 
 use crate::chance::Chance;
 use crate::passages::{self, Kind};

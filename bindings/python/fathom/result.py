@@ -240,7 +240,7 @@ class Result:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the document to a file, for `load` and for `fathom report`, `show`, `explain` and `compare`."""
-        # First beside the file: one that exists stays whole when the disk is full.
+        # Written next to the file first: an existing one stays intact when the disk is full.
         beside = Path(f"{os.fspath(path)}.{os.getpid()}.part")
         try:
             try:

@@ -56,7 +56,7 @@ def test_the_python_of_a_page_runs_in_its_order(name: str) -> None:
 
 
 def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A notebook has a backend of its own.
+    # A notebook has its own backend.
     monkeypatch.delenv("MPLBACKEND", raising=False)
     nbclient = pytest.importorskip("nbclient")
     nbformat = pytest.importorskip("nbformat")

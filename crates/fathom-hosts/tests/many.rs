@@ -140,7 +140,7 @@ impl Observer for Lines {
     fn interim_report(&mut self, _: &RunReport) {}
 }
 
-/// Runs with agents of these behaviours, each of which has done so many I/Os.
+/// Runs with agents of these behaviours, each of which has done this many I/Os.
 fn run(behaviours: &[Behaviour], ios: u64) -> (Outcome, Vec<String>) {
     fathom_sys::file::raise_open_file_limit(1 << 16);
     let mut agents = Vec::new();

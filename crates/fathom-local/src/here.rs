@@ -75,7 +75,7 @@ pub fn opening(plan: &Plan, messages: &[Message]) -> Vec<Message> {
 
 /// True for fio's lines on an unknown option that one of our own messages covers completely: the option, its
 /// place, and a suggestion.
-pub fn is_told_better(line: &str, all: &[Message]) -> bool {
+pub fn is_redundant(line: &str, all: &[Message]) -> bool {
     let is_own = |message: &Message| {
         message.text.starts_with("fathom: ") && message.text.contains("there is no such option")
     };

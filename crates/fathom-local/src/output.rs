@@ -219,7 +219,7 @@ impl Output {
             self.advance(LOOK);
             if let Some(signal) = signals.asked_to_end() {
                 if asked.is_some() {
-                    self.lost.get_or_insert_with(|| io::Error::other("nobody read it"));
+                    self.lost.get_or_insert_with(|| io::Error::other("no process read it"));
                     self.report.clear();
                     self.errors.clear();
                 }
@@ -234,7 +234,7 @@ impl Output {
     }
 
     /// Reports on standard error if part of the report could not be written; true if so.
-    pub fn tell_lost(&self) -> bool {
+    pub fn report_lost(&self) -> bool {
         let Some(error) = &self.lost else { return false };
         let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
         // If even this cannot be written, the exit status still reports it.

@@ -7,7 +7,7 @@
 //!                                            └─► influx: points in line protocol
 //! ```
 //!
-//! [`exporter`] is a process of its own. The supervisor of the run hands it a snapshot now and then and never waits for it, so a
+//! [`exporter`] is a separate process. The supervisor of the run hands it a snapshot now and then and never waits for it, so a
 //! collector that hangs or a disk that is full costs a run nothing.
 
 #![forbid(unsafe_code)]

@@ -116,7 +116,7 @@ impl Buffers {
     ///
     /// # Safety
     ///
-    /// All of them lie in memory that is valid for reads and writes for as long as an engine that was set up with them.
+    /// All of them are in memory that is valid for reads and writes for as long as an engine that was set up with them.
     pub unsafe fn new(first: *mut u8, stride: usize, length: usize, count: u32) -> Buffers {
         Buffers { first, stride, length, count }
     }

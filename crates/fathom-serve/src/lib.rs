@@ -32,26 +32,26 @@ pub const NAME: &str = "serve";
 /// Its line in lists of commands.
 pub const SUMMARY: &str = "Write, run, watch and compare jobs in the browser";
 
-/// What `fathom serve --help` prints.
+/// Output of `fathom serve --help`.
 pub const HELP: &str = "\
 Usage: fathom serve [options]
 
-Serves one page to the browsers of this machine: write or open a job, see what it would do, run it, watch it, stop it, look at its
-result, compare two; the same for quick and sweep. Open the address that it prints: it holds a token, without which nobody gets
-in. Runs are processes of their own: they go on if the server ends, and a server that is started again finds them.
+Serves a web page to browsers on this machine: write or open a job, check what it would do, run it, watch it, stop it, view its
+result, compare two; the same for quick and sweep. Open the address that it prints: it contains the required token. Runs are
+separate processes: they continue if the server ends, and the next server finds them.
 
-  --port=NUMBER          Port on this machine; default 8767; 0 for any that is free
-  --listen=ADDRESS       127.0.0.1, ::1 or localhost, with a port or without; others are refused. From another machine:
+  --port=NUMBER          Local port; default 8767; 0 for any free port
+  --listen=ADDRESS       127.0.0.1, ::1 or localhost, optionally with a port; others are refused. From another machine:
                          ssh -L 8767:127.0.0.1:8767 HOST
   --results=DIRECTORY    Where runs are kept, a folder each; default fathom-results in the current directory
 
-Jobs may use files in the folder targets of the results, and what these add:
+Jobs may use files in the folder targets of the results, and what these options add:
 
   --allow-path=PATH      Files below this directory, or this file; may be repeated. Relative names in jobs count from
                          the first of these directories
   --allow-device=PATH    This device; may be repeated
   --allow-commands       exec_prerun, exec_postrun, engines that run or load programs
-  --allow-network        Engines that talk to servers or other hosts
+  --allow-network        Engines that connect to servers or other hosts
 ";
 
 /// Runs the command and returns its exit code. `machine` answers the parser's questions about this machine,

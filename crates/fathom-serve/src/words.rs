@@ -84,8 +84,8 @@ fn address(written: &str, port: u16) -> Result<SocketAddr, Failure> {
             Ok(address) if address.is_loopback() => address,
             _ => {
                 return Err(Failure::new(format!(
-                    "--listen={written} is refused: whoever reaches this address could run jobs here, and browsers cannot show \
-                     the keys that fathom keys makes; listen on 127.0.0.1, and connect from another machine with ssh -L \
+                    "--listen={written} is refused: anyone who can reach this address could run jobs here, and browsers cannot \
+                     use the keys of fathom keys; listen on 127.0.0.1, and connect from another machine with ssh -L \
                      {port}:127.0.0.1:{port} HOST"
                 )));
             }

@@ -170,7 +170,7 @@ fn refuse_unbuilt(
     let problem = match obstacle {
         "" => format!("option {} is known but not built yet; see docs/compatibility.md", raw.text()),
         obstacle => format!(
-            "option {} is known but not built: {obstacle}. Whoever has it can write the engine: ioengine=external:PATH, \
+            "option {} is known but not built: {obstacle}. You can write the engine yourself: ioengine=external:PATH, \
              docs/external.md",
             raw.text()
         ),

@@ -22,7 +22,7 @@ pub enum Status {
 /// The shape of an option's value on the command line and in `--cmdhelp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Free text, or text with a grammar of its own.
+    /// Free text, or text with its own grammar.
     Text,
     /// Text that may be left out in a job file.
     OptionalText,

@@ -1,6 +1,6 @@
-//! Forms of the report, as far as the command line has to know them.
+//! Report formats, as far as the command line needs to know them.
 //!
-//! They are declared beside the code that writes them, in `fathom-report`. The parser gets to know them through
+//! They are declared next to the code that writes them, in `fathom-report`. The parser gets to know them through
 //! [`Source::formats`](crate::Source::formats).
 
 use std::time::Duration;
@@ -8,23 +8,23 @@ use std::time::Duration;
 /// All that is known of a form of the report apart from how it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FormatDeclaration {
-    /// The word that `--output-format` knows it by.
+    /// Its name in `--output-format`.
     pub name: &'static str,
-    /// Other words for it.
+    /// Other names.
     pub aliases: &'static [&'static str],
-    /// Words for it that mean another format unless the program is called `fio`.
+    /// Names that mean another format unless the program is called `fio`.
     pub words_of_fio: &'static [&'static str],
-    /// People read it: the lines before a run and messages stand around it. It is the one that nobody has to ask for.
+    /// Human-readable: printed with the lines before a run and messages. It is the default.
     pub for_people: bool,
-    /// Why no other form can stand in the same output, and no message either; `None` where they can.
+    /// Why it excludes other formats and messages in the same output; `None` if it does not.
     pub stands_alone: Option<&'static str>,
-    /// Time between two reports during the run, unless `--status-interval` says otherwise.
+    /// Interval of reports during the run, unless `--status-interval` says otherwise.
     pub every: Option<Duration>,
-    /// It shows the course of the run.
+    /// It includes the timeline.
     pub timeline: bool,
-    /// It shows the verdict on the result.
+    /// It includes the verdict on the result.
     pub verdict: bool,
-    /// Forms that are left out beside this one, because it has all that they have.
+    /// Formats that it includes completely, so that they are omitted.
     pub includes: &'static [&'static str],
 }
 

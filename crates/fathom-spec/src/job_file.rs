@@ -194,7 +194,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Splices a file in, found as named or beside the file that includes it.
+    /// Splices a file in, found as named or next to the including file.
     fn include(&mut self, name: &str, includer: &Path, origin: Origin, depth: usize) {
         if !self.open {
             self.read_option(&format!("include {name}"), origin);

@@ -33,7 +33,7 @@ pub fn mistakes(messages: &[Message]) -> Vec<Mistake> {
     }
 }
 
-/// The same without the lines, for whoever has never seen the job file.
+/// The same without the lines, for users who have not seen the job file.
 pub fn in_own_words(messages: &[Message]) -> String {
     let told: Vec<String> = mistakes(messages).into_iter().map(|mistake| mistake.text).collect();
     told.join("\n")

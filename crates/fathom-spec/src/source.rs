@@ -13,7 +13,7 @@ pub trait Source: Machine {
     fn engines(&self) -> &[&'static EngineDef] {
         engines::ALL
     }
-    /// The forms of the report that there are. Whoever prints no report needs none.
+    /// The available report formats. A program that prints no report needs none.
     fn formats(&self) -> &[&'static FormatDeclaration] {
         &[]
     }
@@ -52,7 +52,7 @@ impl SystemSource {
         SystemSource { page_size, engines: engines::ALL.to_vec(), loads: None, formats: Vec::new() }
     }
 
-    /// The same with engines from outside beside those of this crate. Of two engines of one name the first counts.
+    /// The same with external engines in addition to those of this crate. Of two engines with the same name the first is used.
     pub fn with_engines(mut self, engines: &[&'static EngineDef]) -> Self {
         self.engines.extend_from_slice(engines);
         self

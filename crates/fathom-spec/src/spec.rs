@@ -187,7 +187,7 @@ impl JobSpec {
             return SizeRange { min, max };
         }
         match &sizes.bsrange {
-            // A direction that was left blank has no range of its own.
+            // A direction that was left blank has no separate range.
             Some(ranges) if ranges[direction].max > 0 => ranges[direction],
             _ => {
                 let size = sizes.bs[direction];
@@ -239,7 +239,7 @@ groups! {
         replay buffers error_handling engine steady_state profile, then private
 }
 
-/// One group for each engine and profile that has options of its own.
+/// One group for each engine and profile that has its own options.
 macro_rules! private_options {
     ($(#[doc = $of:literal] $group:ident: $Options:path,)+) => {
         /// The private options of every engine; those of engines the job does not use keep their

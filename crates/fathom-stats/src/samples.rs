@@ -1,4 +1,4 @@
-//! The counters of one worker, in a fixed layout that may lie in memory shared between processes.
+//! The counters of one worker, in a fixed layout that may be in memory shared between processes.
 //!
 //! There is one writer, the worker. Readers (the supervisor) look at any moment without locks: every field is an
 //! atomic that the writer stores with `Relaxed`, which costs what a plain store costs, and nothing is ever

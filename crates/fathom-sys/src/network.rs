@@ -1,5 +1,5 @@
-//! Making sockets of any family, and how they are bound, connected, accepted and tuned. Transfers between connected sockets and
-//! pieces of memory are in [`socket`](crate::socket).
+//! Creates sockets of any family, and binds, connects, accepts and tunes them. Transfers between connected sockets and
+//! buffers are in [`socket`](crate::socket).
 
 use crate::Errno;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// An address of any family, as the kernel takes it.
+/// An address of any family, in the kernel's format.
 #[derive(Clone, Copy)]
 pub struct Address {
     storage: libc::sockaddr_storage,
@@ -31,7 +31,7 @@ impl Address {
         address
     }
 
-    /// Of the internet, version 4 or 6.
+    /// An IPv4 or IPv6 address.
     pub fn internet(address: SocketAddr) -> Address {
         match address {
             SocketAddr::V4(address) => Address::of(libc::sockaddr_in {
@@ -50,7 +50,7 @@ impl Address {
         }
     }
 
-    /// A socket in the file system. `ENAMETOOLONG` for a path that has no room in an address.
+    /// A Unix socket path. `ENAMETOOLONG` for a path that does not fit into an address.
     pub fn unix(path: &Path) -> Result<Address, Errno> {
         let bytes = path.as_os_str().as_bytes();
         // SAFETY: all zero is a valid value of this plain structure.
@@ -65,7 +65,7 @@ impl Address {
         Ok(Address::of(address))
     }
 
-    /// Of a virtual machine or its host: its context identifier, and a port.
+    /// Address of a virtual machine or its host: context identifier and port.
     pub fn vsock(cid: u32, port: u32) -> Address {
         // SAFETY: all zero is a valid value of this plain structure.
         let mut address: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
@@ -75,7 +75,7 @@ impl Address {
         Address::of(address)
     }
 
-    /// For libraries that take addresses; valid as long as this address stays where it is.
+    /// For libraries that take addresses; valid as long as this address is not moved.
     pub fn pointer(&self) -> *const libc::sockaddr {
         std::ptr::from_ref(&self.storage).cast()
     }
@@ -95,7 +95,7 @@ fn moved(result: isize) -> Result<usize, Errno> {
     usize::try_from(result).map_err(|_| Errno::last())
 }
 
-/// A socket of a family (`AF_*`) and kind (`SOCK_*`), closed in programs that are started.
+/// A close-on-exec socket of a family (`AF_*`) and type (`SOCK_*`).
 pub fn open(family: i32, kind: i32) -> Result<OwnedFd, Errno> {
     // SAFETY: no memory is passed, and the descriptor is new.
     unsafe {
@@ -105,25 +105,25 @@ pub fn open(family: i32, kind: i32) -> Result<OwnedFd, Errno> {
     }
 }
 
-/// Gives a socket its own address.
+/// Binds a socket to a local address.
 pub fn bind(socket: RawFd, address: &Address) -> Result<(), Errno> {
     // SAFETY: the address lives through the call, and its length is stated.
     done(unsafe { libc::bind(socket, address.pointer(), address.length) })
 }
 
-/// Lets others connect; `backlog` of them may wait.
+/// Listens for connections, with this backlog.
 pub fn listen(socket: RawFd, backlog: i32) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     done(unsafe { libc::listen(socket, backlog) })
 }
 
-/// Connects, or begins to where the socket does not wait (`EINPROGRESS`).
+/// Connects, or starts to if the socket is non-blocking (`EINPROGRESS`).
 pub fn connect(socket: RawFd, address: &Address) -> Result<(), Errno> {
     // SAFETY: the address lives through the call, and its length is stated.
     done(unsafe { libc::connect(socket, address.pointer(), address.length) })
 }
 
-/// The next connection of a listening socket, and who it is.
+/// Accepts the next connection of a listening socket; returns it with the peer's address.
 pub fn accept(socket: RawFd) -> Result<(OwnedFd, Address), Errno> {
     let mut peer = Address::empty();
     // SAFETY: the storage takes addresses of every family, its length is stated, and the descriptor is new.
@@ -135,7 +135,7 @@ pub fn accept(socket: RawFd) -> Result<(OwnedFd, Address), Errno> {
     }
 }
 
-/// Why what was begun on a socket failed (`SO_ERROR`).
+/// The pending error of a socket (`SO_ERROR`).
 pub fn pending_error(socket: RawFd) -> Result<(), Errno> {
     match option(socket, libc::SOL_SOCKET, libc::SO_ERROR)? {
         0 => Ok(()),
@@ -143,7 +143,7 @@ pub fn pending_error(socket: RawFd) -> Result<(), Errno> {
     }
 }
 
-/// An option of a socket that is a number.
+/// A numeric socket option.
 pub fn option(socket: RawFd, level: i32, name: i32) -> Result<i32, Errno> {
     let mut value: libc::c_int = 0;
     let mut length = size_of_val(&value) as libc::socklen_t;
@@ -168,19 +168,19 @@ fn set<T>(socket: RawFd, level: i32, name: i32, value: &T) -> Result<(), Errno> 
     })
 }
 
-/// Sets an option of a socket that is a number.
+/// Sets a numeric socket option.
 pub fn set_option(socket: RawFd, level: i32, name: i32, value: i32) -> Result<(), Errno> {
     set(socket, level, name, &value)
 }
 
-/// How long a call that waits may take before it ends with `EAGAIN`, or with what it has moved.
+/// Limits how long a blocking call may take before it ends with `EAGAIN`, or with what it has transferred.
 pub fn limit_waits(socket: RawFd, limit: Duration) -> Result<(), Errno> {
     let limit = libc::timeval { tv_sec: limit.as_secs() as _, tv_usec: limit.subsec_micros() as _ };
     set(socket, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &limit)?;
     set(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit)
 }
 
-/// Whether calls on a socket wait.
+/// Makes a socket blocking or non-blocking.
 pub fn set_waiting(socket: RawFd, waits: bool) -> Result<(), Errno> {
     // SAFETY: no memory is passed.
     unsafe {
@@ -191,22 +191,24 @@ pub fn set_waiting(socket: RawFd, waits: bool) -> Result<(), Errno> {
     }
 }
 
-/// Has a socket receive what is sent to a group, on the interface with this address (`0.0.0.0`: the kernel chooses).
+/// Joins a multicast group, on the interface with this address (`0.0.0.0`: the kernel chooses).
 pub fn join_group(socket: RawFd, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), Errno> {
     let in_order = |address: Ipv4Addr| libc::in_addr { s_addr: u32::from(address).to_be() };
     let wanted = libc::ip_mreq { imr_multiaddr: in_order(group), imr_interface: in_order(interface) };
     set(socket, libc::IPPROTO_IP, libc::IP_ADD_MEMBERSHIP, &wanted)
 }
 
-/// Sends what goes to groups through the interface with this address.
+/// Sends multicast through the interface with this address.
 pub fn send_groups_through(socket: RawFd, interface: Ipv4Addr) -> Result<(), Errno> {
     let interface = libc::in_addr { s_addr: u32::from(interface).to_be() };
     set(socket, libc::IPPROTO_IP, libc::IP_MULTICAST_IF, &interface)
 }
 
-/// Sends from memory to an address, or to whom the socket is connected. A connection that is gone is an error, never a signal.
+/// Sends from memory to an address, or to the connected peer. A broken connection is an error, never a
+/// signal.
 ///
 /// # Safety
+///
 /// `length` bytes from `bytes` on can be read.
 #[inline]
 pub unsafe fn send(
@@ -223,7 +225,7 @@ pub unsafe fn send(
 /// Receives into memory; 0 at the end of a stream. With `MSG_TRUNC` the length of a datagram that was longer than that.
 ///
 /// # Safety
-/// `length` bytes from `bytes` on can be written, and nobody else uses them meanwhile.
+/// `length` bytes from `bytes` on can be written, and nothing else uses them meanwhile.
 #[inline]
 pub unsafe fn receive(socket: RawFd, (bytes, length): (*mut u8, usize), flags: i32) -> Result<usize, Errno> {
     // SAFETY: the caller says so.
@@ -249,7 +251,7 @@ pub unsafe fn receive_from(
     })
 }
 
-/// Room for whoever sends a datagram.
+/// Space for the sender's address.
 pub fn nobody() -> Address {
     Address::empty()
 }

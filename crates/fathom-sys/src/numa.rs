@@ -1,23 +1,23 @@
-//! NUMA nodes, and which of them give memory to the calling thread.
+//! NUMA nodes and memory policy of the calling thread.
 
 use crate::errno::{Errno, check};
 
-/// Where a thread's memory comes from (linux/mempolicy.h).
+/// Memory policy of a thread (linux/mempolicy.h).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// As the system has it.
+    /// The system default.
     Default,
     /// The node that the thread runs on.
     Local,
-    /// One node while it lasts.
+    /// One node while it has free memory.
     Prefer(u32),
     /// These nodes only.
     Bind(Vec<u32>),
-    /// These nodes in turn.
+    /// These nodes round-robin.
     Interleave(Vec<u32>),
 }
 
-/// Sets the policy for what the calling thread touches from now on.
+/// Sets the policy for future allocations of the calling thread.
 pub fn set_policy(policy: &Policy) -> Result<(), Errno> {
     let (mode, nodes): (i32, &[u32]) = match policy {
         Policy::Default => (libc::MPOL_DEFAULT, &[]),
@@ -32,27 +32,27 @@ pub fn set_policy(policy: &Policy) -> Result<(), Errno> {
     for &node in nodes {
         mask[node as usize / BITS] |= 1 << (node as usize % BITS);
     }
-    // The kernel looks at one bit less than it is told.
+    // The kernel ignores the last bit.
     let (address, bits) =
         if nodes.is_empty() { (std::ptr::null(), 0) } else { (mask.as_ptr(), mask.len() * BITS + 1) };
     // SAFETY: the mask has as many bits as stated (the last one is not read), or there is none.
     check(unsafe { libc::syscall(libc::SYS_set_mempolicy, mode, address, bits) }).map(|_| ())
 }
 
-/// The nodes of the machine, ascending; node 0 alone where the kernel does not tell.
+/// The nodes of the machine, ascending; only node 0 if the kernel does not report them.
 pub fn nodes() -> Vec<u32> {
     let text = std::fs::read_to_string("/sys/devices/system/node/online").unwrap_or_default();
     let nodes = parse_list(&text);
     if nodes.is_empty() { vec![0] } else { nodes }
 }
 
-/// The processors of a node; none for one that does not exist.
+/// The processors of a node; empty if it does not exist.
 pub fn cpus_of(node: u32) -> Vec<u32> {
     let path = format!("/sys/devices/system/node/node{node}/cpulist");
     parse_list(&std::fs::read_to_string(path).unwrap_or_default())
 }
 
-/// Numbers as the kernel lists them, such as `0-3,8`.
+/// A list of numbers in the kernel's format, such as `0-3,8`.
 fn parse_list(text: &str) -> Vec<u32> {
     let range = |part: &str| {
         let (low, high) = part.split_once('-').unwrap_or((part, part));

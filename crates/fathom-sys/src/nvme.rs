@@ -1,4 +1,5 @@
-//! NVMe commands, through the kernel's passthrough: questions to controllers and namespaces, and commands as they go into a ring.
+//! NVMe commands through the kernel's passthrough: admin commands for controllers and namespaces, and commands for an
+//! io_uring.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -26,13 +27,14 @@ const HEALTH: u32 = 0x02;
 const ALL_NAMESPACES: u32 = u32::MAX;
 const TIMEOUT_MS: u32 = 2_000;
 
-/// A command as the kernel takes it: `struct nvme_passthru_cmd` and `struct nvme_uring_cmd`, which lie alike.
+/// A command in the kernel's format: `struct nvme_passthru_cmd` and `struct nvme_uring_cmd` share their
+/// layout.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Command {
     /// Operation code.
     pub opcode: u8,
-    /// Always 0 through the kernel.
+    /// Always 0.
     pub flags: u8,
     /// Always 0.
     pub reserved: u16,
@@ -50,19 +52,19 @@ pub struct Command {
     pub data_length: u32,
     /// Command words 10 to 15.
     pub words_10_15: [u32; 6],
-    /// Milliseconds after which the kernel aborts it; 0: its own default.
+    /// Milliseconds until the kernel aborts it; 0 for its default.
     pub timeout_ms: u32,
-    /// The first word of the answer.
+    /// The first word of the completion.
     pub result: u32,
 }
 
 const _: () = assert!(std::mem::size_of::<Command>() == 72);
 
 impl Command {
-    /// As it goes into an entry of a ring.
+    /// As part of an io_uring entry.
     #[inline(always)]
     pub fn in_ring(self) -> [u8; 80] {
-        /// What an entry has room for.
+        /// Padded to the size in an entry.
         #[repr(C)]
         struct Padded(Command, u64);
         // SAFETY: both are 80 bytes without padding, and any bytes are valid ones.
@@ -70,20 +72,20 @@ impl Command {
     }
 }
 
-/// Why a command was not done.
+/// Why a command failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// By the kernel.
     Kernel(Errno),
-    /// By the controller: the status field of its answer.
+    /// By the controller: the status field of its completion.
     Controller(u16),
 }
 
-/// Sends a command and waits for its end; gives the first word of the answer.
+/// Sends a command and waits for its completion; returns the first word of it.
 ///
 /// # Safety
 ///
-/// Address and metadata of the command are 0, or those of memory that it may read or write as far as its lengths go.
+/// Address and metadata of the command are 0, or those of memory that it may read or write up to its lengths.
 unsafe fn send(fd: RawFd, request: libc::c_ulong, command: &mut Command) -> Result<u32, Refusal> {
     // SAFETY: the kernel reads the command and writes its result there; the caller vouches for the addresses in it.
     let result = unsafe { libc::ioctl(fd, request as _, std::ptr::from_mut(command)) };
@@ -93,12 +95,13 @@ unsafe fn send(fd: RawFd, request: libc::c_ulong, command: &mut Command) -> Resu
     }
 }
 
-/// Aims a command at an answer.
+/// Points a command at a buffer for its answer.
 fn into(command: Command, answer: &mut [u8]) -> Command {
     Command { address: answer.as_mut_ptr() as u64, data_length: answer.len() as u32, ..command }
 }
 
-/// The SMART and health information log of the controller of a namespace or partition. Takes the right to administer the system.
+/// The SMART and health information log of the controller of a namespace or partition. Requires
+/// administrative privileges.
 pub fn health_log(fd: RawFd) -> Result<[u8; HEALTH_LOG], Errno> {
     let mut log = [0; HEALTH_LOG];
     // The number of 4-byte words, less one, in the upper half.
@@ -118,13 +121,14 @@ pub fn health_log(fd: RawFd) -> Result<[u8; HEALTH_LOG], Errno> {
     }
 }
 
-/// The number of the namespace behind a device; an error where there is none.
+/// The namespace ID of a device; an error if it has none.
 pub fn namespace_id(fd: RawFd) -> Result<u32, Errno> {
     // SAFETY: no memory is involved.
     check(i64::from(unsafe { libc::ioctl(fd, NVME_IOCTL_ID as _, 0) })).map(|id| id as u32)
 }
 
-/// What Identify answers: `structure` says what to identify (CNS), of this namespace and command set (CSI).
+/// The answer to Identify: `structure` selects what to identify (CNS), for this namespace and command set
+/// (CSI).
 pub fn identify(
     fd: RawFd,
     structure: u8,
@@ -139,14 +143,14 @@ pub fn identify(
     Ok(answer)
 }
 
-/// Sends an I/O command that has no data, and waits for its end.
+/// Sends an I/O command without data, and waits for its completion.
 pub fn order(fd: RawFd, command: Command) -> Result<(), Refusal> {
     let mut command = Command { address: 0, data_length: 0, metadata: 0, metadata_length: 0, ..command };
     // SAFETY: there is no data.
     unsafe { send(fd, NVME_IOCTL_IO_CMD, &mut command) }.map(|_| ())
 }
 
-/// Sends an I/O command that asks for something, and waits for its answer.
+/// Sends an I/O command that reads data, and waits for it.
 pub fn ask(fd: RawFd, command: Command, answer: &mut [u8]) -> Result<(), Refusal> {
     let command = Command { metadata: 0, metadata_length: 0, ..command };
     // SAFETY: the answer lives on, and is as long as the command says.

@@ -1,4 +1,4 @@
-//! The page cache: how much of an open file the kernel holds in memory, and getting it out of there.
+//! The page cache: how much of an open file the kernel holds in memory, and dropping it.
 
 use crate::errno::{Errno, check};
 use crate::memory::{Mapping, page_size};
@@ -11,15 +11,15 @@ use std::path::Path;
 // From asm-generic/unistd.h, the same number on every architecture; since Linux 6.5.
 const SYS_CACHESTAT: libc::c_long = 451;
 
-/// Bytes asked about by one mincore(2), which answers with a byte per page.
+/// Bytes per mincore(2) call, which answers with a byte per page.
 const WINDOW: u64 = 1 << 30;
 
-/// What the page cache holds of a range, in whole pages.
+/// Page cache state of a range, in whole pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cached {
     /// Bytes in memory.
     pub resident: u64,
-    /// Bytes of them that the storage does not have yet: dirty, or under writeback.
+    /// Bytes of them that are not on the storage yet: dirty, or under writeback.
     pub unwritten: u64,
 }
 
@@ -41,11 +41,11 @@ struct Cachestat {
     recently_evicted: u64,
 }
 
-/// What the page cache holds of a range of a file or block device (cachestat(2)). ENOSYS before Linux 6.5; EPERM for a file that the
-/// caller may neither write to nor owns.
+/// Page cache state of a range of a file or block device (cachestat(2)). ENOSYS before Linux 6.5; EPERM for a
+/// file that the caller can neither write to nor owns.
 pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     let pages = whole_pages(range);
-    // Nothing of such a file is in the page cache, and kernels crash when they are asked about its entries there.
+    // A DAX file has no page cache, and kernels crash when they are asked about its entries there.
     if file_system::is_direct_access(fd)? {
         return Ok(Cached::default());
     }
@@ -61,9 +61,9 @@ pub fn cached(fd: RawFd, range: &Range<u64>) -> Result<Cached, Errno> {
     Ok(Cached { resident: bytes(found.cached), unwritten: bytes(found.dirty + found.writeback) })
 }
 
-/// Bytes of a range in memory, seen through a mapping (mincore(2)): slower, but on every kernel, and right for file systems that stand on
-/// others (overlayfs), whose own inode holds no pages. The kernel calls everything resident if the caller may neither write to the file nor
-/// owns it.
+/// Bytes of a range in memory, seen through a mapping (mincore(2)): slower, but on every kernel, and correct
+/// for stacked file systems (overlayfs), whose own inode has no pages. The kernel reports everything as
+/// resident if the caller can neither write to the file nor owns it.
 pub fn resident_by_mapping(fd: RawFd, range: &Range<u64>) -> Result<u64, Errno> {
     let pages = whole_pages(range);
     let page = page_size() as u64;
@@ -83,7 +83,7 @@ pub fn resident_by_mapping(fd: RawFd, range: &Range<u64>) -> Result<u64, Errno> 
     Ok(resident)
 }
 
-/// Drops the clean pages of a range that no process has mapped or locked. Pages that the range covers in part go, too.
+/// Drops the clean pages of a range that no process has mapped or locked, including partially covered ones.
 pub fn drop_clean(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     let pages = whole_pages(range);
     match pages.end - pages.start {
@@ -93,8 +93,8 @@ pub fn drop_clean(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     }
 }
 
-/// Writes the dirty pages of a range to the storage and waits for them. Errors of earlier writes that nothing has reported yet are
-/// errors here. The storage's own cache is not flushed.
+/// Writes the dirty pages of a range to the storage and waits for them. Unreported errors of earlier writes
+/// are also returned. The storage's own cache is not flushed.
 pub fn write_back(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     let flags =
         libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
@@ -105,16 +105,17 @@ pub fn write_back(fd: RawFd, range: &Range<u64>) -> Result<(), Errno> {
     }
 }
 
-/// An error of a write that the kernel has made since the file was opened and that nothing has reported yet. Waits for nothing.
+/// An unreported write error that the kernel has recorded since the file was opened. Does not wait.
 pub fn take_write_error(fd: RawFd) -> Result<(), Errno> {
-    // The last page that a file could have: no data is ever there, so nothing is waited for, and the error of the whole file is told.
+    // The last possible page of a file: no data is ever there, so nothing is waited for, and the error of the
+    // whole file is returned.
     let last = (i64::MAX as u64) / page_size() as u64 * page_size() as u64 - page_size() as u64;
     file::sync_range(fd, last, 1, libc::SYNC_FILE_RANGE_WAIT_BEFORE)
 }
 
-/// Gets a range of a file or device out of memory, so that it is read from its medium: what is dirty is written back, and what is clean is
-/// dropped. With `drops` false it only looks. Bytes that stay in memory; `None` where the kernel does not say. A file system in memory has no
-/// other medium, and nothing of it stays.
+/// Drops a range of a file or device from memory, so that it is read from its medium: dirty pages are written
+/// back, clean ones dropped. With `drops` false it only checks. Returns the bytes that stay in memory; `None`
+/// if the kernel does not report them. A file system in memory has no other medium, so its result is 0.
 pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     let is_device = block_device::size(fd).is_ok();
     if !is_device && file_system::is_in_memory(fd) == Ok(true) {
@@ -134,7 +135,7 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
         if prepare().is_err() {
             continue;
         }
-        // What is refused shows in what is left.
+        // A refusal shows in the remaining bytes.
         let _ = drop_clean(fd, range);
         left = resident(fd, range);
         if left.is_none_or(|bytes| bytes == 0) {
@@ -144,7 +145,7 @@ pub fn forget(fd: RawFd, range: &Range<u64>, drops: bool) -> Option<u64> {
     left
 }
 
-/// Bytes of a range in memory; `None` where the kernel does not say.
+/// Bytes of a range in memory; `None` if the kernel does not report them.
 fn resident(fd: RawFd, range: &Range<u64>) -> Option<u64> {
     let by_mapping = || resident_by_mapping(fd, range);
     let found = match file_system::is_overlay(fd) {
@@ -154,11 +155,11 @@ fn resident(fd: RawFd, range: &Range<u64>) -> Option<u64> {
             false => Err(Errno(libc::EPERM)),
         }),
     };
-    // Whole pages may be more than was asked about.
+    // Whole pages may exceed the range.
     found.ok().map(|bytes| bytes.min(range.end - range.start))
 }
 
-/// mincore(2) calls every page resident to those who may neither write to a file nor own it.
+/// mincore(2) reports every page as resident to callers that can neither write to the file nor own it.
 fn may_ask(fd: RawFd) -> bool {
     let path = format!("/proc/thread-self/fd/{fd}");
     let own = credentials::effective_user();

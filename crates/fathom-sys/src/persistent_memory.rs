@@ -1,27 +1,28 @@
-//! Persistent memory: stores that stay. A store is durable once its cache line was written back (or it went past the cache) and the processor
-//! has drained what is on its way.
+//! Persistent memory: durable stores. A store is durable once its cache line was written back (or it bypassed the cache) and
+//! the processor has drained its buffers.
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// How this processor writes cache lines back. Found out once, because the better instructions are not in every processor.
+/// How this processor writes cache lines back. Detected once, because not all processors have the better
+/// instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBack {
     /// The line stays in the cache (x86 `clwb`, ARM `dc cvap`).
     Keep,
     /// The line leaves the cache (x86 `clflushopt`).
     Drop,
-    /// The same, one line after the other (x86 `clflush`); on ARM as far as all processors see it (`dc cvac`).
+    /// The same, serialized (x86 `clflush`); on ARM to the point of coherency (`dc cvac`).
     Oldest,
 }
 
 impl WriteBack {
-    /// The best that this processor has.
+    /// The best method of this processor.
     pub fn detect() -> WriteBack {
         arch::detect()
     }
 
-    /// The instruction, as reports name it.
+    /// The instruction's name in reports.
     pub fn instruction(self) -> &'static str {
         arch::instruction(self)
     }
@@ -45,15 +46,17 @@ impl WriteBack {
     }
 }
 
-/// Waits until what was written back, or past the cache, has arrived.
+/// Waits until all write-backs and non-temporal stores have completed.
 #[inline]
 pub fn drain() {
     arch::drain();
 }
 
-/// Copies bytes past the cache where the processor can, and through it where it cannot; durable after [`drain`].
+/// Copies bytes with non-temporal stores if the processor has them, and through the cache otherwise; durable
+/// after [`drain`].
 ///
 /// # Safety
+///
 /// Both ranges are mapped memory of that length, and do not overlap.
 #[inline]
 pub unsafe fn copy_past_cache(write_back: WriteBack, from: *const u8, to: *mut u8, length: usize) {
@@ -140,7 +143,7 @@ mod arch {
             // SAFETY: within the ranges, and the target is aligned to a cache line.
             unsafe {
                 let (from, to) = (from.add(line * LINE), to.add(line * LINE));
-                // A line's loads before its stores: four of each are on their way together.
+                // A line's loads before its stores: four of each are in flight together.
                 let parts: [__m128i; LINE / PART] =
                     std::array::from_fn(|part| _mm_loadu_si128(from.add(part * PART).cast()));
                 for (part, value) in parts.into_iter().enumerate() {

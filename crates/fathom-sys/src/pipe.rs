@@ -1,20 +1,20 @@
-//! Pipes, and what moves bytes between them and memory, files and sockets.
+//! Pipes, and transfers between them and memory, files and sockets.
 
 use crate::errno::Errno;
 use rustix::pipe::PipeFlags;
 use std::os::fd::{OwnedFd, RawFd};
 
-/// Takes no time where nothing fits (`SPLICE_F_NONBLOCK` of linux/splice.h).
+/// Never blocks (`SPLICE_F_NONBLOCK` of linux/splice.h).
 pub const NO_WAIT: u32 = libc::SPLICE_F_NONBLOCK;
 
-/// A pipe: its end for reading and its end for writing.
+/// A pipe: its read end and its write end.
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
 }
 
-/// Makes a pipe hold at least so many bytes; how many it holds.
+/// Grows a pipe to at least this many bytes; returns its capacity.
 pub fn widen(end: &OwnedFd, bytes: i32) -> Result<usize, Errno> {
-    // Where it fails, the pipe stays as it is: those of users without privileges have a limit.
+    // On failure the pipe keeps its size: unprivileged users have a limit.
     let _ = rustix::pipe::fcntl_setpipe_size(end, usize::try_from(bytes).unwrap_or(0));
     Ok(rustix::pipe::fcntl_getpipe_size(end)?)
 }
@@ -26,7 +26,7 @@ pub fn splice(from: RawFd, to: RawFd, length: usize, flags: u32) -> Result<usize
     moved(unsafe { libc::splice(from, std::ptr::null_mut(), to, std::ptr::null_mut(), length, flags) })
 }
 
-/// Moves what is at an offset of a file into a pipe, as much as fits.
+/// Splices from an offset of a file into a pipe, as much as fits.
 #[inline]
 pub fn splice_from_file(file: RawFd, offset: u64, pipe: RawFd, length: usize) -> Result<usize, Errno> {
     let mut offset = offset as libc::loff_t;
@@ -34,7 +34,7 @@ pub fn splice_from_file(file: RawFd, offset: u64, pipe: RawFd, length: usize) ->
     moved(unsafe { libc::splice(file, &mut offset, pipe, std::ptr::null_mut(), length, 0) })
 }
 
-/// Moves what is in a pipe to an offset of a file.
+/// Splices from a pipe to an offset of a file.
 #[inline]
 pub fn splice_to_file(pipe: RawFd, file: RawFd, offset: u64, length: usize) -> Result<usize, Errno> {
     let mut offset = offset as libc::loff_t;
@@ -46,7 +46,7 @@ pub fn splice_to_file(pipe: RawFd, file: RawFd, offset: u64, length: usize) -> R
 ///
 /// # Safety
 /// `length` bytes from `bytes` on can be read, and stay as they are until they have left the pipe; for the reading end, they can be
-/// written, and nobody else uses them meanwhile.
+/// written, and nothing else uses them meanwhile.
 #[inline]
 pub unsafe fn splice_memory(
     end: RawFd,
@@ -70,13 +70,13 @@ pub unsafe fn fill(end: RawFd, (bytes, length): (*const u8, usize)) -> Result<us
 /// Copies what is in a pipe to memory.
 ///
 /// # Safety
-/// `length` bytes from `bytes` on can be written, and nobody else uses them meanwhile.
+/// `length` bytes from `bytes` on can be written, and nothing else uses them meanwhile.
 pub unsafe fn empty(end: RawFd, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
     // SAFETY: the caller says so.
     moved(unsafe { libc::read(end, bytes.cast(), length) })
 }
 
-/// Throws away so many bytes that a pipe holds.
+/// Discards this many bytes from a pipe.
 pub fn discard(end: RawFd, mut length: usize) -> Result<(), Errno> {
     let mut bytes = [0u8; 4096];
     while length > 0 {

@@ -27,7 +27,7 @@ pub fn set_name(name: &str) {
     unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
 }
 
-/// Lets sleeps of the calling thread end within a microsecond of their time instead of the usual 50.
+/// Reduces the timer slack of the calling thread to a microsecond instead of the usual 50.
 pub fn set_precise_sleep() {
     const SLACK_NS: libc::c_ulong = 1;
     // SAFETY: no memory is passed.

@@ -7,7 +7,7 @@ use std::fmt;
 use std::os::unix::process::parent_id;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Who called [`fork`] last: in a child, its parent at that time.
+/// The last caller of [`fork`]: in a child, its parent at that time.
 static FORKED_BY: AtomicU32 = AtomicU32::new(0);
 
 /// The two sides of a fork.
@@ -32,7 +32,7 @@ pub unsafe fn fork() -> Result<Fork, Errno> {
     }
 }
 
-/// The same, but asks the kernel first: with more than one thread it is `EDEADLK`.
+/// The same, but checks the number of threads first: with more than one it is `EDEADLK`.
 pub fn fork_without_threads() -> Result<Fork, Errno> {
     let threads = std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count();
     if threads != 1 {
@@ -42,7 +42,7 @@ pub fn fork_without_threads() -> Result<Fork, Errno> {
     unsafe { fork() }
 }
 
-/// Ends the process at once, without running anything registered for its end.
+/// Ends the process immediately, without running exit handlers.
 pub fn exit_now(status: i32) -> ! {
     // SAFETY: never returns and needs nothing.
     unsafe { libc::_exit(status) }
@@ -51,7 +51,7 @@ pub fn exit_now(status: i32) -> ! {
 /// How a child ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ended {
-    /// It left with this status.
+    /// It exited with this status.
     Exited(i32),
     /// This signal killed it.
     Killed(i32),
@@ -67,7 +67,7 @@ impl fmt::Display for Ended {
     }
 }
 
-/// Collects one child that has ended, if there is any: its pid, how it ended and what it used.
+/// Reaps one child that has ended, if there is any: its pid, how it ended and its resource usage.
 pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     let mut status = 0;
     let mut raw = usage::empty();
@@ -84,20 +84,20 @@ pub fn reap_one() -> Option<(u32, Ended, Usage)> {
     Some((pid as u32, ended, Usage::from_raw(&raw)))
 }
 
-/// Whether a child was stopped, or goes on.
+/// Whether a child was stopped or continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
     /// A signal stopped it.
     Stopped,
-    /// It goes on.
+    /// It was continued.
     Continued,
 }
 
-/// Takes the news that a child was stopped or goes on, if there is any: its pid and which of both.
+/// Takes a notification that a child was stopped or continued, if there is one: its pid and which of the two.
 pub fn take_stop() -> Option<(u32, Stop)> {
     let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WSTOPPED | libc::WCONTINUED | libc::WNOHANG;
-    // SAFETY: the structure is written by the kernel, and all zero, which says that there is no news, is a valid value of it.
+    // SAFETY: the structure is written by the kernel, and all zero, which means that there is no notification, is a valid value of it.
     let (pid, code) = unsafe {
         if libc::waitid(libc::P_ALL, 0, found.as_mut_ptr(), options) != 0 {
             return None;
@@ -109,37 +109,38 @@ pub fn take_stop() -> Option<(u32, Stop)> {
     (pid > 0).then_some((pid as u32, stop))
 }
 
-/// True once a child has ended; it is still to be collected, and its number is still its own.
+/// True once a child has ended; it is not reaped yet, so its number is still valid.
 pub fn has_ended(pid: u32) -> bool {
     let mut found = std::mem::MaybeUninit::<libc::siginfo_t>::zeroed();
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-    // SAFETY: the structure is written by the kernel, and all zero, which says that nobody has ended, is a valid value of it.
+    // SAFETY: the structure is written by the kernel, and all zero, which means that no child has ended, is a
+    // valid value of it.
     unsafe {
         libc::waitid(libc::P_PID, pid, found.as_mut_ptr(), options) == 0 && found.assume_init().si_pid() != 0
     }
 }
 
-/// Sends a signal; a process that is gone is no error.
+/// Sends a signal; a process that is gone is not an error.
 pub fn kill(pid: u32, signal: i32) {
     // SAFETY: no memory is passed.
     unsafe { libc::kill(pid as libc::pid_t, signal) };
 }
 
-/// True while there is such a process.
+/// True while the process exists.
 pub fn exists(pid: u32) -> bool {
     // SAFETY: no memory is passed; signal 0 only asks.
     unsafe { libc::kill(pid as libc::pid_t, 0) == 0 || Errno::last() != Errno(libc::ESRCH) }
 }
 
-/// Sends a signal to all of a process group; one that is gone is no error.
+/// Sends a signal to a process group; one that is gone is not an error.
 pub fn kill_group(leader: u32, signal: i32) {
     // SAFETY: no memory is passed.
     unsafe { libc::kill(-(leader as libc::pid_t), signal) };
 }
 
-/// Makes the caller the leader of a new session, out of reach of the terminal's Ctrl-C.
+/// Makes the caller the leader of a new session, which the terminal's Ctrl-C does not reach.
 pub fn new_session() {
-    // A failure (it is one already) changes nothing.
+    // It fails if it is one already.
     let _ = rustix::process::setsid();
 }
 
@@ -154,21 +155,21 @@ fn signal_at_end_of_parent(signal: i32) -> Result<(), Errno> {
     check(i64::from(unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, signal) })).map(|_| ())
 }
 
-/// What a process is to the caller of [`interrupt_with_parent`].
+/// Relation of a process to the caller of [`interrupt_with_parent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
-    /// The parent: its end will be told.
+    /// The parent: its end will be signalled.
     Parent,
-    /// Some other process that is there.
+    /// Another existing process.
     Stranger,
-    /// There is none of this id any more.
+    /// No process has this ID any more.
     Gone,
 }
 
 /// Asks the kernel for SIGINT when the thread that started this process ends, if `parent` is the process of that thread.
 pub fn interrupt_with_parent(parent: u32) -> Result<Relation, Errno> {
     signal_at_end_of_parent(libc::SIGINT)?;
-    // Asked afterwards, since a parent that had ended before tells nobody.
+    // Checked afterwards, because a parent that had already ended sends no signal.
     if parent_id() == parent {
         return Ok(Relation::Parent);
     }
@@ -176,13 +177,13 @@ pub fn interrupt_with_parent(parent: u32) -> Result<Relation, Errno> {
     Ok(if exists(parent) { Relation::Stranger } else { Relation::Gone })
 }
 
-/// True in a child of [`fork`] whose parent has ended. One that ended before [`die_with_parent`] was called kills nobody, so this has
-/// to be asked afterwards.
+/// True in a child of [`fork`] whose parent has ended. A parent that ended before [`die_with_parent`] was
+/// called sends no signal, so this must be checked afterwards.
 pub fn parent_is_gone() -> bool {
     parent_id() != FORKED_BY.load(Relaxed)
 }
 
-/// Points a standard stream (0, 1 or 2), or another descriptor of this process, at /dev/null.
+/// Redirects a standard stream (0, 1 or 2), or another descriptor of this process, to /dev/null.
 pub fn detach_stream(stream: i32) {
     // SAFETY: a valid C string; the descriptors are this process's own.
     unsafe {

@@ -1,18 +1,18 @@
-//! How the kernel schedules the calling thread, where it may run, and what it has used.
+//! Scheduling, affinity and CPU usage of the calling thread.
 
 use crate::clock::clock_ns;
 use crate::errno::{Errno, check};
 
-/// Gives the session of a process the least share of processors: all of it, so it had better have one of its own. Where the
+/// Gives the session of a process the least share of processors: all of it, so it should be a separate session. Where the
 /// kernel schedules sessions as groups, the class of a thread counts within its session only.
 pub fn lower_session_of(pid: u32) {
-    // Without such groups there is no such file, and nothing to do.
+    // Without autogroups the file does not exist, and there is nothing to do.
     let _ = std::fs::write(format!("/proc/{pid}/autogroup"), "19");
 }
 
-/// Lets the calling thread run only where a processor has nothing else to do.
+/// Runs the calling thread only when a processor is otherwise idle.
 pub fn become_idle() -> Result<(), Errno> {
-    // The kernel's `struct sched_param`. By the system call, because musl's function of this name only says that it does not exist.
+    // The kernel's `struct sched_param`. By the system call, because musl's function of this name is a stub.
     let priority: libc::c_int = 0;
     // SAFETY: the structure lives for the whole call; 0 is the calling thread.
     check(unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_IDLE, &raw const priority) })
@@ -21,7 +21,7 @@ pub fn become_idle() -> Result<(), Errno> {
 
 /// The processors that the calling thread may use, ascending.
 pub fn allowed_cpus() -> Result<Vec<u32>, Errno> {
-    // The kernel wants room for all processors it could have.
+    // The kernel requires space for all processors it supports.
     let mut mask = [0u64; 1024];
     // SAFETY: the mask is as long as the size says; 0 is the calling thread.
     let bytes = check(unsafe {

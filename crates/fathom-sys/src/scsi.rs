@@ -1,9 +1,9 @@
-//! SCSI commands to a device, through the kernel's `SG_IO`, and as they go into a ring.
+//! SCSI commands through the kernel's `SG_IO`, and in the form for an io_uring.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
 
-/// Room for sense data.
+/// Space for sense data.
 pub const SENSE: usize = 64;
 
 // From scsi/sg.h.
@@ -104,8 +104,8 @@ struct RingCommand {
 
 const _: () = assert!(std::mem::size_of::<RingCommand>() == 80);
 
-/// The bytes of a command for an entry of a ring. The command, the room for sense data and the memory of the transfer are named in
-/// it by their addresses.
+/// A command in the form of an io_uring entry. It contains the addresses of the command, the sense buffer and
+/// the data.
 #[inline(always)]
 pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u32) -> [u8; 80] {
     let mut entry = RingCommand {
@@ -121,7 +121,7 @@ pub fn in_ring(command: &[u8], transfer: Transfer, sense: *mut u8, timeout_ms: u
     unsafe { std::mem::transmute(entry) }
 }
 
-/// The answer to a command of a ring: `result` is the second word of its completion.
+/// The answer to a command in a ring: `result` is the second word of its completion.
 pub fn answer_in_ring(result: u64, sense: &[u8; SENSE]) -> Answer {
     let byte = |at: u32| (result >> at) as u8;
     Answer {
@@ -135,22 +135,22 @@ pub fn answer_in_ring(result: u64, sense: &[u8; SENSE]) -> Answer {
     }
 }
 
-/// What sends a command and waits for its end; see [`run`].
+/// A function that sends a command and waits for its completion; see [`run`].
 pub type Runner = unsafe fn(RawFd, &[u8], Transfer, u32, u32) -> Result<Answer, Errno>;
 
-/// What moves with a command.
+/// Data transfer of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// Nothing.
     None,
-    /// So many bytes to the device.
+    /// This many bytes to the device.
     Out(*const u8, u32),
-    /// So many bytes from the device.
+    /// This many bytes from the device.
     In(*mut u8, u32),
 }
 
 impl Transfer {
-    /// Address and length of what goes to the device, and of what comes from it, as bsg has them.
+    /// Address and length of the data to and from the device, as in bsg.
     fn directions(self) -> [(u64, u32); 2] {
         match self {
             Transfer::None => [(0, 0); 2],
@@ -160,27 +160,27 @@ impl Transfer {
     }
 }
 
-/// How a command ended that the kernel delivered.
+/// Completion of a command that the kernel delivered.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer {
-    /// Bytes of the transfer that were not moved.
+    /// Bytes of the transfer that were not transferred.
     pub residual: i32,
-    /// The status byte of the device, 0 for good.
+    /// The status byte of the device, 0 for success.
     pub status: u8,
-    /// What the transport said, 0 for nothing.
+    /// Status of the transport, 0 for success.
     pub host_status: u16,
-    /// What the driver said, 0 for nothing.
+    /// Status of the driver, 0 for success.
     pub driver_status: u16,
     /// Sense data.
     pub sense: [u8; SENSE],
-    /// How much of it there is.
+    /// Length of the valid sense data.
     pub sense_length: u8,
-    /// False where the device, the transport or the driver had something to say.
+    /// False if the device, the transport or the driver reported anything.
     pub good: bool,
 }
 
 impl Answer {
-    /// The sense data that there is.
+    /// The valid sense data.
     pub fn sense(&self) -> &[u8] {
         self.sense.get(..usize::from(self.sense_length)).unwrap_or(&self.sense)
     }
@@ -189,7 +189,7 @@ impl Answer {
 /// Sends a command and waits for its end.
 ///
 /// # Safety
-/// The memory of the transfer is valid for its length, and nobody else uses it during the call.
+/// The memory of the transfer is valid for its length, and nothing else uses it during the call.
 pub unsafe fn run(
     fd: RawFd,
     command: &[u8],

@@ -1,4 +1,4 @@
-//! Commands of the user, run by a shell beside a worker.
+//! User commands, run by a shell for a worker.
 
 use crate::{process, signal};
 use std::fs::File;
@@ -6,16 +6,16 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-/// How often an unfinished command and the wish to stop it are looked at.
+/// Poll interval of a command's end and of the stop condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// Runs a command with `sh -c`; what it prints goes to `output`. Ends it, and all that it started in its process group,
-/// when `stopped` says so.
+/// Runs a command with `sh -c`; its output goes to `output`. Ends it, and its process group, when `stopped`
+/// returns true.
 pub fn run(command: &str, output: &File, stopped: impl Fn() -> bool) -> std::io::Result<ExitStatus> {
     run_to_end(shell(command), output, stopped)
 }
 
-/// The same with a program and its arguments, without a shell between.
+/// The same for a program and its arguments, without a shell.
 pub fn run_program(
     words: &[String],
     output: &File,

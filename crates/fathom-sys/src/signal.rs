@@ -6,20 +6,20 @@ use crate::span::timespec;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-/// What users send to a run: Ctrl-C, a request to end, and the wish for a report.
+/// Signals from users: Ctrl-C, a request to end, and a request for a report.
 pub const OF_USERS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1];
 
-/// Delivers signals through a descriptor instead of handlers, for as long as it lives. Dropped, it leaves the signals as it
-/// found them: what nobody took has its usual effect then, or waits for a queue around this one that has the signal as well.
-/// Queues are dropped on the thread that made them, the last one first.
+/// Delivers signals through a descriptor instead of handlers. Dropping it restores the previous state:
+/// untaken signals then have their usual effect, or go to an enclosing queue for the same signal. Queues must
+/// be dropped on the thread that created them, in reverse order.
 pub struct SignalQueue {
     fd: OwnedFd,
-    /// What was blocked before.
+    /// The previous signal mask.
     before: libc::sigset_t,
 }
 
 impl SignalQueue {
-    /// Blocks these signals for the calling thread (and all it makes later) and queues them here.
+    /// Blocks these signals for the calling thread (and its future threads) and queues them here.
     pub fn new(signals: &[i32]) -> Result<SignalQueue, Refused> {
         SignalQueue::open(signals).map_err(|errno| Refused::new(errno, "signalfd4"))
     }
@@ -37,7 +37,7 @@ impl SignalQueue {
         Ok(SignalQueue { fd, before })
     }
 
-    /// The next signal that asks to end, if one has arrived; others before it are passed over.
+    /// The next signal that asks to end, if one has arrived; earlier others are discarded.
     pub fn asked_to_end(&self) -> Option<i32> {
         std::iter::from_fn(|| self.next()).find(|signal| matches!(*signal, libc::SIGINT | libc::SIGTERM))
     }
@@ -63,15 +63,15 @@ impl SignalQueue {
 
 impl Drop for SignalQueue {
     fn drop(&mut self) {
-        // SAFETY: the set is the mask that the kernel gave; the old mask is not asked for.
+        // SAFETY: the set is the mask that the kernel returned; the old mask is not requested.
         unsafe { libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut()) };
     }
 }
 
-/// Undoes the blocking of signals (in a forked worker, which wants the defaults back).
+/// Unblocks signals (in a forked worker, which uses the defaults).
 pub fn unblock(signals: &[i32]) {
     let set = signal_set(signals);
-    // SAFETY: the set is valid; the old mask is not asked for.
+    // SAFETY: the set is valid; the old mask is not requested.
     unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut()) };
 }
 
@@ -81,7 +81,7 @@ pub fn ignore(signal: i32) {
     unsafe { libc::signal(signal, libc::SIG_IGN) };
 }
 
-/// Gives a signal its usual effect again.
+/// Restores the default effect of a signal.
 pub fn restore_default(signal: i32) {
     // SAFETY: SIG_DFL is a valid disposition and no handler is installed.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
@@ -96,7 +96,7 @@ pub fn die_of(signal: i32) -> ! {
     crate::process::exit_now(128 + signal)
 }
 
-/// Stops the process as Ctrl-Z does; returns when somebody continues it.
+/// Stops the process like Ctrl-Z; returns when it is continued.
 pub fn stop_here() {
     // SAFETY: no memory is passed.
     unsafe { libc::raise(libc::SIGSTOP) };
@@ -114,7 +114,7 @@ fn signal_set(signals: &[i32]) -> libc::sigset_t {
     }
 }
 
-/// Waits until one of the descriptors can be read or the time is over.
+/// Waits until one of the descriptors is readable or the time is over.
 pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
     let mut entries: Vec<libc::pollfd> =
         descriptors.iter().map(|&fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
@@ -123,12 +123,12 @@ pub fn wait_readable(descriptors: &[RawFd], timeout: Duration) {
     unsafe { libc::ppoll(entries.as_mut_ptr(), entries.len() as libc::nfds_t, &time, std::ptr::null()) };
 }
 
-/// A pipe whose reading end never blocks: (read, write).
+/// A pipe with a non-blocking read end: (read, write).
 pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
     let mut fds = [0; 2];
     // SAFETY: room for two descriptors.
     check(i64::from(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }))?;
-    // SAFETY: two fresh descriptors that nobody else owns.
+    // SAFETY: two new descriptors without another owner.
     let (read, write) = unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) };
     // SAFETY: plain flag change on our own descriptor.
     check(i64::from(unsafe { libc::fcntl(read.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) }))?;
@@ -139,7 +139,7 @@ pub fn pipe() -> Result<(OwnedFd, OwnedFd), Errno> {
 mod tests {
     use super::*;
 
-    /// The signals that the calling thread has blocked, as the kernel says.
+    /// The blocked signals of the calling thread, as reported by the kernel.
     fn blocked() -> u64 {
         let text = std::fs::read_to_string("/proc/thread-self/status").expect("the thread is there");
         let mask = text.lines().find_map(|line| line.strip_prefix("SigBlk:")).expect("it is told");
@@ -162,7 +162,7 @@ mod tests {
             unsafe { libc::raise(libc::SIGINT) };
         }
         assert_eq!(blocked() & bit(libc::SIGCHLD), 0);
-        // The inner queue had no time for it, so it is the outer one's.
+        // The inner queue did not take it, so the outer one does.
         assert_eq!(outer.asked_to_end(), Some(libc::SIGINT));
         assert_eq!(outer.asked_to_end(), None);
         drop(outer);

@@ -1,4 +1,4 @@
-//! Sending and receiving on connected sockets from and into several pieces of memory, without a wait unless one is wanted.
+//! Sends and receives on connected sockets with several buffers, optionally blocking.
 
 use crate::Errno;
 use crate::span::timespec;
@@ -6,13 +6,13 @@ use std::io::{IoSlice, IoSliceMut};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-/// Most pieces of one call (`UIO_MAXIOV`).
+/// Maximum number of buffers per call (`UIO_MAXIOV`).
 pub const MOST_PIECES: usize = 1024;
 
-/// Whether a call may sleep until the other side does its part.
+/// Whether a call may block on the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Until something has moved, or the socket's own time limit has passed.
+    /// Until something was transferred, or the socket's own time limit has passed.
     Allowed,
     /// `EAGAIN` instead.
     Never,
@@ -27,7 +27,7 @@ impl Wait {
     }
 }
 
-/// The user who was at the other end of a Unix socket when it was connected, as the kernel says.
+/// The user at the peer of a Unix socket when it was connected, according to the kernel.
 pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
     let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
     let mut length = size_of_val(&peer) as libc::socklen_t;
@@ -42,7 +42,7 @@ pub fn peer_user(socket: RawFd) -> Result<u32, Errno> {
         )
     };
     match (done, peer.uid) {
-        // Of a socket of the network it knows none.
+        // Unavailable for network sockets.
         (0, u32::MAX) => Err(Errno(libc::ENODATA)),
         (0, user) => Ok(user),
         _ => Err(Errno::last()),
@@ -53,7 +53,7 @@ fn outcome(moved: isize) -> Result<usize, Errno> {
     usize::try_from(moved).map_err(|_| Errno::last())
 }
 
-/// Has what arrives on a TCP socket acknowledged without delay until the kernel finds that it should not; a hint.
+/// Disables delayed acknowledgements on a TCP socket until the kernel enables them again; a hint.
 pub fn acknowledge_at_once(socket: RawFd) {
     let on: libc::c_int = 1;
     // SAFETY: the option is a number, and its length is stated.
@@ -68,7 +68,7 @@ pub fn acknowledge_at_once(socket: RawFd) {
     };
 }
 
-/// Sends the pieces in order; bytes taken. A closed connection is an error, never a signal.
+/// Sends the buffers in order; returns the bytes sent. A closed connection is an error, never a signal.
 pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
     let count = pieces.len().min(MOST_PIECES);
     // SAFETY: an IoSlice has the layout of an iovec, the kernel only reads through them, and the message lives through the call.
@@ -80,7 +80,7 @@ pub fn send(socket: RawFd, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, 
     })
 }
 
-/// Receives into the pieces in order; bytes that came, 0 at the end of the connection.
+/// Receives into the buffers in order; returns the bytes received, 0 at the end of the connection.
 pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
     let count = pieces.len().min(MOST_PIECES);
     // SAFETY: an IoSliceMut has the layout of an iovec, its memory is borrowed for writing, and the message lives through the call.
@@ -97,15 +97,15 @@ pub fn receive(socket: RawFd, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Resu
 pub struct Awaited {
     /// The socket.
     pub socket: RawFd,
-    /// Until it takes more as well, not only until something has come.
+    /// Also wait until it is writable, not only until it is readable.
     pub to_send: bool,
 }
 
-/// Most sockets of one [`wait_for_any`].
+/// Maximum number of sockets of one [`wait_for_any`].
 pub const MOST_AWAITED: usize = 256;
 
-/// Sleeps until one of the sockets is ready (or has failed), but no longer than `span`; false when none is. `EINTR` after a signal.
-/// Of more than [`MOST_AWAITED`] sockets the first ones count.
+/// Sleeps until one of the sockets is ready (or has failed), at most `span`; false if none is. `EINTR` after
+/// a signal. Only the first [`MOST_AWAITED`] sockets are used.
 pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool, Errno> {
     let none = libc::pollfd { fd: -1, events: 0, revents: 0 };
     let mut entries = [none; MOST_AWAITED];
@@ -121,7 +121,7 @@ pub fn wait_for_any(sockets: &[Awaited], span: Option<Duration>) -> Result<bool,
     if ready < 0 { Err(Errno::last()) } else { Ok(ready > 0) }
 }
 
-/// The same for any number of them; what fails is ready.
+/// The same for any number of sockets; errors count as ready.
 pub fn wait_for_any_of_many(sockets: &[Awaited], span: Duration) {
     let entry = |awaited: &Awaited| {
         let to_send = if awaited.to_send { libc::POLLOUT } else { 0 };

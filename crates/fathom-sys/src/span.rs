@@ -1,8 +1,8 @@
-//! Spans of time for system calls.
+//! Time spans for system calls.
 
 use std::time::Duration;
 
-/// A span as the kernel takes it.
+/// A time span as a `timespec`.
 pub fn timespec(span: Duration) -> libc::timespec {
     let seconds = i64::try_from(span.as_secs()).unwrap_or(i64::MAX);
     libc::timespec { tv_sec: seconds, tv_nsec: span.subsec_nanos().into() }

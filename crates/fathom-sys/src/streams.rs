@@ -1,5 +1,5 @@
-//! Standard streams as they were when the program began. The runtime opens `/dev/null` for one that is closed, and nothing tells the
-//! two apart later, so this is looked at before it starts.
+//! The initial state of the standard streams. The runtime opens `/dev/null` for a closed one, which is indistinguishable
+//! later, so this is checked before it starts.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -11,15 +11,15 @@ extern "C" fn look() {
     OUTPUT_WAS_CLOSED.store(is_closed, Relaxed);
 }
 
-// SAFETY: the loader calls the functions of this section before `main`; this one makes a system call and stores a number, and needs
-// nothing of the runtime.
+// SAFETY: the loader calls the functions of this section before `main`; this one makes a system call and
+// stores a number, and does not need the runtime.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static LOOK: extern "C" fn() = look;
 
-/// True if there was no standard output when the program began (`>&-`): what is written to it goes nowhere.
+/// True if standard output was closed when the program began (`>&-`): writes to it are lost.
 pub fn output_was_closed() -> bool {
-    // Names what has to be linked.
+    // Keeps the function from being removed by the linker.
     let _ = std::hint::black_box(LOOK);
     OUTPUT_WAS_CLOSED.load(Relaxed)
 }

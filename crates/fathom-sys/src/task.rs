@@ -1,43 +1,44 @@
-//! What another thread is doing, as the kernel shows in `/proc`: reading it touches neither the thread nor what it waits for.
+//! State of another thread, from `/proc`: reading it affects neither the thread nor what it waits for.
 
 use serde::{Deserialize, Serialize};
 use std::fs;
 
-/// Whether a thread runs, and if not, why.
+/// Whether a thread runs, or why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
-    /// It has a processor, or waits for one.
+    /// It is running or runnable.
     Runnable,
-    /// Somebody stopped it: a signal, a debugger.
+    /// It is stopped, by a signal or a debugger.
     Stopped,
-    /// It waits for something.
+    /// It is waiting.
     Waiting,
 }
 
-/// A thread at one moment.
+/// A thread at one instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// What it is doing.
+    /// Its state.
     pub state: TaskState,
-    /// Processor time that it has used, in ticks of the kernel.
+    /// Its CPU time, in kernel ticks.
     pub used_ticks: u64,
-    /// How it got processors; `None` where the kernel does not tell (it does with `CONFIG_SCHED_INFO`).
+    /// Its scheduling statistics; `None` if the kernel does not provide them (it does with
+    /// `CONFIG_SCHED_INFO`).
     pub turns: Option<Turns>,
 }
 
-/// What a thread got of processors since it began.
+/// Scheduling statistics of a thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turns {
-    /// How long it had one, ns.
+    /// Time on a processor, ns.
     pub ran_ns: u64,
-    /// How long it was ready and had none, ns; a wait counts when it is over.
+    /// Time runnable without a processor, ns; a wait counts when it is over.
     pub waited_ns: u64,
-    /// How often it got one.
+    /// Number of time slices.
     pub count: u64,
 }
 
 impl Task {
-    /// A thread of a process now; `None` when it is gone.
+    /// The current state of a process's thread; `None` if it is gone.
     pub fn look(process: u32, thread: u32) -> Option<Task> {
         let text = |file: &str| fs::read_to_string(format!("/proc/{process}/task/{thread}/{file}")).ok();
         let task = Task::parse(&text("stat")?)?;

@@ -1,15 +1,15 @@
-//! The terminal: its size, the way it hands over what is typed, and reading that without waiting.
+//! The terminal: its size, its mode, and non-blocking input.
 
 use crate::errno::{Errno, check};
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
-/// How a terminal treats what is typed and written.
+/// A terminal mode.
 #[derive(Clone)]
 pub struct Mode(libc::termios);
 
 impl Mode {
-    /// The present mode of a terminal.
+    /// The current mode of a terminal.
     pub fn of(terminal: RawFd) -> Result<Mode, Errno> {
         let mut mode = MaybeUninit::<libc::termios>::zeroed();
         // SAFETY: room for one structure.
@@ -18,26 +18,26 @@ impl Mode {
         Ok(Mode(unsafe { mode.assume_init() }))
     }
 
-    /// The same mode, but every key is handed over at once and none is shown. Keys that send signals go on sending
-    /// them; Ctrl-S does not hold the output up.
+    /// The same mode, but with every key delivered immediately and none echoed. Signal keys keep their
+    /// effect; Ctrl-S does not stop the output.
     pub fn with_single_keys(&self) -> Mode {
         let mut mode = self.0;
         mode.c_lflag &= !(libc::ICANON | libc::ECHO);
         mode.c_iflag &= !(libc::IXON | libc::ICRNL);
-        // Reading returns what is there, even nothing.
+        // Reads return what is available, even nothing.
         mode.c_cc[libc::VMIN] = 0;
         mode.c_cc[libc::VTIME] = 0;
         Mode(mode)
     }
 
-    /// Puts a terminal into this mode once everything written has been shown.
+    /// Sets a terminal's mode once all output has been shown.
     pub fn apply(&self, terminal: RawFd) -> Result<(), Errno> {
         // SAFETY: the structure is valid and only read.
         check(i64::from(unsafe { libc::tcsetattr(terminal, libc::TCSADRAIN, &self.0) })).map(|_| ())
     }
 }
 
-/// Columns and rows of a terminal; `None` where it does not know them.
+/// Columns and rows of a terminal; `None` if unknown.
 pub fn size(terminal: RawFd) -> Option<(u16, u16)> {
     let mut size = MaybeUninit::<libc::winsize>::zeroed();
     // SAFETY: the request fills one such structure.
@@ -47,7 +47,8 @@ pub fn size(terminal: RawFd) -> Option<(u16, u16)> {
     (done == 0 && size.ws_col > 0 && size.ws_row > 0).then_some((size.ws_col, size.ws_row))
 }
 
-/// Reads what has been typed into `buffer`, without waiting; the number of bytes, 0 for none. `EIO` when the terminal is gone.
+/// Reads typed input into `buffer` without blocking; returns the number of bytes, 0 for none. `EIO` if the
+/// terminal is gone.
 pub fn read_typed(terminal: RawFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     let mut entry = libc::pollfd { fd: terminal, events: libc::POLLIN, revents: 0 };
     // SAFETY: one entry that lives through the call.
@@ -63,7 +64,7 @@ pub fn read_typed(terminal: RawFd, buffer: &mut [u8]) -> Result<usize, Errno> {
     match read {
         -1 if Errno::last() == Errno(libc::EINTR) => Ok(0),
         -1 => Err(Errno::last()),
-        // Whoever hangs up makes it readable with nothing to read.
+        // A hangup makes it readable without data.
         0 if entry.revents & libc::POLLHUP != 0 => Err(Errno(libc::EIO)),
         count => Ok(count as usize),
     }

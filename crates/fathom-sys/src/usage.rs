@@ -1,6 +1,6 @@
-//! Processor time and faults.
+//! CPU time and page faults.
 
-/// What a process or thread has used.
+/// Resource usage of a process or thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// User time in µs.
@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Use of the calling thread.
+    /// Usage of the calling thread.
     pub fn of_thread() -> Usage {
         let mut raw = empty();
         // SAFETY: `raw` is a valid rusage for the whole call.
@@ -24,7 +24,7 @@ impl Usage {
         Usage::from_raw(&raw)
     }
 
-    /// What was used since an earlier look.
+    /// Usage since an earlier reading.
     pub fn since(self, earlier: Usage) -> Usage {
         Usage {
             user_us: self.user_us.saturating_sub(earlier.user_us),

@@ -1,4 +1,4 @@
-//! Zones of a zoned block device: what linux/blkzoned.h offers. Everything here is in bytes; the kernel counts sectors.
+//! Zones of a zoned block device, by linux/blkzoned.h. Everything here is in bytes; the kernel counts sectors.
 
 use crate::errno::{Errno, check};
 use std::os::fd::RawFd;
@@ -13,7 +13,7 @@ const BLKGETZONESZ: libc::c_ulong = 0x8004_1284;
 const BLKGETNRZONES: libc::c_ulong = 0x8004_1285;
 const BLKFINISHZONE: libc::c_ulong = 0x4010_1288;
 
-/// Zones asked for in one report.
+/// Zones per report.
 const BATCH: usize = 256;
 /// Flag of a report: the field for the capacity is filled in.
 const HAS_CAPACITY: u32 = 1;
@@ -51,18 +51,18 @@ const _: () =
     assert!(std::mem::offset_of!(RawZone, kind) == 24 && std::mem::offset_of!(RawZone, capacity) == 32);
 const _: () = assert!(std::mem::offset_of!(RawReport, list) == 16);
 
-/// What state a zone is in.
+/// State of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Condition {
     /// It has no write pointer.
     Conventional,
     /// Nothing is written.
     Empty,
-    /// Open, by a write or by order, or closed after writing: it counts against the device's limits.
+    /// Open, implicitly or explicitly, or closed after writing: it counts against the device's limits.
     Active,
     /// Full, or finished.
     Full,
-    /// May only be read.
+    /// Read-only.
     ReadOnly,
     /// Dead.
     Offline,
@@ -125,12 +125,12 @@ fn translated(zone: &RawZone, has_capacity: bool) -> ZoneReport {
         (_, 0xD) => Condition::ReadOnly,
         _ => Condition::Offline,
     };
-    // Kernels before 5.9 know no capacity: all of a zone can be used.
+    // Kernels before 5.9 report no capacity: a zone is completely usable.
     let capacity = if has_capacity { zone.capacity } else { zone.length };
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => zone.write_pointer.saturating_sub(zone.start).min(capacity),
-        // The write pointer of these says nothing.
+        // Their write pointer is meaningless.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => capacity,
     };
     ZoneReport {
@@ -142,12 +142,12 @@ fn translated(zone: &RawZone, has_capacity: bool) -> ZoneReport {
     }
 }
 
-/// Empties a zone: the write pointer goes back to its start.
+/// Resets a zone: the write pointer returns to its start.
 pub fn reset(fd: RawFd, start: u64, length: u64) -> Result<(), Errno> {
     manage(fd, BLKRESETZONE, start, length)
 }
 
-/// Makes a zone full, so that it no longer counts as open.
+/// Finishes a zone, so that it no longer counts as open.
 pub fn finish(fd: RawFd, start: u64, length: u64) -> Result<(), Errno> {
     manage(fd, BLKFINISHZONE, start, length)
 }

@@ -23,11 +23,11 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    // Those that need devices of their own are tried where there are some (fathom/tests/it/lab), those with a peer with one, by the tests of
+    // Those that need their own devices are tried where there are some (fathom/tests/it/lab), those with a peer with one, by the tests of
     // the program.
     let needs_nothing = |engine: &&EngineEntry| {
         let engine = engine.definition;
-        // What is loaded has a test of its own below.
+        // What is loaded has its own test below.
         let is_loaded = engine.name == "external";
         !engine.one_thread && !engine.is_remote() && !engine.on_media && !engine.has_peers && !is_loaded
     };

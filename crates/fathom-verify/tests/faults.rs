@@ -129,7 +129,7 @@ proptest! {
         let rule = Rule { interval: Some(512), ..rule };
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
         block[length + place.index(end)] ^= 1;
-        // A flip may leave nothing but zeros in an end of a byte or two, and zeros were never written as far as anybody can tell.
+        // A flip may leave nothing but zeros in an end of a byte or two, and zeros were never written as far as can be determined.
         prop_assume!(block[length..].iter().any(|&byte| byte != 0));
         prop_assert_eq!(found(&rule, &mut block, &write).len(), 1);
         let verdict = verdict(&rule, &mut block, &write, &NoHistory);

@@ -337,7 +337,7 @@ proptest! {
         }
     }
 
-    /// What failed or was trimmed is left out: where its record is lost, nobody knows that anything may be there.
+    /// What failed or was trimmed is left out: where its record is lost, it is unknown that anything may be there.
     #[test]
     fn an_honest_disk_keeps_its_promises_when_the_ledger_lost_its_end(
         rule in rules(),

@@ -26,7 +26,7 @@ use std::panic::PanicHookInfo;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(tell_defect));
+    std::panic::set_hook(Box::new(report_defect));
     std::panic::catch_unwind(start).unwrap_or(ExitCode::from(exit::DEFECT))
 }
 
@@ -82,7 +82,7 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
         Outcome::Exit(reply) => {
             let mut output = Output::terminal();
             let is_fio = fathom_spec::is_called_fio(program_name);
-            let told = |message: &&Message| is_fio || !here::is_told_better(&message.text, &reply.messages);
+            let told = |message: &&Message| is_fio || !here::is_redundant(&message.text, &reply.messages);
             reply.messages.iter().filter(told).for_each(|message| output.say(message));
             ExitCode::from(reply.exit)
         }
@@ -106,7 +106,7 @@ fn machine() -> SystemSource {
 }
 
 /// A bug in fathom prints one line that asks for a report, never a backtrace.
-fn tell_defect(details: &PanicHookInfo<'_>) {
+fn report_defect(details: &PanicHookInfo<'_>) {
     // Otherwise the line disappears with the full-screen view.
     fathom_live::restore();
     let place =

@@ -116,7 +116,7 @@ fn run_once(spec: &RunSpec, place: Where<'_>, console: &mut Console) -> Result<u
     match prepared.and_then(|work| live::check(&spec.program).map(|()| work)) {
         Ok(Some(work)) => supervise(spec, work, console),
         Ok(None) => {
-            if console.output.tell_lost() {
+            if console.output.report_lost() {
                 Err(exit::SETUP_FAILED)
             } else {
                 Ok(0)
@@ -228,10 +228,10 @@ fn supervise(spec: &RunSpec, work: Work<'_>, console: &mut Console) -> Result<u8
         Ok(mut outcome) => {
             let judged = needs_verdict.then(|| fathom_answers::judge(&mut outcome.report));
             console.print(&outcome.report);
-            let is_met = judged.is_none_or(|judged| console.tell_verdict(program, judged));
+            let is_met = judged.is_none_or(|judged| console.report_verdict(program, judged));
             console.finish_metrics(&outcome.report, &signals, program.every.is_some());
             let asked = console.output.finish(&signals);
-            let is_lost = console.output.tell_lost() || outcome.lost_logs;
+            let is_lost = console.output.report_lost() || outcome.lost_logs;
             if is_lost && !outcome.is_broken {
                 return Ok(exit::SETUP_FAILED);
             }
@@ -256,7 +256,7 @@ pub(crate) fn calibrate_idleness() -> ExitCode {
     match fathom_run::idleness::calibrate() {
         Ok(report) => {
             output.bytes(fathom_report::calibration(&report).as_bytes());
-            if output.tell_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
+            if output.report_lost() { ExitCode::from(exit::SETUP_FAILED) } else { ExitCode::SUCCESS }
         }
         Err(errno) => Refusal::because("the processors cannot be calibrated", errno).tell(&mut output),
     }
@@ -322,7 +322,7 @@ impl Console {
     }
 
     /// Reports the verdict on the result if requested, and whether it meets the requirement.
-    fn tell_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, impl Error>) -> bool {
+    fn report_verdict(&mut self, program: &ProgramOptions, judged: Result<Judged, impl Error>) -> bool {
         let judged = match judged {
             Ok(judged) => judged,
             Err(reason) => {

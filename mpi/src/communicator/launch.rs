@@ -1,5 +1,5 @@
 //! Whether this job was started by a launcher of the right kind. One of another MPI starts as many ranks as it was told, and each
-//! of them believes that it is alone: every rank would run, and report, a job of its own.
+//! of them believes that it is alone: every rank would run, and report, its own job.
 
 /// Why there are no ranks to talk to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -25,11 +25,11 @@ pub(crate) enum Measure {
     RateShare { job: Vec<String>, of: Vec<String> },
     /// I/Os per second on the block device, whose name is added to the words.
     RateOnDevice(DeviceKind, Vec<String>),
-    /// Time from start to exit, over so many runs.
+    /// Time from start to exit, over this many runs.
     Wall(Vec<String>, usize),
     /// What more words add to the time of a job, in nanoseconds for each of its I/Os.
     Added { job: Vec<String>, more: Vec<String>, ios: u32 },
-    /// Time from start to exit of the replay of a log with so many entries.
+    /// Time from start to exit of the replay of a log with this many entries.
     ReplayWall(u64),
     /// Peak memory of it.
     ReplayMemory(u64),

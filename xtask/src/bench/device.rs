@@ -13,7 +13,7 @@ const SIZE: u64 = 256 << 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceKind {
     /// A compressed memory disk. It ends each I/O within the call that submits it, in the submitter's own thread. It
-    /// cannot be asked not to wait, so the kernel does io_uring's I/O on it by threads of its own.
+    /// cannot be asked not to wait, so the kernel does io_uring's I/O on it by its own threads.
     Zram,
     /// A loop device on a file in memory. I/O goes through a queue and ends later, as on a real device.
     Loop,
@@ -79,7 +79,7 @@ fn is_root() -> bool {
 }
 
 fn zram() -> Result<MemoryDevice, String> {
-    // Reading this file makes a device that nobody else has.
+    // Reading this file makes a device that nothing else has.
     let number =
         std::fs::read_to_string("/sys/class/zram-control/hot_add").map_err(|error| error.to_string())?;
     let number = number.trim().to_owned();

@@ -32,7 +32,7 @@ pub(super) enum Counted {
 
 /// What the jobs of a group work on.
 enum Device {
-    /// So many null_blk devices, which move nothing and end each I/O at once.
+    /// This many null_blk devices, which move nothing and end each I/O immediately.
     Null(usize),
     /// What the lab has made, by the variable with its path.
     Lab(&'static str),
@@ -228,7 +228,7 @@ fn per_io(programs: &Programs, program: Program, words: &[String], counted: Coun
     Ok((long? - short?) * 1e6 / (LONG - SHORT) as f64)
 }
 
-/// How long a job of so many I/Os takes, or keeps the processor, in milliseconds: millions of instructions, as the machine's clock counts
+/// How long a job of this many I/Os takes, or keeps the processor, in milliseconds: millions of instructions, as the machine's clock counts
 /// them. A program's whole run would not do: it sleeps here and there, and the clock leaps over that.
 pub(super) fn job_ms(
     programs: &Programs,

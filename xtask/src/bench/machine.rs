@@ -1,4 +1,4 @@
-//! What a result depends on beside the programs.
+//! What a result depends on besides the programs.
 
 use super::programs::{Program, Programs};
 use std::thread::available_parallelism;

@@ -42,7 +42,7 @@ impl Programs {
     ) -> Result<Programs, String> {
         let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
         let packaged = || own.parent().unwrap_or(Path::new(".")).join("../dist/fathom");
-        // Runs are in directories of their own.
+        // Runs are in their own directories.
         let fathom = std::path::absolute(path.unwrap_or_else(packaged))
             .map_err(|error| format!("the path of fathom: {error}"))?;
         if !fathom.is_file() {
@@ -145,7 +145,7 @@ impl Programs {
         Ok(start.elapsed().as_secs_f64() * 1000.0)
     }
 
-    /// What more words add to a job of so many I/Os, in nanoseconds per I/O from start to exit.
+    /// What more words add to a job of this many I/Os, in nanoseconds per I/O from start to exit.
     pub(crate) fn added_ns(
         &self,
         program: Program,

@@ -4,7 +4,7 @@ use super::programs::Programs;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-/// The words of a job that replays a text log of so many entries as fast as it can, on nothing. The log lies in the scratch
+/// The words of a job that replays a text log of this many entries as fast as it can, on nothing. The log is in the scratch
 /// directory.
 pub(crate) fn job(programs: &Programs, entries: u64) -> Result<Vec<String>, String> {
     const BLOCKS: u64 = 1 << 28;

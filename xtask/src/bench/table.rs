@@ -38,9 +38,9 @@ impl Unit {
 /// What fathom is to reach. Ratios are fathom's figure divided by fio's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
-    /// At least so many times fio's.
+    /// At least this multiple of fio's.
     RatioAtLeast(f64),
-    /// Less than so many times fio's.
+    /// Less than this multiple of fio's.
     RatioBelow(f64),
     /// Less than this, whatever fio has.
     Below(f64),

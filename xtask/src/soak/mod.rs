@@ -1,7 +1,7 @@
 //! `soak`: random runs for a given time. Verify jobs over files that are damaged or not (no false alarm, nothing missed), runs
 //! that are killed and interrupted (nothing lost), and runs that get too little of something (a sentence, and no hang).
 //!
-//! Each round has a seed of its own, which a failure prints: `--seed=S --rounds=1` repeats it.
+//! Each round has its own seed, which a failure prints: `--seed=S --rounds=1` repeats it.
 
 mod devices;
 mod integrity;

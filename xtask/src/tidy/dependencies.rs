@@ -1,4 +1,4 @@
-//! Which crate may use which. Layers hold only if nobody reaches around them.
+//! Allowed dependencies between crates. Layers hold only if nothing bypasses them.
 
 use crate::metadata::Metadata;
 

@@ -1,4 +1,4 @@
-//! One read or write of a batch, as it lies in memory that both languages see.
+//! One read or write of a batch, in memory shared between both languages.
 
 use std::ptr;
 

@@ -52,7 +52,7 @@ pub unsafe extern "C" fn fathom_targets_add_buffer(handle: i64, address: i64, le
 /// Frees targets that never became a ring.
 ///
 /// # Safety
-/// `handle` is a live set of targets, and nobody uses it any more.
+/// `handle` is a live set of targets, and nothing uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
     // SAFETY: the caller answers for the handle.
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn fathom_targets_free(handle: i64) {
 /// Makes a ring of targets, which it takes over in any case. `engine` is 0 for the best there is, 1 for io_uring, 2 for `preadv`.
 ///
 /// # Safety
-/// `handle` is a live set of targets, and nobody uses it any more.
+/// `handle` is a live set of targets, and nothing uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fathom_ring_new(handle: i64, depth: i32, engine: i32) -> i64 {
     // SAFETY: the caller answers for the handle.

@@ -133,7 +133,7 @@ impl Ring {
         self.uring.as_ref().map_or(0, |uring| uring.buffers_refused)
     }
 
-    /// Begins a batch and returns its slot. With `enter` the kernel gets what fits at once; without, when it is awaited.
+    /// Begins a batch and returns its slot. With `enter` the kernel gets what fits immediately; without, when it is awaited.
     pub fn submit(&self, table: Table, enter: bool) -> Result<usize, i32> {
         let mut state = self.lock();
         if state.closing {
@@ -257,7 +257,7 @@ impl Ring {
         state
     }
 
-    /// Queues what fits of a batch. A descriptor that asks for something impossible has its result at once.
+    /// Queues what fits of a batch. A descriptor that asks for something impossible has its result immediately.
     fn fill(&self, state: &mut State, uring: &Uring, slot: usize) {
         let State { batches, in_flight, .. } = state;
         let Some(running) = &mut batches[slot] else { return };

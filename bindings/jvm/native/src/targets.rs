@@ -118,7 +118,7 @@ impl Targets {
         if fd < 0 {
             return Err(errno());
         }
-        // SAFETY: the kernel just gave this descriptor, and nobody else has it.
+        // SAFETY: the kernel just gave this descriptor, and nothing else has it.
         let descriptor = unsafe { OwnedFd::from_raw_fd(fd) };
         let direct = flags & DIRECT != 0;
         let alignment = alignment(&descriptor, direct)?;
@@ -150,7 +150,7 @@ impl Targets {
     /// A file's size in bytes, also of a block device.
     pub fn size(&self, file: usize) -> Result<i64, i32> {
         let fd = self.files.get(file).ok_or(libc::EINVAL)?.descriptor.as_raw_fd();
-        // SAFETY: an open descriptor; nobody uses its file position.
+        // SAFETY: an open descriptor; nothing uses its file position.
         let size = unsafe { libc::lseek64(fd, 0, libc::SEEK_END) };
         if size < 0 { Err(errno()) } else { Ok(size) }
     }

@@ -1,4 +1,4 @@
-//! The kernel's queue: what goes in, what comes out. Whoever calls these functions holds the lock of the ring, except for `enter`.
+//! The kernel's queue: what goes in, what comes out. Callers of these functions hold the lock of the ring, except for `enter`.
 
 use crate::targets::{Targets, Transfer};
 use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
@@ -18,7 +18,7 @@ impl Uring {
         let ring = IoUring::builder()
             .setup_clamp()
             .setup_submit_all()
-            // Whoever waits takes the completions; nobody has to be interrupted for them.
+            // The waiting thread reaps the completions; no thread has to be interrupted.
             .setup_coop_taskrun()
             .build(depth)
             .or_else(|error| match error.raw_os_error() {
@@ -79,7 +79,7 @@ impl Uring {
 
     fn entry(&self, transfer: &Transfer) -> squeue::Entry {
         let Transfer { address, length, offset, buffer, .. } = *transfer;
-        // A file by its number in the ring or in the process: types of their own, which build the same requests.
+        // A file by its number in the ring or in the process: their own types, which build the same requests.
         macro_rules! on {
             ($file:expr) => {
                 match (transfer.write, self.fixed_buffers) {

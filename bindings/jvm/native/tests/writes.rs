@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 200;
 
-/// A file of its own in a directory, removed when dropped.
+/// A separate file in a directory, removed when dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {

@@ -14,7 +14,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         return Vec::new();
     }
     let mut outages = evidence.outages();
-    outages.retain(|outage| !is_told_otherwise(evidence, outage));
+    outages.retain(|outage| !is_explained_otherwise(evidence, outage));
     let Some(longest) = outages.iter().max_by(|a, b| a.length_ms.total_cmp(&b.length_ms)) else {
         return Vec::new();
     };
@@ -50,7 +50,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
 }
 
 /// True if the machine, or the process of the job, was stopped at that time, which has its own finding.
-fn is_told_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
+fn is_explained_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);

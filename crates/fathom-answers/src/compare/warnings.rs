@@ -21,7 +21,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
         let Some((_, other)) = jobs_b.iter().find(|(other, _)| other == name) else { continue };
         found.extend(durations(name, one, other));
         // A difference shared by many jobs is reported once.
-        let Some(different) = options(one, other, [a, b].map(tells_flags)) else { continue };
+        let Some(different) = options(one, other, [a, b].map(reports_flags)) else { continue };
         match other_options.iter_mut().find(|(known, _)| *known == different) {
             Some((_, names)) => names.push(name),
             None => other_options.push((different, vec![name])),
@@ -172,7 +172,7 @@ fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
 }
 
 /// fio leaves some options without a value out of its results.
-fn tells_flags(side: &Side) -> bool {
+fn reports_flags(side: &Side) -> bool {
     side.runs.first().is_some_and(|run| run.result.is_of_fathom())
 }
 

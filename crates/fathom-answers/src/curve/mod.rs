@@ -45,8 +45,8 @@ run is appended to one results file and synced; after Ctrl-C or a crash, the sam
 again; fathom report makes a page of it.
 
 Load
-  --rates=LIST       I/Os a second of all jobs together, as in 500,1k,2k; default: ten steps up to what the jobs reach without
-                     a limit, which is measured first
+  --rates=LIST       I/Os per second of all jobs together, as in 500,1k,2k; default: ten steps up to the rate of the jobs
+                     without a limit, which is measured first
   --slo=LIMITS       find the highest rate that meets these, as in p99<2ms or read:p99.9<5ms,write:mean<1ms; with --rates, from
                      these rates, otherwise by bisection
   --process=PROCESS  arrivals as in rate_process: poisson (default), linear, onoff:BUSY:IDLE, gamma:CV

@@ -27,7 +27,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         let count = told.entry(&evidence.job.name).or_default();
         *count += 1;
         match *count <= MOST_OF_A_NAME {
-            true => tell_job(&evidence, &mut text),
+            true => report_job(&evidence, &mut text),
             // The hosts of a run have separate verdicts.
             false if run.hosts.is_some() => {}
             false => {
@@ -81,7 +81,7 @@ fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
     text
 }
 
-fn tell_job(evidence: &Evidence<'_>, text: &mut String) {
+fn report_job(evidence: &Evidence<'_>, text: &mut String) {
     let _ = writeln!(text, "\nJob {}: {}", evidence.job.name, job::sentence(evidence));
     if let Some(description) = evidence.run.option(evidence.job, "description") {
         let _ = writeln!(text, "  * Description: {description}");

@@ -478,14 +478,14 @@ mod tests {
         let headline = |run: &RunResult| GridReport::of(run).expect("of quick").headline();
         assert_eq!(
             headline(&run),
-            "About 1.0 GB/s sequential reads; 500 random writes a second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
+            "About 1.0 GB/s sequential reads; 500 random writes per second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
         );
         let quick = run.quick.as_mut().expect("of quick");
         quick.tests.iter_mut().for_each(|test| test.doubts.clear());
         (quick.tests[2].direction, quick.tests[2].depth) = ("write".into(), 1);
         assert_eq!(
             headline(&run),
-            "About 1.0 GB/s sequential reads; 500 random writes a second at depth 1; 1.2 ms for a single write. See the caveats."
+            "About 1.0 GB/s sequential reads; 500 random writes per second at depth 1; 1.2 ms for a single write. See the caveats."
         );
         assert!(GridReport::of(&run).is_some_and(|report| report.title() == "/data"));
     }

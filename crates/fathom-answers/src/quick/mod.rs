@@ -47,7 +47,7 @@ Measures the storage under DIRECTORY (default: the current one): sequential 1 Mi
 4 KiB reads and writes at depth 32 and 1. Prints rates, latencies, and doubts about them.
 
 It works on its own unnamed file: it touches nothing that exists and leaves nothing behind, however it ends.
-With --hosts=LIST the directory is one of each host: all of them are measured together, each on a new file of its own, which
+With --hosts=LIST the directory is one of each host: all of them are measured together, each on a separate new file, which
 is removed at the end (docs/hosts.md).
 
   --size=SIZE       size of the file (1g); twice as much must be free

@@ -52,7 +52,7 @@ pub(super) fn execute(
             Made::Stopped(signal) => return Ok(Some(sweep.end_by(signal))),
             Made::Failed(why) => return Err(Failure::new(why)),
         }
-        sweep.tell_sharing()?;
+        sweep.report_sharing()?;
     }
     sweep.run(&to_do)
 }
@@ -111,7 +111,7 @@ impl Sweep<'_> {
             }
             let each = started.elapsed().as_secs_f64() / (made + 1) as f64;
             let rest = each * (to_do.len() - made - 1) as f64;
-            self.tell_run(done + made + 1, (cell, round), Duration::from_secs_f64(rest));
+            self.report_run(done + made + 1, (cell, round), Duration::from_secs_f64(rest));
         }
         Ok(None)
     }
@@ -218,7 +218,7 @@ impl Sweep<'_> {
     }
 
     /// Warns of jobs that have separate files on a file system, but share the device.
-    fn tell_sharing(&mut self) -> Result<(), Failure> {
+    fn report_sharing(&mut self) -> Result<(), Failure> {
         let kinds: Vec<(usize, &str)> = (0..self.plan.cells())
             .filter_map(|cell| Some((cell, self.plan.file_system_of(cell)?.1)))
             .collect();
@@ -235,7 +235,7 @@ impl Sweep<'_> {
     }
 
     /// Prints the result of the last run, and an estimate of the time left.
-    fn tell_run(&mut self, number: usize, (cell, round): (usize, usize), rest: Duration) {
+    fn report_run(&mut self, number: usize, (cell, round): (usize, usize), rest: Duration) {
         let figures = match self.recorder.recorded().runs.last() {
             Some(run) if run.failed_jobs == 0 => in_short(&run.report),
             _ => "failed".to_owned(),

@@ -474,7 +474,7 @@ fn begin_data(
     // The server chooses the offset: a sum that wraps around must not pass as one that fits.
     let fits = |from: &u64| from.checked_add(length.into()).is_some_and(|end| end <= u64::from(asked.length));
     let Some(from) = from.filter(fits).filter(|_| total <= u64::from(asked.length)) else {
-        return Err(Broken::Violation("data came that nobody asked for"));
+        return Err(Broken::Violation("unrequested data received"));
     };
     unit.received = total as u32;
     // SAFETY: `from` + `length` is at most the length of the request, which the buffer has room for. It is

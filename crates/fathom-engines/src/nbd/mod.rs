@@ -576,7 +576,7 @@ fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Res
     match export.block_sizes {
         Some((_, largest)) if setup.buffers.length() as u64 > u64::from(largest) => Err(refused(
             Errno(libc::EINVAL),
-            format!("the export takes no more than {largest} bytes at once; use a smaller bs="),
+            format!("the export accepts at most {largest} bytes per request; use a smaller bs="),
         )),
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 //! retry count of a sender whose peer is not ready yet: fio requests none, and the connection would be lost. With its own
 //! queue pair, this side retries indefinitely.
 
-use super::course::Role;
+use super::settings::Role;
 use super::verbs::{self, *};
 use super::wire::{Greeting, LENGTH};
 use fathom_run::files::FileError;

@@ -1,16 +1,15 @@
 //! `rdma`: blocks to and from the memory of another machine, through librdmacm and libibverbs, which are loaded when a job wants them.
 //!
-//! `verbs.rs` has what is used of the libraries, `course.rs` reads the options, `connection.rs` makes the connection and its queues,
-//! `wire.rs` has what is said beside the data. The job that writes decides what is done. With `send`, each block is a message that the
+//! `verbs.rs` has what is used of the libraries, `settings.rs` reads the options, `connection.rs` makes the connection and its queues,
+//! `wire.rs` has the messages besides the data. The job that writes decides what is done. With `send`, each block is a message that the
 //! other side receives; with `write` and `read`, the device of the other side does its part alone, and the job there only waits for the end.
 
 mod connection;
-mod course;
+mod settings;
 mod verbs;
 mod wire;
 
 use connection::{Connection, LONGEST_WAIT, MESSAGE_RECEIVED, MESSAGE_SENT, Waited};
-use course::{Course, Role};
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
@@ -21,6 +20,7 @@ use fathom_spec::JobSpec;
 use fathom_spec::engines::rdma::RdmaVerb;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
+use settings::{Role, Settings};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::ptr::null_mut;
@@ -39,13 +39,13 @@ const LOOKS: u32 = 64;
 
 /// Opens this side of a job: its parameters, and the address where it listens or from which it connects. All
 /// files share one connection.
-fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Course, Connection), FileError> {
-    let course = Course::of(job, plan)?;
+fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Settings, Connection), FileError> {
+    let settings = Settings::of(job, plan)?;
     let mut connection = Connection::open()?;
-    if let Role::Listens(own) = course.role {
+    if let Role::Listens(own) = settings.role {
         connection.listen(own)?;
     }
-    Ok((course, connection))
+    Ok((settings, connection))
 }
 
 /// State of a connection.
@@ -82,7 +82,7 @@ impl Arena {
 /// The engine.
 pub(crate) struct Rdma {
     connection: Connection,
-    course: Course,
+    settings: Settings,
     arena: Arena,
     /// The operation, once known.
     verb: Option<Verb>,
@@ -120,8 +120,8 @@ impl EngineType for Rdma {
 
     fn new(setup: &Setup<'_>) -> Result<Rdma, SetupError> {
         let storage: &dyn Any = setup.storage;
-        let opened = storage.downcast_ref::<Nowhere<(Course, Connection)>>().and_then(Nowhere::take);
-        let (course, connection) =
+        let opened = storage.downcast_ref::<Nowhere<(Settings, Connection)>>().and_then(Nowhere::take);
+        let (settings, connection) =
             opened.ok_or_else(|| SetupError::new(Errno(libc::EBADF), "rdma_create_id"))?;
         let count = setup.depth as usize;
         let empty = ReceiveRequest { number: 0, next: null_mut(), pieces: null_mut(), piece_count: 1 };
@@ -129,7 +129,7 @@ impl EngineType for Rdma {
             (setup.buffers.first(), setup.buffers.stride(), setup.buffers.length());
         Ok(Rdma {
             connection,
-            course,
+            settings,
             arena: Arena { first, stride, buffer_length, count },
             verb: None,
             theirs: Vec::new(),
@@ -161,15 +161,15 @@ impl Engine for Rdma {
         if self.verb.is_some() {
             return Ok(());
         }
-        if let Role::Listens(_) = self.course.role {
+        if let Role::Listens(_) = self.settings.role {
             say("fio: waiting for connection");
         }
-        let is_there = self.connection.connect(&self.course.role, self.arena.count, stopped)?;
+        let is_there = self.connection.connect(&self.settings.role, self.arena.count, stopped)?;
         if is_there { self.greet(stopped) } else { Ok(()) }
     }
 
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        let calls = matches!(self.course.role, Role::Calls { .. });
+        let calls = matches!(self.settings.role, Role::Calls { .. });
         match io.operation() {
             Operation::Write if calls => {}
             Operation::Read if !calls => {}
@@ -197,7 +197,7 @@ impl Engine for Rdma {
             self.ended.extend(self.queued.drain(..).map(|slot| (slot, result)));
             return Ok(count);
         }
-        match self.course.role {
+        match self.settings.role {
             Role::Calls { verb, .. } => self.hand_over_sends(verb),
             Role::Listens(_) if self.verb.is_some_and(Verb::is_one_sided) => {
                 self.waiting.extend(self.queued.drain(..));
@@ -228,16 +228,16 @@ impl Engine for Rdma {
     }
 
     fn remarks(&mut self) -> Vec<String> {
-        let (Some(expected), Some(verb)) = (self.course.expected, self.verb) else { return Vec::new() };
+        let (Some(expected), Some(verb)) = (self.settings.expected, self.verb) else { return Vec::new() };
         let fits = match expected {
             RdmaVerb::Write => verb == Verb::Write,
             RdmaVerb::Read => verb == Verb::Read,
             RdmaVerb::Send | RdmaVerb::Receive => verb == Verb::Send,
         };
-        self.course.expected = None;
+        self.settings.expected = None;
         let line = format!(
             "fathom: job {}: its verb= has no effect: the writing side determines it, and does verb={}",
-            self.course.job,
+            self.settings.job,
             verb.word()
         );
         if fits { Vec::new() } else { vec![line] }
@@ -257,7 +257,7 @@ impl Rdma {
 
     /// Exchanges greetings with the peer.
     fn greet(&mut self, stopped: &dyn Fn() -> bool) -> Result<(), FileError> {
-        let (calls, verb) = match self.course.role {
+        let (calls, verb) = match self.settings.role {
             Role::Calls { verb, .. } => (true, Some(verb)),
             Role::Listens(_) => (false, None),
         };
@@ -304,7 +304,7 @@ impl Rdma {
                 return Err(failed(libc::EPROTO, "the peer has no memory for blocks of this size"));
             }
         }
-        if self.course.verifies && verb.is_one_sided() {
+        if self.settings.verifies && verb.is_one_sided() {
             let line = format!(
                 "verify= needs blocks that are sent, but the peer does verb={}: give it verb=send",
                 verb.word()
@@ -613,7 +613,7 @@ impl Rdma {
             self.is_left = true;
             // Earlier arrivals count.
             let _ = self.take_ends();
-            let calls = matches!(self.course.role, Role::Calls { .. });
+            let calls = matches!(self.settings.role, Role::Calls { .. });
             let gone = Standing::Ended(-i64::from(libc::ECONNRESET));
             match self.verb {
                 _ if seen.kind == event::DEVICE_REMOVAL => {
@@ -636,7 +636,9 @@ impl Rdma {
 
     /// Announces the end to the peer, which cannot observe accesses to its memory.
     fn take_leave(&mut self) {
-        let (calls, Some(verb)) = (matches!(self.course.role, Role::Calls { .. }), self.verb) else { return };
+        let (calls, Some(verb)) = (matches!(self.settings.role, Role::Calls { .. }), self.verb) else {
+            return;
+        };
         if !calls {
             return self.let_go();
         }

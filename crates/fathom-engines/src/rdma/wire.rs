@@ -8,7 +8,7 @@
 //! | 8..12 | bytes of the largest block |
 //! | 16..8208 | 512 buffers: address (8 bytes), key (4), length (4) |
 //!
-//! After writes and reads of memory, of which the other side learns nothing, whoever did them sends its message once more: that is the end.
+//! After writes and reads of memory, of which the other side learns nothing, the writer sends its message again: that is the end.
 
 /// Length of the message in bytes.
 pub(super) const LENGTH: usize = HEADER + MOST_BUFFERS * RECORD;

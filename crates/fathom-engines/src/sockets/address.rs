@@ -21,7 +21,7 @@ pub(crate) enum Role {
 
 /// The parameters of a clone's sockets.
 #[derive(Clone, Debug)]
-pub(crate) struct Course {
+pub(crate) struct Settings {
     /// The engine's name, for messages.
     pub(crate) engine: String,
     /// `AF_*`
@@ -63,9 +63,9 @@ pub(crate) fn failed(call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno)
 }
 
-impl Course {
+impl Settings {
     /// Parses the options; names are resolved.
-    pub(crate) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Course, FileError> {
+    pub(crate) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Settings, FileError> {
         let engine = job.engine.ioengine.name.clone();
         let options = job.private.net.clone();
         let (reads, writes) = (plan.reads_data(), plan.writes_data());
@@ -79,7 +79,7 @@ impl Course {
             NetProtocol::Unix => libc::AF_UNIX,
             NetProtocol::Vsock => libc::AF_VSOCK,
         };
-        let mut course = Course {
+        let mut settings = Settings {
             engine,
             family,
             datagrams,
@@ -94,17 +94,17 @@ impl Course {
             reads,
             writes,
         };
-        course.role = match (&course.path, family) {
+        settings.role = match (&settings.path, family) {
             (Some(path), _) => {
                 let address = Address::unix(path).map_err(|errno| {
-                    failed_set_up(&course.engine, &format!("socket({})", path.display()), errno)
+                    failed_set_up(&settings.engine, &format!("socket({})", path.display()), errno)
                 })?;
                 if reads { Role::Listens(address) } else { Role::Calls(address) }
             }
-            (None, libc::AF_VSOCK) => course.vsock_role(plan.subjob)?,
-            _ => course.internet_role(plan.subjob)?,
+            (None, libc::AF_VSOCK) => settings.vsock_role(plan.subjob)?,
+            _ => settings.internet_role(plan.subjob)?,
         };
-        Ok(course)
+        Ok(settings)
     }
 
     /// The port of a clone.

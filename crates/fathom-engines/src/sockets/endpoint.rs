@@ -1,6 +1,6 @@
 //! The sockets of a clone: created and bound at its set-up, connected or accepted at its start, and closed with a goodbye.
 
-use super::address::{Course, Role, failed, failed_set_up};
+use super::address::{Role, Settings, failed, failed_set_up};
 use super::wire::{self, GOODBYE, HELLO};
 use fathom_run::files::FileError;
 use fathom_run::storage::Storage;
@@ -29,7 +29,7 @@ const BACKLOG: i32 = 10;
 /// together.
 pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
     let job = job.clone();
-    Box::new(Nowhere::opening(move |plan| Opened::open(Course::of(&job, plan)?)))
+    Box::new(Nowhere::opening(move |plan| Opened::open(Settings::of(&job, plan)?)))
 }
 
 /// One end of a connection.
@@ -75,7 +75,7 @@ impl Link {
 /// The sockets of a clone.
 #[derive(Debug)]
 pub(crate) struct Opened {
-    pub(crate) course: Course,
+    pub(crate) settings: Settings,
     /// Listens for streams, or receives datagrams.
     bound: Option<OwnedFd>,
     /// The socket file that this clone created: path, device and inode.
@@ -85,21 +85,21 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    fn open(course: Course) -> Result<Opened, FileError> {
-        let mut opened = Opened { course, bound: None, made: None, links: Vec::new() };
-        if let Role::Listens(address) = opened.course.role {
+    fn open(settings: Settings) -> Result<Opened, FileError> {
+        let mut opened = Opened { settings, bound: None, made: None, links: Vec::new() };
+        if let Role::Listens(address) = opened.settings.role {
             opened.bound = Some(opened.bind(&address)?);
         }
         Ok(opened)
     }
 
     fn socket(&self) -> Result<OwnedFd, Errno> {
-        let kind = if self.course.datagrams { libc::SOCK_DGRAM } else { libc::SOCK_STREAM };
-        network::open(self.course.family, kind)
+        let kind = if self.settings.datagrams { libc::SOCK_DGRAM } else { libc::SOCK_STREAM };
+        network::open(self.settings.family, kind)
     }
 
     fn failed_set_up(&self, call: &str, errno: Errno) -> FileError {
-        failed_set_up(&self.course.engine, call, errno)
+        failed_set_up(&self.settings.engine, call, errno)
     }
 
     /// A bound socket.
@@ -110,26 +110,26 @@ impl Opened {
             network::set_option(descriptor, libc::SOL_SOCKET, name, 1)
                 .map_err(|errno| self.failed_set_up(call, errno))
         };
-        if self.course.family != libc::AF_UNIX {
+        if self.settings.family != libc::AF_UNIX {
             set(libc::SO_REUSEADDR, "setsockopt")?;
         }
-        if matches!(self.course.family, libc::AF_INET | libc::AF_INET6) {
+        if matches!(self.settings.family, libc::AF_INET | libc::AF_INET6) {
             set(libc::SO_REUSEPORT, "setsockopt")?;
         }
         self.tune(descriptor).map_err(|(call, errno)| self.failed_set_up(call, errno))?;
-        if let Some(group) = self.course.group {
-            let interface = self.course.interface.unwrap_or(std::net::Ipv4Addr::UNSPECIFIED);
+        if let Some(group) = self.settings.group {
+            let interface = self.settings.interface.unwrap_or(std::net::Ipv4Addr::UNSPECIFIED);
             network::join_group(descriptor, group, interface)
                 .map_err(|errno| self.failed_set_up("setsockopt IP_ADD_MEMBERSHIP", errno))?;
         }
-        if let Some(path) = self.course.path.clone() {
+        if let Some(path) = self.settings.path.clone() {
             self.make_way(&path, address)?;
             network::bind(descriptor, address).map_err(|errno| self.failed_set_up("bind", errno))?;
             self.made = std::fs::symlink_metadata(&path).ok().map(|made| (path, (made.dev(), made.ino())));
         } else {
             network::bind(descriptor, address).map_err(|errno| self.failed_set_up("bind", errno))?;
         }
-        if !self.course.datagrams {
+        if !self.settings.datagrams {
             network::listen(descriptor, BACKLOG).map_err(|errno| self.failed_set_up("listen", errno))?;
         }
         Ok(socket)
@@ -140,7 +140,7 @@ impl Opened {
         let in_use = |why: &str| {
             let errno = Errno(libc::EADDRINUSE);
             let error = FileError::of_engine("net", "bind", errno);
-            let engine = &self.course.engine;
+            let engine = &self.settings.engine;
             error.with_message(format!(
                 "fathom: {}: {why}\nfio: io engine {engine} init failed.",
                 path.display()
@@ -162,12 +162,12 @@ impl Opened {
 
     /// Buffer and segment sizes, set before connecting.
     fn tune(&self, socket: RawFd) -> Result<(), (&'static str, Errno)> {
-        let course = &self.course;
-        if let Some(size) = course.options.window_size.filter(|size| *size > 0) {
+        let settings = &self.settings;
+        if let Some(size) = settings.options.window_size.filter(|size| *size > 0) {
             let size = i32::try_from(size).unwrap_or(i32::MAX);
             for (is_wanted, name, call) in [
-                (course.reads, libc::SO_RCVBUF, "setsockopt rcvbuf window size"),
-                (course.writes, libc::SO_SNDBUF, "setsockopt sndbuf window size"),
+                (settings.reads, libc::SO_RCVBUF, "setsockopt rcvbuf window size"),
+                (settings.writes, libc::SO_SNDBUF, "setsockopt sndbuf window size"),
             ] {
                 if is_wanted {
                     network::set_option(socket, libc::SOL_SOCKET, name, size)
@@ -175,7 +175,7 @@ impl Opened {
                 }
             }
         }
-        if let Some(size) = course.options.mss.filter(|size| *size > 0 && course.over_tcp) {
+        if let Some(size) = settings.options.mss.filter(|size| *size > 0 && settings.over_tcp) {
             let size = i32::try_from(size).unwrap_or(i32::MAX);
             network::set_option(socket, libc::IPPROTO_TCP, libc::TCP_MAXSEG, size)
                 .map_err(|errno| ("setsockopt TCP_MAXSEG", errno))?;
@@ -186,7 +186,7 @@ impl Opened {
     /// Settings of a connection.
     fn settle(&self, socket: &OwnedFd) -> Result<(), FileError> {
         let descriptor = socket.as_raw_fd();
-        if self.course.over_tcp && self.course.options.nodelay {
+        if self.settings.over_tcp && self.settings.options.nodelay {
             network::set_option(descriptor, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
                 .map_err(|errno| failed("setsockopt TCP_NODELAY", errno))?;
         }
@@ -201,12 +201,12 @@ impl Opened {
         say: &dyn Fn(&str),
     ) -> Result<(), FileError> {
         self.leave();
-        let count = if self.course.datagrams { 1 } else { count };
+        let count = if self.settings.datagrams { 1 } else { count };
         for _ in 0..count {
-            let link = match self.course.role {
-                Role::Calls(address) if self.course.datagrams => self.greet(address)?,
+            let link = match self.settings.role {
+                Role::Calls(address) if self.settings.datagrams => self.greet(address)?,
                 Role::Calls(address) => self.call(&address, stopped)?,
-                Role::Listens(_) if self.course.datagrams => self.hear(stopped)?,
+                Role::Listens(_) if self.settings.datagrams => self.hear(stopped)?,
                 Role::Listens(_) => {
                     say("fio: waiting for connection");
                     self.accept(stopped)?
@@ -247,7 +247,7 @@ impl Opened {
         let begun = loop {
             match network::connect(descriptor, address) {
                 // On this machine: the backlog is full.
-                Err(Errno(libc::EAGAIN)) if self.course.family == libc::AF_UNIX => {
+                Err(Errno(libc::EAGAIN)) if self.settings.family == libc::AF_UNIX => {
                     if stopped() {
                         return Ok(None);
                     }
@@ -276,12 +276,12 @@ impl Opened {
         let socket = self.socket().map_err(|errno| failed("socket", errno))?;
         let descriptor = socket.as_raw_fd();
         self.tune(descriptor).map_err(|(call, errno)| failed(call, errno))?;
-        if self.course.group.is_some() {
-            if let Some(interface) = self.course.interface {
+        if self.settings.group.is_some() {
+            if let Some(interface) = self.settings.interface {
                 network::send_groups_through(descriptor, interface)
                     .map_err(|errno| failed("setsockopt IP_MULTICAST_IF", errno))?;
             }
-            let ttl = i32::try_from(self.course.options.ttl).unwrap_or(i32::MAX);
+            let ttl = i32::try_from(self.settings.options.ttl).unwrap_or(i32::MAX);
             network::set_option(descriptor, libc::IPPROTO_IP, libc::IP_MULTICAST_TTL, ttl)
                 .map_err(|errno| failed("setsockopt IP_MULTICAST_TTL", errno))?;
         }
@@ -325,7 +325,7 @@ impl Opened {
         self.links.iter().for_each(Link::take_leave);
         // A job that only receives has sent nothing that could be lost, and one that only sends has nothing
         // unread.
-        if self.course.reads && self.course.writes && !self.course.datagrams {
+        if self.settings.reads && self.settings.writes && !self.settings.datagrams {
             let until = Instant::now() + LAST_WORDS;
             for link in &self.links {
                 // The peer may be gone, which is fine.

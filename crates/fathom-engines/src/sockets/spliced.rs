@@ -54,7 +54,7 @@ impl EngineType for NetSplice {
         let (reader, writer) = pipe::pipe().map_err(|errno| SetupError::new(errno, "pipe"))?;
         let held =
             pipe::widen(&writer, PIPE_BYTES).map_err(|errno| SetupError::new(errno, "F_SETPIPE_SZ"))?;
-        let pingpong = side.opened.course.options.pingpong;
+        let pingpong = side.opened.settings.options.pingpong;
         Ok(NetSplice {
             side,
             reader,
@@ -96,7 +96,7 @@ impl Engine for NetSplice {
                     return Queued::Done(self.interrupted(result, half));
                 }
                 self.progress.moved[half] += result as usize;
-                if self.side.opened.course.datagrams {
+                if self.side.opened.settings.datagrams {
                     break;
                 }
             }
@@ -136,8 +136,8 @@ impl NetSplice {
     /// Takes what has come, but no more than that; the result of the I/O, or of a part of it.
     fn receive(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
-        if self.side.opened.course.datagrams {
-            // SAFETY: the loop gives a buffer of at least `length` bytes that nobody else uses during the call.
+        if self.side.opened.settings.datagrams {
+            // SAFETY: the loop gives a buffer of at least `length` bytes that nothing else uses during the call.
             return match unsafe { network::receive(socket, (bytes, length), libc::MSG_TRUNC) } {
                 Ok(count) => self.side.received(bytes, length, count),
                 Err(errno) => -i64::from(errno.0),
@@ -167,7 +167,7 @@ impl NetSplice {
     /// Sends what is in the pipe, or the next part of a block through it; returns the bytes sent.
     fn send(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
-        if self.side.opened.course.datagrams {
+        if self.side.opened.settings.datagrams {
             // SAFETY: the loop provides a buffer of at least `length` bytes.
             return match unsafe { network::send(socket, (bytes, length), 0, self.side.peer()) } {
                 Ok(count) => count as i64,

@@ -70,13 +70,13 @@ impl Side {
     /// Destination of datagrams.
     #[inline(always)]
     pub(crate) fn peer(&self) -> Option<&Address> {
-        if self.opened.course.datagrams { self.opened.links[0].peer.as_ref() } else { None }
+        if self.opened.settings.datagrams { self.opened.links[0].peer.as_ref() } else { None }
     }
 
     /// `MSG_MORE` if another block follows immediately.
     #[inline(always)]
     pub(crate) fn follow_on(&self, io: &Io) -> bool {
-        self.opened.course.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
+        self.opened.settings.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
     }
 
     /// Handles received bytes, without protocol messages; returns the result of the I/O.
@@ -135,7 +135,7 @@ impl Side {
             self.cut = (self.cut.0 + 1, self.cut.1 + (count - length) as u64);
             return length as i64;
         }
-        let datagrams = self.opened.course.datagrams;
+        let datagrams = self.opened.settings.datagrams;
         if count == 0 && !datagrams {
             return self.ended();
         }
@@ -210,9 +210,9 @@ impl EngineType for Net {
 
     fn new(setup: &Setup<'_>) -> Result<Net, SetupError> {
         let side = Side::new(setup)?;
-        let course = &side.opened.course;
-        let flags = if course.datagrams { libc::MSG_TRUNC } else { libc::MSG_WAITALL };
-        let pingpong = course.options.pingpong;
+        let settings = &side.opened.settings;
+        let flags = if settings.datagrams { libc::MSG_TRUNC } else { libc::MSG_WAITALL };
+        let pingpong = settings.options.pingpong;
         Ok(Net { flags, pingpong, exchange: Exchange::default(), side })
     }
 }
@@ -295,7 +295,7 @@ impl Net {
                         return result;
                     }
                 }
-                if self.side.opened.course.datagrams {
+                if self.side.opened.settings.datagrams {
                     break;
                 }
             }

@@ -1,5 +1,5 @@
 //! What an agent allows. One that is started through a shell acts for a user who has access to the host anyway; one that
-//! listens acts for anybody with its keys, and allows what it was started with.
+//! listens acts for every holder of its keys, and allows what it was started with.
 
 use fathom_engines::client_files;
 use fathom_local::refusals::{

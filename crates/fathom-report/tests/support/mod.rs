@@ -175,7 +175,7 @@ pub(crate) fn disk(name: &str, ios: u64) -> DiskReport {
     }
 }
 
-/// A host that read for a second, so many I/Os in every quarter of it, each in about `middle` ns; its jobs started `skew_us` late.
+/// A host that read for a second, this many I/Os in every quarter of it, each in about `middle` ns; its jobs started `skew_us` late.
 pub(crate) fn host(name: &str, ios: u64, middle: u64, skew_us: i64) -> HostRunReport {
     let reads = direction(4 * ios, 4096, 1000, middle, None);
     let points = (1..=4).map(|number| {

@@ -97,7 +97,7 @@ fn lines_have_a_timeline() {
     let ends: Vec<u64> = timeline.jobs[0].points.iter().map(|point| point.end_ms).collect();
     assert_eq!(ends, [1000, 2000]);
     assert_eq!(timeline.jobs[0].points[1].read.clat_bins.values().sum::<u64>(), 2);
-    // A last line of a moment has no rate of its own.
+    // A very short last line has no separate rate.
     let text = format!("{}{}{}", line(1000, false), line(2000, false), line(2003, true));
     let timeline = parse(&text, "r.jsonl").expect("reads").timeline.expect("a timeline");
     let points = &timeline.jobs[0].points;

@@ -30,20 +30,20 @@ pub struct Mix {
     numbers: DrawnAhead,
     /// Random numbers below this one are reads.
     reads_below: u64,
-    course: Course,
+    state: MixState,
     /// Directions drawn ahead, the next one in the lowest bit: 1 for a write.
     ahead: u64,
     /// Number of directions left.
     left: u32,
     /// Directions without a target.
-    in_vain: PerDirection<u64>,
+    unused: PerDirection<u64>,
     /// Number of directions drawn at a time.
     batch: u32,
 }
 
 /// State of a mix.
 #[derive(Clone, Copy, Debug)]
-struct Course {
+struct MixState {
     current: Direction,
     /// I/Os drawn per direction.
     drawn: PerDirection<u64>,
@@ -51,9 +51,9 @@ struct Course {
     draw_at: u64,
 }
 
-impl Course {
-    const BEGINNING: Course =
-        Course { current: Direction::Read, drawn: PerDirection::new([0; 3]), draw_at: 0 };
+impl MixState {
+    const BEGINNING: MixState =
+        MixState { current: Direction::Read, drawn: PerDirection::new([0; 3]), draw_at: 0 };
 }
 
 impl Mix {
@@ -63,10 +63,10 @@ impl Mix {
             read_percent,
             numbers: DrawnAhead::new(Generator::Bits32(generator)),
             reads_below: (u128::from(read_percent) << 64).div_ceil(100).min(u64::MAX.into()) as u64,
-            course: Course::BEGINNING,
+            state: MixState::BEGINNING,
             ahead: 0,
             left: 0,
-            in_vain: PerDirection::default(),
+            unused: PerDirection::default(),
             batch: u64::BITS,
         }
     }
@@ -79,7 +79,7 @@ impl Mix {
     /// Restarts with the first direction.
     pub fn rewind(&mut self) {
         self.numbers.rewind();
-        (self.course, self.in_vain) = (Course::BEGINNING, PerDirection::default());
+        (self.state, self.unused) = (MixState::BEGINNING, PerDirection::default());
         (self.ahead, self.left) = (0, 0);
     }
 
@@ -97,8 +97,8 @@ impl Mix {
     }
 
     /// The last direction had no target.
-    pub fn drawn_in_vain(&mut self, direction: Direction) {
-        self.in_vain[direction] += 1;
+    pub fn drawn_unused(&mut self, direction: Direction) {
+        self.unused[direction] += 1;
     }
 
     /// Directions given that had a target, as wrapping counters.
@@ -106,14 +106,14 @@ impl Mix {
         let writes = u64::from(self.ahead.count_ones());
         let ahead = PerDirection::new([u64::from(self.left) - writes, writes, 0]);
         PerDirection::from_fn(|direction| {
-            self.course.drawn[direction].wrapping_sub(ahead[direction]).wrapping_sub(self.in_vain[direction])
+            self.state.drawn[direction].wrapping_sub(ahead[direction]).wrapping_sub(self.unused[direction])
         })
     }
 
     /// Replaces the drawn direction, which its rate delays.
     pub fn replace_last(&mut self, direction: Direction) {
-        self.take_back(self.course.current);
-        self.course.drawn[direction] += 1;
+        self.take_back(self.state.current);
+        self.state.drawn[direction] += 1;
     }
 
     /// Replaces the last direction, which had no targets left.
@@ -125,33 +125,33 @@ impl Mix {
     fn take_back(&mut self, direction: Direction) {
         let left = self.left;
         holds!(left == 0, Direction, "a direction is taken back with {left} drawn after it");
-        self.course.drawn[direction] -= 1;
+        self.state.drawn[direction] -= 1;
     }
 
     #[inline(never)]
     fn draw_ahead(&mut self) {
         // A copy, so that it stays in registers.
-        let mut course = self.course;
+        let mut state = self.state;
         self.ahead = 0;
         for place in 0..self.batch {
-            if course.drawn[course.current] >= course.draw_at {
-                self.draw(&mut course);
+            if state.drawn[state.current] >= state.draw_at {
+                self.draw(&mut state);
             }
-            course.drawn[course.current] += 1;
-            self.ahead |= u64::from(course.current == Direction::Write) << place;
+            state.drawn[state.current] += 1;
+            self.ahead |= u64::from(state.current == Direction::Write) << place;
         }
-        self.course = course;
+        self.state = state;
         self.left = self.batch;
     }
 
     #[inline(always)]
-    fn draw(&mut self, course: &mut Course) {
+    fn draw(&mut self, state: &mut MixState) {
         let drawn = if self.numbers.next() < self.reads_below { Direction::Read } else { Direction::Write };
-        if drawn != course.current {
+        if drawn != state.current {
             let share_of_drawn =
                 if drawn == Direction::Read { self.read_percent } else { 100 - self.read_percent };
-            course.draw_at = course.drawn[course.current] * u64::from(share_of_drawn) / 100;
-            course.current = drawn;
+            state.draw_at = state.drawn[state.current] * u64::from(share_of_drawn) / 100;
+            state.current = drawn;
         }
     }
 }

@@ -300,7 +300,7 @@ impl Targets {
     fn end_pass(&mut self, direction: Direction) {
         self.pass_is_over = true;
         if let Directions::Mix(mix) = &mut self.directions {
-            mix.drawn_in_vain(direction);
+            mix.drawn_unused(direction);
         }
     }
 

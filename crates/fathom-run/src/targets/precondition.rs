@@ -12,7 +12,7 @@
 //! ```
 //!
 //! and of what was written at the share x of the log's length before the newest write, u^x is valid. The mean of that
-//! over the log is 1/ρ, as it has to be: so many logical blocks lie in so much flash.
+//! over the log is 1/ρ, as it has to be: this many logical blocks are in so much flash.
 //!
 //! The pass makes that state directly. It writes as many blocks as the flash holds and counts them in regions of equal
 //! numbers. New blocks come in the order of the shift register; in each region the share that the model calls overwritten

@@ -103,7 +103,7 @@ pub struct History {
 }
 
 impl History {
-    /// An empty history with room for so many records.
+    /// An empty history with room for this many records.
     pub fn new(may_overlap: bool, interval: u32, room: usize) -> History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
     }

@@ -382,8 +382,8 @@ impl Worker<'_> {
         if let Some(metadata) = self.plan.metadata {
             return self.name_failed(slot, metadata, errno);
         }
-        self.tell_io_error(slot, errno);
-        self.tell_of_alignment(slot, errno);
+        self.report_io_error(slot, errno);
+        self.report_alignment(slot, errno);
         if operation == Operation::Write && self.plan.zones.is_none() {
             self.tell_of_zones(slot);
         }
@@ -398,7 +398,7 @@ impl Worker<'_> {
     }
 
     /// Reports the most common reason why direct I/O is refused.
-    fn tell_of_alignment(&self, slot: u32, errno: Errno) {
+    fn report_alignment(&self, slot: u32, errno: Errno) {
         let unit = self.slots.unit(slot);
         let (offset, length) = (unit.offset(), unit.length());
         let is_aligned = (offset | u64::from(length)) % LARGEST_SECTOR == 0;
@@ -438,21 +438,21 @@ impl Worker<'_> {
 
     /// A failed sync outside of the loop's I/O.
     pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
-        self.tell_error(file, Operation::Sync, (0, 0), &errno.to_string());
+        self.report_error(file, Operation::Sync, (0, 0), &errno.to_string());
         self.context.fail(errno, Cause::TRANSFER);
     }
 
-    fn tell_io_error(&mut self, slot: u32, errno: Errno) {
+    fn report_io_error(&mut self, slot: u32, errno: Errno) {
         let number = if errno.is_known() { errno.to_string() } else { "Device-specific error".to_owned() };
         let why = match self.engine.protocol_status(slot) {
             Some(status) => format!("{number} ({status})"),
             None => number,
         };
         let unit = self.slots.unit(slot);
-        self.tell_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), &why);
+        self.report_error(unit.file(), unit.operation(), (unit.offset(), unit.length()), &why);
     }
 
-    fn tell_error(&self, file: u32, operation: Operation, (offset, length): (u64, u32), why: &str) {
+    fn report_error(&self, file: u32, operation: Operation, (offset, length): (u64, u32), why: &str) {
         let name = &self.files.list[file as usize].name;
         let word = operation.word();
         let line = format!("fio: io_u error on file {name}: {why}: {word} offset={offset}, buflen={length}");
@@ -485,7 +485,7 @@ impl Worker<'_> {
     fn count_tolerated(&mut self, slot: u32, errno: Errno) {
         self.count_error(errno);
         if self.plan.errors.tells {
-            self.tell_io_error(slot, errno);
+            self.report_io_error(slot, errno);
         }
         self.count_ended(slot);
         if let Some(pace) = &mut self.features.pace {

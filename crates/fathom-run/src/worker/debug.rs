@@ -31,20 +31,20 @@ impl WorkerContext<'_> {
 impl Worker<'_> {
     /// `--debug=io`: an I/O was aimed, is queued, and was submitted.
     pub(super) fn tell_of_begin(&self, unit: &Unit) {
-        if self.tells_of_ios {
-            ["fill", "prep", "queue"].iter().for_each(|step| self.tell_of_io(step, unit));
+        if self.logs_ios {
+            ["fill", "prep", "queue"].iter().for_each(|step| self.report_io(step, unit));
         }
     }
 
     /// `--debug=io`: an I/O has completed.
     pub(super) fn tell_of_end(&self, unit: &Unit) {
-        if self.tells_of_ios {
-            self.tell_of_io("complete", unit);
+        if self.logs_ios {
+            self.report_io("complete", unit);
         }
     }
 
     #[cold]
-    fn tell_of_io(&self, step: &str, unit: &Unit) {
+    fn report_io(&self, step: &str, unit: &Unit) {
         let (offset, length, direction) = (unit.offset(), unit.length(), unit.operation() as u8);
         let file = &self.files.list[unit.file() as usize].name;
         self.context.debug(DebugClass::Io, || {

@@ -271,7 +271,7 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     recording: Recording,
     budget: Budget,
     /// Print a line about each I/O (`--debug=io`).
-    tells_of_ios: bool,
+    logs_ios: bool,
     /// How often rules decide about the next I/O, which then takes the slow path.
     rules: Rules,
     /// Targets given before the current grant.

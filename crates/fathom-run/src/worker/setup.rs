@@ -58,8 +58,8 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     let Work { targets, budget, features } = prepare_work(context, &files, &arena, clock)?;
     let needs = features.needs();
     let refreshes_payload = plan.writes_data() && definition.moves_data() && !payload.is_static();
-    let tells_of_ios = context.shows(DebugClass::Io);
-    let heard_from_ns = if tells_of_ios { 0 } else { needs.ends_from_ns.unwrap_or(SHORT_NS) };
+    let logs_ios = context.shows(DebugClass::Io);
+    let heard_from_ns = if logs_ios { 0 } else { needs.ends_from_ns.unwrap_or(SHORT_NS) };
     let latency_limit_ns = plan.latency.limits_ns;
     let short_latency_ns = latency_limit_ns.map(|limit| limit.min(SHORT_NS).min(heard_from_ns));
     Ok(Box::new(Worker {
@@ -82,8 +82,8 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
         places: files.list.iter().map(|file| TargetPart::of(plan, file, buffers.length())).collect(),
         budget,
         features,
-        tells_of_ios,
-        prepares_more: needs.preparation || refreshes_payload || tells_of_ios,
+        logs_ios,
+        prepares_more: needs.preparation || refreshes_payload || logs_ios,
         follows_issue: needs.handing_over,
         latency_limit_ns,
         slots: Slots::new(context.region.units(context.index)),
@@ -145,7 +145,7 @@ fn prepare_work<'a>(
     if timed.is_some() || pace.is_some() {
         targets.draw_directions_one_by_one();
     }
-    tell_of_set_up(context, files, arena, &regions);
+    report_set_up(context, files, arena, &regions);
     let verifier = Verifier::of(context, &plan.seeds, &targets, files)?;
     let budget = budget(context, files, &regions)?;
     let features = Features {
@@ -207,17 +207,17 @@ fn budget(
 fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
-        tell_of_depth(context, definition);
+        report_depth(context, definition);
     }
     let files = files::open(context)?;
     if !lays_out {
-        tell_of_depth(context, definition);
+        report_depth(context, definition);
     }
     Ok(files)
 }
 
 /// Reports a depth that the engine does not support.
-fn tell_of_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
+fn report_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
     let is_capped = context.worker_plan().queue.is_deep && definition.synchronous;
     if is_capped {
         context.messages.send(&Message::Output(
@@ -292,8 +292,8 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Res
 }
 
 /// Notes on the set-up, and its `--debug` lines.
-fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
-    tell_of_wide_files(context, regions);
+fn report_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
+    report_wide_files(context, regions);
     let depth = context.worker_plan().depth;
     context.debug(DebugClass::Io, || format!("load ioengine {}", context.worker_plan().engine));
     context.debug(DebugClass::Memory, || format!("{depth} buffers of {} bytes", arena.buffers().stride()));
@@ -306,7 +306,7 @@ fn tell_of_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena,
 }
 
 /// Reports files with blocks that 32-bit random numbers cannot reach.
-fn tell_of_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
+fn report_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     let plan = &context.worker_plan().target_plan;
     for name in plan.beyond_32_bits(regions) {
         let what = match plan.generator {

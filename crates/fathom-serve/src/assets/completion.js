@@ -29,7 +29,7 @@ export function find(options, name, engine) {
   return named.find((option) => option.engine === engine) ?? named.find((option) => option.engine === "") ?? named[0] ?? null;
 }
 
-// At most so many; those that begin with the word come first.
+// Maximum number; those that begin with the word come first.
 const MOST = 40;
 
 export function completions(options, text, cursor) {

@@ -15,7 +15,7 @@ const further = (number) => (number > 0 ? ` (${number} more are not listed)` : "
 export class Live {
   constructor() {
     byId("stop").addEventListener("click", () => this.stop());
-    // A browser has few connections to a server, and pages that nobody looks at would keep them from the others.
+    // A browser has few connections to a server, and hidden pages would block the others.
     document.addEventListener("visibilitychange", () => {
       if (!this.id) return;
       if (document.hidden) {
@@ -113,7 +113,7 @@ export class Live {
     } catch {
       return;
     }
-    // Whoever says something is there.
+    // A message shows that the run is alive.
     if (this.run.state === "starting") this.show({ ...this.run, state: "running" });
     if (event.event === "message") this.message(event.text);
     else if (event.event === "tick") this.tick(event);

@@ -10,7 +10,7 @@ pub(crate) const ENGINE: &str = "dfs";
 pub const DEFINITION: EngineDef = EngineDef::new(ENGINE, "DAOS file system")
     .on_server()
     .with_options(TABLE)
-    .lacking("it needs a DAOS server, which wants persistent memory or NVMe devices of its own, and the library libdfs");
+    .lacking("it needs a DAOS server, which needs dedicated persistent memory or NVMe devices, and the library libdfs");
 
 options! {
     /// Options of the `dfs` engine.

@@ -71,7 +71,7 @@ fn load(job: &JobSpec) -> BackgroundLoad {
     BackgroundLoad { header, follows_io: false }
 }
 
-/// Gives such a job what follows from its program: no end of its own.
+/// Sets what follows from the job's program: an unlimited run time.
 fn demand_a_program(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.private.exec.program.as_deref().unwrap_or_default().trim().is_empty() {
         let problem = format!("job {}: ioengine=exec needs program=, the program to run", job.name);

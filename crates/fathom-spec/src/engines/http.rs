@@ -182,7 +182,7 @@ options! {
     /// Key of that certificate, PEM
     Built Text http_key: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
-    /// Acknowledges at once what arrives, so that servers that hold back the end of an answer do not cost 40 ms
+    /// Acknowledge received data immediately, to avoid 40 ms delays with servers that hold back the end of a response
     Built Bool http_quickack: bool = "0", { engine: ENGINE };
 
     /// What reads are: shares in percent of get, head and list, as in get/70:head/30

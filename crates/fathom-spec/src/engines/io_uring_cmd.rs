@@ -81,7 +81,7 @@ fn check_ranges(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Reject
             &job.origin,
             "fio: trimwrite cannot be used with multiple ranges.",
             format!(
-                "job {}: each trim is written over at once; num_range needs rw=trim or randtrim",
+                "job {}: each trim is overwritten immediately; num_range needs rw=trim or randtrim",
                 job.name
             ),
         ));

@@ -24,7 +24,7 @@ options! {
     /// Port of the name node
     Built Int port: u32 = "9000", { bounds: Bounds::between(1.0, 65535.0), engine: ENGINE };
 
-    /// Folder that the files of the job lie in
+    /// Folder of the job's files
     Built Text hdfsdirectory: String = "/", { names: Names::Remote, engine: ENGINE };
 
     /// Bytes of each of the files that a file of the job is there

@@ -1,4 +1,4 @@
-//! The `libzbc` engine. It has no options of its own.
+//! The `libzbc` engine. It has no engine options.
 
 use crate::diagnostic::Rejected;
 use crate::engines::{EngineDef, Review, refuse_appending};

@@ -89,11 +89,11 @@ pub struct EngineDef {
     pub maps_files: bool,
     /// Where it stands in a file is kept with the descriptor.
     pub keeps_position: bool,
-    /// Works on devices of a kind of its own only: SCSI disks, flash memory.
+    /// Works only on a specific kind of device: SCSI disks, flash memory.
     pub on_media: bool,
     /// Belongs to the thread that set it up.
     pub one_thread: bool,
-    /// Its data goes to whoever is at the other end of a connection, or comes from there: it has an order, and lies nowhere.
+    /// Its data is sent to a peer or received from one: it is sequential and not stored.
     pub has_peers: bool,
     /// Rates are shown in bits unless a job says otherwise.
     pub shows_bits: bool,
@@ -110,7 +110,7 @@ pub struct EngineDef {
 pub enum StorageKind {
     /// In files and devices of this machine.
     Files,
-    /// With a server, or in a library of its own: the engine brings the storage.
+    /// With a server, or in its own library: the engine brings the storage.
     Server,
     /// The same, in one thing that is there before the job and as large as it is: an export, an image, a logical unit.
     Volume,
@@ -303,7 +303,7 @@ impl EngineDef {
         EngineDef { keeps_position: true, ..self }
     }
 
-    /// Works on devices of a kind of its own only.
+    /// Works only on a specific kind of device.
     pub const fn on_media(self) -> Self {
         EngineDef { on_media: true, ..self }
     }
@@ -323,7 +323,7 @@ impl EngineDef {
         EngineDef { shows_bits: true, ..self }
     }
 
-    /// Has options of its own.
+    /// Has its own options.
     pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
     }

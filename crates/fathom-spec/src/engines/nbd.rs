@@ -44,7 +44,7 @@ options! {
     /// A job that writes has several only if the server promises that a flush covers them all (multi-conn).
     Built Int connections: u32 = "1", { bounds: Bounds::between(1.0, 256.0), engine: ENGINE };
 
-    /// How long to try to get a lost connection back; 0 fails its I/Os at once
+    /// How long to try to get a lost connection back; 0 fails its I/Os immediately
     ///
     /// What was in flight is sent again. The gap is part of its latencies, and a line says how long it was.
     Built Time reconnect: Duration = "0", { engine: ENGINE };

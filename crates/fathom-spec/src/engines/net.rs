@@ -63,8 +63,7 @@ options! {
 
     /// Peer for the connecting side or multicast group; socket path for unix
     ///
-    /// A name or an address; the number of a virtual machine (CID) for vsock. A socket of this machine may be named by filename
-    /// instead.
+    /// A name or an address; the machine number (CID) for vsock. The path of a Unix socket may be given by filename instead.
     Built Text hostname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// TCP/UDP/vsock port; clone number is added
@@ -79,7 +78,7 @@ options! {
 
     /// TCP_NODELAY
     ///
-    /// Small blocks then go out one by one; without it, those that follow each other at once share packets.
+    /// Sends small blocks individually; without it, blocks that follow each other immediately share packets.
     Built Bool nodelay: bool, { engine: ENGINE };
 
     /// Wait for a connection instead of making one
@@ -87,8 +86,8 @@ options! {
 
     /// Answer each block
     ///
-    /// Whoever reads sends each block back, and whoever writes waits for it: the latency is that of the way there and back. Both
-    /// sides have to set it.
+    /// The reader sends each block back, and the writer waits for it: the latency is that of the round trip. Both sides must
+    /// set it.
     Built Flag pingpong: bool, { engine: ENGINE };
 
     /// Multicast source address
@@ -99,7 +98,7 @@ options! {
 
     /// Socket buffer size
     ///
-    /// Of the buffer for what the job does: receiving, sending, or both.
+    /// Applies to the buffers that the job uses: receive, send, or both.
     Built Int window_size: Option<u32>, { bounds: Bounds::at_least(0.0), engine: ENGINE };
 
     /// TCP_MAXSEG

@@ -15,7 +15,7 @@ options! {
     /// Options of the `nfs` engine.
     pub struct NfsOptions in Engine, table TABLE;
 
-    /// The folder that the files of the job lie in, such as nfs://server/export/folder; required
+    /// Folder of the job's files, such as nfs://server/export/folder; required
     ///
     /// Parameters of libnfs follow a question mark: nfsport=, mountport=, uid=, gid=, autoreconnect=.
     Built Text nfs_url: Option<String>, { names: Names::Remote, engine: ENGINE };

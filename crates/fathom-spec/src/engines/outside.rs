@@ -142,7 +142,7 @@ mod tests {
         choices: &[Choice { name: "slow", help: "Quietly" }, Choice { name: "fast", help: "At full speed" }],
         ..OptionDef::of_engine("tape", "tape_speed", Kind::Choice, "Speed of the drive")
     };
-    static TAPE: EngineDef = EngineDef::new("tape", "a drive that somebody has")
+    static TAPE: EngineDef = EngineDef::new("tape", "a suitable drive")
         .built()
         .synchronous()
         .with_options(&[WINDOW, STRIPE, REWIND, PATIENCE, SPEED])

@@ -1,4 +1,4 @@
-//! Engines without options of their own.
+//! Engines without options.
 
 use crate::diagnostic::Rejected;
 use crate::engines::{EngineDef, Review};
@@ -33,7 +33,7 @@ pub const POSIXAIO: EngineDef =
     EngineDef::new("posixaio", "POSIX asynchronous I/O").built().syncfs().hands_to_threads();
 
 /// `ioengine=null`
-pub const NULL: EngineDef = EngineDef::new("null", "no I/O at all; completes at once")
+pub const NULL: EngineDef = EngineDef::new("null", "no I/O at all; completes immediately")
     .built()
     .without_files()
     .queues_from(2)

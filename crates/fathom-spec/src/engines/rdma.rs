@@ -58,7 +58,7 @@ options! {
     };
 }
 
-/// Blocks have an order and lie nowhere, and only those that are sent are seen by whoever gets them.
+/// Blocks are sequential and not stored, and only sent blocks are seen by the receiver.
 fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rw = job.io_type.rw.rw;
     let writes = rw == Rw::Write;
@@ -72,7 +72,7 @@ fn check(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     } else if writes && verb == RdmaVerb::Receive {
         "rw=write with verb=recv: a job that writes gives verb=send, and the one that reads receives by itself"
     } else if writes && verb != RdmaVerb::Send && job.is_set("verify") {
-        "verify= needs verb=send: nobody looks at memory that is written or read from outside"
+        "verify= needs verb=send: with other verbs the passive side does not see the data"
     } else {
         // What was sent is gone. Blocks that arrive are checked as they are read.
         job.verification.do_verify = false;

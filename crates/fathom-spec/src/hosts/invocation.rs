@@ -202,7 +202,7 @@ mod tests {
         let recording = Recording::new(&here, place(0), "fathom", &words);
         let first = run(&words, &recording);
         let invocation = recording.finish();
-        // The other machine has none of it, and a variable of its own.
+        // The other machine has none of these files, and its own value of the variable.
         let mut there = MemorySource::default();
         there.variables.insert("SIZE".to_owned(), "1m".to_owned());
         let source = InvocationSource { invocation: &invocation, place: &place(1), machine: &there };

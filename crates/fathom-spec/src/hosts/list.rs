@@ -198,7 +198,7 @@ mod tests {
         let refused = |text: &str| list(text).expect_err("refused").to_string();
         assert_eq!([refused(""), refused(",")], ["expected at least one host"; 2]);
         assert!(refused("@nowhere").starts_with("the list of hosts nowhere cannot be read: "));
-        // What ssh would take for an option of its own.
+        // ssh would interpret these as options.
         assert_eq!(refused("-oProxyCommand=x"), "\"-oProxyCommand=x\" is not a name of a host");
     }
 

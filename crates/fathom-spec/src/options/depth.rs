@@ -22,12 +22,12 @@ options! {
     /// Synchronous engines are capped at 1.
     Built Int iodepth: u32 = "1", { bounds: Bounds::at_least(1.0) };
 
-    /// Number of I/Os to submit at once
+    /// Number of I/Os to submit together
     ///
     /// 0 means iodepth.
     Built Int iodepth_batch: u32 = "1", { aliases: &["iodepth_batch_submit"], parent: Some("iodepth") };
 
-    /// Minimum number of completions to wait for at once
+    /// Minimum number of completions to wait for
     ///
     /// 0 polls without waiting.
     Built Int iodepth_batch_complete_min: u32 = "1", {
@@ -36,7 +36,7 @@ options! {
         parent: Some("iodepth"),
     };
 
-    /// Maximum number of completions to reap at once
+    /// Maximum number of completions to reap together
     ///
     /// 0, or less than the minimum, means the minimum.
     Built Int iodepth_batch_complete_max: Option<u32>, {

@@ -101,9 +101,9 @@ options! {
     /// Number of files per clone
     Built Int nrfiles: u32 = "1", { aliases: &["nr_files"] };
 
-    /// Spread the files over a tree of directories, so many in each; nrfiles follows from it
+    /// Create a tree of directories with this many files in each; determines nrfiles
     ///
-    /// Each clone has a tree of its own, whose directories are made before the run. An option of fathom's own, as are tree_width
+    /// Each clone has its own tree, whose directories are made before the run. An option of fathom's own, as are tree_width
     /// and tree_depth. See docs/metadata.md.
     Built Int tree_files: u32 = "0", { parent: Some("nrfiles") };
 
@@ -189,7 +189,7 @@ options! {
     /// Write the remainder of a zone with a shorter block instead of finishing the zone
     Built Bool write_zone_remainder: bool;
 
-    /// Create files for one job after another, not all at once
+    /// Create files for one job after another, not concurrently
     Built Bool create_serialize: bool = "1";
 
     /// Sync files after creating them

@@ -115,7 +115,7 @@ options! {
 
     /// Count the clones of all hosts for offset_increment, not those of each host anew
     ///
-    /// For a file or device that several hosts share: each clone of each host gets a region of its own.
+    /// For a file or device that several hosts share: each clone of each host gets its own region.
     Built Bool offset_increment_over_hosts: bool = "0", { parent: Some("offset_increment") };
 
     /// Divide the data set among the hosts that run the job

@@ -1,5 +1,5 @@
 //! `--profile=act`: the load of a database's certification test for solid state disks (Aerospike's ACT, whose documentation
-//! says what it does). Small random reads at a fixed rate, from several threads per device, beside large writes that carry
+//! says what it does). Small random reads at a fixed rate, from several threads per device, together with large writes that carry
 //! half as many records; the share of reads that take longer than 1, 8 and 64 ms shows whether the device keeps up.
 
 use super::Profile;

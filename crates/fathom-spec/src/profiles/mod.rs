@@ -1,4 +1,4 @@
-//! Built-in workloads (`--profile`): each makes jobs, out of options of its own.
+//! Built-in workloads (`--profile`): each creates jobs from its own options.
 
 mod act;
 mod tiobench;

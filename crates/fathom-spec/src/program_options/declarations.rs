@@ -109,7 +109,7 @@ program_options! {
     );
     /// Reach agents that listen, or let agents join, with these keys: controller.keys of fathom keys
     "keys" Required "=file" => path(keys: Option<PathBuf>);
-    /// Run the jobs on so many hosts, whose agents join by themselves
+    /// Run the jobs on this many hosts, whose agents connect to the controller
     "wait-for-hosts" Required "=number" => number_of_hosts(wait_for_hosts: u32 = 0);
     /// Where agents join: HOST:PORT (default :8766)
     "join-address" Required "=address" => text(join_address: Option<String>);

@@ -120,7 +120,7 @@ pub(super) fn append_terse(program: &mut ProgramOptions, given: &mut Given<'_>) 
     Ok(())
 }
 
-/// A form that stands alone is refused beside another.
+/// An exclusive format is refused together with another.
 fn refuse_company(names: &[String], given: &Given<'_>) -> Effect {
     let mut formats = names.iter().filter_map(|name| formats::find(given.formats, name));
     let loner = formats.find_map(|format| Some((format.name, format.stands_alone?)));

@@ -36,7 +36,7 @@ pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Resu
         let overruled = [
             ("zero_buffers", buffers.zero_buffers),
             ("scramble_buffers", buffers.scramble_buffers),
-            // Every write gets new content anyway: asking for it is no mistake, refusing it is in vain.
+            // Every write gets new content anyway: enabling it is valid, disabling it has no effect.
             ("refill_buffers", !buffers.refill_buffers),
         ];
         idle.extend(

@@ -37,7 +37,7 @@ pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         ),
         (
             split == Split::Clones && !has_one_file,
-            "each clone has a file of its own without filename=; name one, or use split=hosts",
+            "without filename=, each clone has its own file; name one, or use split=hosts",
         ),
         (job.size.file_append, "what is appended to a file has no end that could be divided (file_append)"),
         (job.size.fill_device, "what is filled has no end that could be divided (fill_device)"),
@@ -47,7 +47,7 @@ pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         ),
         (
             job.is_set("unique_filename") && job.file.unique_filename,
-            "hosts that have files of their own have none to divide; leave unique_filename out",
+            "hosts with their own files have none to divide; remove unique_filename",
         ),
     ];
     let reason = reasons.into_iter().find_map(|(is_wrong, reason)| is_wrong.then_some(reason));
@@ -126,7 +126,7 @@ mod tests {
             ("--ioengine=filecreate --directory=/tmp", "this engine has no data"),
             ("--offset_increment_over_hosts=1", "places the hosts otherwise"),
             ("--offset_increment=4k --split=clones --filename=f", "places the clones otherwise"),
-            ("--split=clones", "each clone has a file of its own"),
+            ("--split=clones", "each clone has its own file"),
             ("--file_append=1 --rw=write", "what is appended"),
             ("--fill_device=1 --rw=write", "what is filled"),
             ("--unique_filename=1", "leave unique_filename out"),

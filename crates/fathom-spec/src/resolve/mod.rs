@@ -28,8 +28,8 @@ use crate::hosts::HostPlace;
 use crate::message::Message;
 use crate::spec::JobSpec;
 
-/// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported at
-/// once.
+/// Rules for each job, in the order they run. They all run even if one refuses the job, so that all errors are reported
+/// together.
 const RULES: &[Rule] = &[
     tree::shape_tree,
     wait::check_waitee,
@@ -93,7 +93,7 @@ fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(),
     hold_against(rules, job, review)
 }
 
-/// All of them are asked: a refused job gets all its errors reported at once.
+/// All of them run: a refused job gets all its errors reported together.
 fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mut verdict = Ok(());
     for rule in rules {

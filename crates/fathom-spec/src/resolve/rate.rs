@@ -82,7 +82,7 @@ pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         (job.is_set("flow"), "flow would hold arrivals back"),
         (
             job.verification.verify != VerifyMethod::None && job.verification.do_verify,
-            "verify= would read back in between; write with do_verify=0, and check in a job of its own",
+            "verify= would read back in between; write with do_verify=0, and verify in a separate job",
         ),
         (is_replay && job.replay.replay_no_stall, "replay_no_stall=1 takes the times of the log away"),
     ];

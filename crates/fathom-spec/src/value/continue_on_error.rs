@@ -41,7 +41,7 @@ impl fmt::Display for ContinueOnError {
             (true, true, false) => "io",
             (false, false, true) => "verify",
             (true, true, true) => "all",
-            // Reachable only through ignore_error, which has no word of its own.
+            // Reachable only through ignore_error, which has no separate word.
             (true, false, true) => "read,verify",
             (false, true, true) => "write,verify",
         })

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use super::{OptionValue, ParseContext, ValueError};
 use crate::definition::OptionDef;
 
-/// A file, or somebody who listens on another machine.
+/// A file, or a listener on another machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LedgerPlace {
     /// This file.
     File(String),
-    /// Whoever listens at `HOST:PORT`.
+    /// The listener at `HOST:PORT`.
     Tcp(String),
 }
 

@@ -1,4 +1,4 @@
-//! Typed option values: each type with a grammar of its own has a file here, with its
+//! Typed option values: each type with its own grammar has a file here, with its
 //! parser, its tests and a `Display` that prints what parses back.
 
 mod arrival_process;

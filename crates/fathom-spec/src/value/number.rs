@@ -124,7 +124,7 @@ pub(crate) fn judge_unread(text: &str, context: &mut ParseContext<'_>) -> Result
     // Hexadecimal numbers have no units, which fio drops.
     let has_unit = read.contains(['x', 'X']) || read.ends_with(|c: char| c.is_ascii_alphabetic() || c == '%');
     let word = rest.trim();
-    // Some numbers are times in a unit of their own: cpuchunks=10us.
+    // Some numbers are times in their own unit: cpuchunks=10us.
     let is_time = matches!(word, "us" | "usec" | "ms" | "msec" | "s" | "sec");
     if !has_unit && !is_time && word.starts_with(|letter: char| letter.is_ascii_alphabetic()) {
         return Err(ValueError::new(format!("one of k, m, g, t, p directly after {read}, not {word:?}")));
@@ -309,7 +309,7 @@ fn parse_floats(
     context: &mut ParseContext<'_>,
 ) -> Result<Vec<f64>, ValueError> {
     let mut values = Vec::new();
-    // fio drops a comma and what follows it without a word; whoever writes one means all of the numbers.
+    // fio drops a comma and what follows it without a word; but all of the numbers are meant.
     for part in text.split([':', ',']) {
         if values.len() == LIST_LENGTH {
             context.complain(format!("the list exceeding max length {LIST_LENGTH}"));

@@ -1,4 +1,4 @@
-//! `cmdprio_bssplit`: for each block size, the share of I/Os that get a priority of their own.
+//! `cmdprio_bssplit`: for each block size, the share of I/Os with a different priority.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub struct PriorityShare {
     pub size: u64,
     /// Percentage of the I/Os of this size.
     pub percent: u32,
-    /// Its priority, when it has one of its own.
+    /// Its priority, if it differs.
     pub priority: Option<OwnPriority>,
 }
 

@@ -8,8 +8,8 @@ use super::{Element, OptionValue, ParseContext, ValueError};
 use crate::definition::{OptionDef, TimeUnit};
 use crate::expression;
 
-/// Longer times count as this one: 100 years. Whoever goes on with a time may count it in nanoseconds, and add it to others and to
-/// the clock, without looking whether that still fits 64 bits.
+/// Maximum time: 100 years. A time may therefore be converted to nanoseconds and added to other times without checking for
+/// overflow of 64 bits.
 const LONGEST_TIME: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// How many microseconds a unit word stands for.

@@ -30,7 +30,7 @@ fn no_random_job_breaks_an_invariant() {
     while done < wanted {
         let tree = jobs.new_tree(&mut runner).unwrap_or_else(|reason| panic!("no job is drawn: {reason}"));
         let (words, device, more) = tree.current();
-        // Reads that verify what was written have rules of their own on what goes with them.
+        // Reads that verify what was written have their own rules on what goes with them.
         let more = if more.contains("verify") && !fits_verify(&words) { "" } else { more };
         let words = format!("{words} {more}");
         let shown = format!("{words}\n{device:?}");

@@ -46,7 +46,7 @@ fn stalls_have_the_response_times_that_arithmetic_gives() {
             assert_close("usual", percentile(&arrivals, percent), 0.1 * MS as f64);
         }
         for percent in [90.0, 95.0, 99.0, 99.9] {
-            // So many in five seconds take longer.
+            // This many in five seconds take longer.
             let slower = 5000.0 * (100.0 - percent) / 100.0;
             let truth = longest * (1.0 - slower / waits);
             assert_close(
@@ -106,7 +106,7 @@ fn the_response_times_of_a_queue_with_fixed_service_are_those_of_the_formula() {
     assert_close("backlog", arrivals.mean_backlog(), 0.5 * 0.5);
 }
 
-/// M/D/1: the share of arrivals that wait at most so many service times.
+/// M/D/1: the share of arrivals that wait at most this many service times.
 fn waits_up_to(time: f64, load: f64) -> f64 {
     let term = |k: u32| {
         let over = load * (f64::from(k) - time);

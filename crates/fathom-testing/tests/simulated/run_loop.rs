@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Every I/O that was issued has ended, exactly once, and nobody waits for it any more.
+/// Every I/O that was issued has ended, exactly once, and is no longer waited for.
 pub(crate) fn check_ends(run: &Simulated) {
     assert!(!run.hung);
     assert_eq!(run.block().stage(), Stage::Ended);

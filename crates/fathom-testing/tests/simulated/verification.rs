@@ -69,7 +69,7 @@ proptest! {
         prop_assert!(run.stuck().is_empty());
     }
 
-    /// What an I/O that failed left behind, nobody knows.
+    /// The effect of a failed I/O is unknown.
     #[test]
     fn no_false_alarm_where_ios_fail(words in verifying_job(), device in failing_device()) {
         let device = Behaviour { failing: Vec::new(), ..device };
@@ -104,7 +104,7 @@ proptest! {
         number in 0u64..63,
         damage in prop::sample::select(vec![Damage::Dropped, Damage::BitFlipped, Damage::Torn, Damage::Misplaced]),
     ) {
-        // A part of a write that is gone on with is a write of its own.
+        // The continuation of a short write is a separate write.
         let device = Behaviour { damaged: vec![(number, damage)], short_permille: 0, ..device };
         let words = format!("--rw={direction} --verify={method} {lengths} --size=256k --iodepth={depth} {more}");
         let run = run(&words, device);

@@ -114,7 +114,7 @@ impl Judge<'_> {
             self.outcome.places_newer += u64::from(is_newer);
             self.outcome.places_mixed += u64::from(!is_newer);
         }
-        self.tell_wrong_blocks(place, promised, &wrong)
+        self.report_wrong_blocks(place, promised, &wrong)
     }
 
     /// The sectors that match one of these writes.
@@ -246,7 +246,7 @@ impl Judge<'_> {
     }
 
     /// Reports each block with wrong sectors.
-    fn tell_wrong_blocks(
+    fn report_wrong_blocks(
         &mut self,
         place: &Place<'_>,
         promised: &Claim,
@@ -265,13 +265,13 @@ impl Judge<'_> {
                 let sentence = "short: the file ends before the end of this place".to_owned();
                 self.tell(place, promised, &wrong, ("short", sentence));
             } else {
-                self.tell_verdict(place, promised, &block, &wrong)?;
+                self.report_verdict(place, promised, &block, &wrong)?;
             }
         }
         Ok(())
     }
 
-    fn tell_verdict(
+    fn report_verdict(
         &mut self,
         place: &Place<'_>,
         promised: &Claim,

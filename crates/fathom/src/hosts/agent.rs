@@ -31,31 +31,31 @@ Usage: fathom agent --stdio
        fathom agent --join=ADDRESS --keys=FILE [--name=NAME] [--allow-...]
        fathom agent --quit [--hosts=LIST] [--keys=FILE]
 
-Runs jobs for a controller elsewhere (fathom --hosts=..., fathom --wait-for-hosts=...), under a supervisor of its own.
+Runs jobs on this machine for a remote controller (fathom --hosts=..., fathom --wait-for-hosts=...).
 
-  --stdio                Speak with the controller on standard input and output. It is allowed everything that
-                         whoever started the agent may do: so it is behind ssh and other remote shells
-  --listen=ADDRESS       Wait for controllers: HOST, HOST:PORT, [ADDRESS]:PORT, :PORT; port 8766 unless another is
-                         named. Without keys only on this machine, for its own user and root
-  --join=ADDRESS         Go to a controller that waits for hosts, run its jobs, and end
-  --quit                 Have the agents that listen on the hosts of --hosts=LIST stop their runs and end; without a list
-                         that of this machine. Agents with keys obey who has the controller's: --keys=controller.keys
-  --keys=FILE            agent.keys of fathom keys: TLS 1.3, in which both sides prove who they are
-  --name=NAME            Under which name to join; the host name without
-  --group=NAME           Join as one of this group of hosts, for host= in jobs; may be repeated
+  --stdio                Use standard input and output as the connection, for ssh and other remote shells. The
+                         controller may do everything that the agent's user may do
+  --listen=ADDRESS       Listen for controllers: HOST, HOST:PORT, [ADDRESS]:PORT, :PORT; default port 8766. Without
+                         keys only on the loopback interface, for its own user and root
+  --join=ADDRESS         Connect to a controller that waits for hosts, run its jobs, and exit
+  --quit                 Stop the agents that listen on the hosts of --hosts=LIST, and their runs; without a list, the
+                         agent of this machine. Agents with keys require --keys=controller.keys
+  --keys=FILE            agent.keys of fathom keys: TLS 1.3 with mutual authentication
+  --name=NAME            Name to join under; default: the host name
+  --group=NAME           Join as a member of this host group, for host= in jobs; may be repeated
   --join-timeout=TIME    How long to try to reach the controller; default 5m
 
-An agent that listens or joins allows jobs that use no files and no network (ioengine=null, cpuio), and what these add:
+A listening or joining agent allows jobs without files and network (ioengine=null, cpuio), and what these options add:
 
   --allow-path=PATH      Files below this directory, or this file; may be repeated. Relative names in jobs count from
                          the first of these directories
   --allow-device=PATH    This device; may be repeated
   --allow-commands       exec_prerun, exec_postrun, engines that run or load programs
-  --allow-network        Engines that talk to servers or other hosts
+  --allow-network        Engines that connect to servers or other hosts
 ";
 
 /// Its line in lists of commands.
-pub(crate) const SUMMARY: &str = "Run jobs on this machine for a controller elsewhere (fathom --hosts=...)";
+pub(crate) const SUMMARY: &str = "Run jobs on this machine for a remote controller (fathom --hosts=...)";
 
 /// Pause between two connection attempts, and the time limit of each.
 const RETRY: Duration = Duration::from_millis(500);
@@ -178,7 +178,7 @@ fn listen(
 ) -> Result<u8, Failure> {
     if keys.is_none() && !address.is_of_this_machine() {
         return Err(Failure::new(format!(
-            "--listen={address}: whoever reaches this address could run jobs here; make keys (fathom keys) and give --keys=FILE, \
+            "--listen={address}: anyone who can reach this address could run jobs here; make keys (fathom keys) and give --keys=FILE, \
              or listen on 127.0.0.1"
         )));
     }

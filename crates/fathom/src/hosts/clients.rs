@@ -375,7 +375,7 @@ impl ClientConsole {
             }
         }
         last.iter().for_each(|text| self.output.bytes(text.as_bytes()));
-        let is_incomplete = self.output.tell_lost() || outcome.lost_logs || is_unwritten;
+        let is_incomplete = self.output.report_lost() || outcome.lost_logs || is_unwritten;
         match outcome.failed_jobs > 0 || is_incomplete {
             true => ExitCode::from(exit::SETUP_FAILED),
             // Also after a signal: stopping servers this way is intended.

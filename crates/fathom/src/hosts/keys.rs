@@ -12,18 +12,17 @@ use std::time::Duration;
 pub(crate) const NAME: &str = "keys";
 
 /// Its line in lists of commands.
-pub(crate) const SUMMARY: &str =
-    "Make the keys of a run over hosts: who may be its controller, who its agents";
+pub(crate) const SUMMARY: &str = "Make the keys of a multi-host run, for its controller and its agents";
 
 /// Output of `fathom keys --help`.
 pub(crate) const HELP: &str = "\
 Usage: fathom keys DIRECTORY [--valid=TIME]
 
-Makes controller.keys and agent.keys in a directory, which is made if need be. Whoever has agent.keys can take part in the
-run as a host; whoever has controller.keys can run jobs on agents that have the other file. Nobody else can do either.
-Copy agent.keys to the hosts, and keep both from others.
+Creates controller.keys and agent.keys in a directory, which is created if necessary. A holder of agent.keys can take part
+in the run as a host; a holder of controller.keys can run jobs on agents that have the other file. Copy agent.keys to the
+hosts, and keep both files secret.
 
-  --valid=TIME    How long they are accepted; default 24h
+  --valid=TIME    How long the keys are valid; default 24h
 ";
 
 const USUAL: Duration = Duration::from_secs(24 * 3600);

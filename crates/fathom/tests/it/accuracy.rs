@@ -250,7 +250,7 @@ fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
         bare.push(Delay::of_bare_loop());
     }
     let (own, bare) = (Delay::middle(&own), Delay::middle(&bare));
-    let figure = format!("own delay at 100 I/Os a second, {place}");
+    let figure = format!("own delay at 100 I/Os per second, {place}");
     let truth = format!("a loop that does nothing but wait: {bare}");
     let goal = ("p99 below 20 µs beside that", own.p99_us < bare.p99_us + 20.0);
     rows.add(&figure, &truth, own.to_string(), has_goal.then_some(goal));

@@ -9,7 +9,7 @@ use std::path::Path;
 /// A second job that nothing is wrong with.
 const GOOD: &str = "--name=good --ioengine=null --rw=read --bs=4k --size=64k";
 
-/// Runs a job that fails beside one that does not, in both formats.
+/// Runs a failing job together with a working one, in both formats.
 #[track_caller]
 fn run(directory: &Path, words: &str) -> Finished {
     let finished =

@@ -1,4 +1,4 @@
-//! Jobs that keep processors busy beside those that do I/O (`ioengine=cpuio`).
+//! Jobs that keep processors busy while others do I/O (`ioengine=cpuio`).
 
 use crate::support::program::Launch;
 use crate::support::{json, scratch};

@@ -233,7 +233,7 @@ fn other_options_are_told() {
 #[test]
 fn reads_from_memory_are_told() {
     fathom_only!();
-    // A device of its own, because the kernel counts what others do on it, too.
+    // A separate device, because the kernel counts all I/O on it.
     let mounted = require!(Mounted::new("ext4", 32 * MIB));
     let directory = scratch();
     let data = file_of(mounted.path(), "data", 8 * MIB);

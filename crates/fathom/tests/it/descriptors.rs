@@ -1,5 +1,5 @@
 //! Clones that are threads of one process write into their own files and no others, whatever threads the engine or a library
-//! has of its own.
+//! its own has.
 
 use crate::support::program::Launch;
 use crate::support::{MIB, scratch};

@@ -21,7 +21,7 @@ fn place(file: &Path) -> String {
     line.split_whitespace().nth(3).unwrap_or_default().to_owned()
 }
 
-/// A file with data of its own.
+/// A file with its own data.
 fn content(directory: &Path) -> Vec<u8> {
     let content: Vec<u8> = (0..MIB).map(|index| (index * 7 + index / 4096) as u8).collect();
     fs::write(directory.join("data"), &content).expect("written");

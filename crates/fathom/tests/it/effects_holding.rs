@@ -28,7 +28,7 @@ fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let words = "--ioengine=null --size=1G --bs=4k --rw=randread --runtime=1 --time_based --flow_id=3 --flow_sleep=50 \
                  --log_unix_epoch=1 --write_iops_log=log --name=one --flow=1 --rate_iops=500 --name=four --flow=4";
     run(directory.path(), words);
-    // Whoever ends last has nobody to keep to, so that only the time of both counts.
+    // The last job has no other to wait for, so only the time of both counts.
     let [one, four] = [1, 2].map(|number| ends_of_ios(directory.path(), number));
     let ended = one.last().min(four.last()).copied().expect("both did something");
     let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
@@ -152,7 +152,7 @@ fn a_pause_begins_when_nothing_is_in_flight() {
     }
 }
 
-/// Two jobs write over each other's blocks, each in an order of its own.
+/// Two jobs write over each other's blocks, each in its own order.
 #[test]
 fn offloaded_jobs_do_not_overlap_either() {
     let directory = scratch();

@@ -167,7 +167,7 @@ fn clones_run_as_the_user_of_the_job() {
     let made = std::fs::metadata(directory.path().join("a.0.0")).expect("made");
     assert_eq!((made.uid(), made.gid()), (65534, 65533));
     watched.stop();
-    // Threads of one process have users of their own.
+    // Threads of one process have their own users.
     let words = "--thread --size=16k --rw=write --create_serialize=0 --name=b --uid=65534 --name=c";
     Launch::fathom(directory.path()).words(words).run().expect_clean();
     let owner = |name: &str| std::fs::metadata(directory.path().join(name)).expect("made").uid();

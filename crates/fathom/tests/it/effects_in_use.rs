@@ -77,7 +77,7 @@ fn what_lies_below_a_mounted_loop_device_is_protected() {
     require!(run("mkfs.ext4", &["-q", inner.text()]));
     expect_written(outer.text());
     expect_written(text(&image));
-    // The file system has to leave its device alone while nobody uses it: what it puts off is done.
+    // The file system has to leave its device alone while nothing uses it: what it puts off is done.
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", inner.text()]));
     let mount = require!(MountPoint::new(&["-t", "ext4", inner.text()]));
     require!(run("sync", &["-f", text(mount.path())]));

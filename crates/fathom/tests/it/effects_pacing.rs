@@ -20,7 +20,7 @@ fn part_of_a_pause_keeps_the_processor_busy() {
         document["jobs"][0]["usr_cpu"].as_f64().expect("a share")
     };
     let (spinning, sleeping) = (busy("--thinktime_spin=40ms"), busy(""));
-    // Beside ten others that want the processor, even who spins gets a tenth of it.
+    // Competing with ten other processes, even a busy-waiting one gets a tenth of the processor.
     assert!(spinning > 3.0 * sleeping + 1.0, "{spinning} and {sleeping}");
 }
 

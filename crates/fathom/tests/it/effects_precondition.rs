@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 const PASS: &str = "--rw=randwrite --random_generator=lfsr --norandommap=1 --sprandom=1";
 
-/// Share of the writes of each of so many regions that no later write overwrites.
+/// Share of the writes of each of this many regions that no later write overwrites.
 fn valid_shares(order: &[u64], regions: usize) -> Vec<f64> {
     let last: HashMap<u64, usize> = order.iter().enumerate().map(|(index, &block)| (block, index)).collect();
     let bound = |region: usize| order.len() * region / regions;

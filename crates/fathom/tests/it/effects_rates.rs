@@ -8,7 +8,7 @@ use crate::support::recorded::{check_rate, ends_of_ios};
 use crate::support::{MIB, file_of, json, scratch};
 use serde_json::Value;
 
-/// Engines with a depth to try beside 1.
+/// Engines with a depth to try in addition to 1.
 const ENGINES: [(&str, u32); 9] = [
     ("sync", 1),
     ("psync", 1),

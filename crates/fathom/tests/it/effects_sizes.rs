@@ -255,7 +255,7 @@ fn names_of_files_add_up() {
     let files = |names: [&str; 3]| names.map(|name| length(directory.path(), name));
     run("--name=a --rw=write --bs=4k --size=32k --filename=f --filename=g --filename=f");
     assert_eq!(files(["f", "g", "h"]), [Some(16), Some(16), None]);
-    // One of all jobs, and one of its own.
+    // One for all jobs, and its own.
     run(
         "--filename=h --name=a --rw=write --bs=4k --size=64k --filename=i --name=b --rw=read --bs=4k --size=32k",
     );

@@ -462,7 +462,7 @@ fn writes_that_zones_cut_short_leave_nothing_out() {
     assert!((4 << 20..=(4 << 20) + 192 * KIB).contains(&bytes), "{bytes}");
 }
 
-/// Clones that write to one zone each write all of their bytes; whoever finds it full resets it.
+/// Clones that write to one zone each write all of their bytes; the clone that finds it full resets it.
 #[test]
 fn clones_share_a_zone() {
     let words = "--rw=write --bs=256k --size=1m --numjobs=2 --loops=2";

@@ -1,4 +1,4 @@
-//! `ioengine=exec`: programs beside jobs, how they end, and that none is left behind.
+//! `ioengine=exec`: programs that run with jobs, how they end, and that none is left behind.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::{PATIENCE, json, processes, scratch};

@@ -76,7 +76,7 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
     require!(skip::tool("setsid"));
     require!(skip::tool("taskset"));
     let directory = scratch();
-    // Direct I/O, because what the page cache answers is not the storage's, whoever has the processors.
+    // Direct I/O, because page cache hits do not measure the storage, whatever the load.
     file_of(directory.path(), "data", 4 * MIB);
     let job = "--name=x --filename=data --size=4m --direct=1 --rw=read --time_based --runtime=1";
     let other_work = OtherWork::start();
@@ -85,7 +85,7 @@ fn a_busy_machine_is_told_from_a_slow_disk() {
     let told = tries.find(|told| told.contains(BUSY_MACHINE)).expect("a busy machine is told");
     assert!(told.contains("(processor_wait_ms)") && told.contains("other programs kept"), "{told}");
     drop(other_work);
-    // Clones that keep each other waiting are nobody else's fault.
+    // Clones that keep each other waiting are nothing else's fault.
     let job = "--name=x --ioengine=null --size=1g --rw=read --time_based --runtime=1";
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let mut tries = (0..8).map(|_| {

@@ -264,5 +264,5 @@ fn one_that_hangs_is_named_as_stuck() {
     assert!(is_named(&finished.stdout, "offset=4096"), "{}", finished.stdout);
 }
 
-/// The size of targets that are as large as anybody wants.
+/// The size of targets without a limit.
 const BIG: &str = "static int64_t big(const struct fathom_setup *s, const char *n) { (void)s, (void)n; return INT64_MAX; }\n";

@@ -11,10 +11,10 @@ use std::time::Duration;
 /// A command of the documentation takes seconds, but this machine may be busy.
 const LIMIT: Duration = Duration::from_secs(300);
 const TERMINAL: (u16, u16) = (80, 24);
-/// What begins a screen of its own.
+/// Enters the alternate screen.
 const OWN_SCREEN: &str = "\x1b[?1049h";
 
-/// Where the reader of a page works: a directory of their own, and `fathom` on the path.
+/// The environment of a page's reader: a directory, and `fathom` in `PATH`.
 struct Reader {
     page: &'static str,
     /// Holds the two below.

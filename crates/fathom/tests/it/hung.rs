@@ -29,7 +29,7 @@ fn hang() -> Result<HungFs, String> {
     HungFs::mount(MIB, Faults { hang_after: Some(ANSWERED), ..Default::default() })
 }
 
-/// Runs a reader of a device that hangs beside one of a healthy file.
+/// Runs a reader of a hung device together with one of a healthy file.
 #[track_caller]
 fn check(fs: &HungFs, more: &str) {
     let directory = scratch();

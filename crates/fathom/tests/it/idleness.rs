@@ -68,7 +68,7 @@ fn only_the_measuring_process_gets_less_of_the_processors() {
         skip!("the kernel does not schedule sessions as groups")
     };
     let directory = scratch();
-    // The session is one of its own, so that a failure of this test harms no other.
+    // The session is a separate one, so that a failure of this test harms no other.
     let in_session = |words: &str| {
         let script = format!("\"$0\" {words}; cat /proc/self/autogroup");
         Launch::of(Path::new("setsid"), directory.path())

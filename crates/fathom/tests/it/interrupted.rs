@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: the run ends at once, its report is whole.
+//! Ctrl-C and its kin: the run ends immediately, its report is whole.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, processes, scratch};

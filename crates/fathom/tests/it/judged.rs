@@ -59,7 +59,7 @@ fn what_the_device_did_not_do_is_seen() {
     assert_eq!(cached["verdict"], "doubtful", "{cached}");
     assert_eq!(found(&cached, "fits-in-memory").as_deref(), Some("note"));
     finds(place, &job("--filename=written --direct=1"), "reads-missing", None);
-    // Nobody ever wrote these blocks.
+    // These blocks were never written.
     let holes = std::fs::File::create(place.join("holes")).expect("a file");
     holes.set_len(8 * MIB).expect("room");
     let verdict = finds(place, &job("--filename=holes --direct=1"), "reads-missing", Some("wrong"));
@@ -96,7 +96,7 @@ fn the_exit_status_says_what_the_verdict_is() {
     let doubtful = fathom(place, &format!("--require=no-doubts {}", job("written")));
     assert_eq!(doubtful.code(), 125, "{}", doubtful.stderr);
     assert!(doubtful.stderr.contains("short: a: it ran for only"), "{}", doubtful.stderr);
-    // The document of a program ends where it does, and a job that failed has a code of its own.
+    // The document of a program ends where it does, and a job that failed has its own code.
     let both = fathom(place, &format!("--verdict --output-format=json {}", job("written")));
     assert!(both.stderr.starts_with("Verdict: ") && both.stdout.trim_end().ends_with('}'), "{}", both.stdout);
     let failed = fathom(

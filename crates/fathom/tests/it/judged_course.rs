@@ -116,7 +116,7 @@ fn loop_devices_without_a_disk_are_seen() {
     let text = finding(&verdict, "in-memory")["text"].as_str().unwrap_or_default().to_owned();
     assert!(text.contains("is a file in memory") && text.contains("tmpfs"), "{text}");
     drop(device);
-    // A file that nobody ever wrote.
+    // A file that was never written.
     let place = scratch();
     if !is_on_disk(place.path()) {
         skip!("temporary files are not on a file system that tells of holes");
@@ -142,7 +142,7 @@ fn is_on_disk(directory: &Path) -> bool {
 #[test]
 fn a_limit_of_processor_time_is_always_seen() {
     fathom_only!();
-    // Less than the group would get beside twenty others that want the processors.
+    // Less than the group would get competing with twenty other processes.
     let quota = require!(Quota::new(4));
     let directory = scratch();
     for clones in ["", "--numjobs=2", "--numjobs=2 --group_reporting"] {

@@ -1,4 +1,4 @@
-//! A worker that is killed costs nobody else's result, and its own stands up to that moment.
+//! A killed worker affects no other result, and its own is kept up to that moment.
 
 use crate::support::processes;
 use crate::support::program::{self, Launch};
@@ -23,7 +23,7 @@ fn one_of_three() {
     fathom_only!();
     let directory = scratch();
     let running = Launch::fathom(directory.path()).words(WORDS).start();
-    // Helpers may stand beside the workers; these do not sleep hundreds of times in the first seconds.
+    // There may be helpers in addition to the workers; these do not sleep hundreds of times in the first seconds.
     let workers = || {
         let mut below = processes::descendants(running.pid());
         below.retain(|pid| processes::sleeps(*pid) >= 300);
@@ -83,7 +83,7 @@ fn all_of_them() {
     for worker in processes::descendants(running.pid()) {
         processes::signal(worker, "KILL");
     }
-    // Nobody is left to wait for, so this does not take the ten minutes.
+    // No worker is left to wait for, so this does not take the ten minutes.
     let finished = running.finish();
     assert_ne!(finished.code(), 0);
     let document = json::document(&finished.stdout);

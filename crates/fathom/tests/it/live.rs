@@ -10,11 +10,11 @@ const SMALL: (u16, u16) = (40, 12);
 const ORDINARY: (u16, u16) = (80, 24);
 const LARGE: (u16, u16) = (200, 60);
 
-/// Two jobs that go on until somebody ends them.
+/// Two jobs that run until they are stopped.
 const LONG: &str = "--eta-interval=250 --ioengine=null --size=1g --bs=4k --time_based --runtime=600 --rate_iops=2000 \
                     --name=alpha --rw=randread --name=beta --rw=write --numjobs=2";
 
-/// What begins a screen of its own, and what ends it.
+/// Enters and leaves the alternate screen.
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 
@@ -370,7 +370,7 @@ fn it_is_refused_where_it_would_show_nothing() {
 /// The name by which the next test starts itself as the program that panics.
 const PANICS: &str = "FATHOM_TEST_PANICS_ON_TERMINAL";
 
-/// Not a test of its own: the program of [`a_panic_gives_the_terminal_back`].
+/// Not a separate test: the program of [`a_panic_gives_the_terminal_back`].
 #[test]
 fn panics_on_a_terminal() {
     if std::env::var_os(PANICS).is_none() {

@@ -24,7 +24,7 @@ struct Mount {
     tag: &'static str,
 }
 
-/// In a network of its own, so that no other test moves anything there.
+/// In its own network, so that no other test moves anything there.
 const ALONE: (&str, &str) = ("OWN_NETWORK", "1");
 
 impl Mount {
@@ -72,7 +72,7 @@ impl Mount {
         json::document(&self.launch(words).run().expect_clean().stdout)
     }
 
-    /// A file on the mount that nobody has read yet.
+    /// A file on the mount that was not read yet.
     #[track_caller]
     fn lay_out(&self, bytes: u64) {
         self.run(&format!("--name=made --filename=fiotest --rw=write --bs=1m --size={bytes} --end_fsync=1"));
@@ -163,7 +163,7 @@ fn check_round_trip(mount: &Mount) {
     let document = mount.run(&format!("{checked} --rw=randread --verify_only"));
     let report = &document["fathom verify"][0];
     assert_eq!((json::integer(report, "checked_bytes"), json::integer(report, "wrong_blocks")), (4 * MIB, 0));
-    // Somebody else changes a byte on the mount, in place: rclone may be uploading the file.
+    // Another process changes a byte on the mount, in place: rclone may be uploading the file.
     let path = mount.directory().join("checked");
     let file = std::fs::OpenOptions::new().read(true).write(true).open(&path).expect("it can be opened");
     let mut byte = [0];
@@ -347,7 +347,7 @@ fn links_are_followed_to_the_mount() {
     check_host(&mount, &json::document(&finished.stdout));
 }
 
-/// A job on the mount that goes on, beside one on a file that is well.
+/// A long job on the mount, together with one on a healthy file.
 fn going_on(mount: &Mount) -> Launch {
     mount.launch(
         "--output-format=normal,json --patience=1s --eta=never --time_based --runtime=5 --bs=4k --size=1m --name=remote \

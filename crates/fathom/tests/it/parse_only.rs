@@ -23,7 +23,7 @@ fn engines_are_not_looked_for() {
         "[a]\nioengine=nosuch\nsize=1m\n",
         "[a]\nioengine=libhdfs\nsize=1m\n",
         "[a]\nioengine=windowsaio\nsize=1m\n",
-        // Known with options of their own.
+        // Known with their own options.
         "[a]\nioengine=sg\nhipri\nsize=1m\n",
         "[a]\nioengine=net\nhostname=localhost\nport=2000\nsize=1m\n",
         "[a]\nioengine=rdma\nhostname=localhost\nport=2000\nsize=1m\n",

@@ -175,7 +175,7 @@ fn the_device_is_purged_and_written_before_it_is_measured() {
     assert!(finished.stdout.contains("1 MiB: purge: none by fathom"), "{}", finished.stdout);
 }
 
-/// Waits until so many steps are finished.
+/// Waits until this many steps are finished.
 #[track_caller]
 fn wait_for_steps(path: &Path, count: usize) {
     let limit = Instant::now() + PATIENCE;

@@ -1,4 +1,4 @@
-//! `fathom report`: the page in a browser. It must draw what the result says, ask nobody for anything, and be usable with
+//! `fathom report`: the page in a browser. It must draw what the result says, load nothing from elsewhere, and be usable with
 //! the keyboard, a screen reader, a small screen, in the dark and on paper.
 
 use crate::support::browser::Browser;

@@ -62,7 +62,7 @@ fn blocks_are_verified_at_every_depth() {
             let job = run(&server, words);
             assert!(json::integer(&job, "write/total_ios") > 0, "{name} {words}");
         }
-        // What is missing and read is made first; deletes and listings are operations of their own.
+        // What is missing and read is made first; deletes and listings are their own operations.
         let job = run(&server, "--rw=randread --filename=/bucket/made --iodepth=8");
         assert_eq!(json::integer(&job, "read/io_bytes"), 256 * KIB, "{name}");
         // This server cannot list what is being deleted: it answers 500.

@@ -123,7 +123,7 @@ fn runs_that_are_killed_are_lost() {
     first.running.signal("INT");
     let finished = first.running.finish_in_time().expect("it ends");
     assert_eq!(finished.code(), 0);
-    assert!(finished.stderr.contains(&format!("run {run} goes on")), "{}", finished.stderr);
+    assert!(finished.stderr.contains(&format!("run {run} continues")), "{}", finished.stderr);
     let second = Served::start(directory.path(), "");
     assert_eq!(second.state(&run), "running");
     let process = second.results.join("runs").join(&run).join("process.json");

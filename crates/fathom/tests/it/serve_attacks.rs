@@ -168,7 +168,7 @@ fn jobs_touch_nothing_that_was_not_allowed() {
     assert!(!result.body.contains(&format!("home{home}\"")) || home.is_empty(), "{home}");
 }
 
-/// Logs and states of a job lie in the folder of its run.
+/// Logs and states of a job are in the folder of its run.
 #[test]
 fn logs_lie_with_their_run() {
     fathom_only!();
@@ -264,7 +264,11 @@ fn others_cannot_reach_it_and_its_files_are_for_its_owner() {
     for address in ["0.0.0.0", "[::]:8767", "192.0.2.1:80"] {
         let finished = Launch::fathom(directory.path()).words(&format!("serve --listen={address}")).run();
         assert_eq!(finished.code(), 1, "{address}");
-        assert!(finished.stderr.contains("is refused: whoever reaches this address"), "{}", finished.stderr);
+        assert!(
+            finished.stderr.contains("is refused: anyone who can reach this address"),
+            "{}",
+            finished.stderr
+        );
     }
     let served = Served::start(directory.path(), "--listen=127.0.0.2:0");
     assert!(served.url.starts_with("http://127.0.0.2:"), "{}", served.url);

@@ -60,7 +60,7 @@ fn what_is_removed_or_grows_is_asked_for() {
     is_asked_for(&served, "[a]\nrw=read\nsize=4k\noffset=4k\nfilename=pre\n", &["pre"]);
     runs(&served, "[a]\nrw=read\nsize=4k\nfilename=pre\n", "done");
     assert!(std::fs::read(&pre).expect("it can be read") == before, "it is as it was");
-    // Whoever types the name gets what was asked for.
+    // With the name typed, the request is granted.
     let job = "[a]\nrw=read\nsize=64k\nfilename=pre\nunlink=1\n";
     let run = served.start_run(&json!({ "kind": "job", "job": job, "confirm": ["pre"] }));
     served.wait_for(&run, "done");
@@ -77,7 +77,7 @@ fn what_others_put_where_a_run_was_is_asked_for() {
     runs(&served, &job("x", "allow_file_create=0"), "failed");
     // ... it leaves nothing, ...
     runs(&served, &job("y", "unlink=1"), "done");
-    // ... or what it left is its own until somebody touches it.
+    // ... or what it left is its own until something modifies it.
     for _ in 0..3 {
         runs(&served, &job("z", ""), "done");
     }
@@ -141,7 +141,7 @@ fn logs_replace_nothing() {
         is_refused(&served, &job, "logs and states are kept in the folder of their run");
     }
     assert_eq!(std::fs::read_to_string(&log).ok().as_deref(), Some("precious"));
-    // Those of a sweep lie in its folder, too.
+    // Those of a sweep are in its folder, too.
     let job = "[a]\nfilename=x\nsize=64k\nrw=write\nwrite_bw_log=mine\n";
     let sweep = json!({ "kind": "sweep", "job": job, "vary": ["bs=4k"], "repeats": 1 });
     let sweep = served.start_run(&sweep);
@@ -264,7 +264,7 @@ fn runs_are_done_once_and_starts_are_not_waited_for_for_ever() {
         assert!(stopped.status == 409 && stopped.problem().contains("is over"), "{stopped:?}");
     }
     runs(&served, job, "done");
-    // Neither what was done, nor what nobody waits for any more.
+    // Neither completed requests, nor those with no one waiting any more.
     let before = std::fs::read(done.join("ended.json")).expect("it can be read");
     for folder in [&done, &served.results.join("runs/a-past"), &served.results.join("runs/a-future")] {
         let again =
@@ -282,7 +282,7 @@ fn runs_are_done_once_and_starts_are_not_waited_for_for_ever() {
     assert!(stopped.status == 409 && stopped.problem().contains("is starting"), "{stopped:?}");
 }
 
-/// As long as processes of another run are there, whoever started them.
+/// While processes of another run exist, however they were started.
 #[test]
 fn runs_do_not_overlap() {
     fathom_only!();

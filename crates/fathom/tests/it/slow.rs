@@ -15,7 +15,7 @@ struct Slow {
     mounted: Mounted,
 }
 
-/// A file system on a device that takes writes slowly, whoever makes them.
+/// A file system on a device with slow writes.
 fn slow() -> Result<Slow, String> {
     let mounted = Mounted::new("ext4", 32 * MIB)?;
     let throttle = Throttle::of_everybody(mounted.device().expect("it has one"), "write_bps", RATE)?;

@@ -1,4 +1,4 @@
-//! Logs and reports that nobody reads: a run can be stopped all the same, and what is read later is whole.
+//! Logs and reports without a reader: a run can still be stopped, and what is read later is complete.
 
 use crate::support::program::{self, Launch, Running};
 use crate::support::{json, processes, scratch, wait_until};
@@ -54,7 +54,7 @@ fn readers_of_named_pipes_may_come_late() {
     assert!(!log.join().expect("read").is_empty());
 }
 
-/// A report every 50 ms fills the pipe, and nobody reads it.
+/// A report every 50 ms fills the pipe, which has no reader.
 #[test]
 fn a_reader_that_does_not_read_does_not_keep_the_run_from_being_stopped() {
     fathom_only!();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 /// What a thread or process that there is no room for ends with.
 const EAGAIN: u64 = 11;
 
-/// A control group with room for so many processes and threads.
+/// A control group with room for this many processes and threads.
 struct FewProcesses(PathBuf);
 
 impl FewProcesses {

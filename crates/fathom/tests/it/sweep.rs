@@ -341,7 +341,7 @@ fn killed_after_the_repeats_were_raised_it_goes_on() {
     assert_eq!(sweep(directory.path(), &with(1)).code(), 0);
     let mut before = lines(&file);
     for (wanted, repeats) in [(1, 3), (2, 3), (2, 5), (0, 6)] {
-        // So many more lines are in the file when it is killed: the change, if there is one, and runs.
+        // This many more lines are in the file when it is killed: the change, if there is one, and runs.
         let more = before.len() + wanted;
         let running = start(directory.path(), &with(repeats));
         let limit = std::time::Instant::now() + PATIENCE;

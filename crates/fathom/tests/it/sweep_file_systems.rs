@@ -276,7 +276,7 @@ fn jobs_that_lead_elsewhere_are_refused() {
         ("--name=job --filename=a:/b --rw=read --size=1m", "filename=/b leads elsewhere"),
         ("--name=job --filename_format=/x --rw=read --size=1m", "filename=/x leads elsewhere"),
         ("--name=job --directory=/tmp --rw=read --size=1m", "leave out directory="),
-        ("--name=job --opendir=/tmp --rw=read --size=1m", "opendir= needs files"),
+        ("--name=job --opendir=/tmp --rw=read --size=1m", "opendir= needs existing files"),
         ("--name=job --read_iolog=log --rw=read --size=1m", "read_iolog"),
         ("--name=/dev/null --rw=read --size=1m", "named after a file or device"),
         ("--name=job --rw=read --size=1m --mem=mmap:/tmp/x", "leave out the file of mem="),
@@ -305,7 +305,7 @@ fn jobs_that_lead_elsewhere_are_refused() {
     }
 }
 
-/// Waits for so many runs.
+/// Waits for this many runs.
 #[track_caller]
 fn wait_for_runs(directory: &Path, count: usize) {
     let limit = Instant::now() + PATIENCE;

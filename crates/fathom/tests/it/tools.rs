@@ -1,4 +1,4 @@
-//! The small tools: called as subcommands and under fio's names, beside the installed companions of fio.
+//! The small tools: called as subcommands and under fio's names, compared with fio's installed companions.
 
 use crate::support::program::{Finished, Launch, path};
 use crate::support::{scratch, skip};
@@ -48,7 +48,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     words.flatten().take(length).collect()
 }
 
-/// 256 blocks of 4 KiB of so many different kinds, and a rest that fills no block.
+/// 256 blocks of 4 KiB of this many different kinds, and a rest that fills no block.
 fn file_with_duplicates(directory: &Path, name: &str, different: u64) {
     let mut content: Vec<u8> =
         (0..256u64).flat_map(|block| noise(4096, 1 + 2 * (block * 7 % different))).collect();

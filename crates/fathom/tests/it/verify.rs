@@ -76,7 +76,7 @@ fn variants(kind: &str) -> Vec<String> {
         "--bs=8k --verify_pattern=0xdeadbeef%o\"ab\"-12".to_owned(),
     ];
     if kind != "pattern" {
-        // Without headers nobody knows where a write of any length began.
+        // Without headers it is unknown where a write of any length began.
         variants.push("--bsrange=4k-64k --verify_interval=4k".to_owned());
     }
     variants
@@ -87,7 +87,7 @@ fn data_goes_both_ways_between_fathom_and_fio() {
     fathom_only!();
     let reference = require!(program::reference());
     let format = program::header_format_of(&reference);
-    // Most of the time is fio's start, so several run beside each other.
+    // Most of the time is fio's start, so several run concurrently.
     let one_kind = |kind: &str| {
         let directory = scratch();
         let directory = directory.path();

@@ -139,7 +139,7 @@ fn passes_without_verification_are_those_of_fio() {
             "--rw=write --zonemode=strided --zonesize=12k --zonerange=12k --zoneskip=4k --loops=2",
             "w0 w1 w2 w4 w5 w6 w0 w1 w2 w4 w5 w6 w0 w1 w2 w4",
         ),
-        // Each direction has blocks of its own, at multiples of their size.
+        // Each direction has its own blocks, at multiples of their size.
         (
             "--rw=randrw --bs=4k,16k --size=128k",
             "r31 r27 r21 w16/4 r19 r0 w4/4 w8/4 w12/4 r26 w20/4 r18 w28/4 r12",

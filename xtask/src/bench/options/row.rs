@@ -3,9 +3,9 @@
 /// What an option may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// So many instructions per I/O at depth 1 and at depth 32.
+    /// This many instructions per I/O at depth 1 and at depth 32.
     AtMost(u32, u32),
-    /// So many more than the job without the option.
+    /// This many more than the job without the option.
     Above(u32),
     /// No more than the row with these words.
     NotAbove(&'static str),
@@ -83,7 +83,7 @@ impl Row {
         Row { with_fio: true, ..self }
     }
 
-    /// Its words beside those of random reads.
+    /// Its arguments in addition to those of random reads.
     pub(super) fn name(&self) -> String {
         let over = if self.over == super::rows::READS { "" } else { self.over };
         let words = [over, self.words, self.second].join(" ");

@@ -1,4 +1,4 @@
-//! The table: figures beside goals.
+//! The table of figures and goals.
 
 use super::row::{Goal, Row};
 use super::{Figures, plain_of, row_of};

@@ -58,7 +58,7 @@ fn both_sides_prove_who_they_are() {
         "{}",
         none.stderr
     );
-    // Whoever it is, the agents still serve those who belong.
+    // Whatever the peer, the agents still serve legitimate controllers.
     let again = controller(directory, &hosts, &format!("--keys=own/controller.keys {NULL}"));
     assert_eq!(again.code(), 0, "{}", again.stderr);
 }
@@ -72,7 +72,7 @@ fn without_keys_an_agent_listens_to_this_machine_alone() {
             Launch::fathom(directory.path()).words("agent").argument(format!("--listen={address}")).run();
         assert_eq!(refused.code(), 1);
         assert!(
-            refused.stderr.contains("whoever reaches this address could run jobs here"),
+            refused.stderr.contains("anyone who can reach this address could run jobs here"),
             "{}",
             refused.stderr
         );

@@ -1,5 +1,5 @@
-//! Runs over several hosts. Most tests have their "hosts" on this machine, each behind a shell of its own that does nothing but run
-//! the agent; `ssh.rs` logs in to hosts in networks of their own.
+//! Runs over several hosts. Most tests have their "hosts" on this machine, each behind its own shell that does nothing but run
+//! the agent; `ssh.rs` logs in to hosts in their own networks.
 
 mod agents;
 mod faults;

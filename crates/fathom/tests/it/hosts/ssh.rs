@@ -1,4 +1,4 @@
-//! Hosts in networks of their own, reached by ssh, and the nodes of a Slurm cluster, whose steps join.
+//! Hosts in their own networks, reached by ssh, and the nodes of a Slurm cluster, whose steps join.
 
 use super::{document_of, host};
 use crate::support::program::{self, Launch};
@@ -7,7 +7,7 @@ use crate::support::{json, scratch, skip};
 use std::path::Path;
 use std::time::Duration;
 
-/// So many hosts, or why there are none.
+/// This many hosts, or why there are none.
 fn hosts(number: u32) -> Result<Server, String> {
     skip::root()?;
     Server::start("hosts", &[("HOSTS", &number.to_string())])

@@ -26,7 +26,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// One that answers the first so many requests with an error.
+    /// One that answers the first this many requests with an error.
     pub(crate) fn start(errors: usize) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");

@@ -1,4 +1,4 @@
-//! What goes wrong beside a run must not go wrong in it.
+//! Failures of the exporter must not affect the run.
 
 use super::collector::Collector;
 use super::{QUIET, address_of};

@@ -1,4 +1,4 @@
-//! One row of a table: a command line for both programs, each in a directory of its own with the same files in it.
+//! One row of a table: a command line for both programs, each in its own directory with the same files in it.
 
 use super::difference::{Difference, differences};
 use super::observed::Observed;

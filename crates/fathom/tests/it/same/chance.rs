@@ -16,7 +16,7 @@ impl Chance {
         (split_mix(&mut self.0) % end.max(1) as u64) as usize
     }
 
-    /// True in so many of a hundred cases.
+    /// True in this many of a hundred cases.
     pub(super) fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
@@ -27,7 +27,7 @@ impl Chance {
     }
 }
 
-/// The seeds of random jobs: from `COMPARE_SEED` on, or from 1, for `COMPARE_SECONDS`, or so many jobs.
+/// The seeds of random jobs: from `COMPARE_SEED` on, or from 1, for `COMPARE_SECONDS`, or this many jobs.
 pub(super) fn seeds(jobs: u64) -> impl Iterator<Item = u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, seconds) = (number("COMPARE_SEED").unwrap_or(1), number("COMPARE_SECONDS"));

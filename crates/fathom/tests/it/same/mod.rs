@@ -1,4 +1,4 @@
-//! The same words for fathom and for fio, each in a directory of its own: they must end alike, say the same, print the same
+//! The same words for fathom and for fio, each in its own directory: they must end alike, say the same, print the same
 //! reports and leave the same files behind.
 //!
 //! `rows/` holds the tables, a file for each family; adding a case is adding a line. Where fathom differs with intent, the

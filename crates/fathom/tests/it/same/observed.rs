@@ -102,7 +102,7 @@ fn folded(line: &str) -> String {
     without_digits_after(&text.replace(".c:,", ".c,"), "fio-3.", "N")
 }
 
-/// Lines that are told in words of their own: what choices mean, what an option does, and additions that begin with `fathom: `.
+/// Lines that are told in their own words: what choices mean, what an option does, and additions that begin with `fathom: `.
 fn is_in_own_words(line: &str) -> bool {
     let starts = [
         "        valid values: ",

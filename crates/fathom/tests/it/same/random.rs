@@ -1,4 +1,4 @@
-//! Random jobs of the table of options: what holds for the rows must hold for what nobody thought of.
+//! Random jobs of the table of options: what holds for the rows must hold for unforeseen combinations.
 //!
 //! `COMPARE_SEED` gives the same jobs again, `COMPARE_SECONDS` says for how long; without it a few dozen are made. What differs
 //! is made smaller, word by word, until nothing more can be left out.
@@ -86,7 +86,7 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["significant_figures", "kb_base", "description", "random_generator"], "they have rows of their own"),
 ];
 
-/// Values of options whose text has a grammar of its own, or whose whole range would take too long.
+/// Values of options whose text has its own grammar, or whose whole range would take too long.
 const VALUES: &[(&str, &[&str])] = &[
     ("bs", &["512", "1k", "4k", "8k", "16k", "3k", "4k,8k", "64k"]),
     ("bsrange", &["4k-16k", "512-8k", "4k-8k,8k-16k", "1k-9k"]),
@@ -270,7 +270,7 @@ fn options() -> Vec<&'static OptionDef> {
 }
 
 /// What is new about a job: differences that are not declared. `None` where the reference is ended by a signal or does not end at
-/// all, as its 3.41 at times with `posixaio`: that says nothing about anybody else.
+/// all, as its 3.41 at times with `posixaio`: that says nothing about fathom.
 fn news(words: &[String], reference: &Path) -> Option<Vec<Difference>> {
     let text = words.join(" ");
     let found = Case { words: &text, job_file: "" }.compare(reference);

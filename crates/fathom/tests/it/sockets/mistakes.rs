@@ -152,7 +152,7 @@ fn an_address_that_somebody_has_is_left_alone() {
     let (stderr, _) = complaint(&words);
     assert!(stderr.contains("another program listens there"), "{stderr}");
     drop(other);
-    // Nobody does any more: it makes way.
+    // No process listens any more: the socket is replaced.
     run(&format!(
         "--size=4k --protocol=unix --filename={} --name=one --rw=read --name=two --rw=write",
         path.display()

@@ -26,7 +26,7 @@ fn goodbye() -> Vec<u8> {
 /// Ports that tests of this process were given: those who share a port would not notice.
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
 
-/// A port that nobody has, with another one after it.
+/// A free port, followed by another free one.
 pub(crate) fn free_port() -> u16 {
     let mut given = GIVEN.lock().expect("no test panics here");
     loop {
@@ -56,7 +56,7 @@ fn wait_until_it_listens(running: &mut Running) {
     running.wait_for_either(|text| text.contains("fio: waiting for connection"));
 }
 
-/// Waits until somebody has bound a port for datagrams.
+/// Waits until a datagram port is bound.
 fn wait_until_bound(port: u16, table: &str) {
     let wanted = format!(":{port:04X} ");
     wait_until("a port is bound", || {

@@ -13,7 +13,7 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    /// Between virtual machines, over the loopback of one, where nobody else has a port.
+    /// Between virtual machines, over the loopback of one, where nothing else has a port.
     pub(crate) fn of_virtual_machines(port: u16) -> Way {
         Way {
             name: "vsock",
@@ -31,7 +31,7 @@ impl Way {
         self.name.starts_with("udp")
     }
 
-    /// fio writes to a side that is gone already, and a socket of this machine says so at once.
+    /// fio writes to a side that is gone already, and a socket of this machine reports it immediately.
     pub(super) fn fio_fails_at_its_end(&self) -> bool {
         matches!(self.name, "unix" | "vsock")
     }
@@ -42,11 +42,11 @@ impl Way {
         if self.reader_waits { &both[..1] } else { both }
     }
 
-    /// Two jobs of a run move every block, whoever waits.
+    /// Two jobs of a run move every block, whichever side waits.
     #[track_caller]
     pub(crate) fn check_both_sides(&self, engine: &str) {
         let Way { name, waits, begins, .. } = self;
-        // So little fits the buffer of any datagram socket, whoever gets the processor.
+        // So little fits the buffer of any datagram socket, however the processes are scheduled.
         let (size, bytes) = if self.has_datagrams() { ("32k", 32 << 10) } else { ("2m --bs=64k", 2 << 20) };
         for (first, second) in self.roles() {
             let document = run(&format!(

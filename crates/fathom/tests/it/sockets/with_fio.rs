@@ -69,7 +69,7 @@ fn fio_answers_and_is_answered() {
     }
 }
 
-/// Both read and write, whoever waits.
+/// Both read and write, whichever side waits.
 #[track_caller]
 pub(crate) fn check_understood(fio: &Path, way: &Way) {
     for fathom_waits in [true, false] {
@@ -79,7 +79,7 @@ pub(crate) fn check_understood(fio: &Path, way: &Way) {
     }
 }
 
-/// Both answer, whoever waits.
+/// Both answer, whichever side waits.
 #[track_caller]
 pub(crate) fn check_answers(fio: &Path, way: &Way) {
     let (waits, begins) = (&way.waits, &way.begins);

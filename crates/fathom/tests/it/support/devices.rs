@@ -56,7 +56,7 @@ impl LoopDevice {
         LoopDevice::attached(file, &["--partscan"])
     }
 
-    /// A device with sectors of so many bytes on a file that stays.
+    /// A device with sectors of this many bytes on a file that stays.
     pub(crate) fn with_sectors(file: &Path, bytes: u32) -> Result<LoopDevice, String> {
         skip::root()?;
         LoopDevice::attached(file, &["--sector-size", &bytes.to_string()])
@@ -147,7 +147,7 @@ impl Mounted {
 pub(crate) struct MountPoint(TempDir);
 
 impl MountPoint {
-    /// Mounts with these arguments of mount(8), on a directory of its own.
+    /// Mounts with these arguments of mount(8), on its own directory.
     pub(crate) fn new(arguments: &[&str]) -> Result<MountPoint, String> {
         let directory = super::scratch();
         let path = directory.path().to_str().ok_or("the path of a temporary directory is text")?;
@@ -257,7 +257,7 @@ impl Throttle {
         self.group.join("cgroup.procs")
     }
 
-    /// A group in it without limits of its own, made by the job.
+    /// A group in it without its own limits, made by the job.
     pub(crate) fn inner(&self) -> String {
         format!("{}/inner", self.name())
     }

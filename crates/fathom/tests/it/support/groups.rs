@@ -10,7 +10,7 @@ pub(crate) struct Quota {
 }
 
 impl Quota {
-    /// So many ms of each 100.
+    /// This many ms of each 100.
     pub(crate) fn new(ms: u32) -> Result<Quota, String> {
         skip::root()?;
         let (root, is_v2) = hierarchy()?;

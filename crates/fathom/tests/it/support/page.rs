@@ -1,6 +1,6 @@
-//! Pages of the documentation as lists of what a reader would do: files to make, commands to type, output to see.
+//! Documentation pages as lists of a reader's actions: files to make, commands to type, output to see.
 //!
-//! Comments of the page, which nobody sees who reads it rendered, say what a test has to know. They stand right before
+//! Comments of the page, which are invisible when it is rendered, say what a test has to know. They stand right before
 //! a block of commands:
 //!
 //! * `<!-- not run: REASON -->`: a test cannot run it;

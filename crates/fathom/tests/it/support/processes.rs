@@ -23,7 +23,7 @@ pub(crate) fn signal_and_see(pid: u32, name: &str) {
 
 /// Kills a process and everything that it started.
 pub(crate) fn kill_tree(pid: u32) {
-    // The list comes first: children of a dead process belong to somebody else.
+    // The list comes first: children of a dead process are reparented.
     let all = descendants(pid);
     signal(pid, "KILL");
     for child in all {
@@ -89,7 +89,7 @@ pub(crate) struct OtherWork(Vec<Child>);
 impl OtherWork {
     /// Three for each processor.
     pub(crate) fn start() -> OtherWork {
-        // Sessions of their own, since kernels with CONFIG_SCHED_AUTOGROUP share processors out among sessions.
+        // Separate sessions, since kernels with CONFIG_SCHED_AUTOGROUP share processors out among sessions.
         let start = |processor: usize| {
             let mut command = Command::new("setsid");
             // Work outlives no test, not even one that is killed.

@@ -67,7 +67,7 @@ pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     /// From the start until it had ended.
     pub(crate) elapsed: Duration,
-    /// From the start until nobody held its standard output any more.
+    /// From the start until its standard output was closed everywhere.
     pub(crate) stdout_closed: Duration,
 }
 
@@ -334,7 +334,7 @@ impl Drop for Running {
     }
 }
 
-/// Reads a pipe to its end on a thread of its own.
+/// Reads a pipe to its end on its own thread.
 struct Collector(Arc<Mutex<Collected>>);
 
 #[derive(Default)]

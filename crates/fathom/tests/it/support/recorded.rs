@@ -32,7 +32,7 @@ pub(crate) fn ends_of_ios(directory: &Path, job: u32) -> Vec<u64> {
         .collect()
 }
 
-/// A job that ran for so many seconds kept to its rate: no I/O came before its time, and what was late was made up for. At the
+/// A job that ran for this many seconds kept to its rate: no I/O came before its time, and what was late was made up for. At the
 /// best moment of the second half, when the job had just had a processor, as much was done as should have been, within a
 /// hundredth.
 #[track_caller]

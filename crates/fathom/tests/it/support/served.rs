@@ -26,7 +26,7 @@ pub(crate) struct Served {
     pub(crate) url: String,
     pub(crate) results: PathBuf,
     pub(crate) cookie: String,
-    /// The folder that everything lies in, with a slash before it.
+    /// The folder that everything is in, with a slash before it.
     pub(crate) place: String,
 }
 
@@ -204,7 +204,7 @@ impl Served {
         }
     }
 
-    /// The events of a run after one of them, until so many have come or the run has ended.
+    /// The events of a run after one of them, until this many have come or the run has ended.
     #[track_caller]
     pub(crate) fn events(&self, run: &str, after: Option<&str>, most: usize) -> Vec<Sent> {
         let mut stream = self.connect();

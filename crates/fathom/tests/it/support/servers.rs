@@ -1,4 +1,4 @@
-//! Servers to test engines on: started by the scripts in `scripts/servers`, each in a directory of its own, and stopped at the end.
+//! Servers to test engines on: started by the scripts in `scripts/servers`, each in its own directory, and stopped at the end.
 
 use super::program::Launch;
 use super::scratch;
@@ -121,7 +121,7 @@ pub(crate) enum Job {
 }
 
 impl Job {
-    /// Runs it well, in a directory of its own.
+    /// Runs it well, in its own directory.
     #[track_caller]
     pub(crate) fn run(&self, variables: &[(&str, &str)]) {
         let directory = scratch();

@@ -1,7 +1,7 @@
 //! Normal reports with their figures taken out, so that two of them can be compared line by line.
 //!
 //! What stays: the labels and their order, the kind of every figure (a count, an amount, a rate, a number with
-//! so many decimals), and the blanks at the start of a line. What depends on how a run happened to go is folded:
+//! this many decimals), and the blanks at the start of a line. What depends on how a run happened to go is folded:
 //! which of nsec, usec and msec fits, how wide a percentile table is, which latency buckets were hit, and
 //! whether a run was long enough for samples.
 

@@ -1,4 +1,4 @@
-//! A program on a terminal of its own: what it writes is put on a screen, keys and sizes are sent to it.
+//! A program on its own terminal: what it writes is put on a screen, keys and sizes are sent to it.
 
 use super::{PATIENCE, processes};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
@@ -37,7 +37,7 @@ struct Seen {
 pub(crate) struct Picture {
     /// The rows, without blanks at their ends.
     pub(crate) rows: Vec<String>,
-    /// The program shows a screen of its own.
+    /// The program shows its own screen.
     pub(crate) is_alternate: bool,
     pub(crate) has_cursor: bool,
     /// Some row goes on in the next, as one that is too long does.

@@ -5,7 +5,7 @@
 //! partitions, its disk, loop devices on it, and what a loop device stands on. Which bytes that are is computed, so the
 //! neighbour of a mounted partition may be written to.
 //!
-//! The claim is tried and given back at once. To hold it during the run would lock out the other clones of the job and
+//! The claim is tried and released immediately. To hold it during the run would lock out the other clones of the job and
 //! other jobs and testers on the same device, which is healthy use.
 
 mod behind;

@@ -108,7 +108,7 @@ fn every_flush_of_a_device_keeps_its_promises() {
     // The log has one writer: that of the lab has to go.
     tool("dmsetup", &format!("remove {}", require!(device("dm_log_writes"))));
     let target = "/dev/mapper/fathom_recorded";
-    // The ledger lies in memory: not on the device under test.
+    // The ledger is in memory: not on the device under test.
     let ledgers = tempfile::tempdir_in("/dev/shm").expect("a directory");
     let jobs = [
         "--ioengine=psync --fsync=8",
@@ -116,7 +116,7 @@ fn every_flush_of_a_device_keeps_its_promises() {
         "--ioengine=libaio --iodepth=8 --fdatasync=16",
     ];
     for (number, words) in jobs.into_iter().enumerate() {
-        // Each job has a log of its own.
+        // Each job has its own log.
         tool_with("dmsetup", &["create", "fathom_recorded", "--table", &table]);
         let ledger = ledgers.path().join(format!("ledger{number}"));
         let job = format!(

@@ -155,7 +155,7 @@ public final class Fathom {
         return files;
     }
 
-    /** A running program. Closing it ends it, as Ctrl-C would, and only if it does not obey at once for good. */
+    /** A running program. Closing it ends it, as Ctrl-C would, and kills it only if it does not end promptly. */
     private static final class Running implements AutoCloseable {
         private final Process process;
         private final BufferedReader output;

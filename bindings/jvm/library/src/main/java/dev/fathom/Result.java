@@ -11,7 +11,7 @@ import java.util.List;
  * @param jobs the jobs, in their order
  * @param verdict {@code no doubts}, {@code doubtful} or {@code wrong}
  * @param findings what speaks against the figures
- * @param messages what the program said beside its result
+ * @param messages what the program printed in addition to its result
  * @param json the whole result, which {@code fathom show}, {@code report} and {@code compare} read
  */
 public record Result(List<JobResult> jobs, String verdict, List<Finding> findings, List<String> messages, String json) {

@@ -22,7 +22,7 @@ public final class Batch {
 
     /** Filled or complete. */
     static final int IDLE = 0;
-    /** With the kernel, and nobody waits. */
+    /** In the kernel, with no waiter. */
     static final int SUBMITTED = 1;
     /** With the kernel, and a thread waits. */
     static final int AWAITED = 2;

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * Random reads and writes in batches, on files and block devices.
  *
- * <p>All of it may be used by any number of threads, each with batches of its own; at most 64 batches are in flight at a time. It is
+ * <p>All of it may be used by any number of threads, each with its own batches; at most 64 batches are in flight at a time. It is
  * fastest with one thread per {@code RandomAccess}. Waits do not end when a thread is interrupted, because the kernel still has its
  * buffers. {@link #close()} may be called at any time: waits that it cuts short throw {@link AsynchronousCloseException}, and it returns
  * when the kernel is done with everything submitted.
@@ -132,7 +132,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Submits a batch and returns at once. With {@link Engine#PREADV} the work is done by {@link #await}.
+     * Submits a batch and returns immediately. With {@link Engine#PREADV} the work is done by {@link #await}.
      *
      * @param batch a batch of this object, not in flight
      * @throws IOException if this object is closed, or 64 batches are in flight

@@ -23,7 +23,7 @@ final class Session implements Runnable {
     final long handle;
     final ByteBuffer[] buffers;
 
-    /** Descriptors of batches that nobody waits for, by slot. */
+    /** Descriptors of batches without a waiter, by slot. */
     final AtomicReferenceArray<ByteBuffer> inFlight = new AtomicReferenceArray<>(MOST_BATCHES);
 
     /** Descriptors of batches that were given up when closing. */

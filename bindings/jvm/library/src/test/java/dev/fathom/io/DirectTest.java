@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
 
 /**
- * Past the page cache, on a small file system of its own on a loop device. FATHOM_JVM_MOUNT is where it is mounted, FATHOM_JVM_DEVICE
+ * Past the page cache, on its own small file system on a loop device. FATHOM_JVM_MOUNT is where it is mounted, FATHOM_JVM_DEVICE
  * its device; scripts/test-jvm.sh makes it.
  */
 @EnabledIfEnvironmentVariable(named = "FATHOM_JVM_MOUNT", matches = ".+", disabledReason = "needs root, for a loop device")

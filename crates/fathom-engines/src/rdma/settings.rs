@@ -20,7 +20,7 @@ pub(super) enum Role {
 
 /// The parameters of a clone's connection.
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct Settings {
     pub(super) job: String,
     pub(super) role: Role,
     /// `verb=` of a listening job, if set.
@@ -38,9 +38,9 @@ fn refusal(line: &str) -> FileError {
     }
 }
 
-impl Course {
+impl Settings {
     /// Parses the options; names are resolved.
-    pub(super) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Course, FileError> {
+    pub(super) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Settings, FileError> {
         let options = &job.private.rdma;
         let (reads, writes) = (plan.reads_data(), plan.writes_data());
         if reads && writes {
@@ -56,7 +56,7 @@ impl Course {
         let port = u16::try_from(sum).map_err(|_| {
             refusal(&format!("fathom: port={sum}, with the number of the clone added, is beyond 65535"))
         })?;
-        Ok(Course {
+        Ok(Settings {
             job: job.name.clone(),
             role: role(options, port, writes)?,
             expected: (reads && (job.is_set("verb") || job.is_set("proto"))).then_some(options.verb),
