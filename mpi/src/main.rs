@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(report_defect));
-    // Taken first: it needs two milliseconds, which other things spend.
+    // Started early: it takes two milliseconds, which other work uses.
     let calibration = Calibration::start();
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program_name = words.next().unwrap_or_else(|| "fathom-mpi".to_owned());
@@ -45,7 +45,7 @@ fn refuse(line: &str) -> ExitCode {
     ExitCode::from(exit::SETUP_FAILED)
 }
 
-/// A defect of ours is one line that asks for a report, never a backtrace.
+/// A bug in fathom prints one line that asks for a report, never a backtrace.
 fn report_defect(details: &PanicHookInfo<'_>) {
     let place =
         details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));

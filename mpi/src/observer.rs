@@ -1,4 +1,4 @@
-//! What a rank does while its jobs run: it waits for the others before each stage, passes on lines, and writes snapshots.
+//! A rank while its jobs run: waits for the others before each stage, prints messages, and writes snapshots.
 
 use crate::results::RankResult;
 use crate::rounds::{Rounds, Stand};
@@ -16,27 +16,27 @@ use fathom_sys::clock::monotonic_ns;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
 
-/// A rank, to its supervisor.
+/// A rank, as its supervisor's observer.
 pub(crate) struct Rank<'a> {
     pub(crate) rounds: Rounds<'a>,
     pub(crate) output: &'a mut Output,
-    /// What is known of it as a host before the run.
+    /// Its host data from before the run.
     pub(crate) host: HostRunReport,
     pub(crate) is_first: bool,
-    /// Files that are laid out are told.
+    /// Report files that are laid out.
     pub(crate) for_people: bool,
     pub(crate) snapshots: Option<Snapshots>,
     snapshot_ns: u64,
-    /// The supervisor has asked at a gate that is closed, and asks again immediately: the pause is made here.
+    /// The supervisor has polled a closed gate, and polls again immediately: the pause is made here.
     is_waiting: bool,
-    /// Always has something to read.
+    /// Always readable.
     awake: std::io::PipeReader,
-    // As long as it is open, what was written can be read.
+    // Keeps the pipe readable.
     _waker: std::io::PipeWriter,
 }
 
 impl<'a> Rank<'a> {
-    /// Before its run. Fails where no pipe can be had.
+    /// The state before the run. Fails if no pipe can be created.
     pub(crate) fn new(
         rounds: Rounds<'a>,
         output: &'a mut Output,
@@ -60,7 +60,7 @@ impl<'a> Rank<'a> {
         })
     }
 
-    /// All that is known of it with this report, by rank 0's clock.
+    /// Its host data with this report, by rank 0's clock.
     pub(crate) fn host_with(&self, report: Option<RunReport>) -> HostRunReport {
         let mut host = HostRunReport { clock: self.rounds.clock().clone(), ..self.host.clone() };
         host.report = report.map(Box::new);
@@ -68,7 +68,7 @@ impl<'a> Rank<'a> {
         host
     }
 
-    /// Writes a snapshot, if they are asked for; false if not.
+    /// Writes a snapshot if requested; false if not.
     pub(crate) fn keep(&mut self, result: RankResult, is_whole: bool) -> bool {
         let offset = self.rounds.clock().before.unwrap_or_default();
         let now_ns = here(monotonic_ns(), offset);
@@ -82,10 +82,10 @@ impl<'a> Rank<'a> {
 }
 
 impl Observer for Rank<'_> {
-    /// Rank 0's lines stand where those of any run do. The others have standard error for all of theirs.
+    /// Rank 0's messages appear as in any run. The others print all of theirs on standard error.
     fn message(&mut self, message: &Message) {
         if let Message::LayingOut { job, files, bytes } = message {
-            // They do that side by side: one says so for all.
+            // They do that concurrently: one reports it for all.
             if self.is_first && self.for_people {
                 self.output.line(&layout_line(job, *files, *bytes));
             }
@@ -143,7 +143,7 @@ impl Observer for Rank<'_> {
     }
 
     fn take_input(&mut self) -> Option<Request> {
-        // Until it asks again.
+        // Until it polls again.
         self.is_waiting = false;
         let now_ns = monotonic_ns();
         let begun_ns = self.rounds.started()?.at_ns;

@@ -1,29 +1,30 @@
-//! What the ranks have to say before the run, once each: a line that many have is printed once, with who has it.
+//! The ranks' messages before the run, each once: a line of several ranks is printed once, with the ranks.
 
 use serde::{Deserialize, Serialize};
 
-/// Lines that are kept. A mistake gives every rank the same; where each has its own, a few hundred show what is wrong.
+/// Maximum number of lines kept. A mistake usually gives the same line on every rank; if lines differ, a few
+/// hundred are enough.
 const MOST_LINES: usize = 200;
 
-/// What some of the ranks have to say.
+/// Messages of some of the ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Opening {
     lines: Vec<Line>,
     left_out: usize,
-    /// How many ranks cannot run their jobs.
+    /// Number of ranks that cannot run their jobs.
     pub(crate) refused: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Line {
     text: String,
-    /// The first rank that says it, and how many do.
+    /// The first rank with the line, and the number of ranks.
     first: String,
     ranks: usize,
 }
 
 impl Opening {
-    /// What one rank says: lines of its jobs, or why it cannot run them.
+    /// Messages of one rank: lines of its jobs, or the reasons why it cannot run them.
     pub(crate) fn of(rank: &str, lines: &[String], is_refused: bool) -> Opening {
         let lines = lines.iter().flat_map(|text| text.lines()).filter(|line| !line.trim().is_empty());
         let mut opening = Opening { refused: usize::from(is_refused), ..Opening::default() };
@@ -33,7 +34,7 @@ impl Opening {
         opening
     }
 
-    /// Adds what other ranks say.
+    /// Adds the messages of other ranks.
     pub(crate) fn merge(&mut self, other: Opening) {
         other.lines.into_iter().for_each(|line| self.add(line));
         self.left_out += other.left_out;
@@ -48,7 +49,8 @@ impl Opening {
         }
     }
 
-    /// The lines that not every rank has, with those that do; and those of all, unless rank 0 has said them (`said`).
+    /// The lines that not every rank has, with their ranks; and the common ones, unless rank 0 has printed
+    /// them (`said`).
     pub(crate) fn lines(&self, size: usize, said: &[String]) -> Vec<String> {
         let is_said = |line: &Line| said.iter().any(|text| text.lines().any(|own| own == line.text));
         let named = |line: &Line| match line.ranks {

@@ -1,4 +1,4 @@
-//! The options of this program alone, and what of fathom's command line it refuses.
+//! The options of this program, and the fathom options that it refuses.
 
 use fathom_report::Chosen;
 use fathom_spec::{Eta, ProgramOptions};
@@ -19,7 +19,7 @@ pub struct Own {
     pub report_of: Option<PathBuf>,
 }
 
-/// Takes them out of a command line; what is left is fathom's. The error is a line for the user.
+/// Removes them from a command line; the rest is fathom's. The error is a line for the user.
 pub fn own_options(words: Vec<String>) -> Result<(Own, Vec<String>), String> {
     let (mut own, mut left) = (Own::default(), Vec::new());
     let mut words = words.into_iter();
@@ -42,7 +42,7 @@ pub fn own_options(words: Vec<String>) -> Result<(Own, Vec<String>), String> {
     Ok((own, left))
 }
 
-/// Why a run of ranks cannot do what is asked for; a line for the user.
+/// Why a run of ranks does not support an option; a line for the user.
 pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<String> {
     const RANKS: &str = "the hosts of a run are the ranks that mpirun or srun starts";
     const SILENT: &str = "ranks say nothing while jobs run; --snapshots=DIR keeps what they have done so far";
@@ -78,7 +78,7 @@ pub(crate) fn refusal(program: &ProgramOptions, formats: &Chosen) -> Option<Stri
     Some(format!("fathom-mpi: --{name} is not for runs of MPI ranks: {reason}"))
 }
 
-/// What is asked for and does nothing; a line for the user.
+/// A note on an option without effect; a line for the user.
 pub(crate) fn without_effect(program: &ProgramOptions) -> Option<&'static str> {
     (program.eta == Eta::Always).then_some(
         "fathom-mpi: --eta=always: there is no progress line, because ranks say nothing while jobs run",

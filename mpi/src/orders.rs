@@ -1,4 +1,4 @@
-//! What rank 0 tells all others before the run: the command line and the files that it names, and who is who.
+//! Rank 0's broadcast before the run: the command line, its files, and the places of the ranks.
 
 use crate::communicator::Ranks;
 use fathom_hosts::frames;
@@ -8,32 +8,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// What all ranks do.
+/// Orders for all ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Orders {
-    /// What all read.
+    /// The common input.
     pub(crate) invocation: Invocation,
     /// All ranks.
     pub(crate) places: Places,
-    /// Where they write their reports so far.
+    /// Where they write their snapshots.
     pub(crate) snapshots: Option<PathBuf>,
-    /// Tells this run from others.
+    /// Identifies this run.
     pub(crate) run: u64,
 }
 
-/// The ranks as hosts, in their order.
+/// The ranks as hosts, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Places {
-    /// The machine that each is on.
+    /// The machine of each.
     pub(crate) nodes: Vec<String>,
-    /// `NODE`, or `NODE.RANK` where a node has several.
+    /// `NODE`, or `NODE.RANK` if a node has several.
     pub(crate) names: Vec<String>,
-    /// Groups of each: its node, where that is not its name.
+    /// Groups of each: its node, if that is not its name.
     pub(crate) groups: Vec<Vec<String>>,
 }
 
 impl Places {
-    /// Of ranks on these nodes.
+    /// Places of ranks on these nodes.
     pub(crate) fn of(nodes: Vec<String>) -> Places {
         let mut counts: HashMap<&str, usize> = HashMap::new();
         for node in &nodes {
@@ -49,7 +49,7 @@ impl Places {
         Places { names, groups: groups.collect(), nodes }
     }
 
-    /// The ranks of this job; rank 0 gets to know them.
+    /// The ranks of this job, collected by rank 0.
     pub(crate) fn gather(ranks: &Ranks) -> Option<Places> {
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let names = ranks.gather(name.trim().as_bytes())?;
@@ -71,7 +71,7 @@ impl Places {
         }
     }
 
-    /// All of them, as a list that was written would give them.
+    /// All of them, as if given as a host list.
     pub(crate) fn list(&self) -> HostList {
         let entries = self.names.iter().zip(&self.groups);
         HostList(
@@ -80,7 +80,7 @@ impl Places {
     }
 }
 
-/// What one rank says to another. Writing to memory does not fail.
+/// A serialized message. Writing to memory does not fail.
 pub(crate) fn written<T: Serialize>(value: &T) -> Vec<u8> {
     let mut bytes = Vec::new();
     match frames::write(&mut bytes, value) {
@@ -89,7 +89,7 @@ pub(crate) fn written<T: Serialize>(value: &T) -> Vec<u8> {
     }
 }
 
-/// Gives a value of rank 0 to all; `None` where it has none.
+/// Broadcasts a value of rank 0; `None` if it has none.
 pub(crate) fn broadcast<T: Serialize + DeserializeOwned>(ranks: &Ranks, value: Option<&T>) -> Option<T> {
     let mut bytes = value.map(written).unwrap_or_default();
     ranks.broadcast(&mut bytes);

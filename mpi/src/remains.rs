@@ -1,4 +1,4 @@
-//! `--report-of=DIR`: the report of what a run has left in a directory of snapshots. It takes neither MPI nor the ranks.
+//! `--report-of=DIR`: the report from a directory of snapshots. It needs neither MPI nor the ranks.
 
 use crate::results::Sum;
 use crate::snapshots::{RUN, RankFile, RunFile, rank_file};
@@ -58,7 +58,7 @@ pub fn report(directory: &Path, words: &[String], source: &dyn Source) -> ExitCo
     }
 }
 
-/// What is there, and a line for each rank of which something is not. The error is a line, too.
+/// The results found, and a line for each rank with missing ones. The error is also a line.
 fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
     let path = directory.join(RUN);
     let bytes = std::fs::read(&path)
@@ -99,7 +99,7 @@ fn name(host: &mut HostRunReport, run: &RunFile, rank: usize) {
     crate::run::TRANSPORT.clone_into(&mut host.transport);
 }
 
-/// What a rank has written, and how many seconds ago; or why there is nothing.
+/// A rank's file, and its age in seconds; or why there is none.
 fn taken(run: &RunFile, path: &Path) -> Result<(RankFile, u64), String> {
     let missing = || "it left no snapshot".to_owned();
     let bytes = std::fs::read(path).map_err(|_| missing())?;
@@ -153,7 +153,7 @@ mod tests {
         let outcome = sum.outcome();
         assert_eq!((outcome.failed_jobs, outcome.report.jobs[0].clones), (3, 2));
         assert!(outcome.report.notes[0].contains("the first 2.5 s"), "{:?}", outcome.report.notes);
-        // The next run begins anew.
+        // The next run starts over.
         snapshots::begin(&orders).expect("it can be used");
         assert_eq!(read(directory.path()).expect("a run").1.len(), 4);
     }

@@ -1,7 +1,8 @@
-//! What the ranks have counted, added up on its way to rank 0.
+//! Sums of the ranks' results on their way to rank 0.
 //!
-//! The reports of a thousand ranks do not go through one socket: each rank adds its own to sums and leaves of it what its row shows
-//! ([`Merged::shorten`]). What goes up from a rank is one report of sums, however many ranks are below it, and a row for each of them.
+//! The reports of a thousand ranks do not fit through one socket: each rank adds its own to sums and keeps only what its row
+//! shows ([`Merged::shorten`]). Each rank sends up one report of sums, however many ranks are below it, and a row for each of
+//! them.
 
 use crate::communicator::Ranks;
 use crate::orders::{broadcast, written};
@@ -11,18 +12,18 @@ use fathom_run::supervisor::Outcome;
 use fathom_stats::hosts::{HostEnd, HostRunReport, Merged, OverlapWindow};
 use serde::{Deserialize, Serialize};
 
-/// What a rank came to.
+/// Result of a rank.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RankResult {
     pub(crate) host: HostRunReport,
     pub(crate) failed_jobs: u32,
     pub(crate) is_broken: bool,
-    /// What ended its jobs early.
+    /// The signal that ended its jobs early.
     pub(crate) signal: Option<i32>,
     pub(crate) lost_logs: bool,
 }
 
-/// What some of the ranks came to.
+/// Results of some of the ranks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Sum {
     merged: Merged,
@@ -33,7 +34,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// Adds a rank after those that are there.
+    /// Appends a rank.
     pub(crate) fn add(&mut self, result: RankResult) {
         let failed = match result.host.end {
             HostEnd::Whole => result.failed_jobs,
@@ -71,9 +72,9 @@ impl Sum {
     }
 }
 
-/// Adds up what all ranks came to; rank 0 has it.
+/// Sums the results of all ranks; returned on rank 0.
 pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
-    // When all were running has to be known before what they did then can be added up.
+    // The time in which all were running must be known before the figures in it can be summed.
     let add =
         |window: &mut OverlapWindow, bytes: Vec<u8>| window.merge(frames::read(&bytes).unwrap_or_default());
     let window = ranks.fold(OverlapWindow::of(&own.host), add, written);
@@ -83,7 +84,7 @@ pub(crate) fn add_up(ranks: &Ranks, own: RankResult) -> Option<Sum> {
     sum.merged.shorten(&window);
     let add = |sum: &mut Sum, bytes: Vec<u8>| match frames::read(&bytes) {
         Ok(below) => sum.merge(below),
-        // All ranks run the same program, so this cannot be; were it so, the exit code would tell.
+        // All ranks run the same program, so this is impossible; otherwise the exit code would report it.
         Err(_) => sum.lost_logs = true,
     };
     ranks.fold(sum, add, written)

@@ -21,32 +21,32 @@ use fathom_stats::hosts::{ClockOffset, ClockReport};
 use fathom_sys::clock::{monotonic_ns, wall_minus_monotonic_ns};
 use std::time::{Duration, Instant};
 
-/// The start is so far ahead that every rank has heard of it, and so much further for each of them.
+/// The start is this far ahead, so that every rank has received it, plus a share for each of them.
 const LEAD_NS: u64 = 100_000_000;
 const LEAD_PER_RANK_NS: u64 = 1_000_000;
 /// Maximum needed: the message takes as many steps as the number of ranks has bits.
 const LONGEST_LEAD_NS: u64 = 1_000_000_000;
 
-/// Pause between two looks: a share of the time waited so far, within these.
+/// Pause between two polls: a share of the time waited so far, within these limits.
 const PAUSE_SHARE: u32 = 32;
 const SHORTEST_PAUSE: Duration = Duration::from_micros(200);
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
 
-/// Where a rank stands.
+/// State of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stand {
-    /// Its jobs of this stage wait for their start.
+    /// Its jobs of this stage are ready.
     Ready(u32),
     /// It will start no more jobs.
     Finished,
 }
 
-/// What begins at the end of a round.
+/// Decision at the end of a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Start {
-    /// The jobs of this stage.
+    /// The jobs of this stage begin.
     pub stage: u32,
-    /// At this instant of the rank's own monotonic clock, ns.
+    /// At this time of the rank's own monotonic clock, ns.
     pub at_ns: u64,
 }
 
@@ -54,7 +54,7 @@ pub struct Start {
 pub struct Rounds<'a> {
     ranks: &'a Ranks,
     step: Step,
-    /// The earliest of those that have been heard of in this round.
+    /// The earliest state reported in this round.
     earliest: Stand,
     waiting_since: Option<Instant>,
     offset: ClockOffset,
@@ -66,12 +66,12 @@ pub struct Rounds<'a> {
     is_over: bool,
 }
 
-/// Where a rank is in a round.
+/// Position of a rank in a round.
 enum Step {
     Outside,
-    /// These have not said where they stand.
+    /// These children have not reported their state.
     Gathering(Vec<usize>),
-    /// The parent has to say what follows.
+    /// Waits for the parent's decision.
     Told,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// What was last told to begin.
+    /// The last start received.
     pub fn started(&self) -> Option<Start> {
         self.started
     }
@@ -107,8 +107,8 @@ impl<'a> Rounds<'a> {
         &self.clock
     }
 
-    /// Looks whether the round goes on, and does what there is to do; true when a round is at its end. Where this rank stands is
-    /// told once in a round, at its first look.
+    /// Advances the round without waiting; true at the end of a round. This rank's state is reported once per
+    /// round, at the first call.
     pub fn advance(&mut self, stand: Stand) -> bool {
         if matches!(self.step, Step::Outside) {
             self.earliest = stand;
@@ -143,13 +143,13 @@ impl<'a> Rounds<'a> {
         true
     }
 
-    /// Sleeps until it is worth looking again.
+    /// Sleeps until the next useful poll.
     pub fn pause(&self) {
         let waited = self.waiting_since.map_or(Duration::ZERO, |since| since.elapsed());
         std::thread::sleep((waited / PAUSE_SHARE).clamp(SHORTEST_PAUSE, LONGEST_PAUSE));
     }
 
-    /// Takes part in all rounds that are left, without jobs.
+    /// Takes part in all remaining rounds, without jobs.
     pub fn finish(&mut self) {
         while !self.is_over {
             if !self.advance(Stand::Finished) {
@@ -162,7 +162,7 @@ impl<'a> Rounds<'a> {
     fn conclude(&mut self, earliest: Stand) {
         self.step = Step::Outside;
         let children = self.ranks.children();
-        // The child with the most below it comes first. All of them wake up while the first is measured.
+        // The child with the largest subtree comes first. All of them wake up while the first is measured.
         for &child in children.iter().rev() {
             self.ranks.tell(child, About::Below, [earliest.number(), 0, 0]);
         }
@@ -188,7 +188,7 @@ impl<'a> Rounds<'a> {
         }
     }
 
-    /// The instant at which all begin, on rank 0's clock.
+    /// The common start instant, on rank 0's clock.
     fn agree(&self, children: &[usize]) -> u64 {
         for &child in children {
             self.ranks.hear(child, About::Above);
@@ -209,7 +209,7 @@ impl<'a> Rounds<'a> {
         instant_ns
     }
 
-    /// Measures how far the clock of a child is from this one, and tells it how far it is from rank 0's.
+    /// Measures the clock offset of a child, and sends it its offset from rank 0's clock.
     fn measure(&self, child: usize) {
         let mut probe = Probe::begin();
         while probe.wants_more() {
@@ -223,7 +223,7 @@ impl<'a> Rounds<'a> {
         self.ranks.tell(child, About::Clocks, [RESULT, sum.offset_ns.cast_unsigned(), sum.bound_ns]);
     }
 
-    /// Answers the parent's questions; how far this clock is from rank 0's.
+    /// Answers the parent's probes; returns the offset of this clock from rank 0's.
     fn answer(&self, parent: usize) -> ClockOffset {
         loop {
             let [kind, offset_ns, bound_ns] = self.ranks.hear_closely(parent, About::Clocks);
@@ -236,11 +236,11 @@ impl<'a> Rounds<'a> {
     }
 }
 
-/// How late is it there? And how far that is from rank 0.
+/// A clock probe, and the resulting offset from rank 0.
 const QUESTION: u64 = 0;
 const RESULT: u64 = 1;
 
-/// How far a clock is from the first one, if it is so far from one that is so far from it.
+/// Adds two clock offsets.
 fn plus(one: ClockOffset, other: ClockOffset) -> ClockOffset {
     ClockOffset {
         offset_ns: one.offset_ns.saturating_add(other.offset_ns),

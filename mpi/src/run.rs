@@ -1,8 +1,8 @@
-//! A rank from its start to its end.
+//! A rank from start to end.
 //!
-//! Whatever becomes of a rank, it takes part in everything that all ranks do together, in this order: who is who, rank 0's orders,
-//! what is to be said before the run, whether there is one, the rounds, the sums, the end. So no rank waits forever; a rank that
-//! dies has MPI end all others.
+//! Whatever happens to a rank, it takes part in every collective step, in this order: the places, rank 0's orders, the
+//! messages before the run, the decision to run, the rounds, the sums, the end. So no rank waits forever; if a rank dies, MPI
+//! ends all others.
 
 use crate::communicator::Ranks;
 use crate::observer::Rank;
@@ -29,36 +29,37 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// How a rank is reached, in reports.
+/// Transport in reports.
 pub(crate) const TRANSPORT: &str = "mpi";
 
 /// Nothing went wrong.
 const SUCCESS: u8 = 0;
 
-/// How long it may take to leave MPI when all ranks are about to.
+/// Time limit for leaving MPI when all ranks do.
 const LEAVING: Duration = Duration::from_secs(10);
 
-/// What was typed, and where.
+/// The command line and its context.
 pub struct Typed<'a> {
-    /// What the program was called by.
+    /// Name of the program.
     pub program_name: String,
-    /// The words of fathom.
+    /// fathom's arguments.
     pub words: Vec<String>,
     /// The options of this program.
     pub own: Own,
     /// This machine.
     pub machine: &'a dyn Source,
-    /// Of this machine's clock.
+    /// Calibration of this machine's clock.
     pub calibration: Calibration,
 }
 
-/// Signals that every thread of MPI has to leave to this one. So they are taken before MPI is entered.
+/// Signals that all threads of MPI must leave to this one. They are therefore blocked before MPI is
+/// initialized.
 pub fn take_signals() -> Result<SignalQueue, Refused> {
     SignalQueue::new(&[&OF_USERS[..], &[libc::SIGCHLD]].concat())
 }
 
-/// Runs this rank; its exit code. Only rank 0 ever has another than 0, after all others have ended: to some launchers a rank that
-/// fails is a reason to end all.
+/// Runs this rank; returns its exit code. Only rank 0 may return a non-zero code, after all others have
+/// ended: some launchers end all ranks when one fails.
 pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
     let places = Places::gather(&ranks);
     let first = places.map(|places| First::prepare(&typed, places));
@@ -70,26 +71,26 @@ pub fn run(ranks: Ranks, typed: Typed<'_>, signals: &SignalQueue) -> ExitCode {
     // Without orders there is no run.
     let code = broadcast(&ranks, orders.as_ref())
         .and_then(|orders: Orders| run_orders(&ranks, &orders, typed, &mut output, signals));
-    // Rank 0 may still be printing. To leave MPI is to wait at full speed.
+    // Rank 0 may still be printing. Finalizing MPI busy-waits.
     ranks.barrier();
     let code = ended.or(code).unwrap_or(SUCCESS);
     leave(ranks, code);
     ExitCode::from(code)
 }
 
-/// Leaves MPI, or the process: MPICH over UCX and TCP is known not to find the end at times, and would keep processors busy for ever.
+/// Leaves MPI, or the process: MPICH over UCX and TCP sometimes hangs in finalization, busy-waiting forever.
 fn leave(ranks: Ranks, code: u8) {
-    // No process is made from here on, so another thread does no harm.
+    // No process is forked from here on, so another thread is safe.
     let watch = std::thread::Builder::new().spawn(move || {
         std::thread::sleep(LEAVING);
         fathom_sys::process::exit_now(i32::from(code));
     });
-    // Without it, the end may be slow to come.
+    // Without it, the end may be delayed.
     drop(watch);
     drop(ranks);
 }
 
-/// What rank 0 makes of the command line.
+/// Rank 0's interpretation of the command line.
 enum First {
     /// There is nothing to run.
     Ended(u8),
@@ -156,7 +157,7 @@ impl First {
     }
 }
 
-/// Runs what rank 0 has given to all; rank 0 gets the exit code.
+/// Runs the orders; rank 0 gets the exit code.
 fn run_orders(
     ranks: &Ranks,
     orders: &Orders,
@@ -182,7 +183,7 @@ fn run_orders(
     };
     let mut formats = match &planned {
         Ok((spec, _)) => Chosen::new(&spec.program.formats, spec.program.terse_version),
-        // Only what the first rank prints matters, and it has read the same words.
+        // Only rank 0's output matters, and it has parsed the same arguments.
         Err(_) => formats_of(orders, typed.machine),
     };
     let rank = Rank::new(Rounds::new(ranks), &mut *output, host, ranks.rank() == 0);
@@ -216,7 +217,7 @@ fn run_orders(
 
 type Planned = Result<(RunSpec, Plan), Vec<String>>;
 
-/// Says what comes before the run, and finds out whether there is one: not if no rank can run its jobs.
+/// Prints the messages before the run, and decides whether to run: not if no rank can run its jobs.
 fn open(ranks: &Ranks, name: &str, planned: &Planned, output: &mut Output) -> bool {
     let (lines, own) = match planned {
         Ok((spec, plan)) => {
@@ -257,8 +258,8 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
     let ended = match planned {
         Some((spec, plan)) => {
             let options = planning::options(&spec.program);
-            // It makes processes, and MPI has threads in this one. They sleep and hold nothing that a child needs: a child makes no call of
-            // MPI, and ends by _exit, so that nothing of MPI runs in it.
+            // It forks, although MPI has threads in this process. They sleep and hold nothing that a child
+            // needs: a child does not call MPI, and ends by _exit, so that no MPI code runs in it.
             let ended =
                 supervisor::run(&plan, here::engines(&plan), calibration.finish(), options, &mut rank);
             ended.map_err(|error| {
@@ -269,7 +270,7 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
                 (reason, signal)
             })
         }
-        // Why not was said before the run.
+        // The reason was printed before the run.
         None => Err(("its jobs cannot be run there".to_owned(), None)),
     };
     let base = match ended {
@@ -288,7 +289,7 @@ fn run_plan(mut rank: Rank<'_>, planned: Option<(RunSpec, Plan)>, calibration: C
         rank.keep(base.clone(), true);
     }
     rank.rounds.finish();
-    // By now the clock has been measured once more.
+    // The clock has been measured again by now.
     let report = base.host.report.map(|report| *report);
     let host = HostRunReport { end: base.host.end, ..rank.host_with(report) };
     RankResult { host, ..base }
@@ -306,7 +307,7 @@ fn signal_of(error: &StartError) -> Option<i32> {
     }
 }
 
-/// Ranks may share a directory, so each has its own logs there: `NAME.RANK`, as logs of hosts are called.
+/// Ranks may share a directory, so each has its own logs: `NAME.RANK`, like logs of hosts.
 fn name_logs(plan: &mut Plan, name: &str) {
     let named = |path: &Path| {
         let mut text = path.as_os_str().to_owned();

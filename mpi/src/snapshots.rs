@@ -1,7 +1,7 @@
-//! What each rank has done so far, in a directory: when a rank dies, MPI ends all others with it, and this is what is left.
+//! Each rank's results so far, in a directory: when a rank dies, MPI ends all others with it, and this is what remains.
 //!
-//! `run` says who takes part. `rank-N` is rank N's report: so far, once a second while its jobs run, and its last one when they are
-//! over. A file is written under another name first, so readers always find a complete one.
+//! `run` lists the participants. `rank-N` is rank N's report: once a second while its jobs run, and the final one when they
+//! are over. A file is written under another name first, so readers always find a complete one.
 
 use crate::orders::{Orders, Places, written};
 use crate::results::RankResult;
@@ -10,26 +10,26 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Time between two of a rank.
+/// Interval of snapshots.
 pub(crate) const EVERY_NS: u64 = 1_000_000_000;
 
-/// The name of the file that says who takes part.
+/// Name of the file that lists the participants.
 pub(crate) const RUN: &str = "run";
 
-/// Who takes part in a run.
+/// The participants of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunFile {
-    /// Tells it from others that used the directory.
+    /// Distinguishes it from other runs in the directory.
     pub(crate) run: u64,
     pub(crate) places: Places,
 }
 
-/// What a rank has done.
+/// A rank's results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RankFile {
     pub(crate) run: u64,
     pub(crate) result: RankResult,
-    /// It is all that it did.
+    /// The result is final.
     pub(crate) is_whole: bool,
     /// When it was written, ms after the agreed instant.
     pub(crate) taken_ms: Option<u64>,
@@ -40,7 +40,7 @@ pub(crate) fn rank_file(directory: &Path, rank: usize) -> PathBuf {
     directory.join(format!("rank-{rank}"))
 }
 
-/// Makes the directory and removes what another run left in it. The error is a line for the user.
+/// Creates the directory and removes files of other runs. The error is a line for the user.
 pub(crate) fn begin(orders: &Orders) -> Result<(), String> {
     let Some(directory) = &orders.snapshots else { return Ok(()) };
     let begin = || {
@@ -59,7 +59,7 @@ pub(crate) fn begin(orders: &Orders) -> Result<(), String> {
     })
 }
 
-/// A rank that writes.
+/// Writes a rank's snapshots.
 pub(crate) struct Snapshots {
     path: PathBuf,
     run: u64,
@@ -67,13 +67,13 @@ pub(crate) struct Snapshots {
 }
 
 impl Snapshots {
-    /// Where that is asked for.
+    /// With `--snapshots`.
     pub(crate) fn of(orders: &Orders, rank: usize) -> Option<Snapshots> {
         let directory = orders.snapshots.as_ref()?;
         Some(Snapshots { path: rank_file(directory, rank), run: orders.run, is_told: false })
     }
 
-    /// Writes it in place of the one before. The error is a line for the user, told once.
+    /// Replaces the previous snapshot. The error is a line for the user, printed once.
     pub(crate) fn write(
         &mut self,
         result: RankResult,

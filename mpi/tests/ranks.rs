@@ -1,6 +1,5 @@
-//! The ranks of a job talk to each other, under the launcher of the MPI that this is built for. `FATHOM_MPIRUN` names another command.
-//!
-//! This program is the test and, started again with the name of a check, each rank of it.
+//! Communication between the ranks of a job, under the launcher of the MPI that this is built for. `FATHOM_MPIRUN` names
+//! another command. This program is the test and, started again with the name of a check, each of its ranks.
 
 #![allow(clippy::print_stdout, reason = "it is the runner of its tests")]
 
@@ -10,10 +9,10 @@ use fathom_mpi::communicator::{Ranks, Refusal};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-/// Longer than a message of MPI may be here, so that it takes several.
+/// Longer than the maximum length of an MPI message, so that it takes several.
 const LONG: usize = (40 << 20) + 3;
 
-/// A check: its name, what a rank does, and on how many of them.
+/// A check: its name, its function on each rank, and the numbers of ranks.
 type Check = (&'static str, fn(&Ranks), &'static [usize]);
 
 const CHECKS: [Check; 5] = [
@@ -69,13 +68,13 @@ fn who_waits_uses_no_processor(ranks: &Ranks) {
     assert!(used < late / 5, "{used:?}");
 }
 
-/// What this thread has used so far.
+/// CPU time of this thread.
 fn processor_time() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("the kernel's account");
     Duration::from_nanos(text.split_whitespace().next().expect("a figure").parse().expect("a number"))
 }
 
-/// One that should have company, and has none.
+/// A rank that is wrongly alone.
 fn alone_among_others() {
     let refused = Ranks::enter().err().expect("a refusal");
     assert_eq!(refused, Refusal::OtherMpi { started: 4, variable: "SLURM_STEP_NUM_TASKS" });
@@ -100,7 +99,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Starts all checks and prints what `cargo test` prints.
+/// Runs all checks with the output of `cargo test`.
 fn run_all() -> ExitCode {
     let Some(launcher) = support::launcher() else {
         support::skip("ranks", "no mpirun that belongs to this MPI");

@@ -1,5 +1,5 @@
 //! Whole runs of the program, under the launcher of the MPI that this is built for. `FATHOM_MPIRUN` names another command; an
-//! argument is part of the names of the tests to run.
+//! argument filters tests by name.
 
 #![allow(clippy::print_stdout, reason = "it is the runner of its tests")]
 
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Where a test runs the program.
+/// Working directory of a test.
 struct Place {
     launcher: Vec<String>,
     directory: tempfile::TempDir,
@@ -82,7 +82,7 @@ impl Place {
         let mut command = Command::new(&self.launcher[0]);
         command.args(&self.launcher[1..]).args(["-n", &ranks.to_string()]).arg(program());
         command.args(words.split_whitespace()).current_dir(self.directory.path()).stdin(Stdio::null());
-        // By which its ranks are found.
+        // Identifies its ranks.
         command.env("FATHOM_MPI_TEST", self.directory.path());
         command
     }
@@ -96,7 +96,7 @@ impl Place {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it can be started")
     }
 
-    /// The rank of this number, once it is there.
+    /// The process of this rank, once it exists.
     fn pid_of_rank(&self, rank: usize) -> u32 {
         let mark = format!("FATHOM_MPI_TEST={}", self.directory.path().display());
         let of_rank = [format!("OMPI_COMM_WORLD_RANK={rank}"), format!("PMI_RANK={rank}")];
@@ -109,7 +109,7 @@ impl Place {
         while Instant::now() < deadline {
             let entries = std::fs::read_dir("/proc").expect("processes").flatten();
             let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-            // Its jobs came later.
+            // Its jobs started later.
             if let Some(pid) = pids.filter(|pid| is_it(*pid)).min() {
                 return pid;
             }
@@ -123,7 +123,7 @@ fn program() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_fathom-mpi"))
 }
 
-/// What a run left.
+/// Results of a run.
 struct Done {
     code: Option<i32>,
     out: String,
@@ -231,7 +231,7 @@ fn a_mistake_is_told_once(place: &Place) -> Result<(), String> {
     place.write("bad.fio", "[a]\nioengine=nul\nsize=1m\n");
     let done = place.run(8, "bad.fio").expect_code(1);
     assert_eq!(done.err.matches("did you mean null?").count(), 1, "{}", done.err);
-    // One that only the ranks can see.
+    // An error that only the ranks can detect.
     let done = place.run(8, "--name=a --size=64k --directory=nowhere").expect_code(1);
     assert_eq!(done.err.matches("expected directories that exist").count(), 1, "{}", done.err);
     assert!(!done.out.contains("Hosts ("), "{}", done.out);
@@ -276,7 +276,7 @@ fn a_rank_that_cannot_run_keeps_nobody_waiting(place: &Place) -> Result<(), Stri
 }
 
 fn a_rank_that_fails_keeps_nobody_waiting(place: &Place) -> Result<(), String> {
-    // What should be a file is a directory there.
+    // A directory instead of a file.
     std::fs::create_dir(place.path("f1")).expect("a directory");
     place.write("job.fio", "[global]\nsize=64k\nrw=write\n[a]\nfilename=f${HOST_INDEX}\n[b]\nstonewall\nfilename=g${HOST_INDEX}\n");
     let done = place.run(3, "--output-format=json job.fio");
@@ -332,13 +332,14 @@ fn each_rank_has_logs_of_its_own(place: &Place) -> Result<(), String> {
 
 const LONG: &str = "--ioengine=null --size=1m --time_based --runtime=30 --rate_iops=1000";
 
-/// Signals the launcher, as Ctrl-C does, and returns what is printed within the time that launchers give their ranks.
+/// Signals the launcher, as Ctrl-C does, and returns the output printed within the time that launchers give
+/// their ranks.
 fn interrupted(child: Child) -> Done {
     let begin = Instant::now();
     signal(child.id(), "INT");
     let done = Done::of(child.wait_with_output().expect("its end"));
     assert!(begin.elapsed() < Duration::from_secs(10), "{:?}", begin.elapsed());
-    // MPICH's mpiexec says 0 after Ctrl-C, whatever its ranks say.
+    // MPICH's mpiexec exits with 0 after Ctrl-C, whatever its ranks return.
     assert!(!support::is_open_mpi() || done.code != Some(0), "{}", done.err);
     done
 }
@@ -385,7 +386,7 @@ fn a_dead_rank_leaves_a_report(place: &Place) -> Result<(), String> {
     assert_eq!(lost["state"], "lost");
     assert!(lost["snapshot_ms"].as_u64().is_some_and(|ms| (900..20_000).contains(&ms)), "{lost}");
     assert!(lost["read"]["total_ios"].as_u64().is_some_and(|ios| ios > 500), "{lost}");
-    // Whose end it was not may have had the time to hand in all.
+    // The surviving ranks may have had time to deliver everything.
     let of_hosts = hosts(&report).iter().map(|host| host["read"]["total_ios"].as_u64().expect("a number"));
     assert_eq!(report["jobs"][0]["read"]["total_ios"].as_u64(), Some(of_hosts.sum()));
     Ok(())
@@ -398,7 +399,7 @@ fn whole_results_are_kept(place: &Place) -> Result<(), String> {
     command.args(["--report-of", "kept", "--output-format=json"]).current_dir(place.directory.path());
     let kept = Done::of(command.output().expect("it can be started")).expect_code(0).json();
     assert_eq!(kept["jobs"][0]["read"], printed["jobs"][0]["read"]);
-    // There is room for each rank's own result here.
+    // Each rank's own result is available here.
     assert!(hosts(&printed)[2].get("jobs").is_none());
     assert_eq!(hosts(&kept)[2]["jobs"][0]["read"]["total_ios"], 16);
     let mut command = Command::new(program());
@@ -408,7 +409,7 @@ fn whole_results_are_kept(place: &Place) -> Result<(), String> {
     Ok(())
 }
 
-/// A cluster that a script of this repository starts.
+/// A cluster started by a script of this repository.
 struct Cluster<'a> {
     script: PathBuf,
     place: &'a Place,

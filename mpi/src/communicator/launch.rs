@@ -1,29 +1,29 @@
-//! Whether this job was started by a launcher of the right kind. One of another MPI starts as many ranks as it was told, and each
-//! of them believes that it is alone: every rank would run, and report, its own job.
+//! Detects a launcher of another MPI. Such a launcher starts the ranks, but each of them runs as if it were the only one:
+//! every rank would run, and report, its own job.
 
-/// Why there are no ranks to talk to.
+/// Why MPI cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// MPI can be entered once in a process.
+    /// MPI can be initialized once per process.
     #[error("MPI has been entered before in this process")]
     EnteredAlready,
-    /// Started by what belongs to another MPI.
+    /// Started by the launcher of another MPI.
     #[error(
         "{started} ranks were started ({variable}), but each of them is alone: this program was built for another MPI than the one that started it; start it with that MPI's own mpirun, or with another srun --mpi= (pmix for Open MPI, pmi2 for MPICH)"
     )]
     OtherMpi {
-        /// How many ranks there should be.
+        /// The expected number of ranks.
         started: usize,
-        /// Who says so.
+        /// The variable that contains it.
         variable: &'static str,
     },
 }
 
-/// Where launchers say how many ranks they start: Open MPI's, MPICH's (and Slurm's for pmi2), and Slurm's for all others. An
-/// mpirun within Slurm inherits Slurm's, which is why this one comes last.
+/// Variables in which launchers pass the number of ranks: Open MPI's, MPICH's (and Slurm's for pmi2), and
+/// Slurm's for all others. An mpirun within Slurm inherits Slurm's, which is why it comes last.
 const VARIABLES: [&str; 3] = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"];
 
-/// Refuses a rank that is alone and should not be.
+/// Refuses a rank that is wrongly alone.
 pub(super) fn check(size: usize, variable: impl Fn(&str) -> Option<String>) -> Result<(), Refusal> {
     let said = VARIABLES.iter().find_map(|name| Some((*name, variable(name)?.parse().ok()?)));
     match said {

@@ -17,49 +17,49 @@ use std::time::{Duration, Instant};
 
 pub use launch::Refusal;
 
-/// What all ranks do together has this tag: which message is next is clear to both ends.
+/// Tag of collective operations: the order of messages is determined on both ends.
 const TAG: mpi::Tag = 1;
 
-/// What goes into one message of MPI, whose lengths are C integers.
+/// Size of one MPI message, whose length is a C integer.
 const LONGEST_MESSAGE: usize = 16 << 20;
 
-/// Looks before the first sleep. What others do meanwhile is often a matter of microseconds.
+/// Polls before the first sleep. Many operations complete within microseconds.
 const LOOKS_AT_FIRST: u32 = 50;
 
-/// Sleeps between two looks, which double up to the longest one.
+/// Sleeps between two polls, which double up to the longest one.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(2);
 
-/// Where the time that a message takes is measured, looks go on for this long before the first sleep.
+/// When the time of a message is measured, polling continues this long before the first sleep.
 const CLOSE_LOOKS: Duration = Duration::from_millis(1);
 
-/// The exit code of a job of which one rank panics, the same as that of a Rust program.
+/// The exit code of a job if a rank panics, the same as that of a Rust program.
 const PANICKED: i32 = 101;
 
-/// A message of fixed length, between two ranks alone.
+/// A message of fixed length between two ranks.
 pub type Note = [u64; 3];
 
-/// What a note is about. Notes of one kind arrive in the order in which they were sent.
+/// Kind of a note. Notes of one kind arrive in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
-    /// What goes to the parent.
+    /// To the parent.
     Above = 2,
-    /// What comes from it.
+    /// From the parent.
     Below = 3,
     /// Clocks.
     Clocks = 4,
 }
 
-/// All ranks of this job, from here to the end of the process. To drop it is to leave MPI, which each rank does once, and only
-/// the process that has entered: a forked child must end without it.
+/// All ranks of this job, until the end of the process. Dropping it finalizes MPI, which each rank does once,
+/// and only the process that initialized it: a forked child must end without it.
 pub struct Ranks {
     world: SimpleCommunicator,
-    // Below `world`, so that it is dropped later.
+    // Declared after `world`, so that it is dropped later.
     _universe: mpi::environment::Universe,
 }
 
 impl Ranks {
-    /// Enters MPI. The error says why there is nothing to enter.
+    /// Initializes MPI.
     pub fn enter() -> Result<Ranks, Refusal> {
         let universe = mpi::initialize().ok_or(Refusal::EnteredAlready)?;
         let world = universe.world();
@@ -78,12 +78,12 @@ impl Ranks {
         count(self.world.size())
     }
 
-    /// Gives the bytes of rank 0 to all ranks, in place of what they have.
+    /// Broadcasts the bytes of rank 0 to all ranks, replacing theirs.
     pub fn broadcast(&self, bytes: &mut Vec<u8>) {
         if let Some(parent) = self.parent() {
             *bytes = self.receive(parent);
         }
-        // The child with the most below it comes first.
+        // The child with the largest subtree comes first.
         for child in self.children().into_iter().rev() {
             self.send(child, bytes);
         }
@@ -94,8 +94,9 @@ impl Ranks {
         settle(self.world.immediate_barrier());
     }
 
-    /// Merges the bytes of all ranks into one, which rank 0 gets. `merge` is given neighbours, the one of lower rank first; how
-    /// they are grouped is not said. Should it find that it cannot merge, its result has to say so to those above: they wait.
+    /// Reduces the bytes of all ranks to one value on rank 0. `merge` gets neighbours, the lower rank first,
+    /// in unspecified grouping. If it cannot merge, its result must say so to its ancestors, which wait for
+    /// it.
     pub fn reduce(
         &self,
         own: Vec<u8>,
@@ -104,7 +105,7 @@ impl Ranks {
         self.fold(own, |merged, bytes| *merged = merge(std::mem::take(merged), bytes), Vec::clone)
     }
 
-    /// The same with values: `add` adds the bytes of the ranks below a neighbour, which `write` has made there.
+    /// The same with values: `add` adds the bytes of a neighbour's subtree, which `write` produced there.
     pub fn fold<T>(
         &self,
         mut own: T,
@@ -123,12 +124,12 @@ impl Ranks {
         }
     }
 
-    /// The rank above this one in the tree that all messages go along; rank 0 has none.
+    /// The parent of this rank in the message tree; `None` for rank 0.
     pub fn parent(&self) -> Option<usize> {
         tree::parent(self.rank())
     }
 
-    /// The ranks right below it. The last one has the most below itself.
+    /// The children of this rank. The last one has the largest subtree.
     pub fn children(&self) -> Vec<usize> {
         tree::children(self.rank(), self.size())
     }
@@ -146,12 +147,12 @@ impl Ranks {
         process.immediate_probe_with_tag(about as mpi::Tag).map(|_| self.hear(from, about))
     }
 
-    /// The next note of this kind.
+    /// Waits for the next note of this kind.
     pub fn hear(&self, from: usize, about: About) -> Note {
         self.hear_within(from, about, Duration::ZERO)
     }
 
-    /// The same, as soon as can be: for when the other one is known to be at it.
+    /// The same with low latency: for when the sender is known to be active.
     pub fn hear_closely(&self, from: usize, about: About) -> Note {
         self.hear_within(from, about, CLOSE_LOOKS)
     }
@@ -166,7 +167,7 @@ impl Ranks {
         note
     }
 
-    /// Gives rank 0 the bytes of each rank, in their order.
+    /// Gathers the bytes of each rank on rank 0, in order.
     pub fn gather(&self, own: &[u8]) -> Option<Vec<Vec<u8>>> {
         let join = |mut before: Vec<u8>, after: Vec<u8>| {
             before.extend(after);
@@ -175,7 +176,7 @@ impl Ranks {
         self.reduce(tree::framed(own), join).map(|all| tree::unframed(&all))
     }
 
-    /// The length goes first: the receiver has nothing to ask MPI then.
+    /// The length goes first, so that the receiver need not probe.
     fn send(&self, to: usize, bytes: &[u8]) {
         let to = self.world.process_at_rank(number(to));
         let length = (bytes.len() as u64).to_le_bytes();
@@ -191,7 +192,7 @@ impl Ranks {
         mpi::request::scope(|scope| {
             settle(from.immediate_receive_into_with_tag(scope, &mut length[..], TAG));
         });
-        // Only this program sends here, and what it sent was in the memory of a machine as well.
+        // Only this program sends here, and the sender had the data in memory as well.
         let mut bytes = vec![0; u64::from_le_bytes(length) as usize];
         for part in bytes.chunks_mut(LONGEST_MESSAGE) {
             mpi::request::scope(|scope| settle(from.immediate_receive_into_with_tag(scope, part, TAG)));
@@ -200,7 +201,7 @@ impl Ranks {
     }
 }
 
-/// To leave MPI is to wait for all ranks, which wait for the one that panics.
+/// Finalizing MPI waits for all ranks, which wait for the panicking one.
 impl Drop for Ranks {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -209,12 +210,12 @@ impl Drop for Ranks {
     }
 }
 
-/// Waits, without keeping a processor, until this is done.
+/// Waits for completion without keeping a processor busy.
 fn settle<'a, D: ?Sized, S: Scope<'a>>(request: Request<'a, D, S>) {
     settle_closely(request, Duration::ZERO);
 }
 
-/// The same, with a processor for so long, unless others want it.
+/// The same, busy-waiting for this long, but yielding to other processes.
 fn settle_closely<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, closely: Duration) {
     let begin = Instant::now();
     let mut looks = 0;

@@ -1,23 +1,23 @@
-//! Who talks to whom: a binomial tree with rank 0 on top, in which each rank stands before all that are below it, and the ranks
-//! below a child are neighbours. Data goes up or down in as many steps as the number of ranks has bits.
+//! The message tree: a binomial tree with rank 0 at the root, in which each rank is lower than its descendants, and the ranks
+//! of a subtree are contiguous. Data goes up or down in as many steps as the number of ranks has bits.
 
-/// Who is above this rank.
+/// The parent of this rank.
 pub(super) fn parent(rank: usize) -> Option<usize> {
     (rank != 0).then(|| rank & (rank - 1))
 }
 
-/// Who is right below this rank, in order.
+/// The children of this rank, in order.
 pub(super) fn children(rank: usize, size: usize) -> Vec<usize> {
     let steps = (0..usize::BITS).map(|bit| 1 << bit).take_while(|step| rank & step == 0);
     steps.map(|step| rank | step).take_while(|child| *child < size).collect()
 }
 
-/// The bytes and, before them, their length.
+/// The bytes, preceded by their length.
 pub(super) fn framed(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u64).to_le_bytes(), bytes].concat()
 }
 
-/// What [`framed`] made, several in a row.
+/// Splits a sequence of [`framed`] messages.
 pub(super) fn unframed(mut all: &[u8]) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     while let Some((length, rest)) = all.split_first_chunk() {
@@ -43,7 +43,7 @@ mod tests {
         }
     }
 
-    /// The ranks of a subtree in the order in which their parts are merged.
+    /// The ranks of a subtree in merge order.
     fn below(rank: usize, size: usize) -> Vec<usize> {
         let parts = children(rank, size).into_iter().flat_map(|child| below(child, size));
         std::iter::once(rank).chain(parts).collect()

@@ -1,9 +1,9 @@
-//! What all programs of tests share.
+//! Common parts of the test programs.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// The command that starts ranks. A machine of two processors may have thirteen of them, and root may start them too.
+/// The command that starts ranks. A machine with two processors may run thirteen of them, also as root.
 pub(crate) fn launcher() -> Option<Vec<String>> {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     if let Ok(named) = std::env::var("FATHOM_MPIRUN") {
@@ -29,7 +29,7 @@ pub(crate) fn is_open_mpi() -> bool {
     mpi::environment::library_version().expect("the name of the library").contains("Open MPI")
 }
 
-/// Says so where `make test` counts it.
+/// Reports a skip so that `make test` counts it.
 pub(crate) fn skip(test: &str, reason: &str) {
     let reason = reason.split_whitespace().collect::<Vec<&str>>().join(" ");
     let line = format!("SKIP {test}: {reason}\n");

@@ -170,7 +170,7 @@ mod tests {
     fn what_is_wrong_is_said() {
         for (text, part) in [
             ("disk", "is not a URI"),
-            ("http://host/", "http is not built"),
+            ("http://host/", "http is not supported"),
             ("nbd+unix:///", "socket=PATH is missing"),
             ("nbd://h/?socket=/s", "belongs to nbd+unix"),
             ("nbd:///", "the host is missing"),

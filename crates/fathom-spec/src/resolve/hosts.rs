@@ -129,7 +129,7 @@ mod tests {
             ("--split=clones", "each clone has its own file"),
             ("--file_append=1 --rw=write", "what is appended"),
             ("--fill_device=1 --rw=write", "what is filled"),
-            ("--unique_filename=1", "leave unique_filename out"),
+            ("--unique_filename=1", "remove unique_filename"),
         ] {
             let (accepted, lines) = job(&format!("--name=a --size=1m --split=hosts {options}"));
             assert!(accepted.is_none(), "{options}");

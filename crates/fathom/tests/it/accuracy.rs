@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 
 /// File that the table goes to; without it the test is skipped.
 const TABLE: &str = "FATHOM_ACCURACY_TABLE";
-/// The program whose figures are looked at, if it is not the one of the tests.
+/// The program whose figures are measured, if it is not the one under test.
 const PROGRAM: &str = "FATHOM_ACCURACY_PROGRAM";
 
-/// Runs whose middle is the tester's own delay.
+/// Number of runs whose median is the tester's own delay.
 const DELAY_RUNS: usize = 5;
 
-/// The table as it grows.
+/// The table being built.
 #[derive(Default)]
 pub(crate) struct Rows {
     text: String,
@@ -29,7 +29,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Adds a figure. `goal` is none where the error is not ours.
+    /// Adds a figure. `goal` is empty if the error is not fathom's.
     pub(crate) fn add(&mut self, figure: &str, truth: &str, error: String, goal: Option<(&str, bool)>) {
         let (goal, met) = match goal {
             Some((goal, true)) => (goal, "yes"),
@@ -83,7 +83,7 @@ fn every_figure_against_its_truth() {
     assert!(rows.missed.is_empty(), "{}", rows.missed.join("\n"));
 }
 
-/// I/Os and bytes against those that the kernel counts for the device.
+/// I/Os and bytes compared with those that the kernel counts for the device.
 fn counts(rows: &mut Rows) {
     let Ok(device) = LoopDevice::new(64 * MIB) else {
         return rows.add(
@@ -106,7 +106,7 @@ fn counts(rows: &mut Rows) {
         let job = json::job(&document, "a");
         let mut off = 0;
         for (direction, ios, sectors) in [("read", 0, 2), ("write", 4, 6)] {
-            // The partition table and others look at a device, too, but not in this time.
+            // The partition table scanner and others also access a device, but not in this interval.
             off += json::integer(job, &format!("{direction}/total_ios")).abs_diff(after[ios] - before[ios]);
             off += (json::integer(job, &format!("{direction}/io_bytes")) / 512)
                 .abs_diff(after[sectors] - before[sectors]);
@@ -120,7 +120,7 @@ fn counts(rows: &mut Rows) {
     }
 }
 
-/// Percentiles against those of the raw values in the log.
+/// Percentiles compared with those of the raw values in the log.
 fn percentiles(rows: &mut Rows) {
     let directory = scratch();
     let words = "--filename=data --size=16m --ioengine=psync --rw=randread --bs=4k --io_size=400m --norandommap --write_lat_log=raw \
@@ -141,7 +141,7 @@ fn percentiles(rows: &mut Rows) {
     rows.add("mean latency", "the same values", format!("{off:.4} %"), Some(("0.1 %", off <= 0.1)));
 }
 
-/// How much the percentiles of a latency are off at most, percent, if these are all values, ns.
+/// Largest error of a latency's percentiles, percent, given all values in ns.
 pub(crate) fn worst_percentile(latency: &Value, mut values_ns: Vec<f64>) -> f64 {
     values_ns.sort_unstable_by(f64::total_cmp);
     let percentiles = latency["percentile"].as_object().expect("percentiles").iter();
@@ -152,7 +152,7 @@ pub(crate) fn worst_percentile(latency: &Value, mut values_ns: Vec<f64>) -> f64 
     })
 }
 
-/// I/Os that were made against those that a rate allows.
+/// I/Os issued compared with those that a rate allows.
 fn rates(rows: &mut Rows) {
     let directory = scratch();
     for (rate, seconds) in [(100, 5), (10_000, 3)] {
@@ -182,7 +182,7 @@ fn run_time(rows: &mut Rows) {
     rows.add("whole run, start to exit", "runtime=3", format!("{around} ms more"), None);
 }
 
-/// Processor time of this process' children that have ended, in seconds.
+/// CPU time of this process' finished children, in seconds.
 fn time_of_children() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").expect("own statistics");
     let rest = text.rsplit_once(')').expect("a name").1;
@@ -209,7 +209,8 @@ fn processor_time(rows: &mut Rows) {
     );
 }
 
-/// Latencies of a file system that notes its own service times. What the kernel and FUSE add is that of requests without any.
+/// Latencies of a file system that records its own service times. The overhead of the kernel and FUSE is that
+/// of requests with no service time.
 fn service_times(rows: &mut Rows) {
     let directory = scratch();
     let mean_with = |service: Duration| -> Result<(f64, f64), String> {
@@ -241,10 +242,10 @@ fn service_times(rows: &mut Rows) {
     }
 }
 
-/// How late the tester itself starts I/Os that are due: the middle of several runs.
+/// How late the tester itself starts due I/Os: the median of several runs.
 fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
     let (mut own, mut bare) = (Vec::new(), Vec::new());
-    // In turns, so that what the machine does in this time meets both.
+    // Alternating, so that other load on the machine affects both.
     for _ in 0..DELAY_RUNS {
         own.push(Delay::of_program());
         bare.push(Delay::of_bare_loop());
@@ -256,7 +257,7 @@ fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
     rows.add(&figure, &truth, own.to_string(), has_goal.then_some(goal));
 }
 
-/// How late something began that was due at a time, µs.
+/// Delay between due time and start, µs.
 struct Delay {
     p50_us: f64,
     p99_us: f64,
@@ -279,13 +280,14 @@ impl Delay {
         Delay { p50_us: us("50.000000"), p99_us: us("99.000000") }
     }
 
-    /// The same on this machine without any tester: it sleeps until shortly before the time, and looks at the clock until then.
+    /// The same on this machine without any tester: it sleeps until shortly before the due time, then
+    /// busy-waits.
     fn of_bare_loop() -> Delay {
         const AWAKE: Duration = Duration::from_millis(1);
         let mut due = Instant::now();
         let mut late_us: Vec<f64> = (0..400)
             .map(|index: u32| {
-                // From 0.5 to 22 ms, in an order that looks random: about the gaps of the program.
+                // From 0.5 to 22 ms, in pseudorandom order: about the gaps of the program.
                 due += Duration::from_micros(500 + u64::from(index * 7919 % 400) * 54);
                 std::thread::sleep(due.saturating_duration_since(Instant::now()).saturating_sub(AWAKE));
                 while Instant::now() < due {
@@ -308,7 +310,7 @@ impl Delay {
     }
 }
 
-/// What the program itself takes for each I/O.
+/// The program's own overhead per I/O.
 fn overhead(rows: &mut Rows) {
     let directory = scratch();
     for depth in [1, 32] {

@@ -1,4 +1,4 @@
-//! Targets that fail and jobs that make no sense: the error is told in fio's words, others go on, files stay.
+//! Targets that fail and invalid jobs: the error is reported in fio's words, other jobs continue, files stay.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{LoopDevice, Mounted};
@@ -6,7 +6,7 @@ use crate::support::program::{self, Finished, Launch};
 use crate::support::{KIB, MIB, file_of, json, scratch, skip};
 use std::path::Path;
 
-/// A second job that nothing is wrong with.
+/// A second job without errors.
 const GOOD: &str = "--name=good --ioengine=null --rw=read --bs=4k --size=64k";
 
 /// Runs a failing job together with a working one, in both formats.
@@ -147,10 +147,10 @@ fn more_room_asked_for_than_there_is() {
     let words = |size| {
         format!("--name=job --filename={}/f --rw=write --bs=64k --size={size}", mounted.path().display())
     };
-    // Only what is written needs room, as in fio.
+    // As in fio, only written files need space.
     let finished = Launch::fathom(scratch().path()).words(&words("1G --io_size=1M")).run();
     assert_eq!(finished.code(), 0, "{finished:?}");
-    // A layout that fails gives back what it took.
+    // A failed layout frees its space.
     let words = format!("--name=bad --filename={}/g --rw=read --size=1G", mounted.path().display());
     expect_error(&run(scratch().path(), &words), "bad", 28, "No space left on device");
     assert!(!mounted.path().join("g").exists());
@@ -219,7 +219,7 @@ fn a_size_below_one_block() {
     assert!(finished.stderr.contains(told), "{}", finished.stderr);
 }
 
-/// Reads of a device with a bad block, by each way of issuing them.
+/// Reads of a device with a bad block, by each I/O method.
 #[track_caller]
 fn check_bad_block(fs: &HungFs, engine: &str) {
     let directory = scratch();
@@ -273,7 +273,7 @@ fn a_bad_block_tolerated() {
     assert_eq!((json::integer(job, "total_err"), json::integer(job, "first_error")), (1, 5));
     assert_eq!(json::integer(job, "error"), 5, "a report must not call damaged data good");
     assert_eq!(json::integer(job, "read/io_bytes"), MIB - 4096, "all but the bad block");
-    // The I/O that failed is one of those that were made, but took no time to move data.
+    // The failed I/O counts as issued, but not in the transfer time.
     assert_eq!(json::integer(job, "read/total_ios"), 256);
     assert_eq!(json::integer(job, "read/clat_ns/N"), 255);
     assert_eq!(json::integer(job, "read/lat_ns/N"), 255);
@@ -286,7 +286,7 @@ fn a_bad_block_tolerated() {
     );
 }
 
-/// Nothing is made, started or removed when the jobs cannot be understood.
+/// Nothing is created, started or removed if the jobs are invalid.
 #[track_caller]
 fn check_refused(job_file: &str, told: &str) {
     let directory = scratch();

@@ -1,11 +1,12 @@
-//! `block_error_percentiles`: writes that fail because their file may not grow, after as many trims as the job says.
+//! `block_error_percentiles`: writes that fail because their file cannot grow, after the number of trims that the job
+//! defines.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch, skip};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Blocks of 16 KiB in a file of a MiB, of which the upper half cannot be written to.
+/// Blocks of 16 KiB in a file of one MiB, whose upper half cannot be written.
 const JOB: &str =
     "--name=a --filename=data --bs=4k,4k,16k --size=1m --block_error_percentiles=1 --percentile_list=50:99.9";
 
@@ -44,7 +45,7 @@ fn every_block_is_in_the_state_that_its_ios_left() {
             none.clone(),
         ),
         ("--rw=write --ioengine=libaio --iodepth=8 --ignore_error=,EFBIG", 0, [0, 0, 32, 0, 32], none),
-        // Trimmed in each pass, but of a block that has failed only the trims before count.
+        // Trimmed in each pass, but for a failed block only the trims before count.
         ("--rw=trimwrite --bs=16k --loops=3 --ignore_error=,EFBIG", 0, [0, 0, 32, 0, 32], one.clone()),
         (
             "--rw=trimwrite --bs=16k --loops=3 --ignore_error=,EFBIG --thread",
@@ -52,7 +53,7 @@ fn every_block_is_in_the_state_that_its_ios_left() {
             [0, 0, 32, 0, 32],
             one.clone(),
         ),
-        // The error that ends the job counts as well.
+        // The fatal error counts as well.
         ("--rw=trimwrite --bs=16k", 1, [31, 0, 32, 0, 1], one),
     ] {
         let finished = run(&format!("{words} --output-format=json"));

@@ -1,4 +1,4 @@
-//! The engines `rados` and `rbd` on a real cluster: a monitor and an object storage daemon of Ceph.
+//! The engines `rados` and `rbd` on a real cluster: a Ceph monitor and an object storage daemon.
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
@@ -11,7 +11,7 @@ use std::time::Duration;
 /// A cluster with a pool `rbd` and an image `img` of 256 MiB in it.
 fn cluster() -> Result<Server, String> {
     let server = Server::start_large("ceph", &[("AUTH", "cephx")])?;
-    // The engines need the libraries, which this asks for by a run without an image.
+    // The engines need the libraries; a run without an image tests for them.
     let finished = launch(&server, "--ioengine=rbd --rw=read").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -20,7 +20,7 @@ fn cluster() -> Result<Server, String> {
 }
 
 fn launch(server: &Server, words: &str) -> Launch {
-    // Options of an engine come after its name.
+    // Engine options must follow the engine.
     let pool = if words.contains("--pool=") { "" } else { "--pool=rbd" };
     Launch::fathom(Path::new("/"))
         .variable("CEPH_CONF", server.value("CEPH_CONF"))
@@ -29,13 +29,13 @@ fn launch(server: &Server, words: &str) -> Launch {
         .words(pool)
 }
 
-/// A run that ends well; its job.
+/// A successful run; returns its job.
 #[track_caller]
 fn run(server: &Server, words: &str) -> serde_json::Value {
     json::document(&launch(server, words).run().expect_clean().stdout)["jobs"][0].clone()
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(server: &Server, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(server, words).run();
@@ -43,7 +43,7 @@ fn complaint(server: &Server, words: &str) -> String {
     stderr
 }
 
-/// What one of the cluster's own tools says.
+/// Output of one of the cluster's own tools.
 #[track_caller]
 fn tool(server: &Server, words: &str) -> Vec<u8> {
     let mut words = words.split_whitespace();
@@ -96,13 +96,13 @@ fn data_of_objects_and_images_is_verified_and_lies_there() {
         |block: &[u8]| block.iter().zip(pattern.iter().cycle()).all(|(found, wanted)| found == wanted);
     assert!(found.chunks(64 << 10).all(is_pattern));
 
-    // What an image holds is what its own tool exports, flushed at the end.
+    // The content of an image is its tool's export, flushed at the end.
     run(&server, "--ioengine=rbd --rbdname=img --rw=write --bs=64k --size=1m --buffer_pattern=0xfa7403");
     let found = tool(&server, "rbd export --no-progress img -");
     assert_eq!(found.len() as u64, 256 * MIB);
     assert!(found[..MIB as usize].chunks(64 << 10).all(is_pattern));
 
-    // A changed byte is found.
+    // A modified byte is found.
     run(&server, "--ioengine=rados --filename=v --rw=write --bs=4k --size=1m --verify=crc32c --do_verify=0");
     run(
         &server,
@@ -157,14 +157,14 @@ fn images_are_made_on_demand_and_no_other_is_ever_removed() {
     assert_eq!(images(&server), ["img"]);
     run(&server, "--ioengine=rbd --rbdname=img --rbd_create=1 --unlink=1 --rw=randwrite --bs=4k --size=64k");
     assert_eq!(images(&server), ["img"]);
-    // One that a killed run left is taken as it is, and goes.
+    // An object left by a killed run is used as it is, and removed.
     let running = launch(&server, &format!("{words} --rw=randread --time_based --runtime=60")).start();
     std::thread::sleep(Duration::from_secs(4));
     running.signal("KILL");
     drop(running);
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(images(&server), ["img", "made"]);
-    // The monitor takes a client for dead that has said nothing for half a minute.
+    // The monitor considers a client dead after half a minute of silence.
     let mut left = 30;
     while images(&server).len() > 1 && left > 0 {
         run(&server, &format!("{words} --rw=randread --numjobs=1"));
@@ -212,7 +212,7 @@ fn what_cannot_be_had_is_said() {
         assert!(said.contains(part), "{words}: {said}");
     }
     assert_eq!(images(&server), ["img"]);
-    // An image ends where it ends.
+    // I/O stops at the end of an image.
     let job = run(&server, "--ioengine=rbd --rbdname=img --rw=read --bs=1m --offset=200m --size=1g");
     assert_eq!(json::integer(&job, "read/io_bytes"), 56 * MIB);
     let job = run(&server, "--ioengine=rbd --rbdname=img --rw=read --bs=1m --size=25%");

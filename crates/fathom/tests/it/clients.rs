@@ -1,11 +1,11 @@
-//! Programs that others wrote to read fio's output: they must not notice which program made it.
+//! Third-party programs that read fio's output: they must not notice which program wrote it.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::{Finished, Launch, path};
 use crate::support::{MIB, file_of, scratch, wait_until};
 use std::path::{Path, PathBuf};
 
-/// Where `bench-fio` and `fio-plot` were installed.
+/// Where `bench-fio` and `fio-plot` are installed.
 fn fio_plot() -> Result<PathBuf, String> {
     let directory = std::env::var_os("FATHOM_TEST_FIO_PLOT").map(PathBuf::from);
     let found = directory.filter(|directory| directory.join("bench-fio").exists());
@@ -30,7 +30,8 @@ fn client(bin: &Path, name: &str, directory: &Path, words: &str) -> Finished {
         .run()
 }
 
-/// The name of a file to measure. bench-fio leaves a job file in /tmp under this name, so that runs at the same time need different ones.
+/// The name of a file to measure. bench-fio leaves a job file in /tmp under this name, so concurrent runs
+/// need different names.
 struct Target(String);
 
 impl Target {
@@ -85,10 +86,10 @@ fn bench_fio_runs_on_a_server() {
     let directory = scratch();
     let target = Target::new("served");
     file_of(directory.path(), &target.0, MIB);
-    // It looks for servers at their usual port alone.
+    // It looks for servers only at their default port.
     let server = Launch::fathom(directory.path()).words("--server=127.0.0.1,8765").start();
     wait_until("a server listens on the port", || std::net::TcpStream::connect("127.0.0.1:8765").is_ok());
-    // A server that finds the port taken says so a moment later.
+    // A server reports an occupied port with a short delay.
     std::thread::sleep(std::time::Duration::from_millis(500));
     if let Some(line) = server.errors().lines().find(|line| line.contains("Address already in use")) {
         skip!("{line}");
@@ -122,7 +123,7 @@ fn find_json(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The crate wants these options in the global section and nothing optional missing.
+/// The crate requires these options in the global section, and all optional members.
 #[test]
 fn the_crate_fio_results_reads_the_json() {
     let device = require!(LoopDevice::new(4 * MIB));

@@ -17,7 +17,7 @@ fn a_job_burns_its_share_of_a_processor() {
         // A busy machine gives less, never more.
         let used = job["usr_cpu"].as_f64().expect("a percentage");
         assert!(used > 1.0 && used < f64::from(load) + 10.0, "{mode}: {used}");
-        // Every stretch lasts as long as asked for at least, so there is a bound on how many fit.
+        // Every burst lasts at least as long as requested, so their number is bounded.
         let stretches = json::integer(job, "read/total_ios");
         assert!(
             (5..=2 * load * 10_000 / stretch_us + 1).contains(&(stretches as u32)),

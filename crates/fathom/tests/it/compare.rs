@@ -6,7 +6,8 @@ use crate::support::{MIB, file_of, scratch, skip};
 use serde_json::Value;
 use std::path::Path;
 
-/// Runs a job `count` times, each a result `NAME/N.json`. The rate is limited, so that it is the same on every machine.
+/// Runs a job `count` times, each with a result `NAME/N.json`. The rate is limited, so that it is the same on
+/// every machine.
 fn runs(directory: &Path, name: &str, count: u32, rate: u32) {
     std::fs::create_dir(directory.join(name)).expect("a directory");
     for number in 0..count {
@@ -50,10 +51,10 @@ fn a_real_difference_is_told_from_none() {
     let warnings = document["warnings"].to_string();
     assert!(warnings.contains("rate_iops (500,500 in A, 2000,500 in B)"), "{warnings}");
 
-    // The same result on both sides is no difference at all.
+    // Identical results on both sides are no difference.
     let same = compare(directory.path(), "before before --format=json").expect_clean().stdout;
     let same: Value = serde_json::from_str(&same).expect("JSON");
-    // The machine that runs the tests may have other work.
+    // The machine that runs the tests may have other load.
     let warnings = same["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
     assert_eq!(warnings.filter(|warning| !warning.contains("reflect a busy machine")).count(), 0, "{same}");
     for entry in same["comparisons"].as_array().expect("comparisons") {
@@ -96,7 +97,8 @@ fn a_limit_decides_the_exit_status() {
     );
     let (found, output) = code(all, &["read.iops < -20%"]);
     assert!(found == 2 && output.contains("FAILED read.iops < -20%: job, read: -"), "{output}");
-    // Bandwidths are in MB/s, as in the other commands, and beside a bound in its own unit. The rate is 500 times 4 KiB.
+    // Bandwidths are in MB/s, as in the other commands, and in the unit of the bound next to it. The rate is
+    // 500 times 4 KiB.
     for (unit, bytes) in [("MB/s", 1e6), ("MiB/s", 1_048_576.0), ("KiB/s", 1024.0)] {
         let (found, output) =
             code("before/0.json after/0.json --strict", &[&format!("read.bw < 90000{unit}")]);
@@ -112,7 +114,7 @@ fn a_limit_decides_the_exit_status() {
         let after = told("job, read: ", unit) * bytes;
         assert!((1.5e6..2.6e6).contains(&after), "{output}");
     }
-    // The largest latency of a single run has no interval, so a change of it is not held to be one.
+    // The largest latency of a single run has no interval, so a change of it is not tested.
     let (found, output) = code("before/0.json after/0.json", &["read.max > -100%"]);
     assert_eq!(found, 0, "{output}");
     assert!(output.contains("undecided read.max > -100%"), "{output}");
@@ -165,7 +167,7 @@ fn figures_for_github_action_benchmark() {
     let smaller = entries("a.json b.json --output-format=github-benchmark-smaller");
     let p99 = smaller.iter().find(|entry| entry["name"] == "job, read, p99").expect("an entry");
     assert_eq!(p99["unit"], "ns");
-    // What is wrong does not get onto the page.
+    // Wrong figures are not on the page.
     let path = directory.path().join("b.json");
     let failed = std::fs::read_to_string(&path).expect("read").replacen("\"error\" : 0", "\"error\" : 5", 1);
     std::fs::write(&path, failed).expect("written");
@@ -201,7 +203,7 @@ fn results_of_fio_are_compared_too() {
     for name in ["bandwidth", "p99", "p99.9", "max lat"] {
         assert_eq!(figure(&document, "read", name)["a_runs"].as_u64(), Some(3), "{name}: {document}");
     }
-    // fio tells no course of a run, only its histogram, and that only in JSON+.
+    // fio reports no timeline, only a histogram, and that only in JSON+.
     let of_bins = compare(directory.path(), "plus.json plus.json --format=markdown").expect_clean().stdout;
     assert!(of_bins.contains("slow I/Os came in bursts"), "{of_bins}");
     let of_percentiles =
@@ -212,7 +214,7 @@ fn results_of_fio_are_compared_too() {
     );
     let programs = compare(directory.path(), "plain.json ours.jsonl").expect_clean().stdout;
     assert!(programs.contains("warning: different programs: A was measured by fio-3."), "{programs}");
-    // fio does not print options without a value, which is no difference.
+    // fio does not print options without a value, which does not count as a difference.
     assert!(!programs.contains("different options"), "{programs}");
 }
 
@@ -252,7 +254,7 @@ fn reads_from_memory_are_told() {
         warnings.contains("cached.json: only 0") && warnings.contains("one side used the page cache"),
         "{warnings}"
     );
-    // Whatever else the machine did meanwhile.
+    // Whatever else the machine did.
     assert!(!warnings.contains("direct.json: only"), "{warnings}");
 }
 
@@ -293,7 +295,7 @@ fn what_cannot_be_compared_is_refused() {
     let other =
         "--name=another --ioengine=null --size=64k --rw=read --output-format=json --output=another.json";
     Launch::fathom(directory.path()).words(other).run().expect_clean();
-    // Too short for anything to be known of what happened within.
+    // Too short to compute the variation within the run.
     let alone = compare(directory.path(), "another.json another.json").expect_clean().stdout;
     assert!(alone.contains("too little data") && !alone.contains("intervals (95 %)"), "{alone}");
     for (words, what) in [

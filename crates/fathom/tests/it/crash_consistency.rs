@@ -1,4 +1,4 @@
-//! Crash consistency: what a job's ledger says the storage promised, and what is there after the job was killed, or after a power
+//! Crash consistency: the promises in a job's ledger, compared with the content after the job was killed, or after a power
 //! cut at any flush of a real file system's disk.
 
 use crate::recording_disk::{Event, Image, RecordingDisk};
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// Exit code of a check without a promise.
 const NOTHING_PROMISED: i32 = 3;
 
-/// `fathom ledger check` with these words; the exit code and the JSON.
+/// `fathom ledger check` with these arguments; the exit code and the JSON.
 #[track_caller]
 fn check(words: &str) -> (i32, Value) {
     let finished = Launch::fathom(Path::new("/")).words("ledger check --format=json").words(words).run();
@@ -30,7 +30,7 @@ fn check(words: &str) -> (i32, Value) {
     (finished.code(), document)
 }
 
-/// Writes that the storage promised, in all ledgers.
+/// Promised writes, in all ledgers.
 fn promised(document: &Value) -> u64 {
     let ledgers = document["ledgers"].as_array().expect("a list of ledgers");
     ledgers.iter().filter_map(|ledger| ledger["writes_promised"].as_u64()).sum()
@@ -43,7 +43,7 @@ fn expect_kept(words: &str) -> Value {
     document
 }
 
-/// A small generator: tests choose moments and subsets with it.
+/// A small random generator, with which tests choose times and subsets.
 struct Chance(u64);
 
 impl Chance {
@@ -53,10 +53,10 @@ impl Chance {
     }
 }
 
-/// Starts a job, kills it with everything that it started, and waits for its end.
+/// Starts a job, kills it with all its children, and waits for its end.
 fn kill_after(directory: &Path, words: &str, pause: Duration, ledger: &Path) -> Finished {
     let running = Launch::fathom(directory).words(words).start();
-    // However slow the machine is, some writes have to be on their way.
+    // However slow the machine is, some writes must be in flight.
     while std::fs::metadata(ledger).map_or(0, |metadata| metadata.len()) < 4096 {
         std::thread::sleep(Duration::from_millis(1));
         assert!(running.elapsed() < PATIENCE, "the ledger does not grow");
@@ -82,7 +82,7 @@ fn kill_at_random_moments(directory: &Path, flavours: &[&str]) {
         let document = expect_kept(&words);
         assert!(json::integer(&document["ledgers"][0], "writes_promised") > 0, "{flavour}: {document:#}");
         assert_eq!(document["ledgers"][0]["job_ended"], false, "{flavour}");
-        // And what is not there is missed.
+        // A missing file is detected.
         let path = directory.join(format!("data{index}"));
         let mut data = std::fs::read(&path).expect("the job made the file");
         data.fill(0);
@@ -150,12 +150,12 @@ fn a_job_without_promises_proves_nothing() {
     let told = Launch::fathom(mounted.path()).words(&words).run();
     assert_eq!(told.code(), NOTHING_PROMISED);
     assert!(told.stdout.contains("Nothing was promised") && !told.stdout.contains("kept"), "{}", told.stdout);
-    // Before the first write there was no promise either.
+    // Before the first write there was no promise.
     let words = format!("--until=1 {}", ledgers.path().join("synced").display());
     assert_eq!(check(&words).0, NOTHING_PROMISED);
 }
 
-/// Runs a program of the system.
+/// Runs a system program.
 #[track_caller]
 fn tool(words: &str) -> Result<(), String> {
     let mut words = words.split_whitespace();
@@ -167,7 +167,7 @@ fn tool(words: &str) -> Result<(), String> {
     }
 }
 
-/// A mounted loop device; unmounted and detached in this order, so that everything has arrived.
+/// A mounted loop device; unmounted and detached in this order, so that everything is written.
 struct Mount {
     directory: tempfile::TempDir,
     device: Option<LoopDevice>,
@@ -191,7 +191,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // A ring that a process left behind is taken down a moment after its end.
+        // A ring left by a process is removed shortly after its end.
         for pause_ms in [0, 10, 100, 1_000, 5_000] {
             std::thread::sleep(Duration::from_millis(pause_ms));
             if tool(&format!("umount {}", self.path().display())).is_ok() {
@@ -202,14 +202,14 @@ impl Drop for Mount {
     }
 }
 
-/// A job run on a file system whose disk was recorded.
+/// A job that ran on a file system whose disk was recorded.
 struct Recorded {
     disk: RecordingDisk,
     _ledgers: tempfile::TempDir,
     ledger: PathBuf,
     file: PathBuf,
     events: Vec<Event>,
-    /// Where the events of the job begin.
+    /// Index of the job's first event.
     first: usize,
     /// When it ended.
     ended_ns: u64,
@@ -223,7 +223,7 @@ impl Recorded {
         let ledger = ledgers.path().join("ledger");
         let mount = Mount::new(&disk.disk(), "rw", make)?;
         tool("sync").expect("sync(1) can be run");
-        // From here on there is a file system to be mounted.
+        // From here on there is a mountable file system.
         let first = disk.events().len();
         let file = mount.path().join("data");
         Launch::fathom(mount.path())
@@ -241,7 +241,7 @@ impl Recorded {
         Ok(Recorded { disk, _ledgers: ledgers, ledger, file, events, first, ended_ns })
     }
 
-    /// Where the flushes are, and when the next one came: up to then nothing rests on a later flush.
+    /// The flushes, and the time of the next one: until then nothing relies on a later flush.
     fn boundaries(&self) -> Vec<(usize, u64)> {
         let flush = |(index, event): (usize, &Event)| match event {
             Event::Flush { time_ns } => Some((index, *time_ns)),
@@ -253,7 +253,7 @@ impl Recorded {
         flushes.iter().zip(next).map(|((index, _), until)| (*index, until)).collect()
     }
 
-    /// What the disk held after these events.
+    /// The content of the disk after these events.
     fn image_of<'a>(events: impl Iterator<Item = &'a Event>) -> Image {
         let mut image = Image::default();
         for event in events {
@@ -264,7 +264,7 @@ impl Recorded {
         image
     }
 
-    /// Mounts what a power cut left and checks it; the number of broken promises.
+    /// Mounts the state after a power cut and checks it; returns the number of broken promises.
     fn broken_in(&self, image: Image, until: u64) -> u64 {
         self.disk.set_image(image);
         let mount = Mount::new(&self.disk.image(), "ro", "").expect("what is left can be mounted");
@@ -280,7 +280,7 @@ impl Recorded {
         broken
     }
 
-    /// Cuts the power at every flush, with none of the writes after it and with some of them: nothing promised is lost.
+    /// Cuts the power at every flush, with none or some of the writes after it: nothing promised is lost.
     fn expect_honest(&self, every_nth_variant: usize) {
         let boundaries = self.boundaries();
         assert!(boundaries.len() > 20, "{} flushes", boundaries.len());
@@ -303,10 +303,10 @@ impl Recorded {
         }
     }
 
-    /// A disk that says that it has flushed and has not: it holds what it held half of its flushes ago.
+    /// A disk that falsely reports flushes: it holds the state of half of its flushes earlier.
     fn expect_lies_found(&self) {
         let mut boundaries = self.boundaries();
-        // The last flushes belong to the unmounting.
+        // The last flushes belong to the unmount.
         boundaries.retain(|(_, until)| *until < self.ended_ns);
         let half = boundaries.len() / 2;
         for number in (half..boundaries.len()).step_by(half / 4) {

@@ -1,4 +1,4 @@
-//! `fathom curve`: response times by offered load on a file system that serves one I/O after the other, two milliseconds each.
+//! `fathom curve`: response times by offered load on a file system that serves one I/O at a time, two milliseconds each.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::program::{Finished, Launch};
@@ -20,7 +20,7 @@ fn curve(directory: &Path, options: &str, slow: &HungFs) -> Launch {
     ))
 }
 
-/// Runs it to a good end; what it tells of its progress is on standard error.
+/// Runs it successfully; its progress is on standard error.
 #[track_caller]
 fn done(launch: Launch) -> Finished {
     let finished = launch.run();
@@ -41,7 +41,7 @@ fn given_loads_have_their_response_times() {
     let document = json(&done(curve(directory.path(), options, &slow)));
     let steps = document["curves"][0]["steps"].as_array().expect("steps");
     assert_eq!(steps.len(), 3, "{document}");
-    // A load of 500 a second is all that it can serve, if no sleep is longer than it should be.
+    // A load of 500 per second is the maximum, if no sleep is longer than requested.
     assert!(steps[0]["sustained"].as_bool().expect("known"), "{document}");
     assert!(!steps[2]["sustained"].as_bool().expect("known"), "{document}");
     assert!(steps[0]["response"]["p50"]["ns"].as_f64().expect("known") >= 2.0 * MS, "{document}");
@@ -49,7 +49,7 @@ fn given_loads_have_their_response_times() {
     let highest = &document["curves"][0]["highest"];
     let rate = highest["rate"].as_f64().unwrap_or_else(|| panic!("{document}"));
     assert!((50.0..1000.0).contains(&rate), "{document}");
-    // The same from the file, and other forms of it.
+    // The same from the file, and in other formats.
     let file = directory.path().join("q.curve.jsonl");
     let again = |format: &str| {
         let words = format!("curve --format={format} {}", file.display());
@@ -75,7 +75,7 @@ fn the_highest_rate_is_found() {
     let curve = &document["curves"][0];
     let highest = &curve["highest"];
     let rate = highest["rate"].as_f64().or(highest["below"].as_f64()).unwrap_or_else(|| panic!("{document}"));
-    // At 500 a second the queue of a server of 2 ms has no end.
+    // At 500 per second the queue of a server of 2 ms grows without limit.
     assert!(rate < 520.0, "{document}");
     assert!(curve["capacity_iops"].as_f64().expect("measured") < 510.0, "{document}");
     assert!(curve["steps"].as_array().expect("steps").len() >= 4, "{document}");
@@ -95,7 +95,7 @@ fn a_curve_that_is_killed_goes_on() {
     }
     running.signal("KILL");
     running.finish();
-    // Half of a line is no run.
+    // A truncated line does not count as a run.
     let whole = std::fs::read_to_string(&file).expect("a file");
     std::fs::write(&file, format!("{whole}{{\"curve\":1,\"ra")).expect("written");
     let finished = done(curve(directory.path(), options, &slow));

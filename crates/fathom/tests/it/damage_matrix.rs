@@ -7,13 +7,13 @@ use crate::support::program::Launch;
 use crate::support::scratch;
 use std::path::Path;
 
-/// Bytes of the file, and of its blocks.
+/// Size of the file, and of its blocks.
 const SIZE: usize = 512 << 10;
 const BLOCK: usize = 4096;
-/// The block that is damaged.
+/// The damaged block.
 const VICTIM: usize = 37;
 
-/// What can happen to a write. `Drop` stands for a stale block, too: an earlier run has written the same.
+/// Kinds of damage to a write. `Drop` also stands for a stale block: an earlier run has written the same.
 const DAMAGES: [Damage; 8] = [
     Damage::None,
     Damage::Flip,
@@ -25,7 +25,7 @@ const DAMAGES: [Damage; 8] = [
     Damage::FailWrites,
 ];
 
-/// When the data is checked.
+/// When the data is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum When {
     /// In the run that writes it.
@@ -38,7 +38,7 @@ enum When {
 
 const TIMES: [When; 3] = [When::InTheRun, When::Backlog, When::Later];
 
-/// Every block of one storage, engine and way to open it.
+/// Every block of one storage, engine and open mode.
 fn cells(target: &Path, fs: &DamagingFs, options: &str) -> Vec<String> {
     let directory = scratch();
     let mut wrong = Vec::new();
@@ -54,7 +54,7 @@ fn cells(target: &Path, fs: &DamagingFs, options: &str) -> Vec<String> {
     wrong
 }
 
-/// True when a run, or the later one that checks its data, ends with an error.
+/// True if a run, or the later one that verifies its data, ends with an error.
 fn found(
     directory: &Path,
     target: &Path,
@@ -63,7 +63,8 @@ fn found(
     (damage, when): (Damage, When),
 ) -> bool {
     fs.set(Damage::None);
-    // Of two runs, each byte but the time is the same: what a torn write leaves of the old block must differ from the new one.
+    // Two runs write the same bytes except for the time: the old block left by a torn write must differ from
+    // the new one.
     fs.wipe();
     let run = |more: &str| {
         let words =
@@ -82,7 +83,7 @@ fn found(
         finished.code() != 0
     };
     if damage == Damage::Drop {
-        // What is dropped then would have been the same again but for its time.
+        // Otherwise a dropped write would differ only in its time.
         assert!(!run(""), "the storage is sound: {options}");
     }
     fs.set(damage);
@@ -96,7 +97,7 @@ fn found(
     }
 }
 
-/// The table of one engine. A storage that this machine cannot make is left out, with its reason.
+/// The table of one engine. A storage unavailable on this machine is skipped, with the reason.
 fn table(engine: &str, modes: &[&str]) -> Result<(), String> {
     let victim = VICTIM * BLOCK..(VICTIM + 1) * BLOCK;
     let mut wrong = Vec::new();

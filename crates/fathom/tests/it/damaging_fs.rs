@@ -1,4 +1,5 @@
-//! A file system of one file, in memory, that damages one block of it on purpose. Used as it is, or with a loop device on its file.
+//! An in-memory file system with one file, which deliberately damages one block of it. Used directly, or through a loop
+//! device.
 
 use crate::support::{scratch, skip};
 use fuser::{
@@ -19,18 +20,18 @@ const NAME: &str = "data";
 const FILE: INodeNo = INodeNo(2);
 const ATTRIBUTES_LIVE: Duration = Duration::from_secs(60);
 
-/// What happens to the victim.
+/// Kind of damage to the victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
     /// Nothing.
     None,
-    /// A bit of what is written is turned over.
+    /// A bit of the written data is flipped.
     Flip,
-    /// The write is acknowledged and not made.
+    /// The write is acknowledged but dropped.
     Drop,
-    /// It is made somewhere else.
+    /// It is written elsewhere.
     Misdirect,
-    /// Its first sectors are made, and the others are not.
+    /// Only its first sectors are written.
     Tear,
     /// Zeros are written.
     Zero,
@@ -40,14 +41,14 @@ pub(crate) enum Damage {
     FailWrites,
 }
 
-/// How the kernel is to use its page cache.
+/// How the kernel uses its page cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Caching {
-    /// Not at all: every request arrives here as it was made.
+    /// Not at all: every request arrives here unchanged.
     Off,
-    /// Reads are answered from it, and writes go to both.
+    /// Write-through: reads may be cached.
     Through,
-    /// Writes stay there until they are written back.
+    /// Write-back.
     Back,
 }
 
@@ -57,11 +58,11 @@ struct State {
     damage: Damage,
     victim: Range<usize>,
     caching: Caching,
-    /// Writes of the victim, or reads that failed.
+    /// Writes of the victim, or failed reads.
     hits: u64,
 }
 
-/// The mounted file system; gone when it is dropped.
+/// The mounted file system; unmounted on drop.
 pub(crate) struct DamagingFs {
     directory: TempDir,
     state: Arc<Mutex<State>>,
@@ -69,7 +70,7 @@ pub(crate) struct DamagingFs {
 }
 
 impl DamagingFs {
-    /// Mounts a file of `size` bytes, of which `victim` is damaged once that is asked for.
+    /// Mounts a file of `size` bytes, of which `victim` can be damaged on request.
     pub(crate) fn mount(size: usize, victim: Range<usize>, caching: Caching) -> Result<DamagingFs, String> {
         skip::root()?;
         if !std::path::Path::new("/dev/fuse").exists() {
@@ -91,7 +92,7 @@ impl DamagingFs {
         self.directory.path().join(NAME)
     }
 
-    /// From now on the victim is damaged like this.
+    /// Sets the damage to the victim.
     pub(crate) fn set(&self, damage: Damage) {
         let mut state = locked(&self.state);
         (state.damage, state.hits) = (damage, 0);
@@ -102,7 +103,7 @@ impl DamagingFs {
         locked(&self.state).data.fill(0xa5);
     }
 
-    /// How often the damage was done since it was set.
+    /// Number of times the damage was applied since it was set.
     pub(crate) fn hits(&self) -> u64 {
         locked(&self.state).hits
     }
@@ -124,7 +125,7 @@ fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 impl State {
-    /// Writes, with the damage; an error where it fails.
+    /// Writes, with the damage; an error if it is a failure.
     fn write(&mut self, offset: usize, bytes: &[u8]) -> Result<(), Errno> {
         let end = (offset + bytes.len()).min(self.data.len());
         let before = self.data[self.victim.clone()].to_vec();
@@ -140,7 +141,7 @@ impl State {
         Ok(())
     }
 
-    /// The victim was written; `before` is what it held.
+    /// The victim was written; `before` is its previous content.
     fn damage_victim(&mut self, before: &[u8]) {
         let victim = self.victim.clone();
         let written = self.data[victim.clone()].to_vec();
@@ -249,7 +250,7 @@ impl Filesystem for Device {
     fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
         let flags = match locked(&self.0).caching {
             Caching::Off => FopenFlags::FOPEN_DIRECT_IO,
-            // Pages of an earlier opening stay, as on any disk.
+            // Pages cached by an earlier open stay, as on any disk.
             Caching::Through | Caching::Back => FopenFlags::FOPEN_KEEP_CACHE,
         };
         reply.opened(FileHandle(0), flags);

@@ -18,7 +18,7 @@ fn lines<'a>(text: &'a str, class: &str) -> Vec<&'a str> {
     text.lines().filter_map(of_class).collect()
 }
 
-/// As scripts take them: between the first `=` and the next comma.
+/// As parsed by scripts: between the first `=` and the next comma.
 fn offsets(lines: &[&str], step: &str) -> Vec<u64> {
     let of_step = lines.iter().filter(|line| line.starts_with(step));
     let hex = of_step.filter_map(|line| line.split_once('=')?.1.split_once(',').map(|(offset, _)| offset));

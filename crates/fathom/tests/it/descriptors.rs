@@ -10,7 +10,7 @@ use std::time::Duration;
 const ENGINES: [&str; 9] =
     ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap", "libaio", "io_uring", "posixaio"];
 const CLONES: u8 = 4;
-/// Enough that the descriptors of some clones lie above 1,024.
+/// Enough that the descriptors of some clones are above 1,024.
 const FILES: u32 = 300;
 const BLOCK: usize = 4096;
 
@@ -70,7 +70,7 @@ fn descriptors_above_1024() {
     }
 }
 
-/// Two jobs that come and go at different times: the one that ends gives its descriptors back while the other writes.
+/// Two jobs with different durations: the one that ends closes its descriptors while the other writes.
 #[test]
 fn a_clone_that_ends_leaves_the_others_their_files() {
     let directory = scratch();
@@ -92,12 +92,13 @@ fn a_clone_that_ends_leaves_the_others_their_files() {
     assert!(c.len() == MIB as usize && c.iter().all(|&byte| byte == 0xc1), "C was not written");
 }
 
-/// A file that is closed and opened again in between (`openfiles`, `unlink_each_loop`) is written to in the right places.
+/// A file that is closed and reopened in between (`openfiles`, `unlink_each_loop`) is written at the right
+/// offsets.
 #[test]
 fn reopened_files() {
     for engine in ENGINES {
         for more in ["openfiles=1\nfile_service_type=random:1", "unlink_each_loop=1\nloops=2"] {
-            // A mapping holds on to a file that is removed, so mmap refuses to renew its files.
+            // A mapping keeps a removed file alive, so mmap refuses to renew its files.
             if engine == "mmap" && more.starts_with("unlink") {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! `ioengine=e4defrag`: blocks change hands, data stays, and nothing but the donor is lost.
+//! `ioengine=e4defrag`: extents are swapped, data stays, and nothing but the donor is lost.
 
 use crate::shipped_examples;
 use crate::support::devices::{self, Mounted};
@@ -14,7 +14,7 @@ fn run(directory: &Path, words: &str) -> Finished {
     Launch::fathom(directory).words(FRAME).words(words).run()
 }
 
-/// Where on the device the first block of a file lies, as filefrag says.
+/// Location of a file's first block on the device, from filefrag.
 fn place(file: &Path) -> String {
     let told = devices::run("filefrag", &["-v", &file.display().to_string()]).expect("filefrag answers");
     let line = told.lines().find(|line| line.trim_start().starts_with("0:")).unwrap_or_default();

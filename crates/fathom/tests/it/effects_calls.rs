@@ -1,4 +1,4 @@
-//! Each engine issues its own system calls, on the offsets it should.
+//! Each engine issues its own system calls, at the right offsets.
 
 use crate::support::compare::expect_ios;
 use crate::support::trace::Trace;
@@ -42,7 +42,7 @@ fn psync_reads_by_pread() {
 fn sync_reads_without_seeking() {
     let trace = require!(read_with("sync", "pread64,read,lseek"));
     assert_eq!(trace.on("read", "/data").count(), 16);
-    // The position after one read is where the next begins.
+    // The next read begins at the position after the previous one.
     assert!(trace.on("lseek", "/data").count() <= 1);
     assert_eq!(trace.on("pread64", "/data").count(), 0);
 }
@@ -85,13 +85,13 @@ fn libaio_submits_to_the_kernel() {
     assert!(trace.count("io_setup") >= 1);
     let submitted: u64 = trace.calls.iter().filter_map(|call| returned(call, "io_submit")).sum();
     assert_eq!(submitted, 16);
-    // Completions may also be taken from the ring without a call.
+    // Completions may also be reaped from the ring without a call.
     let reaped: u64 = trace.calls.iter().filter_map(|call| returned(call, "io_getevents")).sum();
     assert!(reaped <= 16, "{reaped} completions of 16");
     assert_eq!(trace.on("pread64", "/data").count(), 0);
 }
 
-/// What a call of that name returned.
+/// Return value of a call of that name.
 fn returned(call: &str, name: &str) -> Option<u64> {
     call.strip_prefix(name)?.rsplit_once(" = ")?.1.split_whitespace().next()?.parse().ok()
 }
@@ -179,10 +179,10 @@ fn random_offsets_are_a_permutation() {
     assert!(offsets.windows(2).any(|pair| pair[0] > pair[1]), "in no order: {offsets:?}");
 }
 
-/// The sequence that verification depends on is the published one.
+/// The sequence that verification depends on is fio's.
 #[test]
 fn random_offsets_of_a_verifying_job() {
-    // Releases differ in how they seed.
+    // Releases differ in their seeding.
     fathom_only!();
     built!("--name=job --ioengine=null --size=4k --rw=randwrite --verify=crc32c");
     let words = "--name=job --filename=data --rw=randwrite --bs=4k --size=64k --overwrite=1 --verify=crc32c --do_verify=0";

@@ -1,4 +1,4 @@
-//! What the data that is written looks like: how far it compresses, and how much of it is there twice.
+//! Properties of written data: its compressibility, and its share of duplicates.
 
 use crate::support::program::Launch;
 use crate::support::{FILLING, KIB, file_of, json, program, scratch};
@@ -18,7 +18,7 @@ fn written(directory: &Path, words: &str) -> Vec<u8> {
     std::fs::read(directory.join("data")).expect("the file was written")
 }
 
-/// How much of the data a compressor saves, in percent.
+/// Share of the data that a compressor saves, in percent.
 fn saved_percent(data: &[u8]) -> f64 {
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(6));
     encoder.write_all(data).expect("memory");
@@ -26,7 +26,7 @@ fn saved_percent(data: &[u8]) -> f64 {
     100.0 - 100.0 * compressed.len() as f64 / data.len() as f64
 }
 
-/// How many blocks are there already, in percent.
+/// Share of duplicate blocks, in percent.
 fn repeated_percent(data: &[u8], block: usize) -> f64 {
     let different: HashSet<&[u8]> = data.chunks(block).collect();
     100.0 - 100.0 * different.len() as f64 / data.chunks(block).count() as f64
@@ -96,7 +96,7 @@ fn clones_share_a_working_set() {
         sets[0].intersection(&sets[1]).count()
     };
     assert_eq!(unique_of_both(0), 0);
-    // Each gives half of its 102 pages, and nine in ten writes are of those.
+    // Each contributes half of its 102 pages, and nine in ten writes use those.
     assert!((95..=102).contains(&unique_of_both(1)), "{}", unique_of_both(1));
 }
 
@@ -119,7 +119,7 @@ fn the_content_is_that_of_fio() {
         "--dedupe_percentage=40 --dedupe_mode=working_set --bs=4k --buffer_compress_percentage=20",
         "--dedupe_percentage=70 --bsrange=4k-16k --buffer_compress_chunk=4k",
         "--dedupe_percentage=40 --bs=4k --ioengine=libaio --iodepth=4",
-        // Duplicates want content that differs, not the pattern; none of them leaves the content as it is.
+        // Duplicates require different content, not the pattern; without duplicates the content is unchanged.
         "--buffer_pattern=0xabcd --dedupe_percentage=40 --bs=4k",
         "--dedupe_percentage=0 --buffer_pattern=0xabcd --bs=4k",
         "--dedupe_percentage=0 --zero_buffers --bs=4k",
@@ -143,7 +143,7 @@ fn files_laid_out_for_reading_have_the_content_too() {
     assert_close(saved_percent(&data), 60.0, words);
 }
 
-/// A device that stores equal blocks once would have less to read.
+/// On a deduplicating device there would be less to read.
 #[test]
 fn files_laid_out_together_have_no_block_in_common() {
     let directory = scratch();
@@ -154,7 +154,7 @@ fn files_laid_out_together_have_no_block_in_common() {
     assert_eq!(blocks.len(), 150);
 }
 
-/// Reads use the same buffers, and leave in them what they have read.
+/// Reads use the same buffers, which then hold the data read.
 #[test]
 fn what_was_read_is_not_written_back() {
     let words = "--name=a --filename=data --rw=randrw --bs=4k --size=256k --write_iolog=trace";
@@ -176,7 +176,7 @@ fn what_was_read_is_not_written_back() {
     }
 }
 
-/// There is nothing beyond the end of a file that a write through a mapping could reach.
+/// A write through a mapping cannot reach beyond the end of a file.
 #[test]
 fn a_file_too_short_to_be_mapped_is_an_error() {
     let directory = scratch();

@@ -3,7 +3,7 @@
 use fathom_spec::definition::Status;
 use std::path::Path;
 
-/// Built options without a test that uses them yet, each with the reason.
+/// Built options without a test yet, each with the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[];
 
 /// True if the text holds the name as a whole word.
@@ -15,7 +15,7 @@ fn mentions(text: &str, name: &str) -> bool {
     })
 }
 
-/// The text of all files below a directory, this one left out: its exceptions are no tests.
+/// The text of all files below a directory except this one: its exceptions are not tests.
 fn sources(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).expect("the sources are there");
     let mut text = String::new();

@@ -14,7 +14,7 @@ fn trace(calls: &str, words: &str) -> Result<Trace, String> {
     Trace::of(directory.path(), calls, &words)
 }
 
-/// Calls of that name with a text in them.
+/// Calls of that name that contain a text.
 fn count(trace: &Trace, name: &str, text: &str) -> usize {
     trace.calls.iter().filter(|call| call.starts_with(name) && call.contains(text)).count()
 }
@@ -50,7 +50,7 @@ fn libaio_reaps_without_a_call() {
     let words = "--ioengine=libaio --iodepth=4 --iodepth_batch_complete_min=0";
     let with = require!(trace("io_getevents", &format!("{words} --userspace_reap=1"))).count("io_getevents");
     let without = require!(trace("io_getevents", words)).count("io_getevents");
-    // The drain at the end may ask the kernel.
+    // The drain at the end may enter the kernel.
     assert!(with <= 1 && without >= 2, "{with} and {without}");
 }
 
@@ -82,7 +82,7 @@ fn a_kernel_thread_submits() {
 fn no_io_fails_while_the_kernel_thread_holds_the_queue() {
     let directory = scratch();
     file_of(directory.path(), "data", 64 * KIB);
-    // The thread ends cached reads at once, and gives the entries of the queue back later.
+    // The thread completes cached reads immediately, and frees queue entries later.
     for depth in [1, 4, 16] {
         let job = format!(
             "--name=a --filename=data --size=64k --bs=4k --rw=randread --invalidate=0 --ioengine=io_uring \
@@ -117,7 +117,7 @@ fn a_queue_is_drained_to_its_low_mark() {
 
 #[test]
 fn what_is_moved_need_not_stay_in_the_cache() {
-    // RWF_DONTCACHE is 0x80. A kernel or file system may refuse it; asked for it is all the same.
+    // RWF_DONTCACHE is 0x80. A kernel or file system may refuse it, but it must be requested.
     let marked = |call: &String| call.contains("0x80") || call.contains("RWF_DONTCACHE");
     for (words, uncached) in [("", false), ("--uncached=1", true)] {
         let trace = require!(trace("preadv2", &format!("--ioengine=pvsync2 {words}")));
@@ -127,7 +127,7 @@ fn what_is_moved_need_not_stay_in_the_cache() {
     }
 }
 
-/// Threads of the kernel that carry out I/O of the processes of a run.
+/// Kernel threads that carry out I/O of the processes of a run.
 fn kernel_workers(pid: u32) -> usize {
     let tasks = processes::descendants(pid);
     let tasks = tasks.iter().filter_map(|pid| std::fs::read_dir(format!("/proc/{pid}/task")).ok());
@@ -140,7 +140,7 @@ fn kernel_workers(pid: u32) -> usize {
 fn the_kernel_hands_over_what_it_is_forced_to() {
     let directory = scratch();
     file_of(directory.path(), "data", 64 * KIB);
-    // Reads of cached pages end at once unless they are forced out of the submitter's hands.
+    // Reads of cached pages complete immediately unless forced to be asynchronous.
     let job = "--name=a --filename=data --size=64k --bs=4k --rw=read --invalidate=0 --ioengine=io_uring --iodepth=4 \
                --time_based --runtime=60";
     let probe = Launch::fathom(directory.path()).words(&format!("{job} --runtime=0 --number_ios=1")).run();

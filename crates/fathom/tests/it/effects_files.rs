@@ -1,4 +1,4 @@
-//! What is in the files and on the devices after a run.
+//! Content of files and devices after a run.
 
 use crate::support::compare::expect_ios;
 use crate::support::devices::{LoopDevice, Mounted};
@@ -87,7 +87,7 @@ fn a_short_file_is_extended() {
     let directory = scratch();
     let file = file_of(directory.path(), "data", 4 * KIB);
     let words = "--name=job --filename=data --rw=read --bs=4k --size=64k --output-format=json";
-    // That it becomes longer is said on standard error.
+    // Extending it is reported on standard error.
     let finished = Launch::fathom(directory.path()).words(words).run();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     expect_ios(&json::document(&finished.stdout), &["read"], 16, 4096);
@@ -155,7 +155,7 @@ fn patterns_are_written_as_given() {
     assert!(data.chunks(4).all(|word| word == [0xde, 0xad, 0xbe, 0xef]), "{:x?}", &data[..16]);
 }
 
-/// Every block of a random job is its own content, so a write that is missed or doubled shows in the file.
+/// Every block of a random job has unique content, so a missing or duplicate write shows in the file.
 #[test]
 fn random_writes_cover_every_block_once() {
     let directory = scratch();
@@ -171,7 +171,7 @@ fn random_writes_cover_every_block_once() {
     assert!(data.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
 }
 
-/// To say what is so anyway must not cost the map: a disk would be preconditioned in part.
+/// A redundant setting must not disable the map: a disk would be preconditioned only in part.
 #[test]
 fn an_alignment_of_the_block_size_covers_every_block() {
     for (words, blocks) in [("--bs=4k --ba=4k", 256), ("--bs=4k,8k --ba=4k,8k", 128)] {
@@ -203,7 +203,7 @@ fn tree(root: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Whatever names a job's files: all of them lie below its directory, and nothing else is touched.
+/// However a job's files are named, all of them are below its directory, and nothing else is touched.
 #[test]
 fn a_directory_holds_every_file_of_its_job() {
     let victim = scratch();
@@ -231,7 +231,7 @@ fn a_directory_holds_every_file_of_its_job() {
         std::fs::write(directory.path().join("log"), &log).expect("written");
         let job = "--name=job --directory=d1 --rw=write --bs=4k --size=64k";
         let finished = Launch::fathom(directory.path()).words(&format!("{job} {words}")).run();
-        // Directories that are made are named on standard error.
+        // Created directories are reported on standard error.
         assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
         assert!(tree(victim.path()) == before, "{words}: a file outside has changed");
         let mut made: Vec<String> = tree(directory.path()).into_iter().map(|(name, _)| name).collect();
@@ -240,7 +240,7 @@ fn a_directory_holds_every_file_of_its_job() {
     }
 }
 
-/// Directories are dealt out to clones that make up their names. Those that are given a name mean one file.
+/// Directories are distributed over clones with generated names. Clones with a given name share one file.
 #[test]
 fn clones_that_name_their_files_share_them_in_the_first_directory() {
     for (words, expected) in [
@@ -265,7 +265,7 @@ fn clones_that_name_their_files_share_them_in_the_first_directory() {
     }
 }
 
-/// The path of a device below a directory is that of a file there.
+/// Below a directory, a device path is a plain file.
 #[test]
 fn a_directory_hides_the_device_of_the_same_name() {
     let device = require!(LoopDevice::new(MIB));
@@ -275,7 +275,7 @@ fn a_directory_hides_the_device_of_the_same_name() {
         let directory = scratch();
         let job = format!("{words} --directory=. --rw=write --bs=4k --size=64k");
         let finished = Launch::fathom(directory.path()).words(&job).run();
-        // Directories that are made are named on standard error.
+        // Created directories are reported on standard error.
         assert_eq!(finished.code(), 0, "{words}: {}", finished.stderr);
         assert!(device.contents() == before, "{words}");
         let made = tree(directory.path());
@@ -314,7 +314,7 @@ fn written_blocks_can_be_verified() {
     assert!(spoilt.stdout.contains("err=84"), "{}", spoilt.stdout);
 }
 
-/// fio does the last block whole.
+/// fio writes the last block completely.
 #[test]
 fn nothing_beyond_the_size_of_a_job_on_a_device_is_touched() {
     fathom_only!();
@@ -349,7 +349,7 @@ fn trims_free_the_blocks_of_a_device() {
 
 #[test]
 fn trims_of_a_file_punch_holes() {
-    // The installed release trims devices alone.
+    // The installed release only trims devices.
     fathom_only!();
     let directory = scratch();
     let path = file_of(directory.path(), "data", MIB);
@@ -399,7 +399,7 @@ fn a_mounted_disk_is_written_where_that_is_allowed() {
     let mounted = require!(Mounted::new("ext4", 16 * MIB));
     let directory = scratch();
     let device = mounted.device().expect("a device").display().to_string();
-    // The block is one that the file system leaves alone: the kilobyte in front of its superblock.
+    // The block is unused by the file system: the kilobyte before its superblock.
     let words = format!("--name=a --filename={device} --rw=write --bs=512 --size=512 --ioengine=psync");
     let refused = Launch::fathom(directory.path()).words(&words).run();
     assert_eq!(refused.code(), 1);
@@ -443,7 +443,7 @@ fn options_for_what_is_not_there_are_told() {
 #[test]
 fn files_are_called_by_their_section() {
     let directory = scratch();
-    // Begins with a byte order mark and has the line ends of Windows, as editors there leave it.
+    // With a byte order mark and Windows line endings, as written by editors there.
     let job = "\u{feff}[global]\r\nrw=write\r\nbs=4k\r\nsize=32k\r\n[one]\r\nname=same\r\n[two]\r\nname=same\r\nsize=16k\r\n\
                [sub/three]\r\n";
     std::fs::write(directory.path().join("job.fio"), job).expect("a file can be written");

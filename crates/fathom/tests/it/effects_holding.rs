@@ -1,4 +1,4 @@
-//! What holds I/O back, and which files are open or locked meanwhile.
+//! What delays I/O, and which files are open or locked meanwhile.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
@@ -34,7 +34,8 @@ fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
     assert!(until(&one, ended) > 50, "{} and {}", one.len(), four.len());
     for &moment in one.iter().filter(|&&moment| moment <= ended) {
-        // Times in logs are whole milliseconds since a whole millisecond, and a job that is late makes up for it within one.
+        // Times in logs are whole milliseconds since a whole millisecond, and a late job catches up within
+        // one.
         let (least, most) = (until(&four, moment - 2), until(&four, moment + 2));
         let one = until(&one, moment);
         let in_proportion = least.min(most.saturating_sub(16))..=most + 16;
@@ -50,7 +51,7 @@ fn cycles_between_ios_are_processor_time() {
     let job = &document["jobs"][0];
     // 1024 times a million cycles take at least a tenth of a second on any processor (below 10 GHz).
     assert!(json::integer(job, "job_runtime") > 100, "{job}");
-    // Of which others may have had a part; without them, 1024 I/Os of this engine take a few ms.
+    // Others may have used some of it; without them, 1024 I/Os of this engine take a few ms.
     let share = job["usr_cpu"].as_f64().expect("a percentage") / 100.0;
     let used_ms = share * json::integer(job, "job_runtime") as f64;
     assert!(used_ms > 50.0, "{used_ms} ms: {job}");
@@ -74,7 +75,7 @@ struct Logged {
     end: u64,
 }
 
-/// The I/Os of a run by the time of their issue.
+/// The I/Os of a run by issue time.
 fn logged(directory: &Path, words: &str) -> Vec<Logged> {
     run(directory, &format!("{words} --write_lat_log=log --log_offset=1 --log_issue_time=1"));
     let text = std::fs::read_to_string(directory.join("log_clat.1.log")).expect("a log");
@@ -109,7 +110,7 @@ fn expect_no_overlap(ios: &[Logged]) {
     }
 }
 
-/// More may be in flight than there are blocks, and a later run checks which write of a block came last.
+/// More may be in flight than there are blocks, and a later run checks which write of a block was last.
 #[test]
 fn passes_that_are_not_read_back_do_not_meet() {
     fathom_only!();
@@ -123,7 +124,8 @@ fn passes_that_are_not_read_back_do_not_meet() {
     }
 }
 
-/// Ten reads a second end. Four in flight have to end before a pause begins, and what ends meanwhile counts for the next pause.
+/// Ten reads complete per second. Four in flight must complete before a pause begins, and completions
+/// meanwhile count for the next pause.
 #[test]
 fn a_pause_begins_when_nothing_is_in_flight() {
     const PAUSE_NS: u64 = 50_000_000;
@@ -145,8 +147,8 @@ fn a_pause_begins_when_nothing_is_in_flight() {
             ios[issued].issued_ns >= ended.unwrap_or_default() + PAUSE_NS
         };
         let pauses: Vec<usize> = (1..ios.len()).filter(|&issued| is_after_a_pause(issued)).collect();
-        // At the 8th and the 12th, unless a busy machine lets several end together. Where a pause begins beside what is in flight,
-        // there is none that is long enough.
+        // At the 8th and the 12th, unless a busy machine completes several together. If a pause begins with
+        // I/O in flight, none is long enough.
         let is_first = pauses.first().is_some_and(|first| (4..=7).contains(first));
         assert!(is_first && pauses.len() <= 2, "{engine}: {pauses:?} in {ios:?}");
     }
@@ -181,7 +183,8 @@ fn offloading_gives_depth_to_every_engine() {
         let ios = json::integer(job, "read/total_ios") + json::integer(job, "write/total_ios");
         assert_eq!(ios, 512, "{engine}");
         assert!(
-            // The first eight are handed over before one is waited for; how many end together is up to the threads.
+            // The first eight are submitted before one is waited for; how many complete together depends on
+            // the threads.
             job["iodepth_level"]["8"].as_f64().is_some_and(|percent| percent > 0.0),
             "{engine}: {}",
             job["iodepth_level"]
@@ -223,14 +226,14 @@ fn no_more_files_are_open_than_allowed() {
 fn a_locked_file_has_one_io_at_a_time() {
     let directory = scratch();
     file_of(directory.path(), "data", MIB);
-    // Another program has the lock for a while: nothing happens meanwhile.
+    // Another program holds the lock for a while: nothing happens meanwhile.
     let locked = std::fs::File::open(directory.path().join("data")).expect("open");
     locked.lock().expect("a lock");
     let words =
         "--name=a --filename=data --size=64k --bs=4k --rw=read --lockfile=exclusive --output-format=json";
     let running = Launch::fathom(directory.path()).words(words).start();
     wait_until("the file is opened", || open_files_below(running.pid(), directory.path()) > 0);
-    // Much longer than the job has to have waited, as it may take its time to begin.
+    // Much longer than the job must have waited, because it may start late.
     std::thread::sleep(std::time::Duration::from_secs(2));
     locked.unlock().expect("unlocked");
     let document = json::document(&running.finish().expect_clean().stdout);

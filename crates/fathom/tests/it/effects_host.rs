@@ -1,4 +1,4 @@
-//! What a job changes around it: commands, users, memory.
+//! Changes that a job makes around it: commands, users, memory.
 
 use crate::support::program::{self, Launch, Running};
 use crate::support::{PATIENCE, processes, scratch, skip, wait_until};
@@ -6,17 +6,17 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-/// A job that runs until it is told to stop.
+/// A job that runs until it is stopped.
 const ENDLESS: &str = "--name=a --ioengine=psync --rw=randwrite --bs=4k --size=1m --time_based --runtime=60";
 
-/// A running job, and the files of its worker in /proc.
+/// A running job, and its worker's files in /proc.
 struct Watched {
     running: Running,
     worker: u32,
 }
 
 impl Watched {
-    /// Starts a job and waits until its worker is at work.
+    /// Starts a job and waits until its worker is running.
     #[track_caller]
     fn start(directory: &Path, words: &str) -> Watched {
         let running = Launch::fathom(directory).words(ENDLESS).words(words).start();
@@ -36,7 +36,7 @@ impl Watched {
         std::fs::read_to_string(format!("/proc/{}/{file}", self.worker)).expect("the worker is there")
     }
 
-    /// A line of /proc/PID/status, its values.
+    /// A line of /proc/PID/status: its values.
     fn status(&self, key: &str) -> Vec<String> {
         let text = self.read("status");
         let line = text.lines().find(|line| line.starts_with(&format!("{key}:")));
@@ -49,7 +49,7 @@ impl Watched {
     }
 }
 
-/// Bytes that a process gave to write calls.
+/// Bytes that a process passed to write calls.
 fn written_bytes(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("wchar: ")?.parse().ok())
@@ -116,14 +116,14 @@ fn a_command_that_hangs_ends_with_the_run() {
     wait_until("the end of the command", || !processes::runs(sleep));
 }
 
-/// As scripts find them with pgrep and pidstat: processes and threads have the name that the program was started by.
+/// As scripts find them with pgrep and pidstat: processes and threads are named after the program's name.
 #[test]
 fn workers_are_called_as_the_program_is() {
     for name in ["fio", "fathom"] {
         let directory = scratch();
         let called = directory.path().join(name);
         std::os::unix::fs::symlink(program::path(), &called).expect("a link can be made");
-        // Workers, the threads of another job, those that submit, those that check, and the writer of logs.
+        // Workers, the threads of another job, submitting threads, verifying threads, and the log writer.
         let running = Launch::of(&called, directory.path())
             .words("--size=64k --bs=4k --rw=write --time_based --runtime=60 --write_iops_log=log")
             .words("--name=a --ioengine=libaio --iodepth=2 --io_submit_mode=offload --numjobs=2")
@@ -140,7 +140,8 @@ fn workers_are_called_as_the_program_is() {
             };
             tasks.flatten().filter_map(comm).collect::<Vec<String>>()
         };
-        // The program, its log writer, two processes with two threads each, one of two threads, one with two, and another.
+        // The program, its log writer, two processes with two threads each, one of two threads, one with two,
+        // and another.
         let expected = format!("{name}\n");
         loop {
             let (own, others): (Vec<String>, Vec<String>) =
@@ -230,7 +231,7 @@ fn a_file_for_buffers_stays_if_it_was_there() {
     assert_eq!((after.len(), &after[..4096]), (10_000, &[0x7f; 4096][..]));
 }
 
-/// Has a few huge pages for the time of a test.
+/// Reserves a few huge pages during a test.
 struct HugePages(String);
 
 impl HugePages {
@@ -312,7 +313,8 @@ fn the_first_buffer_is_aligned() {
     }
 }
 
-/// Directory of a control group of the version that a run uses here, if this machine lets us make groups there.
+/// Directory of a control group of the version that a run uses here, if this machine allows creating groups
+/// there.
 fn control_groups(of_version_1: bool) -> Result<std::path::PathBuf, String> {
     skip::root()?;
     let mounts = std::fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
@@ -341,7 +343,7 @@ fn clones_are_in_the_control_group() {
     assert!(!root.join(&group).exists());
     let words = format!("--name=a --ioengine=null --size=4k --rw=read --cgroup={group} --cgroup_nodelete=1");
     Launch::fathom(directory.path()).words(&words).run().expect_clean();
-    // Removing fails unless the group is there and empty.
+    // Removing fails unless the group exists and is empty.
     std::fs::remove_dir(root.join(&group)).expect("the group was kept");
 }
 
@@ -351,7 +353,7 @@ fn control_groups_of_version_2_are_used_where_there_is_no_other() {
     require!(skip::tool("unshare"));
     let directory = scratch();
     let group = format!("fathom-test-2-{}", std::process::id());
-    // In a name space of its own the command does not see version 1.
+    // In a separate cgroup namespace the command does not see version 1.
     let script = format!(
         "grep ' cgroup ' /proc/self/mounts | cut -d' ' -f2 | xargs -r umount -l && exec {} --name=a --ioengine=null \
          --size=1g --rw=read --time_based --runtime=60 --cgroup={group}",

@@ -1,4 +1,4 @@
-//! Devices and files that somebody uses are read, and not written to.
+//! Devices and files in use are read, and not written to.
 
 use crate::support::devices::{LoopDevice, MountPoint, run};
 use crate::support::program::Launch;
@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Writes, trims and writes beside reads end before the first byte, with this reason; reads do not.
+/// Writes, trims and mixed jobs end before the first byte, with this reason; reads do not.
 #[track_caller]
 fn expect_refused(target: &str, reason: &str) {
     let directory = scratch();
@@ -43,7 +43,7 @@ fn text(path: &Path) -> &str {
     path.to_str().expect("paths of temporary files are text")
 }
 
-/// btrfs shows a device number that no device has, and has several devices.
+/// btrfs reports a nonexistent device number, and has several devices.
 #[test]
 fn all_devices_of_a_btrfs_are_protected() {
     if let Err(reason) = skip::tool("mkfs.btrfs") {
@@ -54,7 +54,7 @@ fn all_devices_of_a_btrfs_are_protected() {
     let two = require!(LoopDevice::with_holes(images.path(), 128 * MIB));
     require!(run("mkfs.btrfs", &["-q", "-d", "single", "-m", "raid1", one.text(), two.text()]));
     let mount = require!(MountPoint::new(&["-t", "btrfs", one.text()]));
-    // What the mount has begun is written now, and not while the devices are compared.
+    // What the mount has started is written now, and not while the devices are compared.
     require!(run("sync", &["-f", text(mount.path())]));
     let place = format!("mounted at {} (btrfs)", text(mount.path()));
     expect_refused(one.text(), &format!("it is {place}"));
@@ -77,7 +77,7 @@ fn what_lies_below_a_mounted_loop_device_is_protected() {
     require!(run("mkfs.ext4", &["-q", inner.text()]));
     expect_written(outer.text());
     expect_written(text(&image));
-    // The file system has to leave its device alone while nothing uses it: what it puts off is done.
+    // The file system must leave its device alone while idle: deferred work is done now.
     require!(run("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", inner.text()]));
     let mount = require!(MountPoint::new(&["-t", "ext4", inner.text()]));
     require!(run("sync", &["-f", text(mount.path())]));
@@ -125,7 +125,7 @@ fn a_mounted_partition_protects_itself_and_its_disk_alone() {
     expect_written(disk.text());
 }
 
-/// Swap that is switched off again.
+/// Swap that is disabled on drop.
 struct Swap(String);
 
 impl Swap {
@@ -158,7 +158,7 @@ fn active_swap_is_protected() {
     expect_written(text(&file));
 }
 
-/// A device made of another, gone when it is dropped.
+/// A device built on another, removed on drop.
 struct Built(Vec<&'static str>, String);
 
 impl Drop for Built {
@@ -197,7 +197,7 @@ fn a_member_of_an_array_is_protected() {
     expect_written(&array);
 }
 
-/// What claims a device need not be known to any table.
+/// A claim on a device need not be listed in any table.
 #[test]
 fn a_claimed_device_is_protected() {
     let device = require!(LoopDevice::new(MIB));
@@ -208,7 +208,7 @@ fn a_claimed_device_is_protected() {
     expect_written(device.text());
 }
 
-/// Nothing is claimed for longer than a moment: clones, jobs and other runs share a device.
+/// Claims are brief: clones, jobs and other runs share a device.
 #[test]
 fn several_runs_share_a_device() {
     let device = require!(LoopDevice::new(4 * MIB));
@@ -222,7 +222,7 @@ fn several_runs_share_a_device() {
     }
 }
 
-/// A run whose later job wants to write to a target, and the file that lets it go on.
+/// A run whose later job wants to write to a target, and the file that releases it.
 fn run_that_waits(directory: &Path, words: &str) -> crate::support::program::Running {
     let mut launch = Launch::fathom(directory);
     for word in words.split(' ') {
@@ -233,7 +233,7 @@ fn run_that_waits(directory: &Path, words: &str) -> crate::support::program::Run
     running
 }
 
-/// What waits for the test: it says so, and goes on a moment after it is told to.
+/// Waits for the test: it signals that it waits, and continues shortly after it is released.
 const WAIT: &str = "touch waiting; until [ -e go ]; do sleep 0.05; done; sleep 0.5";
 
 #[test]
@@ -246,9 +246,9 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
     let writes = format!("--filename={} --rw=write --bs=64k --size=1m", device.text());
     let other = "--name=first --ioengine=null --size=4k --rw=read";
     for jobs in [
-        // The look before the run was in time for the first stage alone.
+        // The check before the run was in time only for the first stage.
         format!("{other} --exec_postrun=WAIT --name=w --stonewall {writes}"),
-        // Its own look is over when another job of its stage is not ready.
+        // Its own check is over when another job of its stage is not ready.
         format!(
             "--name=w {writes} --name=first --filename=none --ioengine=null --size=4k --rw=read --exec_prerun=WAIT"
         ),
@@ -278,7 +278,8 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
     expect_written(device.text());
 }
 
-/// Names of the backing file of a loop device: another one, one that is hidden, and the one on the other side of an overlay.
+/// Names of a loop device's backing file: another name, a hidden one, and the one on the other side of an
+/// overlay.
 #[test]
 fn the_file_of_a_loop_device_is_protected_under_any_name() {
     if let Err(reason) = skip::root().and_then(|()| skip::tool("mkfs.ext4")) {
@@ -320,7 +321,7 @@ fn the_file_of_a_loop_device_is_protected_under_any_name() {
     }
 }
 
-/// What the kernel knows nothing of while no volume is active.
+/// The kernel does not know it while no volume is active.
 #[test]
 fn a_device_of_an_inactive_volume_group_is_protected() {
     let device = require!(LoopDevice::new(4 * MIB));

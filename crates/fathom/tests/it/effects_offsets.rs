@@ -1,4 +1,4 @@
-//! Where I/O goes and what it carries: the options that choose offsets, lengths, directions, files and content.
+//! Positions and content of I/O: the options that choose offsets, lengths, directions, files and content.
 
 use crate::support::program::Launch;
 use crate::support::recorded::{self, Recorded};
@@ -6,7 +6,7 @@ use crate::support::trace::Trace;
 use crate::support::{KIB, MIB, scratch};
 use std::collections::BTreeSet;
 
-/// Blocks of 4 KiB that the first I/Os of a job without a device begin in.
+/// Start blocks of 4 KiB of a job's first I/Os, without a device.
 #[track_caller]
 fn blocks<const COUNT: usize>(words: &str) -> [u64; COUNT] {
     let ios = recorded::of_null(words);
@@ -54,7 +54,7 @@ fn listed_and_zoned_offsets_are_the_published_ones() {
     }
 }
 
-/// The share of 4096 I/Os over 256 blocks that the `count` most popular blocks get.
+/// The share of 4096 I/Os over 256 blocks that goes to the `count` most popular blocks.
 fn share_of_most_popular(distribution: &str, count: usize) -> f64 {
     let words = format!("--rw=randread --size=1M --io_size=16M --random_distribution={distribution}");
     let ios = recorded::of_null(&words);
@@ -67,18 +67,19 @@ fn share_of_most_popular(distribution: &str, count: usize) -> f64 {
 
 #[test]
 fn few_blocks_are_popular() {
-    // Without a distribution all blocks are alike: 26 of 256 get a tenth.
+    // Without a distribution all blocks are equal: 26 of 256 get a tenth.
     let even = share_of_most_popular("random", 26);
     assert!((0.099..0.104).contains(&even), "{even}");
-    // The first of 256 terms of the series has 26 % of its sum, the first 26 have 77 %.
+    // The first of 256 terms of the series is 26 % of its sum, the first 26 are 77 %.
     let zipf = share_of_most_popular("zipf:1.2", 26);
     assert!((0.70..0.84).contains(&zipf), "{zipf}");
-    // Pareto's law with h = 0.2: a fifth of the blocks gets four fifths, and more where the most popular of few draws count.
+    // Pareto's law with h = 0.2: a fifth of the blocks gets four fifths, and more if ranked by a small number
+    // of draws.
     let pareto = share_of_most_popular("pareto:0.2", 51);
     assert!((0.75..0.95).contains(&pareto), "{pareto}");
 }
 
-/// They depend on the name of the file.
+/// They depend on the file name.
 #[test]
 fn popular_offsets_are_the_published_ones() {
     let cases = [
@@ -132,7 +133,7 @@ fn random_offsets_lie_on_their_alignment() {
         assert!(ios.iter().all(|io| io.offset % align == 0 && io.offset + io.length <= MIB), "{words}");
         assert!(ios.iter().any(|io| io.offset % (2 * align) != 0), "{words}: no more than asked for");
     }
-    // In units of 512 bytes; the first of the published sequence.
+    // In units of 512 bytes; the start of the published sequence.
     let ios = recorded::of_null("--rw=randread --size=1M --ba=512 --random_generator=tausworthe");
     let units: Vec<u64> = ios.iter().take(3).map(|io| io.offset / 512).collect();
     assert_eq!(units, [249 * 8 + 2, 220 * 8 + 7, 167 * 8 + 4]);
@@ -155,7 +156,7 @@ fn lengths_that_are_no_multiple() {
 fn sequential_and_random_ios_have_sizes_of_their_own() {
     let words = "--bs=4k,8k --bs_is_seq_rand=1 --size=1M --number_ios=64 --norandommap";
     let ios = recorded::of_null(&format!("--rw=randread --percentage_random=50 {words}"));
-    // What continues where the one before ended is sequential.
+    // A block that starts where the previous one ended is sequential.
     let mut kinds = BTreeSet::new();
     for pair in ios.windows(2) {
         let continues = pair[1].offset == pair[0].offset + pair[0].length;
@@ -180,7 +181,7 @@ fn the_share_of_writes() {
         let ios = recorded::of_null(&format!("--rw=rw --rwmixwrite={share} --size=256k"));
         assert!(ios.iter().all(|io| io.direction == u64::from(share == 100)), "{share}");
     }
-    // The same mix named from the other side.
+    // The same mix given by the other direction.
     let of = |words: &str| {
         mixed(&recorded::of_null(&format!("--rw=randrw --size=1M --random_generator=tausworthe {words}")))
     };
@@ -200,7 +201,7 @@ fn a_map_that_does_not_fit() {
     assert!(soft.iter().any(|io| io.offset > 1 << 49), "the whole range is used: {soft:?}");
 }
 
-/// Files that the I/Os of a job go to, by their numbers.
+/// Numbers of the files that a job's I/Os go to.
 fn files(words: &str) -> Result<String, String> {
     let directory = scratch();
     let words = format!("--name=a --nrfiles=4 --size=64k --bs=4k --rw=read {words}");
@@ -223,7 +224,7 @@ fn files_are_served_in_the_order_asked_for() {
 
 #[test]
 fn files_are_drawn() {
-    // The I/Os of one file before the next is drawn: with a popular file there are long rows of it.
+    // The I/Os of one file before the next is drawn: a popular file has long runs.
     for service in ["random", "random:2", "zipf:1.5", "pareto:0.2", "normal:10", "gauss:10"] {
         let words =
             format!("--file_service_type={service} --norandommap --rw=randread --io_size=1M --size=256k");
@@ -267,7 +268,7 @@ fn names_follow_their_template() {
     }
 }
 
-/// Without scrambling, a job writes what its buffer was filled with once.
+/// Without scrambling, a job writes the initial content of its buffer.
 #[test]
 fn each_write_is_scrambled() {
     let written = |words: &str| {
@@ -280,6 +281,6 @@ fn each_write_is_scrambled() {
     assert_eq!(distinct(&written("")), 16);
     let alike = written("--scramble_buffers=0");
     assert_eq!(distinct(&alike), 1);
-    // The published first fill for the default seed.
+    // The published initial content for the default seed.
     assert_eq!(alike[..8], [0x35, 0xe0, 0x28, 0xcc, 0x38, 0xa0, 0x99, 0x16]);
 }

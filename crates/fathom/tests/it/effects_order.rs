@@ -1,4 +1,4 @@
-//! When jobs start and stop, how fast they go, and what they are: processes or threads.
+//! When jobs start and stop, how fast they run, and whether they are processes or threads.
 
 use crate::support::program::Launch;
 use crate::support::recorded::{check_rate, ends_of_ios};
@@ -38,10 +38,10 @@ fn every_clone_has_the_rate_of_its_job() {
 fn a_run_time_is_kept() {
     let (document, elapsed) = run("--name=job --size=64k --rate_iops=100 --time_based --runtime=1500ms");
     let runtime = json::integer(json::job(&document, "job"), "read/runtime");
-    // Later only where the machine is busy; the whole file takes 160 ms.
+    // Longer only on a busy machine; the whole file takes 160 ms.
     assert!((1_490..30_000).contains(&runtime), "{runtime} ms");
     assert!(elapsed < PATIENCE / 2, "{elapsed:?}");
-    // 16 blocks are read round and round, never faster than the rate allows.
+    // 16 blocks are read repeatedly, never faster than the rate allows.
     let ios = json::integer(json::job(&document, "job"), "read/total_ios");
     assert!((17..=runtime / 10 + 1).contains(&ios), "{ios} I/Os in {runtime} ms");
 }
@@ -76,7 +76,7 @@ fn a_start_delay_shows_in_the_starts() {
     let before = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as u64;
     let (document, _) = run("--name=a --size=64k --name=b --size=64k --startdelay=1");
     let start = |name| json::integer(json::job(&document, name), "job_start");
-    // The first may come late on a busy machine, the other cannot come early.
+    // The first may be late on a busy machine, the other cannot be early.
     assert!(start("a") >= before && start("b") >= before + 1_000, "{before}: {document}");
     assert!(start_gap(&document, "a", "b") > 0, "{document}");
 }

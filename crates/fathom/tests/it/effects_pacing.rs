@@ -1,4 +1,4 @@
-//! When I/O happens: pauses, minimum rates, limits on latency, samples and clocks.
+//! Timing of I/O: pauses, minimum rates, latency limits, samples and clocks.
 
 use crate::support::program::Launch;
 use crate::support::recorded;
@@ -43,7 +43,8 @@ fn issued_blocks_lead_to_pauses() {
     }
 }
 
-/// What is issued counts at once, what has ended only when it has: a queue can be filled before the first pause.
+/// Issued I/O counts immediately, completed I/O only on completion: a queue can be filled before the first
+/// pause.
 #[test]
 fn pauses_follow_issues_or_completions() {
     for (kind, expected) in [("issue", 4..=4), ("complete", 8..=16)] {
@@ -90,7 +91,8 @@ fn samples_are_as_long_as_asked_for() {
     let words = "--size=1G --rate_iops=1000 --time_based --runtime=3 --bwavgtime=20 --iopsavgtime=50";
     let samples = |document: &Value, key: &str| json::integer(&document["jobs"][0]["read"], key);
     let document = run(words);
-    // None is shorter than asked for; a busy machine makes some longer. Without the options there are two in a second.
+    // None is shorter than requested; a busy machine makes some longer. Without the options there are two per
+    // second.
     let runtime = samples(&document, "runtime");
     assert!((runtime / 500 + 1..=runtime / 20).contains(&samples(&document, "bw_samples")), "{document}");
     assert!((runtime / 500 + 1..=runtime / 50).contains(&samples(&document, "iops_samples")), "{document}");

@@ -1,4 +1,4 @@
-//! Preconditioning passes: what `sprandom` writes, in which order, and when it ends.
+//! Preconditioning passes: the writes of `sprandom`, their order, and the end.
 
 use crate::support::program::Launch;
 use crate::support::{KIB, json, recorded, scratch};
@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 const PASS: &str = "--rw=randwrite --random_generator=lfsr --norandommap=1 --sprandom=1";
 
-/// Share of the writes of each of this many regions that no later write overwrites.
+/// Share of each region's writes that are not overwritten later.
 fn valid_shares(order: &[u64], regions: usize) -> Vec<f64> {
     let last: HashMap<u64, usize> = order.iter().enumerate().map(|(index, &block)| (block, index)).collect();
     let bound = |region: usize| order.len() * region / regions;
@@ -26,10 +26,10 @@ fn blocks(words: &str) -> Vec<u64> {
 #[test]
 fn a_pass_writes_all_blocks_and_leaves_old_regions_the_emptiest() {
     let order = blocks("--size=40m --spr_num_regions=10 --spr_op=0.25");
-    // 10240 blocks and a quarter as many again.
+    // 10240 blocks plus a quarter.
     assert_eq!(order.len(), 12_800);
     let shares = valid_shares(&order, 10);
-    // u = exp(-1.25 (1 - u)) gives 0.629; the oldest region is a little younger than that in the mean.
+    // u = exp(-1.25 (1 - u)) gives 0.629; the oldest region is slightly younger than that on average.
     assert!((0.60..0.68).contains(&shares[0]), "{shares:?}");
     assert!(shares.is_sorted() && shares[9] == 1.0, "{shares:?}");
     let distinct: std::collections::HashSet<&u64> = order.iter().collect();

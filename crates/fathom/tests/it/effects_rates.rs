@@ -1,6 +1,5 @@
-//! Rates and run times, for every engine, all at the same time.
-//!
-//! A rate is kept against a schedule, and what is late is made up for; so it holds on a busy machine too.
+//! Rates and run times, for every engine, all at the same time. A rate follows a schedule, and delays are made up for; so it
+//! is met on a busy machine too.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
@@ -24,16 +23,16 @@ const SECONDS: u64 = 5;
 const RATE: u64 = 1000;
 const BLOCK: u64 = 4096;
 
-/// A job of a run with every engine.
+/// A job in a run with every engine.
 struct Job<'a> {
     /// Engine and depth.
     name: &'a str,
     report: &'a Value,
-    /// When each I/O ended, in ms since the job began.
+    /// Completion time of each I/O, in ms since the job began.
     ends: Vec<u64>,
 }
 
-/// One run with a job for every engine and depth; each is given to `check`.
+/// One run with a job for every engine and depth; each is passed to `check`.
 fn with_every_engine(words: &str, check: impl Fn(&Job)) {
     let directory = scratch();
     file_of(directory.path(), "data", 4 * MIB);
@@ -76,7 +75,7 @@ fn random_arrivals_have_their_mean() {
         |Job { name, report, .. }| {
             let ios = json::integer(report, "read/total_ios") as f64;
             let wanted = (RATE * SECONDS) as f64;
-            // The number of arrivals of a Poisson process deviates by its root.
+            // The standard deviation of a Poisson count is its square root.
             assert!((ios - wanted).abs() <= 5.0 * wanted.sqrt(), "{name}: {ios} of {wanted}");
         },
     );
@@ -92,7 +91,7 @@ fn a_run_never_ends_before_its_time() {
 
 #[test]
 fn minimum_rates_are_looked_at_once_a_cycle() {
-    // A thousand I/Os at once, then nothing: enough at the first look, which comes after 2 s, too few at the next.
+    // A thousand I/Os in a burst, then nothing: enough at the first check, after 2 s, too few at the next.
     let words = "--name=a --ioengine=null --size=1G --bs=4k --rw=read --thinktime_blocks=1000 --thinktime=1h \
                  --rate_iops_min=100 --time_based --runtime=4";
     let run = |cycle: &str| {
@@ -105,7 +104,7 @@ fn minimum_rates_are_looked_at_once_a_cycle() {
     assert_eq!(seldom.code(), 0, "{}", seldom.stderr);
 }
 
-/// A read takes a second, and one is due every 10 ms: all begin before the first has ended.
+/// A read takes a second, and one is due every 10 ms: all begin before the first has completed.
 #[test]
 fn what_is_due_does_not_wait_for_what_is_in_flight() {
     let device = require!(LoopDevice::new(MIB));
@@ -127,7 +126,7 @@ fn what_is_due_does_not_wait_for_what_is_in_flight() {
             .collect();
         assert_eq!(starts.len(), 4, "{trace}");
         assert!(starts[3] - starts[0] < 900_000, "{engine}: {starts:?} us");
-        // A due time that comes first is no batch of completions.
+        // A due time that comes first does not count as a batch of completions.
         let document = json::document(&finished.stdout);
         let batches = &json::job(&document, "a")["iodepth_complete"];
         assert_eq!(batches["0"].as_f64(), Some(0.0), "{engine}: {batches}");

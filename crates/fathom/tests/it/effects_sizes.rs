@@ -1,5 +1,5 @@
-//! Which part of which file a job works on, how long its files become, and where a pass over them ends. The figures are fio's for the
-//! same command line.
+//! Which part of which file a job works on, the resulting length of its files, and where a pass over them ends. The figures
+//! are fio's for the same command line.
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::Launch;
@@ -7,7 +7,7 @@ use crate::support::recorded::{self, Recorded};
 use crate::support::{KIB, MIB, file_of, json, scratch};
 use std::path::Path;
 
-/// What a run did: bytes moved, the first byte, and the byte after the last, all in KiB.
+/// Extent of a run: bytes moved, the first byte, and the byte after the last, all in KiB.
 fn extent(ios: &[Recorded]) -> (u64, u64, u64) {
     let moved: u64 = ios.iter().map(|io| io.length).sum();
     let first = ios.iter().map(|io| io.offset).min().unwrap_or(0);
@@ -15,14 +15,14 @@ fn extent(ios: &[Recorded]) -> (u64, u64, u64) {
     (moved / KIB, first / KIB, end / KIB)
 }
 
-/// KiB of the file that is present, options, (moved, from, to) and the length afterwards.
+/// Initial size of the file in KiB, options, (moved, from, to) and the length afterwards.
 type Row = (Option<u64>, &'static str, (u64, u64, u64), u64);
 
 fn length(directory: &Path, name: &str) -> Option<u64> {
     std::fs::metadata(directory.join(name)).ok().map(|metadata| metadata.len() / KIB)
 }
 
-/// Runs a job of 4 KiB blocks on `f`, which has `present` KiB if it exists.
+/// Runs a job of 4 KiB blocks on `f`, with an initial size of `present` KiB if it exists.
 #[track_caller]
 fn on_file(present: Option<u64>, words: &str) -> ((u64, u64, u64), Option<u64>) {
     let directory = scratch();
@@ -149,7 +149,7 @@ fn shares_of_offsets_are_rounded_up() {
         ("--bs=4k --offset=10% --offset_align=64k", 128 * KIB),
         ("--bs=4k --offset=10% --offset_align=512", 104_960),
         ("--bs=4k --offset=25%", 256 * KIB),
-        // Bytes are taken as they are.
+        // Bytes are used without rounding.
         ("--bs=4k --offset=5000", 5000),
         ("--bs=4k --offset=5000 --offset_align=64k", 5000),
     ];
@@ -173,7 +173,7 @@ fn shares_of_offsets_are_rounded_up() {
     assert_eq!([1, 2, 3].map(first), [0, 104 * KIB, 208 * KIB]);
 }
 
-/// `allow_file_create=0`: neither a missing file nor missing bytes of one that is there.
+/// `allow_file_create=0`: neither a missing file nor missing bytes of an existing one.
 #[test]
 fn a_file_that_may_not_be_created_is_not_extended_either() {
     let rows = [
@@ -198,7 +198,7 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
             "{words}: the file is as it was"
         );
     }
-    // What fits is done, and so is what the job says itself.
+    // Valid options take effect, and so do the job's own.
     for (words, afterwards) in
         [("--rw=write --size=64k", 64), ("--rw=write --size=8k --file_append=1", 72), ("--rw=read", 64)]
     {
@@ -207,7 +207,8 @@ fn a_file_that_may_not_be_created_is_not_extended_either() {
     }
 }
 
-/// As fio 3.41: no more than a size, and as far as the space goes without one. What is read is filled first.
+/// As in fio 3.41: no more than a size, and as far as the space allows without one. Files to be read are
+/// filled first.
 #[test]
 fn a_device_is_filled_as_far_as_a_size() {
     let mounted = require!(Mounted::memory(MIB));
@@ -264,7 +265,7 @@ fn names_of_files_add_up() {
     std::fs::write(directory.path().join("job.fio"), job).expect("a job file can be written");
     let text = run("--output-format=json job.fio").stdout;
     assert_eq!(files(["j", "k", "l"]), [Some(16), Some(16), Some(16)]);
-    // Both are told.
+    // Both are printed.
     let of_job = &text[text.find("\"job options\"").expect("options")..];
     let told = of_job.find("\"filename\" : \"k\"").zip(of_job.find("\"filename\" : \"j:l\""));
     assert!(told.is_some_and(|(first, second)| first < second), "{of_job}");
@@ -278,7 +279,7 @@ fn sequence(words: &str) -> String {
     ios.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// `count` blocks from 0 on in steps, `rounds` times, and as many of the first as are `left`.
+/// `count` blocks from 0 on in steps, `rounds` times, plus the first `left` blocks.
 fn rounds(letter: &str, (count, step): (usize, f64), rounds: usize, left: usize) -> String {
     let one: Vec<String> = (0..count).map(|block| format!("{letter}{}", block as f64 * step)).collect();
     let all: Vec<&str> = one.iter().cycle().take(count * rounds + left).map(String::as_str).collect();
@@ -288,7 +289,7 @@ fn rounds(letter: &str, (count, step): (usize, f64), rounds: usize, left: usize)
 #[test]
 fn sequential_jobs_with_holes_end_with_the_file() {
     let rows = [
-        // A block ends where the file ends.
+        // A block ends at the end of the file.
         ("--rw=read:4k --bs=8k --size=128k", rounds("r", (11, 3.0), 1, 0)),
         ("--rw=write:8k --size=64k", rounds("w", (6, 3.0), 1, 0)),
         ("--rw=trim:4k --bs=8k --size=128k", rounds("t", (11, 3.0), 1, 0)),
@@ -297,7 +298,7 @@ fn sequential_jobs_with_holes_end_with_the_file() {
         // The next block does not fit.
         ("--rw=read:4k --bs=8k --size=124k", rounds("r", (10, 3.0), 1, 0)),
         ("--rw=read:100k --bs=64k --size=1m", rounds("r", (6, 41.0), 1, 0)),
-        // The hole reaches over the end.
+        // The hole extends beyond the end.
         ("--rw=read:4k --bs=8k --size=132k", rounds("r", (11, 3.0), 1, 6)),
         ("--rw=write:8k --size=60k", rounds("w", (5, 3.0), 3, 0)),
         ("--rw=read:8k --size=128k", rounds("r", (11, 3.0), 2, 10)),
@@ -334,7 +335,7 @@ fn holes_in_several_files_end_with_all_of_them() {
     assert_eq!(extent(&ios), (176, 0, 128));
 }
 
-/// What lies after the part to work on counts as well.
+/// The data after the part also counts.
 #[test]
 fn holes_in_a_part_of_a_longer_file() {
     assert_eq!(on_file(Some(256), "--rw=write:8k --size=60k"), ((20, 0, 52), Some(256)));
@@ -342,7 +343,7 @@ fn holes_in_a_part_of_a_longer_file() {
     assert_eq!(on_file(Some(60), "--rw=write:8k --size=60k"), ((60, 0, 52), Some(60)));
 }
 
-/// File after file, with more to write than they hold: each of them is written, and all of it is read back.
+/// File after file, with more to write than they hold: each of them is written, and everything is read back.
 #[test]
 fn every_file_has_its_turn() {
     for (words, reads) in [("--verify=md5", 8), ("--verify=md5 --do_verify=0", 0), ("", 0)] {
@@ -357,7 +358,7 @@ fn every_file_has_its_turn() {
     }
 }
 
-/// What `size` leaves of a file is gone on with.
+/// The rest of a file after `size` is continued.
 #[test]
 fn sequential_jobs_go_on_behind_size() {
     let rows = [
@@ -375,7 +376,7 @@ fn sequential_jobs_go_on_behind_size() {
             "--rw=rw --filesize=64k --size=16k --io_size=64k",
             "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r8 r9".to_owned(),
         ),
-        // Each direction comes to the end on its own.
+        // Each direction reaches the end independently.
         (
             "--rw=rw --size=64k --io_size=128k",
             "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r8 r9 w6 w7 r10 r11 w8 w9 w10 w11 r12 w12 r13 w13 w14 w15 w0 r14"

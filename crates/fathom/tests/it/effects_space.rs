@@ -1,4 +1,5 @@
-//! Engines that take and free space, set lengths, and touch memory: by what files are like afterwards and by the calls that were made.
+//! Engines that allocate and free space, set lengths, and touch memory: tested by the resulting files and by their system
+//! calls.
 
 use crate::support::devices::Mounted;
 use crate::support::program::Launch;
@@ -13,7 +14,7 @@ fn run(directory: &Path, words: &str) {
     Launch::fathom(directory).words(frame).words(words).run().expect_clean();
 }
 
-/// Bytes that a file takes, and its length.
+/// Allocated bytes of a file, and its length.
 fn space(directory: &Path) -> (u64, u64) {
     let found = fs::metadata(directory.join("data")).expect("a file");
     (found.blocks() * 512, found.len())
@@ -28,7 +29,7 @@ fn space_is_taken_kept_and_freed() {
     assert_eq!(space(directory), (MIB, MIB));
     run(directory, "--ioengine=falloc --rw=trim");
     assert_eq!(space(directory), (0, MIB));
-    // Space beyond the end is reserved, and the file is no longer than it was.
+    // Space beyond the end is reserved, and the length does not change.
     fs::File::create(directory.join("data")).expect("an empty file");
     run(directory, &format!("{layout} --rw=read"));
     assert_eq!(space(directory), (MIB, 0));

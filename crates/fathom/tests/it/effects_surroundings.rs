@@ -1,4 +1,4 @@
-//! What a job does to its files and its host around the I/O, and what errors lead to.
+//! Effects of a job on its files and its host besides I/O, and consequences of errors.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::trace::Trace;
@@ -20,11 +20,11 @@ fn files_are_synced_when_asked_for() {
         // One file is open at a time; three are closed during the run.
         ("--rw=write --nrfiles=4 --openfiles=1 --fsync_on_close=1", "fsync", 4),
         ("--rw=write --nrfiles=4", "fsync", 0),
-        // What follows the last write is left to the syncs at the end.
+        // The range after the last write is left to the syncs at the end.
         ("--rw=write --sync_file_range=write:4", "sync_file_range", 3),
     ] {
         let trace = require!(trace(call, words));
-        // At the end of each file, errors of earlier writes are asked for, which writes nothing.
+        // At the end of each file, errors of earlier writes are queried, which writes nothing.
         let looks = trace.calls.iter().filter(|call| call.contains(", SYNC_FILE_RANGE_WAIT_BEFORE)")).count();
         assert_eq!(looks, usize::from(call == "sync_file_range"), "{words}: {:?}", trace.calls);
         assert_eq!(trace.count(call) - looks, expected, "{words}");
@@ -75,7 +75,7 @@ fn the_last_of_buffered_and_direct_counts() {
 #[test]
 fn priorities_carry_their_hint() {
     let trace = require!(trace("ioprio_set", "--rw=write --prioclass=2 --prio=1 --priohint=3"));
-    // The hint lies above the three bits of the level: 3 * 8 + 1.
+    // The hint is above the three bits of the level: 3 * 8 + 1.
     assert!(trace.calls.iter().any(|call| call.contains("25")), "{:?}", trace.calls);
 }
 
@@ -113,7 +113,7 @@ fn errors_are_survived_by_name_and_shown_if_asked_for() {
         let finished = jobs(&format!("{words} {more}"));
         let lines = finished.stderr.lines().filter(|line| line.contains("io_u error on file")).count();
         assert_eq!((finished.code(), lines), (code, shown), "{more}: {}", finished.stderr);
-        // What failed was tried, and makes no rate.
+        // Failed I/O was issued, but gives no rate.
         let document = json::document(&finished.stdout);
         let job = json::job(&document, "a");
         let [ios, ms, latencies] =
@@ -176,7 +176,7 @@ fn atomic_writes_are_direct_and_marked() {
         trace.calls
     );
     let mut writes = trace.on("pwritev2", "/a.0.0").peekable();
-    // The file system may refuse the write; asked for it is all the same (RWF_ATOMIC is 0x40).
+    // The file system may refuse the write, but it must be requested (RWF_ATOMIC is 0x40).
     assert!(
         writes.peek().is_some() && writes.all(|call| call.contains("0x40") || call.contains("RWF_ATOMIC"))
     );

@@ -5,7 +5,7 @@ use crate::support::{KIB, file_of, json, scratch, skip};
 use std::path::Path;
 
 const BLOCK: u64 = 4 * KIB;
-/// Blocks of a zone in most of these tests.
+/// Blocks per zone in most of these tests.
 const ZONE: u64 = 16;
 /// Options that make fio and fathom draw the same random blocks.
 const FIO_SEED: &str = "--randrepeat=0 --randseed=137";
@@ -27,7 +27,7 @@ fn zoned(launch: Launch, directory: &Path, words: &str) -> Finished {
     launch.words(&format!("--name=job {shape} --write_lat_log=order --log_offset=1 {words}")).run()
 }
 
-/// The I/Os of a clone in the order in which they ended.
+/// The I/Os of a clone in order of completion.
 fn entries(directory: &Path, clone: u32) -> Vec<Entry> {
     let text = std::fs::read_to_string(directory.join(format!("order_clat.{clone}.log"))).unwrap_or_default();
     let entry = |line: &str| {
@@ -43,7 +43,7 @@ fn of_fathom(words: &str) -> (Vec<Entry>, Finished) {
     (entries(directory.path(), 1), finished)
 }
 
-/// What both programs say about zones: resets, rounding, refusals.
+/// Messages of both programs about zones: resets, rounding, refusals.
 fn sayings(finished: &Finished) -> Vec<String> {
     let lines = finished.stdout.lines().chain(finished.stderr.lines());
     let about_zones = |line: &str| match line.split_once("; ") {
@@ -59,7 +59,7 @@ fn sayings(finished: &Finished) -> Vec<String> {
 #[test]
 fn orders_and_resets_are_those_of_fio() {
     let reference = require!(program::reference());
-    // Releases before 3.41 do not tell of resets in the line of trims.
+    // Releases before 3.41 do not report resets in the line of trims.
     let tells_of_trims = program::version(&reference) >= Some((3, 41));
     for words in [
         "--rw=write --io_size=384k",
@@ -141,7 +141,7 @@ fn jobs_on_a_file_must_agree_about_its_zones() {
     }
 }
 
-/// Follows the write pointers of zones and checks every I/O against them; returns the number of resets.
+/// Tracks the write pointers of zones and checks every I/O against them; returns the number of resets.
 fn follow(entries: &[Entry], capacity: u64) -> u64 {
     let zone_size = ZONE * BLOCK;
     let mut pointers = [0; 4];
@@ -241,7 +241,7 @@ fn workers_share_write_pointers() {
         assert_eq!(writes.iter().sum::<u64>(), 4 * 128, "{kind}");
         let mut passes = 0;
         for zone in writes.chunks(ZONE as usize) {
-            // A block is written once after each reset, and never before the block in front of it.
+            // A block is written once after each reset, and never before the previous block.
             assert!(zone.is_sorted_by(|before, after| before >= after), "{kind}: {zone:?}");
             assert!(zone[0] - zone[15] <= 1, "{kind}: zones are reset when they are full: {zone:?}");
             passes += zone[0].saturating_sub(1);
@@ -318,7 +318,7 @@ fn the_json_counts_resets() {
     assert!(json::job(&json::document(&finished.stdout), "job").get("zone_resets").is_none());
 }
 
-/// An emulated zoned device of the kernel (null_blk), the only kind that a test may overwrite.
+/// A zoned device emulated by the kernel (null_blk), the only kind that a test may overwrite.
 fn null_device() -> Result<String, String> {
     skip::root()?;
     let is_zoned = |name: &str| {
@@ -355,7 +355,7 @@ fn zones_of_a_device_are_written_by_its_rules() {
     }
 }
 
-/// The I/Os of a job in units of 256 KiB, or those given, its resets, and how it went.
+/// The I/Os of a job in units of 256 KiB, or the given ones, its resets, and its outcome.
 fn order_in_large_zones(unit: u64, words: &str) -> (String, u64, Finished) {
     let directory = scratch();
     file_of(directory.path(), "f", 8 << 20);
@@ -381,7 +381,7 @@ fn order_in_large_zones(unit: u64, words: &str) -> (String, u64, Finished) {
     (shown.join(" "), resets, finished)
 }
 
-/// What was written and will be read back is not reset away: writes go where there is room. The orders are fio's.
+/// Data that will be read back is not reset: writes go to free zones. The orders are fio's.
 #[test]
 fn jobs_that_verify_fill_all_zones() {
     for (words, writes, reads, resets) in [
@@ -441,7 +441,7 @@ fn jobs_that_verify_fill_all_zones() {
     assert_eq!((moved, resets), ([8 << 20; 2], 0));
 }
 
-/// What the end of a zone cuts off is written elsewhere, so that a pass has all its bytes.
+/// Bytes cut off at the end of a zone are written elsewhere, so that a pass is complete.
 #[test]
 fn writes_that_zones_cut_short_leave_nothing_out() {
     let words = "--rw=randwrite --bsrange=64k-256k";
@@ -454,7 +454,7 @@ fn writes_that_zones_cut_short_leave_nothing_out() {
     let written = "w48 w49/3 w32/4 w36/2 w38/4 w52 w0/4 w4 w16 w53 w42 w43/2 w54 w17 w5 w45/3 w55/2 w18/2 w57 w58 w6/3 w59 w20/2 \
                    w60/2 w22/2 w9 w62 w10/2 w12/4 w24 w25/3 w28 w29 w30/2 w63";
     assert_eq!(order, format!("{written} {}", written.replace('w', "r")));
-    // A permutation has no map of what is left.
+    // A permutation does not track remaining blocks.
     let (_, _, finished) =
         order_in_large_zones(64 * KIB, "--rw=randwrite --bs=192k --write_zone_remainder=1");
     let document = json::document(&finished.stdout);
@@ -473,7 +473,7 @@ fn clones_share_a_zone() {
             assert_eq!(json::integer(job, "write/io_bytes"), 2 << 20, "{more}");
         }
     }
-    // The threshold goes by what is written, and all have to write the same.
+    // The threshold refers to written bytes, and all must write the same.
     let threshold = "--zone_reset_threshold=.5 --zone_reset_frequency=1 --bs=256k --size=1m --loops=2";
     let reader =
         "--name=reader --filename=f --ioengine=psync --zonemode=zbd --zonesize=1m --offset=1m --rw=read";
@@ -489,7 +489,7 @@ fn clones_share_a_zone() {
     assert!(finished.stderr.contains(refused), "{}", finished.stderr);
 }
 
-/// Reads of more than a zone find no data below a write pointer, or need none.
+/// Reads larger than a zone find no data below a write pointer, or need none.
 #[test]
 fn blocks_may_be_larger_than_a_zone_where_they_are_read() {
     for (words, expected) in [

@@ -1,9 +1,9 @@
-//! `--every`: runs that follow each other at whole intervals, and never overlap.
+//! `--every`: runs at whole intervals, which never overlap.
 
 use crate::support::program::Launch;
 use crate::support::{scratch, wait_until};
 
-/// Lines of the table that repeated runs write.
+/// Lines of the table written by repeated runs.
 fn lines(path: &std::path::Path) -> Vec<String> {
     std::fs::read_to_string(path).unwrap_or_default().lines().map(str::to_owned).collect()
 }
@@ -26,7 +26,7 @@ fn runs_follow_each_other_until_a_signal_between_them() {
         .map(|line| line.split(',').next().and_then(|cell| cell.parse().ok()).expect("a time"))
         .collect();
     assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "one heading, one row per run: {lines:?}");
-    // The signal may have met a run, whose exit status it is then.
+    // The signal may have interrupted a run, whose exit status it is then.
     assert!([0, 128].contains(&finished.code()), "{}", finished.stderr);
 }
 

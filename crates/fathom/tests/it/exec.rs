@@ -14,7 +14,7 @@ fn text(directory: &Path, name: &str) -> String {
     fs::read_to_string(directory.join(name)).unwrap_or_default()
 }
 
-/// A program that writes its process id, and that of another one that it starts, into `pids`.
+/// A program that writes its process id, and that of a child, into `pids`.
 fn nest(directory: &Path, more: &str) {
     let lines = format!("{more}\nsleep 1000 &\necho $$ $! >pids.new\nmv pids.new pids\nwait\nwait\n");
     fs::write(directory.join("nest"), lines).expect("written");
@@ -95,7 +95,7 @@ fn failures_are_those_of_the_job() {
 fn the_end_of_the_job_is_that_of_the_program_and_all_it_started() {
     let directory = scratch();
     nest(directory.path(), "trap 'echo asked; exit 0' TERM");
-    // The shell has to have come to its trap by then.
+    // The shell must have installed its trap by then.
     let finished = run(directory.path(), "--program=sh --arguments=nest --runtime=4 --grace_time=100");
     let finished = finished.expect_clean();
     assert_eq!(text(directory.path(), "a.stdout"), "asked\n", "it has time to end by itself");
@@ -143,7 +143,7 @@ fn a_program_runs_beside_jobs() {
 
 #[test]
 fn the_example_of_fio_runs() {
-    // turbostat needs the right processor; numjobs=12 is made smaller.
+    // turbostat needs a suitable processor; numjobs=12 is reduced.
     let words = [("program=/usr/sbin/turbostat", "program=/bin/echo")];
     crate::shipped_examples::run_with("exec", &words, |launch| launch);
 }

@@ -1,4 +1,4 @@
-//! `ioengine=external:PATH`: the engines of `examples/external`, and libraries that are wrong in every way there is.
+//! `ioengine=external:PATH`: the engines of `examples/external`, and libraries with every kind of error.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::{json, scratch, skip};
@@ -30,7 +30,7 @@ pub(crate) fn example(name: &str, directory: &Path) -> Result<(), String> {
     c_engine(&repository().join("examples/external").join(name).with_extension("c"), &directory.join("e.so"))
 }
 
-/// An engine whose parts are put into a frame; `more` comes first in the structure.
+/// An engine whose parts are inserted into a frame; `more` comes first in the structure.
 fn made(directory: &Path, functions: &str, fields: &str) -> Result<(), String> {
     let source = directory.join("made.c");
     let text = format!(
@@ -247,7 +247,7 @@ fn broken_promises_are_errors() {
 fn one_that_hangs_is_named_as_stuck() {
     let directory = scratch();
     let hangs = "static int64_t hangs(void *t, const struct fathom_io *io) { (void)t; if (io->offset >= 8192) for (;;) pause(); return io->length; }";
-    // Nothing of it is on a device whose other traffic could pass for progress.
+    // It uses no device whose other traffic could count as progress.
     let own = ".size = big, .capabilities = FATHOM_OWN_TARGETS";
     require!(made(directory.path(), &format!("{BIG}{hangs}"), &format!(".queue = hangs, {own}")));
     let finished = run(directory.path(), "--rw=write --runtime=1 --patience=2s");

@@ -1,4 +1,4 @@
-//! Values at the ends of what can be written: a run ends with a sentence or does its work, whatever is added to whatever.
+//! Extreme values: a run ends with a message or works, whatever the values are added to.
 
 use crate::support::program::Launch;
 use crate::support::scratch;
@@ -70,7 +70,7 @@ fn no_value_overflows() {
     }
 }
 
-/// A time that does not fit 64 bits of nanoseconds is a long one, not a short one.
+/// A time that overflows 64 bits of nanoseconds is long, not short.
 #[test]
 fn an_endless_run_goes_on() {
     let directory = scratch();
@@ -81,7 +81,7 @@ fn an_endless_run_goes_on() {
     assert_eq!(running.finish().code(), 128);
 }
 
-/// Neither the check of jobs nor a refusal takes memory for each clone.
+/// Neither the check of jobs nor a refusal allocates memory for each clone.
 #[test]
 fn clones_are_counted_before_they_are_made() {
     let directory = scratch();

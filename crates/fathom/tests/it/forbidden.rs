@@ -1,11 +1,11 @@
-//! System calls that a filter does not let through, as in containers: what is only a help is done without, and of the rest the
-//! message says what forbids it.
+//! System calls rejected by a filter, as in containers: optional ones are skipped, and for the others the message says what
+//! forbids them.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{scratch, skip};
 use std::path::Path;
 
-/// Runs the program where these calls answer with an error.
+/// Runs the program with these calls failing with an error.
 fn without(directory: &Path, calls: &str, error: &str, words: &str) -> Result<Finished, String> {
     skip::tool("strace")?;
     let finished = Launch::of(Path::new("strace"), directory)
@@ -39,7 +39,7 @@ fn files_are_made_where_preallocation_is_forbidden() {
                 assert_eq!(finished.code(), 0, "{what}");
                 let size = std::fs::metadata(directory.path().join("data")).expect("it was made").len();
                 assert_eq!(size, 65536, "{what}");
-                // The C library does it by writing where the file system cannot.
+                // The C library falls back to writing if the file system does not support it.
                 let is_told = finished.stderr.contains("fio: posix_fallocate fails: ");
                 assert_eq!(is_told, how == "posix" && error != "EOPNOTSUPP", "{what}");
                 if how == "native" {
@@ -50,7 +50,7 @@ fn files_are_made_where_preallocation_is_forbidden() {
     }
 }
 
-/// What writes would meet as well is not passed over.
+/// Errors that would affect writes as well are not ignored.
 #[test]
 fn a_device_that_fails_is_not_forbidden() {
     fathom_only!();
@@ -84,7 +84,7 @@ fn what_is_forbidden_is_called_so() {
     }
 }
 
-/// What a run does not need may be forbidden.
+/// Calls that a run does not need may be forbidden.
 #[test]
 fn runs_need_no_more_than_they_use() {
     let directory = scratch();

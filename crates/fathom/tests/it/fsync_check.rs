@@ -25,7 +25,7 @@ fn the_threshold_decides() {
     }
     assert_eq!(fast.code(), 0, "{}{}", fast.stdout, fast.stderr);
     assert!(fast.stdout.starts_with("Fast enough: p50 of fdatasync is "), "{}", fast.stdout);
-    // The last write is the end of the run, and is not synced, as in fio.
+    // The last write ends the run, and is not synced, as in fio.
     assert!(fast.stdout.contains("127 records of 512 bytes"), "{}", fast.stdout);
     let slow = check(directory.path(), "--size=64k --bs=512 --threshold=0.0001ms --format=json");
     assert_eq!(slow.code(), 2, "{}{}", slow.stdout, slow.stderr);

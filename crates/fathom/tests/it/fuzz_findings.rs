@@ -1,4 +1,4 @@
-//! What the fuzzer found once, and what it begins with, must not break anything.
+//! Earlier findings of the fuzzer, and its initial inputs, must not break anything.
 
 #[path = "../../../../fuzz/src/targets.rs"]
 #[allow(unreachable_pub, dead_code)]
@@ -10,7 +10,7 @@ use std::path::Path;
 fn findings_stay_mended() {
     let findings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/findings");
     for (name, try_it) in targets::TARGETS {
-        // Any target gets along with what is no input at all.
+        // Every target must handle invalid input.
         [&b""[..], b"\0", b"[a]\n", b"{\"jobs\":[{}]}", &[0xff; 300]].iter().for_each(|bytes| try_it(bytes));
         let Ok(entries) = std::fs::read_dir(findings.join(name)) else { continue };
         for entry in entries {

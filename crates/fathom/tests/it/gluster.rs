@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The volume of a server. There is one at a time: the port of its daemon is fixed.
+/// The volume of a server. There is one at a time: its daemon's port is fixed.
 struct Gluster {
     server: Server,
     _alone: MutexGuard<'static, ()>,
@@ -27,10 +27,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn volume() -> Result<Gluster, String> {
     skip::root()?;
-    // A test that failed leaves nothing that the next one could mind.
+    // A failed test leaves nothing that affects the next one.
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start_large("gluster", &[])?;
-    // The engines need the library, which this asks for by a run that finds no volume.
+    // The engines need the library; a run without a volume tests for it.
     let finished = launch(&server, "gfapi", "--volume=none --rw=read --size=1m").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -46,13 +46,13 @@ fn launch(server: &Server, engine: &str, words: &str) -> Launch {
     Launch::fathom(Path::new("/")).words(&engine).words(words)
 }
 
-/// A run that ends well; its job.
+/// A successful run; returns its job.
 #[track_caller]
 fn run(server: &Server, engine: &str, words: &str) -> serde_json::Value {
     json::document(&launch(server, engine, words).run().expect_clean().stdout)["jobs"][0].clone()
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(server: &Server, engine: &str, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(server, engine, words).run();
@@ -60,7 +60,7 @@ fn complaint(server: &Server, engine: &str, words: &str) -> String {
     stderr
 }
 
-/// What lies on the brick under a name.
+/// Content on the brick under a name.
 #[track_caller]
 fn content(server: &Server, name: &str) -> Vec<u8> {
     let path = Path::new(server.value("GLUSTER_DATA")).join(name);
@@ -121,7 +121,7 @@ fn files_are_laid_out_and_removed_there() {
         let [first, second] = ["a.0.0", "a.0.1"].map(|name| content(&server, name));
         assert!(first.len() as u64 == MIB / 2 && second.len() == first.len() && first != second);
         assert!(first.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
-        // Without a size, files are read as they are, and a job appends after it.
+        // Without a size, files are read as they are, and a job appends after their end.
         let job = run(&server, engine, "--rw=read --bs=64k --filename=/a.0.0");
         assert_eq!(json::integer(&job, "read/io_bytes"), MIB / 2);
         run(&server, engine, "--rw=write --bs=64k --size=64k --filename=a.0.0 --file_append=1");

@@ -1,4 +1,4 @@
-//! The documentation as its readers try it: every command on the pages for users is typed in the order of the page.
+//! The documentation as its readers use it: every command on the user pages is run in the order of the page.
 
 use crate::support::page::{self, Command, Commands, Step};
 use crate::support::program::{self, Launch};
@@ -17,7 +17,7 @@ const OWN_SCREEN: &str = "\x1b[?1049h";
 /// The environment of a page's reader: a directory, and `fathom` in `PATH`.
 struct Reader {
     page: &'static str,
-    /// Holds the two below.
+    /// Contains the two below.
     scratch: tempfile::TempDir,
     directory: PathBuf,
     programs: PathBuf,
@@ -34,7 +34,7 @@ impl Reader {
         Reader { page, scratch, directory, programs }
     }
 
-    /// The shell's exit status and everything that the command printed.
+    /// The shell's exit status and all output of the command.
     #[track_caller]
     fn type_in(&self, command: &str) -> (i32, String) {
         let path = std::env::var("PATH").unwrap_or_default();
@@ -77,7 +77,7 @@ impl Reader {
         output
     }
 
-    /// Runs a block; what it prints must have the shape that the page shows.
+    /// Runs a block; its output must have the shape shown on the page.
     #[track_caller]
     fn follow_all(&self, block: &Commands) {
         for command in &block.first {
@@ -97,7 +97,7 @@ impl Reader {
         }
     }
 
-    /// What the commands leave behind is on the page, so that its reader can remove it.
+    /// Files left by the commands are mentioned on the page, so that the reader can remove them.
     fn check_what_is_left(&self, text: &str) {
         let entries = std::fs::read_dir(&self.directory).expect("the directory can be read");
         for entry in entries {
@@ -107,7 +107,7 @@ impl Reader {
     }
 }
 
-/// The machine has what the jobs on a page ask for.
+/// The machine has what the jobs on a page need.
 fn suits(reader: &Reader, text: &str) -> Result<(), String> {
     let asked = |words| text.contains(words);
     let engine = if asked("io_uring") { "io_uring" } else { "psync" };
@@ -125,7 +125,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Says what is not tried, past the capture of the test runner.
+/// Reports what is skipped, bypassing the capture of the test runner.
 fn tell(text: &str) {
     // A closed standard error must not turn this into a failure.
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -133,7 +133,7 @@ fn tell(text: &str) {
 
 macro_rules! pages {
     ($($name:ident: $path:literal,)*) => {
-        /// The pages whose commands are tried.
+        /// The pages whose commands are run.
         const PAGES: &[&str] = &[$($path),*];
 
         $(#[test]

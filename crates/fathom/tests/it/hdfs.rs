@@ -19,13 +19,13 @@ fn launch(server: &Server, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its job.
+/// A successful run; returns its job.
 #[track_caller]
 fn run(server: &Server, words: &str) -> serde_json::Value {
     json::document(&launch(server, words).run().expect_clean().stdout)["jobs"][0].clone()
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(server: &Server, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(server, words).run();
@@ -33,7 +33,7 @@ fn complaint(server: &Server, words: &str) -> String {
     stderr
 }
 
-/// The answer of the server's own web interface.
+/// A response of the server's own web interface.
 #[track_caller]
 fn web(server: &Server, path: &str) -> Vec<u8> {
     let url = format!("{}/bench{path}", server.value("WEBHDFS"));
@@ -42,7 +42,7 @@ fn web(server: &Server, path: &str) -> Vec<u8> {
     output.stdout
 }
 
-/// The files in the job's folder, and how long they are.
+/// The files in the job's folder, with their lengths.
 fn files(server: &Server) -> Vec<(String, u64)> {
     let answer: serde_json::Value = serde_json::from_slice(&web(server, "?op=LISTSTATUS")).expect("JSON");
     let list = answer["FileStatuses"]["FileStatus"].as_array().cloned().unwrap_or_default();
@@ -82,7 +82,7 @@ fn chunks_are_written_read_verified_and_removed() {
     run(&server, "--rw=write --bs=1m --size=1m --filename=seen --unlink=1");
     assert_eq!(files(&server), []);
 
-    // What is read and missing is laid out, after what is there.
+    // Missing data to be read is laid out, after the existing data.
     run(&server, "--rw=write --bs=256k --size=1280k --filename=laid --buffer_pattern=0xfa7403");
     let job = run(&server, "--rw=randread --bs=4k --size=3m --filename=laid --iodepth=8");
     assert_eq!(json::integer(&job, "read/io_bytes"), 3 * MIB);
@@ -148,7 +148,7 @@ fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
     for job in jobs_of_page("hdfs.md", &words) {
         job.run(&[]);
     }
-    // It names the name node as releases before 3 did.
+    // It names the name node like releases before 3.
     let node = format!("namenode=127.0.0.1\nport={port}\nsize=1m");
     run_with("libhdfs", &[("filename=dfs-perftest-base.dfs-perftest-base,9000", &node)], |launch| launch);
 }

@@ -1,4 +1,4 @@
-//! The engine `http` on a real server of WebDAV: Apache.
+//! The engine `http` on a real WebDAV server: Apache.
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
@@ -25,13 +25,13 @@ fn launch(server: &Server, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its job.
+/// A successful run; returns its job.
 #[track_caller]
 fn run(server: &Server, words: &str) -> serde_json::Value {
     json::document(&launch(server, words).run().expect_clean().stdout)["jobs"][0].clone()
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(server: &Server, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(server, words).run();
@@ -108,7 +108,7 @@ fn another_server_of_webdav_keeps_objects_as_well() {
     std::fs::write(&path, job).expect("a job file");
     let launch = Launch::fathom(Path::new("/")).argument(path.display().to_string());
     launch.variable("PASSWORD", server.value("DAV_PASS")).run().expect_clean();
-    // The server keeps what it has for some seconds before it lies in its folder.
+    // The server holds data back for some seconds before it is in its folder.
     let names = || -> Vec<String> {
         let left = std::fs::read_dir(server.file("data")).expect("the server's folder").flatten();
         left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -159,7 +159,7 @@ fn what_goes_wrong_is_said() {
     let server = require!(server());
     run(&server, "--rw=write");
     std::fs::remove_file(folder(&server).join("obj_16384_16384")).expect("an object");
-    // The first and the last object are there, so none are made.
+    // The first and the last object exist, so none are created.
     let said = complaint(&server, "--rw=read");
     assert!(said.contains("GET /open/obj_16384_16384 was answered with HTTP 404 Not Found"), "{said}");
     let job = run_with_errors(&server, "--rw=read --continue_on_error=all");
@@ -202,7 +202,7 @@ fn passwords_are_used_and_never_shown() {
     let (stdout, stderr) = (&finished.stdout, &finished.stderr);
     assert!(finished.status.success(), "{stdout}{stderr}");
     assert!(stdout.contains("> authorization: (hidden)") && stdout.contains("(hidden)"), "{stdout}");
-    // Basic authentication is the password, written in another way.
+    // Basic authentication contains the password in another encoding.
     for secret in [password, "ZmF0aG9tOnNlY3JldA=="] {
         assert!(!stdout.contains(secret) && !stderr.contains(secret), "{stdout}{stderr}");
     }
@@ -251,8 +251,8 @@ fn the_example_that_fio_ships() {
     assert_eq!(names(&server), [""; 0]);
 }
 
-/// A server that answers the reads of a job like this, one after the other, and closes the connection after those that say so. Its
-/// address. Whoever asks for lengths hears of four bytes.
+/// A server that answers the reads of a job with these responses in sequence, and closes the connection after
+/// those that say so. Returns its address. Requests for the length are answered with four bytes.
 fn scripted(answers: Vec<(&'static str, bool)>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("its address").to_string();
@@ -338,7 +338,8 @@ fn a_connection_that_was_closed_meanwhile_is_no_error_and_one_that_breaks_off_is
     }
 }
 
-/// Answers every read in two pieces, on a connection that holds the second one back until the first is acknowledged.
+/// Answers every read in two pieces, on a connection that holds the second one back until the first is
+/// acknowledged.
 fn answer_in_pieces(mut stream: TcpStream) {
     while let Some(head) = read_head(&mut stream) {
         let first: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 4096\r\n\r\n";
@@ -370,7 +371,7 @@ fn acknowledgements_are_not_delayed_where_the_job_says_so() {
     };
     let (delayed, advice) = reads(0);
     if delayed < 30_000_000 {
-        // Kernels acknowledge at once for a while, and may be told to do so always.
+        // Kernels acknowledge immediately for a while, and may be configured to do so always.
         skip!(
             "this kernel does not delay acknowledgements here: half of the reads took {delayed} ns or less"
         );
@@ -381,7 +382,7 @@ fn acknowledgements_are_not_delayed_where_the_job_says_so() {
     assert!(!advice.contains("shows its speed without that"), "{advice}");
 }
 
-/// Answers with blocks, and keeps the heads of the requests.
+/// Answers with blocks, and records the request heads.
 fn answer_and_keep(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
     while let Some(head) = read_head(&mut stream) {
         let body: &[u8] = if head.starts_with(b"GET") { &[7; 4096] } else { &[] };
@@ -393,7 +394,8 @@ fn answer_and_keep(mut stream: TcpStream, heads: &Mutex<Vec<String>>) {
     }
 }
 
-/// What a job on S3 leaves open comes from the environment, as with the AWS tools; what it says itself comes first.
+/// S3 settings that a job leaves unset come from the environment, as with the AWS tools; the job's own take
+/// precedence.
 #[test]
 fn the_environment_names_server_and_region_of_s3() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

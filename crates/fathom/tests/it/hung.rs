@@ -1,4 +1,4 @@
-//! A device that answers no more: the report comes all the same, in time, and says what is stuck.
+//! A device that stops answering: the report still comes in time, and names the stuck I/O.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::processes::OtherWork;
@@ -8,11 +8,11 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
-/// Requests that the device answers before it hangs.
+/// Requests answered before the device hangs.
 const ANSWERED: u64 = 50;
-/// When to give up waiting.
+/// Time limit of the test.
 const TIMEOUT: Duration = Duration::from_secs(120);
-/// When the report must be there: long before the usual patience, and long after the deadline on a machine that is busy.
+/// Time limit of the report: long before the usual patience, and long after the deadline on a busy machine.
 const LIMIT: Duration = Duration::from_secs(15);
 
 fn job(fs: &HungFs, more: &str) -> String {
@@ -85,7 +85,7 @@ fn io_uring_reads() {
     check(&require!(hang()), "--ioengine=io_uring --direct=1 --iodepth=1");
 }
 
-/// Answers what is there, and no read.
+/// Answers everything except reads.
 fn answer_no_read(mut stream: TcpStream) {
     let Ok(reading) = stream.try_clone() else { return };
     let mut is_read = false;
@@ -99,8 +99,8 @@ fn answer_no_read(mut stream: TcpStream) {
     }
 }
 
-/// Where three programs want every processor, an engine that looks now and then whether its server has answered is mostly ready and
-/// without one. That is not a sign of life.
+/// When three programs compete for every processor, an engine that polls its server occasionally is mostly
+/// runnable without a CPU. That does not count as progress.
 #[test]
 fn a_server_that_does_not_answer_a_busy_machine() {
     fathom_only!();
@@ -143,7 +143,7 @@ fn synchronous_writes() {
     );
 }
 
-/// A thread that is stuck keeps its process from ending, but not the report from coming.
+/// A stuck thread keeps its process from ending, but does not delay the report.
 #[test]
 fn a_stuck_thread() {
     fathom_only!();
@@ -159,7 +159,7 @@ fn a_stuck_thread() {
     assert_ne!(running.finish().code(), 0);
 }
 
-/// The deadline is what ends a run here, so a signal before it must do so too.
+/// Normally the deadline ends such a run; an earlier signal must do so too.
 #[test]
 fn interrupted_while_stuck() {
     fathom_only!();

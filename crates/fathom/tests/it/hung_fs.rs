@@ -1,4 +1,4 @@
-//! A file system of one file whose device can be told to hang, or has a bad range.
+//! A file system with one file whose device can hang on request, or has a bad range.
 
 use crate::support::{scratch, skip};
 use fathom_stats::split_mix::split_mix;
@@ -20,29 +20,29 @@ const NAME: &str = "data";
 const FILE: INodeNo = INodeNo(2);
 const ATTRIBUTES_LIVE: Duration = Duration::from_secs(1);
 
-/// How the device misbehaves.
+/// Faults of the device.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Faults {
-    /// Requests answered before the device answers no more.
+    /// Requests answered before the device stops answering.
     pub(crate) hang_after: Option<u64>,
-    /// Bytes that answer with an I/O error.
+    /// Range that returns an I/O error.
     pub(crate) bad: Range<u64>,
-    /// How long a request takes, one after the other.
+    /// Service time of a request; requests are served one at a time.
     pub(crate) service: Duration,
-    /// That is the mean of exponentially distributed times.
+    /// Makes it the mean of an exponential distribution.
     pub(crate) service_is_random: bool,
-    /// Of each such span, counted from the mount, nothing is answered in the last part, which is so long.
+    /// The device stalls at the end of each such span, counted from the mount, for this long.
     pub(crate) pauses: Option<(Duration, Duration)>,
 }
 
-/// The mounted file system. Dropped, it fails every request that still waits and goes away.
+/// The mounted file system. On drop it fails every waiting request and is unmounted.
 pub(crate) struct HungFs {
     directory: TempDir,
     state: Arc<Mutex<State>>,
     session: Option<BackgroundSession>,
 }
 
-/// A read or write as it was asked for.
+/// A read or write as requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) offset: u64,
@@ -56,9 +56,9 @@ struct State {
     answered: u64,
     hanging: Vec<(Asked, Unanswered)>,
     mounted: Option<Instant>,
-    /// Requests that took time, and how much.
+    /// Requests with a service time, and their total time.
     served: (u32, Duration),
-    /// When each of them had taken it.
+    /// Their completion times.
     ends: Vec<Instant>,
     random: u64,
 }
@@ -68,7 +68,7 @@ fn exponential(state: &mut u64) -> f64 {
     -(((split_mix(state) >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln()
 }
 
-/// Kept, because a reply that is dropped answers with an error.
+/// Kept, because a dropped reply answers with an error.
 enum Unanswered {
     Read { _reply: ReplyData },
     Write { _reply: ReplyWrite },
@@ -98,18 +98,18 @@ impl HungFs {
         self.directory.path().join(NAME)
     }
 
-    /// What was asked and never answered.
+    /// Requests that were never answered.
     pub(crate) fn hanging(&self) -> Vec<Asked> {
         locked(&self.state).hanging.iter().map(|(asked, _)| *asked).collect()
     }
 
-    /// How long the requests took here, on average.
+    /// Mean service time here.
     pub(crate) fn mean_service(&self) -> Duration {
         let (count, time) = locked(&self.state).served;
         time / count.max(1)
     }
 
-    /// When each request was answered.
+    /// Completion time of each request.
     pub(crate) fn ends(&self) -> Vec<Instant> {
         locked(&self.state).ends.clone()
     }
@@ -122,8 +122,8 @@ impl HungFs {
 
 impl Drop for HungFs {
     fn drop(&mut self) {
-        // A forced unmount aborts the connection, so that processes stuck in it come free; a lazy one takes away
-        // what is still in use.
+        // A forced unmount aborts the connection, which releases stuck processes; a lazy one also works while
+        // in use.
         for how in ["--force", "--lazy"] {
             let unmount =
                 Command::new("umount").arg(how).arg(self.directory.path()).stderr(Stdio::null()).status();
@@ -145,7 +145,7 @@ impl Device {
         locked(&self.0)
     }
 
-    /// The file system has one thread: who comes meanwhile waits.
+    /// The file system has one thread: other requests wait.
     fn take_time(&self) {
         let begun = Instant::now();
         let slowness = self.state().slowness();
@@ -188,7 +188,7 @@ impl State {
         asked.offset < self.faults.bad.end && self.faults.bad.start < asked.offset + asked.length
     }
 
-    /// How long a request that comes now takes.
+    /// Service time of a request that arrives now.
     fn slowness(&mut self) -> Duration {
         if self.faults.service_is_random {
             return self.faults.service.mul_f64(exponential(&mut self.random));
@@ -199,7 +199,7 @@ impl State {
         if left <= pause { left } else { self.faults.service }
     }
 
-    /// True when the request is to wait for ever; otherwise it counts as answered.
+    /// True if the request is to wait forever; otherwise it counts as answered.
     fn hangs(&mut self) -> bool {
         let hangs = self.faults.hang_after.is_some_and(|limit| self.answered >= limit);
         self.answered += u64::from(!hangs);
@@ -248,7 +248,7 @@ impl Filesystem for Device {
     }
 
     fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        // Past the page cache, so that every request of a job arrives here as it was made.
+        // Bypasses the page cache, so that every request of a job arrives here unchanged.
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
     }
 

@@ -1,4 +1,4 @@
-//! `--idle-prof`: an idle processor is told from a busy one, and nothing stays behind.
+//! `--idle-prof`: distinguishes idle processors from busy ones, and leaves nothing behind.
 
 use crate::support::program::{self, Launch};
 use crate::support::{PATIENCE, json, processes, scratch, shape};
@@ -97,7 +97,7 @@ fn the_measuring_process_ends_with_the_run() {
         let directory = scratch();
         let words = format!("--idle-prof=system {SLOW} --runtime=60");
         let running = Launch::fathom(directory.path()).words(&words).start();
-        // A busy machine takes its time to start and to end processes.
+        // A busy machine is slow to start and end processes.
         let children = wait_until(|| processes::descendants(running.pid()), |children| children.len() == 2);
         assert_eq!(children.len(), 2, "a worker and the measuring process");
         running.signal(signal);
@@ -107,7 +107,7 @@ fn the_measuring_process_ends_with_the_run() {
     }
 }
 
-/// Looks until what is seen is what is wanted, for as long as patience lasts; what was seen last.
+/// Polls until the condition holds or the time limit has passed; returns the last value.
 fn wait_until<T>(look: impl Fn() -> T, wanted: impl Fn(&T) -> bool) -> T {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {

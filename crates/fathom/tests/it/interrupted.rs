@@ -1,4 +1,4 @@
-//! Ctrl-C and its kin: the run ends immediately, its report is whole.
+//! Ctrl-C and similar signals: the run ends immediately, with a complete report.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, processes, scratch};
@@ -7,7 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-/// Starts a long job, sends the signal after a thousand I/Os, and checks what every ending by a signal has.
+/// Starts a long job, sends the signal after a thousand I/Os, and checks the properties common to all endings
+/// by a signal.
 #[track_caller]
 fn interrupt(signal: &str, number: u32, more: &str) -> Finished {
     let directory = scratch();
@@ -69,7 +70,7 @@ fn figures_up_to_then() {
     running.wait_for_sleeps(1_200);
     running.signal("INT");
     let finished = running.finish();
-    // On a busy machine the signal takes its time to reach the clone.
+    // On a busy machine the signal reaches the clone late.
     let most = finished.elapsed.as_millis() as u64 + 10;
     let document = json::document(&finished.stdout);
     let ios = json::integer(json::job(&document, "long"), "read/total_ios");
@@ -98,7 +99,7 @@ fn the_layout() {
         running.signal("INT");
         let finished = running.finish();
         assert_eq!(finished.code(), 128, "{}", finished.stdout);
-        // What was there stays, and nothing that looks like a file of the full size.
+        // Existing files stay, and no file of the full size appears.
         let size = std::fs::metadata(directory.path().join(name)).map_or(0, |found| found.len());
         assert_eq!(size, if name == "data" { MIB } else { 0 });
     }
@@ -120,7 +121,7 @@ fn when_the_jobs_are_over() {
         let mut report = child.stdout.take().expect("piped");
         let mut text = vec![0; 1];
         report.read_exact(&mut text).expect("the report begins");
-        // It is longer than a pipe holds, so the program waits for its reader.
+        // It is larger than a pipe's capacity, so the program waits for its reader.
         processes::signal(child.id(), signal);
         report.read_to_end(&mut text).expect("it can be read");
         assert!(text.len() > 1 << 17, "{} bytes", text.len());
@@ -149,7 +150,7 @@ fn signals_to_every_process_of_the_run() {
     }
     let finished = running.finish();
     assert_eq!(finished.code(), 128, "{}", finished.stdout);
-    // The report that SIGUSR1 asks for, and the last one, of two workers each.
+    // The report requested by SIGUSR1, and the final one, of two workers each.
     assert_eq!(finished.stdout.matches("err= 0: pid=").count(), 4, "{}", finished.stdout);
     assert!(!finished.stdout.contains("got signal"), "{}", finished.stdout);
 }
@@ -165,7 +166,7 @@ fn a_file_asks_for_a_report() {
     let launch = Launch::of(Path::new("/bin/sh"), directory.path()).argument("-c").argument(script);
     let request = directory.path().join("fio-dump-status");
     let mut running = launch.start();
-    // A report of before the job would say nothing of it.
+    // A report from before the start would not include the job.
     running.wait_for_sleeps(30);
     std::fs::write(&request, "").expect("written");
     running.wait_for_output(|text| text.contains("read: IOPS="));

@@ -1,4 +1,4 @@
-//! Reports at regular intervals: whole ones, and lines of JSON that add up.
+//! Reports at regular intervals: complete ones, and JSON lines that add up.
 
 use crate::support::program::{self, Launch};
 use crate::support::{json, scratch, shape};
@@ -24,7 +24,7 @@ fn bins(value: &Value) -> BTreeMap<String, u64> {
     bins.into_iter().map(|(bin, count)| (bin, count.as_u64().expect("a count"))).collect()
 }
 
-/// Intervals follow each other without a gap, only the last is final, and what is in them is what is in the totals.
+/// Intervals are contiguous, only the last is final, and their sums equal the totals.
 #[track_caller]
 fn check_lines(lines: &[Value]) {
     for (index, pair) in lines.windows(2).enumerate() {
@@ -72,7 +72,7 @@ fn whole_reports() {
     assert!(ios.len() >= 3 && ios.is_sorted() && ios[0] < 2_000, "{ios:?}");
     let Ok(reference) = program::reference() else { skip!("no fio to compare with") };
     let (theirs, _) = run(&reference, "normal");
-    // The last reports of both hold everything, and the reports before stand above them in the same way.
+    // The last reports of both contain everything, and are preceded by the same reports.
     let last_two = |text: &str| {
         let blocks: Vec<_> = text.match_indices("\na: (groupid=0").map(|(place, _)| place).collect();
         shape::of(&text[blocks[blocks.len() - 2]..])
@@ -80,7 +80,7 @@ fn whole_reports() {
     assert_eq!(last_two(&normal), last_two(&theirs), "{normal}");
 }
 
-/// The report of a job that still runs has the processor time and the faults so far.
+/// The report of a running job includes the CPU time and page faults so far.
 #[test]
 fn reports_during_a_run_say_what_it_has_used() {
     let directory = scratch();
@@ -127,7 +127,7 @@ fn lines_add_up() {
     let directory = scratch();
     let words = format!("{} --status-interval=200ms --output-format=jsonl", null(2));
     let lines = lines(&Launch::fathom(directory.path()).words(&words).run().expect_clean().stdout);
-    // A busy machine leaves some out.
+    // A busy machine skips some.
     assert!((4..=12).contains(&lines.len()), "{} lines", lines.len());
     check_lines(&lines);
     let reads = |line: &&Value| json::integer(&line["interval"]["jobs"][0], "read/total_ios");

@@ -1,11 +1,11 @@
-//! What must hold in every report: the figures of one run agree with each other.
+//! Invariants of every report: the figures of one run are consistent.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, json, scratch};
 use serde_json::Value;
 
-/// Runs a job on a file of one MiB and gives back its entry with histograms.
+/// Runs a job on a file of one MiB and returns its entry with histograms.
 #[track_caller]
 fn run(words: &str) -> Value {
     let directory = scratch();
@@ -57,7 +57,7 @@ fn check(job: &Value, direction: &str, latencies: &[&str]) {
     assert!((iops - ios as f64 * 1000.0 / runtime).abs() < 0.001, "{iops} I/Os per second");
 }
 
-/// Shares of the latency distribution are those of all I/Os.
+/// Shares of the latency distribution cover all I/Os.
 #[track_caller]
 fn check_distribution(job: &Value) {
     let sum: f64 = ["latency_ns", "latency_us", "latency_ms"]
@@ -65,7 +65,7 @@ fn check_distribution(job: &Value) {
         .flat_map(|key| job[*key].as_object().expect("a distribution").values())
         .filter_map(Value::as_f64)
         .sum();
-    // Every hit bucket shows at least 0.01.
+    // Every used bucket shows at least 0.01.
     assert!((99.9..100.5).contains(&sum), "the shares are {sum} % together");
 }
 
@@ -85,7 +85,7 @@ fn submission_and_completion_make_the_whole() {
         let [slat, clat, lat] =
             ["slat_ns", "clat_ns", "lat_ns"].map(|key| float(&job, &format!("read/{key}/mean")));
         let gap = (slat + clat - lat).abs();
-        // Releases that take the two times apart read the clock in between.
+        // Releases that record the two times separately read the clock in between.
         assert!(gap <= 0.05 * lat + 500.0, "{engine}: {slat} + {clat} is not {lat}");
     }
 }
@@ -117,7 +117,7 @@ fn depth_is_rate_times_latency() {
     let job = json::job(&document, "job");
     let depth = float(job, "read/iops") * float(job, "read/lat_ns/mean") / 1e9;
     assert!((6.0..8.5).contains(&depth), "a depth of {depth}");
-    // How many end together, and make the queue shallow for a moment, is up to the machine.
+    // How many complete together, making the queue shallow for a moment, depends on the machine.
     let levels = &job["iodepth_level"];
     assert!(float(levels, "8") > 0.0 && float(levels, "16") == 0.0, "{levels}");
 }

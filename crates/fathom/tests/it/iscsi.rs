@@ -6,11 +6,11 @@ use crate::support::servers::{Server, jobs_of_page};
 use crate::support::{MIB, json, processes};
 use std::time::Duration;
 
-/// A target whose unit is a file of 4 MiB.
+/// A target with a unit backed by a file of 4 MiB.
 fn target(more: &[(&str, &str)]) -> Result<Server, String> {
     let variables: Vec<(&str, &str)> = [("SIZE", "4M")].iter().chain(more).copied().collect();
     let server = Server::start("tgt", &variables)?;
-    // The engine needs the library, which this asks for by a run that has no target.
+    // The engine needs the library; a run without a target tests for it.
     let finished = launch("iscsi://127.0.0.1:1/iqn.a:b/1", "--rw=read").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -25,13 +25,13 @@ fn launch(url: &str, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its result.
+/// A successful run; returns its result.
 #[track_caller]
 fn run(url: &str, words: &str) -> serde_json::Value {
     json::document(&launch(url, words).run().expect_clean().stdout)
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(url: &str, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(url, words).run();
@@ -53,7 +53,7 @@ fn what_is_written_lies_behind_the_target() {
     let around = content[..MIB as usize].iter().chain(&content[2 * MIB as usize..]);
     assert!(around.into_iter().all(|byte| *byte == 0), "nothing else is touched");
 
-    // Trims take the first half away, and a repeated block the second.
+    // Trims discard the first half, and a repeated block overwrites the second.
     run(url, "--rw=trim --bs=64k --offset=1m --size=512k");
     run(url, "--rw=write --bs=64k --offset=1536k --size=512k --write_mode=same --buffer_pattern=0xff");
     let content = std::fs::read(server.file("disk")).expect("the disk");

@@ -1,5 +1,5 @@
-//! The verdict on the figures of runs that are made for it: a fault that is there is found, and its twin without the fault is not
-//! called so. What needs years, heat or a broken clock is tested beside each check.
+//! The verdict on runs made for it: an existing fault is found, and the same run without the fault gets no such finding.
+//! Faults that need years, heat or a broken clock are tested next to each check.
 
 use crate::support::devices::{LoopDevice, Mounted, Throttle, statistics};
 use crate::support::program::{Finished, Launch, Running};
@@ -7,12 +7,12 @@ use crate::support::{MIB, json, scratch, skip, wait_until};
 use serde_json::Value;
 use std::path::Path;
 
-/// Runs of a situation before it counts as wrongly judged: what else the machine does may come between.
+/// Number of attempts before a situation counts as misjudged: other load on the machine may interfere.
 pub(crate) const TRIES: usize = 4;
-/// Long enough for most of what is looked for.
+/// Long enough for most checks.
 const TIME: &str = "--time_based --runtime=400ms";
 
-/// The verdict on a run, in the JSON of it.
+/// The verdict in a run's JSON.
 #[track_caller]
 fn verdict_of(directory: &Path, words: &str) -> Value {
     let words = format!("--output-format=json --output=result.json {words}");
@@ -21,7 +21,7 @@ fn verdict_of(directory: &Path, words: &str) -> Value {
     json::document(&text)["fathom verdict"].clone()
 }
 
-/// The severity that a check has found.
+/// The severity of a check's finding.
 pub(crate) fn found(verdict: &Value, code: &str) -> Option<String> {
     let findings = verdict["findings"].as_array().expect("a list of findings");
     let own = findings.iter().find(|finding| finding["code"] == code)?;
@@ -29,7 +29,7 @@ pub(crate) fn found(verdict: &Value, code: &str) -> Option<String> {
     Some(own["severity"].as_str().expect("a severity").to_owned())
 }
 
-/// The check finds this, in one of a few runs.
+/// The check has this finding in one of a few runs.
 #[track_caller]
 pub(crate) fn finds(directory: &Path, words: &str, code: &str, severity: Option<&str>) -> Value {
     let mut last = Value::Null;
@@ -53,7 +53,7 @@ fn what_the_device_did_not_do_is_seen() {
     let place = mounted.path();
     let job =
         |more: &str| format!("--name=a --size=8m --bs=64k --rw=randread --ioengine=psync {TIME} {more}");
-    // The page cache answers.
+    // Served by the page cache.
     let written = job("--filename=written --invalidate=0 --pre_read=1");
     let cached = finds(place, &written, "reads-missing", Some("doubtful"));
     assert_eq!(cached["verdict"], "doubtful", "{cached}");
@@ -68,7 +68,7 @@ fn what_the_device_did_not_do_is_seen() {
         (&Value::from("wrong"), Some(1)),
         "{verdict}"
     );
-    // What is written to memory has not reached the device.
+    // Data written to memory has not reached the device.
     finds(place, &job("--filename=written --rw=randwrite"), "writes-missing", Some("doubtful"));
     finds(place, &job("--filename=written --rw=randwrite --direct=1"), "writes-missing", None);
 }
@@ -96,7 +96,7 @@ fn the_exit_status_says_what_the_verdict_is() {
     let doubtful = fathom(place, &format!("--require=no-doubts {}", job("written")));
     assert_eq!(doubtful.code(), 125, "{}", doubtful.stderr);
     assert!(doubtful.stderr.contains("short: a: it ran for only"), "{}", doubtful.stderr);
-    // The document of a program ends where it does, and a job that failed has its own code.
+    // Machine-readable output ends with its document, and a failed job has its own code.
     let both = fathom(place, &format!("--verdict --output-format=json {}", job("written")));
     assert!(both.stderr.starts_with("Verdict: ") && both.stdout.trim_end().ends_with('}'), "{}", both.stdout);
     let failed = fathom(
@@ -171,7 +171,7 @@ fn what_was_trimmed_is_not_read() {
     finds(directory.path(), &format!("{all} --name=writer --rw=write {reader}"), "trimmed", None);
 }
 
-/// A program that writes to a part of the device all the time.
+/// A program that continuously writes to a part of the device.
 fn hammer(directory: &Path, device: &Path) -> Running {
     let words = format!(
         "--name=other --filename={} --offset=32m --size=16m --rw=write --bs=256k --direct=1 --ioengine=libaio --iodepth=8 \
@@ -195,7 +195,7 @@ fn what_others_do_to_the_device_is_seen() {
     finds(directory.path(), &job, "other-io", Some("doubtful"));
 }
 
-/// A limit that sets in while the job runs is what a volume that has used up its credit does.
+/// A limit that starts during the job behaves like a volume that has used up its burst credit.
 #[test]
 fn a_credit_that_is_used_up_is_seen() {
     fathom_only!();
@@ -212,7 +212,7 @@ fn a_credit_that_is_used_up_is_seen() {
     for _ in 0..TRIES {
         let before = statistics(name)[0];
         let running = Launch::fathom(directory.path()).words(&job).start();
-        // Half of the job's time comes before the limit.
+        // Half of the job's time is before the limit.
         wait_until("the job reads", || statistics(name)[0] >= before + 100);
         std::thread::sleep(std::time::Duration::from_millis(2400));
         let limit = require!(Throttle::of_everybody(device.path(), "read_bps", 8 << 20));
@@ -220,12 +220,12 @@ fn a_credit_that_is_used_up_is_seen() {
         drop(limit);
         let text = std::fs::read_to_string(directory.path().join("result.json")).expect("a result");
         verdict = json::document(&text)["fathom verdict"].clone();
-        // One event is told once.
+        // One event has one finding.
         if (found(&verdict, "step").as_deref(), found(&verdict, "drift")) == (Some("doubtful"), None) {
             return;
         }
     }
-    // Where others have the processors all the time, the pace changes more than once, which is told, too.
+    // If others use the processors all the time, the rate changes more than once, which is also reported.
     assert!(found(&verdict, "processor-wait").is_some(), "no step alone: {verdict:#}");
     fathom_skip::record("the machine was too busy for a single change of pace");
 }

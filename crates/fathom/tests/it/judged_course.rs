@@ -1,5 +1,5 @@
-//! The verdict on runs in whose course something happened, or whose device is none: the storage stood still, a process was stopped, a
-//! loop device has no disk below it. Twins without the fault are not called so.
+//! The verdict on runs with an event in their timeline, or without a disk: a stall of the storage, a stopped process, a loop
+//! device without a disk below it. The same runs without the fault get no such finding.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::judged::{TRIES, finds, found};
@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::Duration;
 
-/// The storage stands still for so long in each of such spans.
+/// Length of a cycle, which contains a stall.
 const SPAN: Duration = Duration::from_secs(4);
 const PAUSE: Duration = Duration::from_millis(1500);
 
@@ -37,11 +37,12 @@ fn storage_that_stood_still_is_named_with_its_time() {
             )
         };
         let fs = require!(HungFs::mount(MIB, faulty.clone()));
-        // What is told as an outage is not told as a slow change. A busy machine may change its pace besides, and is told as well.
+        // An outage is not also reported as drift. A busy machine may change its rate as well, which is
+        // reported.
         let told = || finds(directory.path(), &job(&fs), "outage", Some("doubtful"));
         let length =
             |verdict: &Value| finding(verdict, "outage")["evidence"]["outage_ms"].as_f64().expect("a length");
-        // The longest may be one in which the job itself stood still, for want of a processor.
+        // The longest may be one in which the job itself was stalled for lack of a processor.
         let is_plain = |verdict: &Value| {
             if length(verdict) < PAUSE.as_millis() as f64 * 0.9 {
                 return false;
@@ -62,7 +63,8 @@ fn storage_that_stood_still_is_named_with_its_time() {
     }
 }
 
-/// The kernel tells who started a process when it is stopped, so this is seen whatever the process was doing.
+/// The kernel notifies the parent when a process is stopped, so this is detected whatever the process was
+/// doing.
 #[test]
 fn a_worker_that_was_stopped_is_named_with_its_time() {
     fathom_only!();
@@ -73,11 +75,11 @@ fn a_worker_that_was_stopped_is_named_with_its_time() {
              --time_based --runtime=6 {words}"
         );
         let running = Launch::fathom(directory.path()).words(&words).start();
-        // Each I/O of a rate is waited for in sleep.
+        // The job sleeps before each I/O of a rate.
         running.wait_for_sleeps(50);
         let workers: Vec<u32> = processes::descendants(running.pid());
         workers.iter().for_each(|&pid| processes::signal(pid, "STOP"));
-        // One that waits for a processor stops when it gets it.
+        // A process waiting for a processor stops when it gets one.
         let is_stopped = |&pid: &u32| processes::state(pid) == Some('T');
         wait_until("the workers stop", || workers.iter().all(is_stopped));
         std::thread::sleep(Duration::from_secs(2));
@@ -124,7 +126,7 @@ fn loop_devices_without_a_disk_are_seen() {
     let device = require!(LoopDevice::with_holes(place.path(), 16 * MIB));
     finds(directory.path(), &reader(&device), "holes", Some("doubtful"));
     finds(directory.path(), &reader(&device).replace("randread", "randwrite"), "holes", None);
-    // What was written is there.
+    // The written data exists.
     let whole =
         reader(&device).replace("--rw=randread", "--rw=write").replace("--time_based --runtime=400ms", "");
     Launch::fathom(directory.path()).words(&whole).run().expect_clean();
@@ -138,7 +140,7 @@ fn is_on_disk(directory: &Path) -> bool {
     kind.starts_with("ext2/ext3") || ["xfs", "btrfs", "f2fs", "zfs"].contains(&kind.as_str())
 }
 
-/// However often a limit holds the job back, it is told.
+/// However often a limit throttles the job, it is reported.
 #[test]
 fn a_limit_of_processor_time_is_always_seen() {
     fathom_only!();

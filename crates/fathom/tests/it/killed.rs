@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const WORDS: &str = "--output-format=normal,json --ioengine=null --size=1G --bs=4k --rw=read --rate_iops=1000 \
                      --time_based --runtime=6 --name=a --name=b --name=c";
 
-/// The process id that a job's block names.
+/// The process id in a job's block.
 fn pid_of(report: &str, name: &str) -> u32 {
     let start = format!("{name}: (groupid=0, jobs=1): ");
     let line =
@@ -60,7 +60,7 @@ fn one_of_three() {
     check_whole(report, killed[0]);
 }
 
-/// Every block has its lines, the killed one's first line its error.
+/// Every block has its lines, and the killed one's first line has its error.
 fn check_whole(report: &str, killed: &str) {
     let normal = &report[report.rfind("\n}\n").expect("the JSON ends") + 2..];
     let lines = shape::of(normal);
@@ -115,7 +115,8 @@ fn wait_until_gone(processes: &[u32]) {
     }
 }
 
-/// A process that asks for it takes its runs along, also one that is killed; the run ends as with Ctrl-C, with its report.
+/// A process that requests it takes its runs along, even if it is killed; the run ends as with Ctrl-C, with
+/// its report.
 #[test]
 fn the_process_that_started_it() {
     fathom_only!();
@@ -134,7 +135,7 @@ fn the_process_that_started_it() {
     assert!(json::total(&json::document(&report), "read/total_ios") > 300, "{report}");
 }
 
-/// The variable means its parent, and says what is wrong with anything else.
+/// The variable must name the parent, and anything else is reported as an error.
 #[test]
 fn who_started_it() {
     fathom_only!();
@@ -143,7 +144,7 @@ fn who_started_it() {
         let launch = Launch::fathom(directory.path()).variable("FATHOM_END_WITH_PARENT", parent);
         launch.words("--name=a --ioengine=null --size=1m --rw=read").run()
     };
-    // The first process of the machine is there and has not started it.
+    // The first process of the machine exists but is not the parent.
     assert_eq!(with("1").code(), 0);
     for parent in ["", "0", "-1", "x"] {
         let finished = with(parent);
@@ -156,7 +157,7 @@ fn who_started_it() {
     assert!(finished.code() != 0 && finished.stderr.contains("has ended"), "{}", finished.stderr);
 }
 
-/// Where the system cannot tell of its end, there is a run and a line.
+/// If the system cannot report its end, the run continues with a note.
 #[test]
 fn who_started_it_where_nobody_can_be_watched() {
     fathom_only!();
@@ -178,7 +179,7 @@ fn the_program_itself_while_it_starts() {
     fathom_only!();
     require!(skip::tool("strace"));
     let directory = scratch();
-    // Workers take their time before they ask to end with the program.
+    // Workers take a while before they ask to end with the program.
     let running = Launch::of(Path::new("strace"), directory.path())
         .words("-f -o /dev/null --trace=prctl --inject=prctl:delay_enter=500000")
         .argument(program::path())

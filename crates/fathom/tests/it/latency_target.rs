@@ -1,4 +1,4 @@
-//! `latency_target`: the depth found is the largest that meets the target, and what the report is made of.
+//! `latency_target`: the depth found is the largest that meets the target, and the report covers only that depth.
 
 use crate::support::devices::{LoopDevice, Throttle};
 use crate::support::program::{self, Launch};
@@ -28,7 +28,7 @@ fn everything_meets_the_target() {
         );
         let job = json::job(&document, "a");
         assert_eq!((code, json::integer(job, "latency_depth")), (0, 8), "{text}");
-        // Windows at 1, 2, 4 and 8, and one more, whose figures alone are reported.
+        // Windows at 1, 2, 4 and 8, and one more, which alone is reported.
         let runtime = json::integer(job, "read/runtime");
         assert!((190..10_000).contains(&runtime), "{runtime} ms");
         assert!(text.contains("depth=8\n"), "{text}");
@@ -62,7 +62,8 @@ fn a_share_of_the_io_may_be_slower() {
     assert_eq!((code, json::integer(job, "latency_depth")), (0, 4), "{text}");
     assert_eq!(json::integer(job, "latency_target_ns"), 1_000);
     assert_eq!(json::integer(job, "latency_window_us"), 100_000);
-    // The last window ran at the depth found, and only that is in the report: if none ended early, a quarter of all I/Os made four.
+    // The last window ran at the depth found, and only it is in the report: unless one ended early, a quarter
+    // of all I/Os were at four.
     let levels = &job["iodepth_level"];
     assert!(levels["4"].as_f64().expect("a share") > 0.0, "{levels}");
 }
@@ -101,7 +102,7 @@ fn the_depth_follows_a_device_that_slows_down() {
     let job = json::job(&document, "a");
     let depth = json::integer(job, "latency_depth");
     assert!((1..=8).contains(&depth), "depth {depth}");
-    // The report is of the last window alone, which is at the depth found.
+    // The report covers only the last window, which is at the depth found.
     let (reads, runtime) = (json::integer(job, "read/total_ios"), json::integer(job, "read/runtime"));
     assert!(runtime < 20_000, "the search came to an end: {runtime} ms");
     assert!(reads * 50 <= runtime + 500, "{reads} reads in {runtime} ms");
@@ -109,7 +110,7 @@ fn the_depth_follows_a_device_that_slows_down() {
     assert_eq!(deeper.as_f64(), Some(0.0), "{}", job["iodepth_level"]);
 }
 
-/// With a percentile below 100 the job runs its time, and a line says that it does not do what it was asked for.
+/// With a percentile below 100 the job runs its full time, and a line says that it does not meet the target.
 #[test]
 fn a_target_out_of_reach_is_named() {
     fathom_only!();

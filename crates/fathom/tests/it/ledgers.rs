@@ -1,4 +1,4 @@
-//! Keeping ledgers: where they may lie, what is in them and in which order, and checking several together.
+//! Writing ledgers: where they may be, their content and its order, and checking several together.
 
 use crate::support::devices::Mounted;
 use crate::support::program::{Finished, Launch};
@@ -16,7 +16,7 @@ fn ledger(words: &str) -> Finished {
     Launch::fathom(Path::new("/")).words("ledger").words(words).run()
 }
 
-/// Checks ledgers; what was told, after the exit code was as expected.
+/// Checks ledgers; returns the output, after verifying the exit code.
 #[track_caller]
 fn check(words: &str, code: i32) -> String {
     let finished = ledger(&format!("check {words}"));
@@ -101,7 +101,7 @@ fn sync_file_range_promises_nothing_and_synchronous_writes_need_no_sync() {
         let path = ledgers.path().join(name).display().to_string();
         run(target.path(), &format!("{JOB} --rw=write --do_verify=0 --verify_ledger={path} {words}"))
             .expect_clean();
-        // A check of nothing says nothing of the storage.
+        // An empty check is no statement on the storage.
         let text = check(&path, if count == 0 { 3 } else { 0 });
         let (before, _) = text.split_once(" promised; ").expect("a figure");
         let told = before.rsplit(' ').next().and_then(|figure| figure.parse::<u64>().ok());
@@ -113,7 +113,7 @@ fn sync_file_range_promises_nothing_and_synchronous_writes_need_no_sync() {
     promises("file_system", 64, "--end_syncfs=1");
     promises("dsync", 64, "--sync=dsync");
     promises("sync", 64, "--sync=1");
-    // What is written to a mapping is not synchronous, however the file is open.
+    // Writes to a mapping are not synchronous, however the file was opened.
     promises("mapped", 0, "--sync=1 --ioengine=mmap");
 }
 
@@ -141,7 +141,7 @@ fn what_is_broken_is_told_with_the_write_and_the_sync() {
     ] {
         assert!(text.contains(wanted), "{wanted} is not in: {text}");
     }
-    // The file somewhere else, and nowhere.
+    // The file at another place, and missing.
     let moved = ledgers.path().join("moved");
     std::fs::rename(&data, &moved).or_else(|_| std::fs::copy(&data, &moved).map(drop)).expect("a copy");
     std::fs::remove_file(&data).expect("the file is there");

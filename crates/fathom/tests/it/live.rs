@@ -1,4 +1,4 @@
-//! `--live` on terminals of several sizes: what is shown, what keys and signals do, and that the terminal is given back.
+//! `--live` on terminals of several sizes: the display, the effect of keys and signals, and that the terminal is restored.
 
 use crate::support::program::{self, Launch};
 use crate::support::terminal::{OnTerminal, Picture};
@@ -41,7 +41,7 @@ fn has_figures(picture: &Picture) -> bool {
         && picture.words("p50").len() > 1
 }
 
-/// Everything that a screen must have whatever its size, with figures that are plausible.
+/// Common properties of a screen of any size, with plausible figures.
 #[track_caller]
 fn check(picture: &Picture) {
     let text = picture.text();
@@ -61,7 +61,7 @@ fn check(picture: &Picture) {
     assert!(picture.words("job").iter().any(|title| title == "p99"), "{text}");
 }
 
-/// What is printed once the terminal has been given back, which it must have been.
+/// The output after the terminal was restored, which must have happened.
 #[track_caller]
 fn printed_after(terminal: &OnTerminal) -> String {
     let picture = terminal.picture();
@@ -111,7 +111,7 @@ fn other_sizes_while_it_runs_leave_nothing_behind() {
         terminal.resize(width, height);
         let fits = |picture: &Picture| {
             let first = picture.rows.first().cloned().unwrap_or_default();
-            // The end of the first row is at the end of the screen.
+            // The end of the first row is at the edge of the screen.
             let is_full = first.ends_with("? help") && first.chars().count() == usize::from(width);
             width < SMALL.0 || is_full && has_figures(picture)
         };
@@ -129,7 +129,7 @@ fn other_sizes_while_it_runs_leave_nothing_behind() {
     check_report(&terminal);
 }
 
-/// Codes that choose colours in the sequences that choose how characters look.
+/// Colour codes in the escape sequences that set text attributes.
 fn colours(transcript: &str) -> Vec<u32> {
     let sequences = transcript.split("\x1b[").skip(1).filter_map(|rest| {
         let end = rest.find(|character: char| !character.is_ascii_digit() && character != ';')?;
@@ -238,7 +238,7 @@ fn a_held_view_holds_neither_the_run_nor_its_end() {
     let held = terminal.wait_for("a held view", |picture| {
         picture.rows[0].contains("PAUSED") && !picture.text().contains("stop the run")
     });
-    // Two intervals later nothing has moved, and the run is where it would be anyway.
+    // Two intervals later the display is unchanged, and the run has progressed.
     std::thread::sleep(std::time::Duration::from_millis(600));
     assert_eq!(terminal.picture().rows[1..], held.rows[1..]);
     let time = |picture: &Picture| picture.words("fathom").get(1).cloned();
@@ -279,7 +279,7 @@ fn jobs_that_find_no_room_are_scrolled_to() {
     printed_after(&terminal);
 }
 
-/// The disk that a directory lies on, as the kernel calls it.
+/// The disk with a directory, by its kernel name.
 fn device_below(directory: &Path) -> Result<String, String> {
     let number = std::fs::metadata(directory).map_err(|error| error.to_string())?.dev();
     let link = format!("/sys/dev/block/{}:{}", libc::major(number), libc::minor(number));
@@ -312,7 +312,7 @@ fn devices_layout_and_messages() {
     assert_eq!(terminal.wait_for_end(), 128);
     let report = printed_after(&terminal);
     assert!(report.contains("Disk stats (read/write):"), "{report}");
-    // The message is on the screen of before, too.
+    // The message is also on the normal screen.
     let outside: String =
         terminal.transcript().split(LEAVE).map(|part| part.split(ENTER).next().unwrap_or("")).collect();
     assert!(outside.contains("new: Laying out IO file (1 file / 1MiB)\r\n"), "{outside}");
@@ -367,7 +367,7 @@ fn it_is_refused_where_it_would_show_nothing() {
     assert!(!transcript.contains(ENTER), "{transcript:?}");
 }
 
-/// The name by which the next test starts itself as the program that panics.
+/// The name under which the next test starts itself as the panicking program.
 const PANICS: &str = "FATHOM_TEST_PANICS_ON_TERMINAL";
 
 /// Not a separate test: the program of [`a_panic_gives_the_terminal_back`].

@@ -1,4 +1,4 @@
-//! Log files: what is in them, against the report of the same run, and against fio's.
+//! Log files: their content compared with the report of the same run, and with fio's.
 
 use crate::support::program::{Finished, Launch, reference};
 use crate::support::{PATIENCE, json, scratch};
@@ -17,7 +17,7 @@ fn column(directory: &Path, name: &str, field: usize) -> Vec<u64> {
     lines(directory, name).iter().map(|line| line[field].parse().expect("a number")).collect()
 }
 
-/// Names of the logs that are there, sorted.
+/// Names of the existing logs, sorted.
 fn logs(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("a directory");
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -85,7 +85,7 @@ fn names_and_columns_are_fios() {
         let words = format!("--name=a --ioengine=null --size=64k --bs=4k {case}");
         let (own, theirs) = (scratch(), scratch());
         Launch::fathom(own.path()).words(&words).run().expect_clean();
-        // fio 3.41 hangs now and then when it keeps logs.
+        // fio 3.41 sometimes hangs when it writes logs.
         let ends = || {
             let mut running = Launch::of(&fio, theirs.path()).words(&words).timeout(PATIENCE / 3).start();
             running.finish_in_time().is_ok()
@@ -154,7 +154,8 @@ fn a_compressed_log_inflates_to_the_text() {
     assert_eq!(rows.len(), 1024);
     assert!(rows.iter().all(|row| row.len() == 6 && row[3] == "4096"));
     if let Ok(fio) = reference() {
-        // The same records, as an older fio reads them: time, value, direction and size stand where they stood.
+        // The same records, as an older fio reads them: time, value, direction and size are at the same
+        // places.
         let theirs = Launch::of(&fio, directory.path()).words("--inflate-log=p_clat.1.log.fz").run();
         assert_eq!(theirs.code(), 0);
     }
@@ -202,7 +203,7 @@ fn clones_share_a_file_and_add_to_it() {
     assert_eq!(lines(directory.path(), "p_bw.log").len(), 24);
 }
 
-/// KiB that the lines of a log of bandwidths stand for.
+/// KiB represented by the lines of a bandwidth log.
 fn kib_of_bandwidth_lines(directory: &Path, name: &str) -> f64 {
     let (times, values) = (column(directory, name, 0), column(directory, name, 1));
     let mut last = 0;
@@ -217,7 +218,7 @@ fn kib_of_bandwidth_lines(directory: &Path, name: &str) -> f64 {
 #[test]
 fn the_bandwidth_of_all_jobs() {
     fathom_only!();
-    // What a ramp moves is in no line, as it is in no total.
+    // I/O of the ramp is in no line, as it is in no total.
     for ramp in ["", "--ramp_time=700ms"] {
         let directory = scratch();
         let words = "--bandwidth-log --name=a --ioengine=null --size=1M --bs=4k --rw=randrw --rate_iops=500 --runtime=1200ms \
@@ -285,7 +286,7 @@ fn a_fast_job_loses_no_line_and_needs_no_more_memory_for_a_longer_run() {
     let (document, _) = run(directory.path(), &format!("{words} --number_ios=1000000 --log_entries=1024"));
     assert_eq!(json::integer(&document["jobs"][0]["read"], "total_ios"), 1_000_000);
     assert_eq!(lines(directory.path(), "p_clat.1.log").len(), 1_000_000);
-    // So small a ring cannot have been enough, and the report says so.
+    // Such a small ring cannot have been sufficient, and the report says so.
     let notes = document["fathom notes"].to_string();
     assert!(notes.contains("was faster than its logs could be written"), "{notes}");
 }

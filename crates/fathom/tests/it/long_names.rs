@@ -5,7 +5,7 @@ use crate::support::scratch;
 use crate::support::terminal::{OnTerminal, Picture};
 use std::path::Path;
 
-/// What an ordinary terminal shows of a command, on more rows than any of them needs.
+/// A command's output on an ordinary terminal, with more rows than needed.
 fn on_terminal(directory: &Path, words: &str) -> Picture {
     let environment = [("COLUMNS", "")];
     let mut terminal = OnTerminal::start(&program::path(), directory, (80, 500), &environment, words, None);
@@ -17,7 +17,7 @@ fn on_terminal(directory: &Path, words: &str) -> Picture {
 fn end_of_row(picture: &Picture, start: &str) -> usize {
     let row = picture.rows.iter().find(|row| row.starts_with(start));
     let row = row.unwrap_or_else(|| panic!("no {start} in\n{}", picture.text()));
-    // A row of the screen has a place per column, of which a wide letter takes two.
+    // A screen row has one cell per column, of which a wide character takes two.
     let wide = row.chars().filter(|letter| ('\u{3000}'..'\u{a000}').contains(letter)).count();
     row.chars().filter(|letter| *letter != '\u{301}').count() + wide
 }
@@ -46,7 +46,7 @@ fn figures_stay_on_the_screen() {
     assert!(summary.text().contains("p99.9"), "{}", summary.text());
     let ends = ["読み", "読取", "cafe"].map(|start| end_of_row(&summary, start));
     assert!(ends.iter().all(|end| *end == ends[0]), "{ends:?}\n{}", summary.text());
-    // A width that is asked for holds in a pipe, too.
+    // A requested width also applies in a pipe.
     let asked =
         Launch::fathom(directory.path()).words("show --summary --width=60 r.json").run().expect_clean();
     assert!(asked.stdout.contains('…') && !asked.stdout.contains(&long), "{}", asked.stdout);
@@ -68,7 +68,7 @@ fn bars_of_a_sweep_stay_on_the_screen() {
     let picture = on_terminal(directory.path(), "sweep job.sweep.jsonl");
     assert!(!picture.is_wrapped, "{}", picture.text());
     let bars = picture.rows.iter().filter(|row| row.contains(|c| ('█'..='▏').contains(&c))).count();
-    // Where medians and verdicts are long, bars give way to them; those of the IOPS are short.
+    // Long medians and verdicts shorten the bars; those of the IOPS are short.
     assert!(bars >= 4 && picture.text().contains("/mnt/"), "{}", picture.text());
     for format in ["markdown", "csv", "json"] {
         let picture = on_terminal(directory.path(), &format!("sweep job.sweep.jsonl --format={format}"));

@@ -1,4 +1,4 @@
-//! What the program says of itself: the first screen, the manual page, and completions that real shells take.
+//! The program's own documentation: the first screen, the manual page, and completions in real shells.
 
 use crate::support::program::{self, Launch};
 use crate::support::{scratch, skip};
@@ -25,13 +25,13 @@ fn the_eight_commands_stand_before_anything_else() {
         assert!(screen.iter().any(|line| line.starts_with(&format!("  {command} "))), "{command}: {text}");
     }
     assert!(screen.iter().all(|line| line.chars().count() <= 80), "{text}");
-    // What fio's users look for follows.
+    // Followed by the parts for fio's users.
     assert!(text.contains("--output-format=list"), "{text}");
     for command in COMMANDS {
         let help = printed(&format!("{command} --help"));
         assert!(help.starts_with(&format!("Usage: fathom {command}")), "{help}");
     }
-    // Under fio's name it is fio's text.
+    // Under fio's name it prints fio's text.
     let directory = scratch();
     let link = directory.path().join("fio");
     std::os::unix::fs::symlink(program::path(), &link).expect("a link");
@@ -39,7 +39,7 @@ fn the_eight_commands_stand_before_anything_else() {
     assert!(as_fio.starts_with("fio-3.42\n"), "{as_fio}");
 }
 
-/// What a command says of a text on its standard input.
+/// A command's output for a text on its standard input.
 #[track_caller]
 fn filter(words: &[&str], input: &str) -> (bool, String) {
     use std::io::Write;
@@ -65,7 +65,7 @@ fn the_manual_page_is_well_formed_and_whole() {
         assert!(page.contains(&wanted.replace("--", "\\-\\-")), "{wanted}");
     }
     require!(skip::tool("mandoc"));
-    // There is no date: the version tells more.
+    // There is no date: the version is more useful.
     let (_, complaints) = filter(&["mandoc", "-T", "lint", "-W", "warning"], &page);
     let complaints: Vec<&str> = complaints.lines().filter(|line| !line.contains("missing date")).collect();
     assert!(complaints.is_empty(), "{complaints:#?}");
@@ -123,7 +123,7 @@ fn fish_completes_commands_options_and_values() {
     assert!(!complete("fathom quick --iodep").contains("--iodepth"));
 }
 
-/// Types a line into an interactive zsh and returns what it shows.
+/// Types a line into an interactive zsh and returns its screen.
 fn zsh_shows(directory: &Path, typed: &str, wanted: &str) -> String {
     let script = format!(
         "zmodload zsh/zpty; zpty z 'TERM=vt100 PS1=READY zsh -f -i'; \
@@ -139,7 +139,7 @@ fn zsh_shows(directory: &Path, typed: &str, wanted: &str) -> String {
         .current_dir(directory)
         .output()
         .expect("zsh runs");
-    // The screen, not the steps by which zsh got there.
+    // The screen, not the steps by which zsh drew it.
     let size = std::num::NonZeroU16::new(200).expect("not zero");
     let mut screen = vt100::Parser::new(size, size, 0);
     screen.process(String::from_utf8_lossy(&output.stdout).replace('\n', "\r\n").as_bytes());

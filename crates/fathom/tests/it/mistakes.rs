@@ -1,10 +1,10 @@
-//! Mistakes that people often make: the message says what is wrong, where, and what to do.
+//! Common mistakes: the message says what is wrong, where, and what to do.
 
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, scratch};
 use std::fs;
 
-/// A command line, and the line of standard error that explains what is wrong with it.
+/// A command line, and the line of standard error that explains its mistake.
 const MISTAKES: &[(&str, &str)] = &[
     (
         "--name=a --filename=f --size=1m --iodept=4",

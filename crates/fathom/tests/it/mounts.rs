@@ -1,5 +1,5 @@
-//! File systems of servers and in user space: the jobs of a published benchmark of one, what the report knows of the mount, which
-//! layer `explain` and `quick` see at work, and daemons that die or stop.
+//! Network and FUSE file systems: the jobs of a published benchmark of one, the mount in the report, the layers that
+//! `explain` and `quick` identify, and daemons that die or stop.
 
 use crate::support::program::{Finished, Launch, reference};
 use crate::support::servers::Server;
@@ -10,10 +10,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Duration;
 
-/// When a report must be there at the latest, on a machine that is busy.
+/// Time limit of a report, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A mount of a file system, and what the report has to say of it.
+/// A mount of a file system, and its expected description in the report.
 struct Mount {
     server: Server,
     kind: &'static str,
@@ -47,7 +47,7 @@ impl Mount {
         Ok(Mount { server, kind, source, transport, daemon: "s3fs", tag: "s3fs" })
     }
 
-    /// Its server takes the machine's own name for an address, which a network of its own does not have.
+    /// Its server uses the machine's own name as an address, which does not exist in a private network.
     fn gluster() -> Result<Mount, String> {
         all_servers()?;
         let server = start("gluster-mount", &[])?;
@@ -84,7 +84,7 @@ fn start(name: &str, variables: &[(&str, &str)]) -> Result<Server, String> {
     Server::start(name, variables)
 }
 
-/// `Ok` where servers are to be tested on that take long to install or to build.
+/// `Ok` if tests with servers that take long to install or build are enabled.
 fn all_servers() -> Result<(), String> {
     match std::env::var("FATHOM_TEST_SERVERS").as_deref() {
         Ok("all") => Ok(()),
@@ -92,8 +92,8 @@ fn all_servers() -> Result<(), String> {
     }
 }
 
-/// The jobs of the benchmark, of 16 MiB instead of 10 GiB: the preparation, random reads with direct I/O, sequential reads. With
-/// the I/Os that each of them makes, and their size.
+/// The jobs of the benchmark, with 16 MiB instead of 10 GiB: the preparation, random reads with direct I/O,
+/// sequential reads. With the number of I/Os of each, and their size.
 fn published_jobs() -> Vec<(String, u64, u64)> {
     let job = "--randrepeat=1 --name=test --filename=fiotest --iodepth=1 --size=16m";
     let mut jobs = vec![(format!("{job} --bs=128k"), 16 * MIB / (128 * KIB), 128 * KIB)];
@@ -135,7 +135,7 @@ fn check_published_jobs(mount: &Mount) {
     check_round_trip(mount);
 }
 
-/// What the report says of the mount.
+/// The report's description of the mount.
 #[track_caller]
 fn check_host(mount: &Mount, document: &Value) {
     let systems = document["fathom host"]["file_systems"].as_array().expect("a list");
@@ -155,7 +155,7 @@ fn check_host(mount: &Mount, document: &Value) {
     }
 }
 
-/// What was written through the mount is what is read back, and what the server has.
+/// Data written through the mount is read back, and is on the server.
 #[track_caller]
 fn check_round_trip(mount: &Mount) {
     let checked = "--name=test --filename=checked --bs=64k --size=4m --verify=crc32c";
@@ -203,7 +203,7 @@ fn the_published_jobs_on_gluster() {
     check_published_jobs(&require!(Mount::gluster()));
 }
 
-/// One after the other on one mount: what the page cache has, what it has not.
+/// In sequence on one mount: cached data, uncached data.
 #[test]
 fn the_page_cache_is_told_from_the_network() {
     fathom_only!();
@@ -240,7 +240,7 @@ fn the_cache_of_a_client_is_told_from_the_network() {
     fathom_only!();
     let mount = require!(Mount::rclone());
     let results = scratch();
-    // What was written stays in rclone's cache.
+    // Written data stays in rclone's cache.
     mount.lay_out(16 * MIB);
     let job = format!(
         "--filename={} --size=16m --bs=128k --rw=randread --direct=1 --time_based --runtime=1",
@@ -276,7 +276,7 @@ fn quick_says_what_it_measures() {
             .run()
             .expect_clean();
         assert!(shown.stdout.contains(&format!("served by {}", mount.daemon)), "{}", shown.stdout);
-        // Lines are broken anywhere.
+        // Lines may be broken anywhere.
         finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let sshfs = require!(Mount::sshfs());
@@ -293,7 +293,7 @@ fn quick_says_what_it_measures() {
         "{text}"
     );
     for mount in [sshfs, rclone] {
-        // The kernel tells a client in its own time that a file is closed.
+        // The kernel notifies a client asynchronously that a file is closed.
         let is_empty = || std::fs::read_dir(mount.directory()).expect("it can be read").next().is_none();
         let until = std::time::Instant::now() + LIMIT;
         while !is_empty() {
@@ -335,7 +335,7 @@ fn pages_name_the_mount() {
     assert!(shown.stdout.contains(", on fuse.sshfs ("), "{}", shown.stdout);
 }
 
-/// A link elsewhere does not hide the file system.
+/// A symbolic link elsewhere does not hide the file system.
 #[test]
 fn links_are_followed_to_the_mount() {
     fathom_only!();
@@ -376,14 +376,14 @@ fn a_daemon_that_dies_ends_the_job_with_its_error() {
     let finished = running.finish();
     let document = check_local_job(&finished);
     let error = json::integer(json::job(&document, "remote"), "error") as i32;
-    // Those in flight, and those that come later.
+    // Those in flight, and later ones.
     assert!([libc::ENOTCONN, libc::ECONNABORTED].contains(&error), "{error}: {}", finished.stderr);
     let named = ["Transport endpoint is not connected", "Software caused connection abort"];
     assert!(named.iter().any(|name| finished.stderr.contains(name)), "{}", finished.stderr);
     assert_eq!(document["fathom host"]["file_systems"][0]["kind"], "fuse.sshfs");
 }
 
-/// A stopped process that goes on at the end.
+/// A stopped process that is continued at the end.
 struct Stopped(u32);
 
 impl Drop for Stopped {
@@ -406,7 +406,7 @@ fn a_daemon_that_stops_is_named_as_stuck_io() {
     assert_ne!(json::integer(json::job(&document, "remote"), "error"), 0);
     let notes = document["fathom notes"].to_string();
     assert!(notes.contains("remote") && notes.contains("stuck: 1 I/O does not return"), "{notes}");
-    // The report knows the mount all the same.
+    // The report nevertheless describes the mount.
     let system = &document["fathom host"]["file_systems"][0];
     assert_eq!(
         (&system["kind"], &system["daemon"]["name"]),

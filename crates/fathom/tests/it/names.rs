@@ -1,5 +1,5 @@
-//! The engines that make, look at and remove names: each I/O is one call, what is there afterwards is what the calls say, and nothing
-//! of others is touched.
+//! The engines that create, inspect and remove names: each I/O is one call, the result matches the calls, and nothing else is
+//! touched.
 
 use crate::support::devices::{self, Mounted};
 use crate::support::program::{Finished, Launch};
@@ -31,7 +31,7 @@ fn ios(finished: &Finished, direction: &str) -> u64 {
     json::integer(json::job(&document, "a"), &format!("{direction}/total_ios"))
 }
 
-/// True where the kernel or a filter forbids io_uring, so that there is no depth.
+/// True if the kernel or a filter forbids io_uring, so that there is no depth.
 fn lacks_rings(finished: &Finished) -> bool {
     finished.stderr.contains("io_queue_init") || finished.stderr.contains("io_uring of this kernel")
 }
@@ -112,7 +112,7 @@ fn each_io_is_one_call_of_its_kind() {
         ("dirdelete", "", "unlinkat", "AT_REMOVEDIR"),
     ] {
         let directory = scratch();
-        // Names in a directory that is open cannot be mistaken for those that are looked at before the run.
+        // Names in an open directory cannot be confused with those accessed before the run.
         let words = format!("{} --directory={} {words}", self::words(engine, ""), directory.path().display());
         let trace = require!(Trace::of(directory.path(), call, &words));
         let calls = trace.calls.iter().filter(|line| line.contains("\"a.0.") && line.contains(flag));
@@ -151,7 +151,7 @@ fn clones_loops_and_time() {
     }
     for (engine, more, expected) in [
         ("filestat", "--loops=3", 60),
-        // Made anew for each loop.
+        // Created again for each loop.
         ("filedelete", "--loops=3 --unlink_each_loop=1", 60),
         ("filecreate", "--loops=3 --unlink_each_loop=1", 60),
         ("dircreate", "--loops=3 --unlink_each_loop=1", 60),
@@ -281,7 +281,7 @@ fn nothing_changes_under_readonly() {
 fn file_systems_that_are_full_or_closed_say_so() {
     let full = require!(Mounted::new("ext4", 16 * MIB));
     let named = file_of(full.path(), "named", 1);
-    // A loop device of 16 MiB has some thousand inodes.
+    // A loop device of 16 MiB has a few thousand inodes.
     let finished = Launch::fathom(full.path()).words(&words("filecreate", "--nrfiles=20000")).run();
     assert_eq!(finished.code(), 1);
     assert!(
@@ -376,7 +376,7 @@ fn no_tree_is_made_in_what_is_of_others() {
     };
     let directory = refused(&is_open, "other users may write to");
     assert_eq!(below(directory.path()), (0, 1));
-    // One of an earlier run is used again, and what else is in it stays.
+    // A tree of an earlier run is reused, and other files in it stay.
     let directory = scratch();
     Launch::fathom(directory.path()).words(shape).run().expect_clean();
     let own = file_of(&directory.path().join("a.0.tree/d2"), "own", 3);
@@ -385,7 +385,7 @@ fn no_tree_is_made_in_what_is_of_others() {
     assert_eq!(below(directory.path()), (1, 2));
 }
 
-/// A file system that begins no change until this is dropped.
+/// A file system frozen until drop.
 struct Frozen<'a>(&'a Path);
 
 impl Frozen<'_> {

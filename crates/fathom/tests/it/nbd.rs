@@ -27,13 +27,13 @@ fn launch(uri: &str, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its result.
+/// A successful run; returns its result.
 #[track_caller]
 fn run(uri: &str, words: &str) -> serde_json::Value {
     json::document(&launch(uri, words).run().expect_clean().stdout)
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(uri: &str, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(uri, words).run();
@@ -41,7 +41,7 @@ fn complaint(uri: &str, words: &str) -> String {
     stderr
 }
 
-/// Requests of a kind that a server has logged.
+/// Logged requests of a kind.
 fn logged(server: &Server, word: &str) -> usize {
     let log = std::fs::read_to_string(server.file("log")).expect("the server's log");
     log.lines()
@@ -64,7 +64,7 @@ fn what_is_written_lies_behind_the_server() {
     let around = content[..MIB as usize].iter().chain(&content[2 * MIB as usize..]);
     assert!(around.into_iter().all(|byte| *byte == 0), "nothing else is touched");
 
-    // Zeroes that the server makes, and trims.
+    // Zeroes written by the server, and trims.
     run(server.value("NBD_UNIX_URI"), "--rw=write --bs=64k --offset=1m --size=512k --write_mode=zeroes");
     run(server.value("NBD_UNIX_URI"), "--rw=trim --bs=64k --offset=1536k --size=256k");
     let content = std::fs::read(&disk).expect("the disk");
@@ -156,7 +156,8 @@ fn every_sync_is_a_flush_and_durable_writes_carry_fua() {
 #[test]
 fn connections_are_those_asked_for() {
     let server = require!(nbdkit(&[("LOG", "1"), ("SIZE", "1M")]));
-    // One that is neither probed nor opened twice: some servers serve one client, and some end when it goes.
+    // A server whose export is neither probed nor opened twice: some servers serve one client, and some exit
+    // when it disconnects.
     for (words, connections) in
         [("", 1), ("--numjobs=2", 2), ("--connections=3 --iodepth=6", 3), ("--thread --nrfiles=2", 1)]
     {
@@ -164,7 +165,7 @@ fn connections_are_those_asked_for() {
         run(server.value("NBD_UNIX_URI"), &format!("--rw=randread --bs=4k {words}"));
         assert_eq!(logged(&server, "Connect") - before, connections, "{words}");
     }
-    // The server hears of it when the client may have gone.
+    // The server may notice after the client has gone.
     wait_until("all take leave", || logged(&server, "Disconnect") == 7);
 }
 
@@ -199,7 +200,7 @@ fn what_cannot_be_had_is_said() {
         let said = complaint(uri, words);
         assert!(said.contains(part), "{words}: {said}");
     }
-    // A job that only reads may have as many connections as it likes; one that writes needs the server's word for it.
+    // A read-only job may use any number of connections; a writing one needs the server's permission.
     let server = require!(nbdkit(&[
         ("FILTERS", "--filter=multi-conn"),
         ("ARGS", "multi-conn-mode=disable"),
@@ -302,7 +303,7 @@ fn a_connection_that_comes_back_loses_no_io() {
         finished.stdout
     );
 
-    // One that does not come back ends the job when the time is up.
+    // A connection that does not come back ends the job when the time is up.
     let words = "--rw=randread --bs=4k --iodepth=8 --time_based --runtime=60 --reconnect=1";
     let running = launch(server.value("NBD_URI"), words).start();
     running.wait_for_sleeps(200);

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// A server of an empty folder. There is one at a time: they share the machine's port mapper, which is started and ended with them.
+/// A server of an empty folder. There is one at a time: they share the machine's port mapper, which is
+/// started and stopped with them.
 struct Ganesha {
     server: Server,
     _alone: MutexGuard<'static, ()>,
@@ -27,10 +28,10 @@ static ALONE: Mutex<()> = Mutex::new(());
 
 fn server() -> Result<Ganesha, String> {
     skip::root()?;
-    // A test that failed leaves nothing that the next one could mind.
+    // A failed test leaves nothing that affects the next one.
     let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let server = Server::start("nfs", &[])?;
-    // The engine needs the library, which this asks for by a run that finds no server.
+    // The engine needs the library; a run without a server tests for it.
     let finished = launch("nfs://127.0.0.1/x?nfsport=1&mountport=1", "--rw=read").run();
     match finished.stderr.contains("is not installed") {
         true => Err(finished.stderr.trim().to_owned()),
@@ -45,13 +46,13 @@ fn launch(url: &str, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its result.
+/// A successful run; returns its result.
 #[track_caller]
 fn run(url: &str, words: &str) -> serde_json::Value {
     json::document(&launch(url, words).run().expect_clean().stdout)
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(url: &str, words: &str) -> String {
     let Finished { stderr, status, stdout, .. } = launch(url, words).run();
@@ -59,7 +60,7 @@ fn complaint(url: &str, words: &str) -> String {
     stderr
 }
 
-/// What lies on the server under a name.
+/// Content on the server under a name.
 #[track_caller]
 fn content(server: &Server, name: &str) -> Vec<u8> {
     std::fs::read(server.file("export").join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
@@ -82,7 +83,7 @@ fn what_is_written_lies_on_the_server() {
         found[..64 << 10].iter().all(|byte| *byte == 0) && found[64 << 10..].chunks(64 << 10).all(is_pattern)
     );
 
-    // What is there stays, and a job appends after it.
+    // Existing data stays, and a job appends after it.
     run(url, "--filename=/f --rw=write --bs=64k --size=64k --file_append=1 --buffer_pattern=0xff");
     let longer = content(&server, "f");
     assert_eq!((&longer[..found.len()], longer.len() as u64), (&found[..], 256 * KIB));
@@ -199,7 +200,7 @@ fn a_server_that_goes_ends_the_job() {
     assert!(!finished.stderr.contains("Bad address"), "no address is wrong: {}", finished.stderr);
 }
 
-/// The library brings the connection back, and all that was in flight with it, however long the server is away.
+/// The library reconnects, and repeats everything that was in flight, however long the server is away.
 #[test]
 fn a_server_that_is_started_again_loses_no_io() {
     let mut server = require!(server());

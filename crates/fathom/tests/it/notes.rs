@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// How a note comes about.
+/// How a note is triggered.
 enum How {
     /// By this job.
     Job(&'static str),
     /// By the second job, after the first.
     After(&'static str, &'static str),
-    /// Not here, for this reason.
+    /// Not tested here, for this reason.
     Not(&'static str),
 }
 
@@ -24,11 +24,11 @@ const PASSED_ON: &str = "passes on what others say";
 const ANSWER: &str = "the answer to a question, without a run";
 const REFUSED: &str = "part of a refusal, without a run";
 const FOR_PEOPLE: &str = "comes with the report for people only";
-/// What an engine says goes the way of the row for `remarks()` in `worker/setup.rs`.
+/// Messages of an engine take the path of the row for `remarks()` in `worker/setup.rs`.
 const SERVER: &str = "needs a server; passed on as the remarks of other engines are";
 const ZONES: &str = "needs a zoned device";
 
-/// The file in the sources, what is said, and how.
+/// The source file, the text, and how it is triggered.
 const NOTES: &[(&str, &str, How)] = &[
     ("fathom-engines/src/ceph/rbd.rs", "the cache of librbd", Not(SERVER)),
     ("fathom-engines/src/ceph/rbd.rs", "all its files are the same image", Not(SERVER)),
@@ -377,7 +377,7 @@ const NOTES: &[(&str, &str, How)] = &[
 /// Ten writes, and the state of their verification.
 const STATE: &str = "--ioengine=psync --size=64k --rw=randwrite --verify=md5 --number_ios=10 --do_verify=0 --verify_state_save=1";
 
-/// What makes a note, or passes it on, in the sources.
+/// Calls that make a note, or pass it on, in the sources.
 const CALLS: [&str; 11] = [
     "review.note(",
     "review.note_as_fio(",
@@ -392,7 +392,7 @@ const CALLS: [&str; 11] = [
     "Message::Output(",
 ];
 
-/// Sources of what can be said before and during a run whose report a program reads.
+/// Sources of possible messages before and during a run with a machine-readable report.
 fn sources() -> Vec<PathBuf> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut folders: Vec<PathBuf> = fs::read_dir(crates)
@@ -445,7 +445,7 @@ fn the_table_has_a_row_for_each_note_in_the_sources() {
     assert_eq!(in_sources, in_table, "a new note needs a row in NOTES, and one that has gone loses its own");
 }
 
-/// Each format for programs, and whether it goes to the file of `--output`.
+/// Each machine-readable format, and whether it goes to the file of `--output`.
 const FORMATS: [(&str, bool); 9] = [
     ("json", false),
     ("json", true),
@@ -494,7 +494,7 @@ fn check(says: &str, words_in: &dyn Fn(&Path) -> String) {
     }
 }
 
-/// Files that jobs of the table read.
+/// Input files of the table's jobs.
 fn prepare(directory: &Path) {
     let write = |name: &str, text: &str| fs::write(directory.join(name), text).expect("written");
     write("log", "fio version 2 iolog\nd add\nd open\nd write 0 4096\nd close\n");

@@ -1,4 +1,4 @@
-//! `open_loop`: I/Os are due whether or not the storage keeps up, and the reports say how long each took from then.
+//! `open_loop`: I/Os are due whether or not the storage keeps up, and the reports give the time since then.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::program::{Finished, Launch};
@@ -19,7 +19,7 @@ fn percentile(latency: &Value, percent: &str) -> u64 {
     latency["percentile"][percent].as_u64().unwrap_or_else(|| panic!("no {percent} in {latency}"))
 }
 
-/// For 200 of each 500 ms nothing is answered: a fifth of what comes all the time waits for more than half of that.
+/// The device stalls for 200 of each 500 ms: a fifth of all arrivals wait for more than half of that.
 #[test]
 fn what_comes_while_nothing_is_answered_waits() {
     fathom_only!();
@@ -40,7 +40,7 @@ fn what_comes_while_nothing_is_answered_waits() {
     assert_eq!(json::integer(response, "N"), json::integer(read, "arrivals/due"));
     assert!((995..=1002).contains(&json::integer(read, "arrivals/due")), "{read}");
     assert!(json::integer(read, "arrivals/backlog_max") >= 95, "{read}");
-    // A closed loop waits with the device, and so does its rate: it sees a handful of slow I/Os.
+    // A closed loop stalls with the device, and so does its rate: it sees only a few slow I/Os.
     let closed = json::document(&run(directory.path(), &words("")).stdout);
     let read = &json::job(&closed, "a")["read"];
     assert!(percentile(&read["clat_ns"], "95.000000") < 100 * MS, "{read}");
@@ -65,7 +65,7 @@ fn an_interrupted_run_tells_what_waited() {
     let text = running.finish().stdout;
     let last = text.rsplit("   not started : ").next().expect("the last report");
     let waiting: u64 = last.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(0);
-    // About a second, less what the job began late, at 100 of 1000 a second.
+    // About one second, minus the job's late start, with 100 of 1000 per second served.
     assert!(waiting >= 300, "{text}");
     assert!(text.contains("    resp (msec): min="), "{text}");
     assert!(text.contains("    resp percentiles (msec):"), "{text}");
@@ -127,7 +127,7 @@ fn response_times_are_logged() {
     let (response, latency) = (values("each_resp.1.log"), values("each_lat.1.log"));
     assert_eq!((response.len(), latency.len()), (100, 100));
     assert!(response.iter().zip(&latency).all(|(response, latency)| response >= latency));
-    // Averages over windows, and no such log of a closed loop.
+    // Averages over windows, and no such log for a closed loop.
     run(directory.path(), &format!("--name=a {words} --write_lat_log=mean --log_avg_msec=50"));
     assert!((1..=50).contains(&lines("mean_resp.1.log").len()));
     run(directory.path(), &format!("--name=a {words} --open_loop=0 --write_lat_log=closed"));
@@ -141,7 +141,7 @@ fn the_times_of_a_log_are_a_schedule() {
     let slow = require!(HungFs::mount(MIB, Faults { service, ..Faults::default() }));
     let directory = scratch();
     let name = slow.file().display().to_string();
-    // A read each millisecond where one takes ten.
+    // A read is due each millisecond, and takes ten.
     let reads: String =
         (0..40).map(|number| format!("{number} {name} read {} 4096\n", number * 4096)).collect();
     let log = format!("fio version 3 iolog\n0 {name} add\n0 {name} open\n{reads}40 {name} close\n");

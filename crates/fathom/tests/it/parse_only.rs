@@ -1,4 +1,4 @@
-//! `--parse-only`: names and values of options are checked, and nothing else: no engine, no file, no clone.
+//! `--parse-only`: checks names and values of options, and nothing else: no engine, no file, no clone.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
@@ -19,11 +19,11 @@ fn check(job: &str) -> Finished {
 #[test]
 fn engines_are_not_looked_for() {
     let rows = [
-        // Unknown, of other machines, and not built: only options that every job has.
+        // Unknown, for other machines, and not built: only common job options are possible.
         "[a]\nioengine=nosuch\nsize=1m\n",
         "[a]\nioengine=libhdfs\nsize=1m\n",
         "[a]\nioengine=windowsaio\nsize=1m\n",
-        // Known with their own options.
+        // Known, with their own options.
         "[a]\nioengine=sg\nhipri\nsize=1m\n",
         "[a]\nioengine=net\nhostname=localhost\nport=2000\nsize=1m\n",
         "[a]\nioengine=rdma\nhostname=localhost\nport=2000\nsize=1m\n",
@@ -82,7 +82,7 @@ fn mistakes_are_mistakes() {
     }
 }
 
-/// Clones are not made to be checked: ten million of them would need gigabytes.
+/// Clones are not created for the check: ten million of them would need gigabytes.
 #[test]
 fn the_number_of_clones_costs_nothing() {
     check("[a]\nsize=1m\nnumjobs=10000000\n").expect_clean();

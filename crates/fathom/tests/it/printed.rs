@@ -1,14 +1,14 @@
-//! What reaches a terminal: nothing that steers it, nothing but ASCII where the locale says so, and no line that is too long.
+//! Terminal output: no control sequences, only ASCII if the locale requires it, and no overlong lines.
 
 use crate::support::program::{self, Launch};
 use crate::support::terminal::OnTerminal;
 use crate::support::{scratch, skip};
 use std::path::Path;
 
-/// What files may carry to steer a terminal.
+/// Control sequences that files may contain.
 const POISON: &str = "\\u001b[31mred\\u001b]0;title\\u0007\\r\\u009b2J\\u202e";
 
-/// A result whose every string carries the poison.
+/// A result whose strings all contain the control sequences.
 fn poisoned() -> String {
     let result = r#"{"fio version":"fio-3.42@","time":"now@","global options":{"ioengine":"libaio@","bs@":"4k@"},
         "jobs":[{"jobname":"a@","job options":{"rw":"randread@","description":"b@","rate_iops":"9@"},
@@ -75,7 +75,7 @@ fn no_file_steers_the_terminal() {
     ] {
         steers_nothing(directory.path(), words);
     }
-    // A ledger of a job and a file whose names carry it.
+    // A ledger of a job and a file with such names.
     let elsewhere = tempfile::tempdir_in("/dev/shm").expect("a directory in memory");
     let ledger = elsewhere.path().join("ledger");
     let job = "--size=64k --bs=4k --rw=write --verify=crc32c --fsync=4 --output=report.txt";
@@ -120,7 +120,7 @@ fn the_locale_of_c_is_ascii() {
         let line = text.lines().find(|line| !line.is_ascii());
         assert_eq!(line, None, "fathom {words}");
     }
-    // What programs read is what it was.
+    // Machine-readable output is unchanged.
     let launch = Launch::fathom(directory.path()).words("compare result.json other.json --format=json");
     assert!(launch.variable("LC_ALL", "C").run().expect_clean().stdout.contains("読む"));
 }
@@ -145,7 +145,8 @@ fn mistakes_are_told_once_and_help() {
     }
 }
 
-/// On a terminal that is too short, the text goes through the pager, whole; in a pipe or on a tall terminal it does not.
+/// Text longer than the terminal goes through the pager, completely; in a pipe or on a tall terminal it does
+/// not.
 #[test]
 fn long_text_goes_through_the_pager() {
     fathom_only!();

@@ -1,4 +1,4 @@
-//! Clones of different I/O priorities in one group: the latencies are told apart.
+//! Clones of different I/O priorities in one group: their latencies are reported separately.
 
 use crate::support::program::{self, Launch};
 use crate::support::{json, skip};
@@ -88,7 +88,7 @@ fn shares_of_a_job() {
             let total = json::integer(figures, "total_ios");
             let (mine, small, large, idle) = (count(0, 0), count(2, 3), count(2, 1), count(3, 0));
             assert_eq!(mine + small + large + idle, total, "{engine}: {figures}");
-            // A tenth, three tenths and a twentieth of all, within a few deviations.
+            // A tenth, three tenths and a twentieth of all, within a few standard deviations.
             for (found, share) in [(small, 0.1), (large, 0.3), (idle, 0.05)] {
                 let expected = share * total as f64;
                 assert!(

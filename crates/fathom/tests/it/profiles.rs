@@ -11,7 +11,7 @@ fn tiobench_runs_its_four_phases() {
     let words =
         "--output-format=json --profile=tiobench --size=256k --block=16k --numruns=2 --threads=2 --dir=sub";
     let finished = Launch::fathom(directory.path()).words(words).run();
-    // Direct I/O is part of the profile, and not every file system has it.
+    // Direct I/O is part of the profile, and not every file system supports it.
     if finished.stderr.contains("Invalid argument") {
         skip!("the temporary directory knows no direct I/O");
     }
@@ -83,14 +83,14 @@ fn what_a_profile_is_not_is_told() {
 
 const ACT: &str = "--profile=act --device-names=device";
 
-/// True if the directory has a device to test: a file that takes direct I/O in sectors.
+/// True if the directory has a device to test: a file that supports sector-aligned direct I/O.
 fn has_device(directory: &Path) -> bool {
     file_of(directory, "device", 4 * 1024 * KIB);
     let words = "--name=a --filename=device --rw=read --bs=512 --direct=1 --number_ios=1 --size=4k";
     Launch::fathom(directory).words(words).run().code() == 0
 }
 
-/// What the test of a device prints before the report.
+/// Output of a device test before the report.
 fn table(shares: &str, verdict: &str) -> String {
     format!(
         "        trans                   device\n        %>(ms)                  %>(ms)\n \
@@ -176,7 +176,7 @@ fn act_that_is_interrupted_says_so() {
     running.signal("INT");
     let finished = running.finish();
     assert!(finished.stdout.contains("\nact: test interrupted, device(s) so far: "), "{}", finished.stdout);
-    // A day has 24 slices; the one that was begun is told.
+    // A day has 24 slices; the incomplete one is reported.
     assert!(finished.stdout.contains("\n    1\t") && !finished.stdout.contains("\n    2\t"));
 }
 

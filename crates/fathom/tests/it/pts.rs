@@ -1,4 +1,4 @@
-//! `fathom pts`: whole tests on devices and files, shortened; devices that must not be touched; tests that are killed and gone on with.
+//! `fathom pts`: whole tests on devices and files, shortened; protected devices; tests that are killed and resumed.
 
 use crate::support::devices::{LoopDevice, Mounted, in_use, in_use_as_swap, run};
 use crate::support::program::{Finished, Launch, Running};
@@ -18,14 +18,14 @@ fn pts(directory: &Path, words: &str) -> Finished {
     start(directory, words).finish()
 }
 
-/// The whole lines of a results file.
+/// The complete lines of a results file.
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What the steps of a results file are, without their figures.
+/// The steps of a results file, without their figures.
 fn steps(path: &Path) -> Vec<String> {
     let lines = lines(path);
     let steps = lines.iter().filter(|line| !line["step"].is_null());
@@ -86,13 +86,14 @@ fn a_latency_test_of_a_device() {
         assert_eq!(rounds.len(), 5, "{point}");
         let (mean, max) = (&point["lat_mean_ns"], &point["lat_max_ns"]);
         assert!(0.0 < mean.as_f64().unwrap_or(0.0) && mean.as_f64() <= max.as_f64(), "{point}");
-        // What reads and writes a mix has. A round is so short that on a busy machine none of its I/Os may end.
+        // A mix has reads and writes. A round is so short that on a busy machine none of its I/Os may
+        // complete.
         let has =
             |direction: &str| rounds.iter().any(|round| round[direction]["ios"].as_u64().unwrap_or(0) > 0);
         match point["read_percent"].as_u64() {
             Some(100) => assert!(has("read") && !has("write"), "{point}"),
             Some(0) => assert!(!has("read") && has("write"), "{point}"),
-            // Of a few I/Os, all may go one way.
+            // With only a few I/Os, all may be of one direction.
             _ => assert!(has("read") || has("write"), "{point}"),
         }
         let all: Vec<f64> = rounds.iter().filter_map(|round| round["all"]["lat_mean_ns"].as_f64()).collect();
@@ -145,7 +146,7 @@ fn the_device_is_purged_and_written_before_it_is_measured() {
     fathom_only!();
     let directory = scratch();
     let device = require!(LoopDevice::new(16 * MIB));
-    // Killed after each step: what the device holds then.
+    // Killed after each step: the content of the device at that time.
     let words = format!("throughput {} --scale=0.5 --output=r.jsonl", on(&device));
     let running = start(directory.path(), &words);
     let file = directory.path().join("r.jsonl");
@@ -161,13 +162,13 @@ fn the_device_is_purged_and_written_before_it_is_measured() {
     assert_eq!(purge.starts_with("discard"), can_discard(&device), "{purge}");
     assert_eq!((found[2]["written"].as_u64(), found[3]["written"].as_u64()), (Some(8 * MIB), Some(8 * MIB)));
     if can_discard(&device) {
-        // The half that was written holds random data, the other one nothing any more.
+        // The written half holds random data, the other one is empty.
         let content = device.contents();
         assert!(content[8 * MIB as usize..].iter().all(|byte| *byte == 0));
         let pieces = content[..8 * MIB as usize].chunks(4096);
         assert!(pieces.into_iter().all(|piece| piece.iter().any(|byte| *byte != piece[0])));
     }
-    // Purging can be left out.
+    // Purging is optional.
     let words = words.replace("r.jsonl", "s.jsonl").replace("0.5", "0.0001") + " --no-purge --rounds=1";
     let finished = pts(directory.path(), &words);
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
@@ -185,7 +186,7 @@ fn wait_for_steps(path: &Path, count: usize) {
     }
 }
 
-/// Refused with this sentence, and no byte has changed.
+/// Refused with this message, and no byte has changed.
 #[track_caller]
 fn expect_refused(directory: &Path, target: &Path, words: &str, reason: &str) {
     let content = || std::fs::read(target).expect("it can be read");
@@ -196,7 +197,7 @@ fn expect_refused(directory: &Path, target: &Path, words: &str, reason: &str) {
         assert!(refused.stderr.contains(reason), "{words}: {}, expected {reason}", refused.stderr);
         content() == before
     };
-    // The kernel writes to a mounted file system when it has to, but not during each of several runs.
+    // The kernel may write to a mounted file system, but not during each of several runs.
     let mounts = std::fs::read_to_string("/proc/mounts").expect("mounts");
     let is_mounted = mounts.lines().any(|line| line.split(' ').next() == target.to_str());
     let tries = if is_mounted { 5 } else { 1 };
@@ -254,7 +255,7 @@ fn a_disk_with_partitions_is_destroyed_only_if_that_is_meant() {
     expect_refused(directory.path(), disk.path(), &format!("saturation {} {SHORT}", disk.text()), &holds);
     let finished = pts(directory.path(), &format!("saturation {} {SHORT}", on(&disk)));
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    // The kernel and the disk have forgotten them.
+    // The kernel and the disk have released them.
     let limit = Instant::now() + PATIENCE;
     while Path::new(&part).exists() {
         assert!(Instant::now() < limit, "{part} is still there");
@@ -273,7 +274,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
     let mut done = 0;
     for (signal, code) in [("KILL", 137), ("INT", 130), ("KILL", 137), ("TERM", 143)] {
         let resumed = format!("{words} --resume");
-        // The first one begins, with or without that option.
+        // The first one starts the test, with or without that option.
         let running = start(directory.path(), if done == 0 { &words } else { &resumed });
         wait_for_steps(&file, done + 4);
         running.signal(signal);
@@ -284,7 +285,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
             assert!(unbroken(&finished.stdout).contains("the test is not finished"), "{}", finished.stdout);
         }
         done = steps(&file).len();
-        // A line that a crash has cut off.
+        // A line truncated by a crash.
         let torn = std::fs::read_to_string(&file).expect("a file") + "{\"step\":\"poi";
         std::fs::write(&file, torn).expect("written");
     }
@@ -314,7 +315,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
     );
     assert_eq!(steps(&file), wanted);
     assert_eq!(lines(&file)[0], plan);
-    // Finished: nothing is done any more.
+    // Finished: nothing more is done.
     let again = pts(directory.path(), &format!("{words} --resume --format=json"));
     assert_eq!((again.code(), again.stdout), (0, finished.stdout));
     let refused = pts(directory.path(), &words);
@@ -340,7 +341,7 @@ fn files_are_made_for_the_test_and_marked() {
         assert!(page.contains(part), "{part} is not on the page");
     }
     std::fs::remove_file(here.join("saturation-data.pts.jsonl")).expect("it is there");
-    // It stays as long as the test can be resumed, and no other file is taken for it.
+    // It stays as long as the test can be resumed, and no other file is used in its place.
     let long = words.replace(SHORT, "");
     let running = start(here, &long);
     wait_for_steps(&here.join("saturation-data.pts.jsonl"), 1);
@@ -357,7 +358,7 @@ fn files_are_made_for_the_test_and_marked() {
     assert_eq!(refused.code(), 1, "{}", refused.stderr);
     assert!(std::fs::read(&other).expect("it can be read") == before);
     std::fs::remove_file(here.join("saturation-data.pts.jsonl")).expect("it is there");
-    // A file that was there is named again, and stays.
+    // An existing file must be named again, and stays.
     expect_refused(here, &other, &format!("saturation --file=data {SHORT}"), "name it again: --destroy=data");
     expect_refused(here, &other, &format!("saturation --file=data --size=16m {SHORT}"), "leave out --size");
     expect_refused(here, &other, &format!("saturation --file=none --size=900t {SHORT}"), "more, but");
@@ -483,7 +484,7 @@ fn a_file_that_fills_its_disk_is_found_out_before_anything_is_measured() {
         format!("throughput --file={} --size=16m {SHORT} --rounds=1 --output=r.jsonl", file.display());
     let finished = pts(directory.path(), &words);
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    // The kernel gives the blocks back when it has closed the last descriptor.
+    // The kernel frees the blocks when it has closed the last descriptor.
     let limit = Instant::now() + PATIENCE;
     while std::fs::write(disk.path().join("other"), vec![1; 8 * MIB as usize]).is_err() {
         assert!(Instant::now() < limit, "the removed file still takes its space");

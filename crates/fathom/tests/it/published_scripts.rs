@@ -1,19 +1,19 @@
-//! One-liners of the kind that stand in articles, wikis and monitoring agents, with the tools they use: what they cut out
-//! of a report must be the report's figures.
+//! One-liners as in articles, wikis and monitoring agents, with their usual tools: what they extract from a report must be
+//! the report's figures.
 
 use crate::support::program::Launch;
 use crate::support::{json, scratch};
 use serde_json::Value;
 use std::path::Path;
 
-/// A run that says the same in all formats at once, kept in the file `report`.
+/// A run with the same report in all formats, saved in the file `report`.
 fn report(directory: &Path, words: &str) -> Value {
     let words = format!("--output=report --output-format=terse,json,normal {words}");
     Launch::fathom(directory).words(&words).run().expect_clean();
     json::document(&std::fs::read_to_string(directory.join("report")).expect("the report"))
 }
 
-/// What a shell prints.
+/// Output of a shell.
 #[track_caller]
 fn shell(directory: &Path, script: &str) -> String {
     let finished = Launch::of(Path::new("/bin/sh"), directory).argument("-c").argument(script).run();

@@ -119,7 +119,7 @@ fn a_stopped_run_shows_what_it_has() {
     let directory = scratch();
     let words = "quick --size=16m --time=2s --format=json";
     let running = Launch::fathom(directory.path()).words(words).start();
-    // The third of eight tests is under way: filling takes a moment, each test two seconds.
+    // The third of eight tests is running: filling is brief, each test takes two seconds.
     std::thread::sleep(Duration::from_millis(5_500));
     running.signal("INT");
     let finished = running.finish();
@@ -176,7 +176,7 @@ fn what_exists_is_refused() {
     assert_eq!(names_in(directory.path()), ["data"]);
 }
 
-/// A limit of the control group is what the figures are of, and the doubt travels with the result.
+/// The figures show a control group's limit, and the doubt is kept with the result.
 #[test]
 fn a_limit_of_the_group_is_doubted_everywhere() {
     fathom_only!();
@@ -201,14 +201,14 @@ fn a_limit_of_the_group_is_doubted_everywhere() {
         let text = Launch::fathom(directory.path()).words(command).run().expect_clean().stdout;
         assert!(flat(&text).contains(told), "{command}: {text}");
         assert!(!text.contains("All jobs"), "{command}: stages are not added up");
-        // A page has its links before all of it.
+        // A page begins with its links.
         let body = text.split_once("<main").map_or(text.as_str(), |(_, body)| body);
         let (grid, details) = (body.find("sequential 1 MiB"), body.find("read-seq-1m-d8"));
         assert!(grid < details, "{command}: the grid comes first");
     }
 }
 
-/// Other programs have the processors: the job waits for one, or the threads of the kernel that hand its I/O on do.
+/// Other programs use the processors: the job waits for one, or the kernel threads that handle its I/O do.
 #[test]
 fn a_busy_machine_is_doubted() {
     fathom_only!();
@@ -218,7 +218,7 @@ fn a_busy_machine_is_doubted() {
     let _other_work = OtherWork::start();
     let words = "quick --size=16m --time=400ms --format=json";
     let doubted = || {
-        // With other tests around, even that takes its time.
+        // Even that takes a while during other tests.
         let launch = Launch::fathom(mounted.path()).timeout(Duration::from_secs(240));
         let finished = launch.words(words).run().expect_clean();
         let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON");

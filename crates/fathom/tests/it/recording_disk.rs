@@ -24,12 +24,12 @@ const NAMES: [(&str, INodeNo); 2] = [("disk", DISK), ("image", IMAGE)];
 const PAGE: usize = 4096;
 const ATTRIBUTES_LIVE: Duration = Duration::from_secs(1);
 
-/// What a disk holds: pages that were written, the rest is zero.
+/// Content of a disk: written pages; the rest is zero.
 #[derive(Clone, Default)]
 pub(crate) struct Image(BTreeMap<u64, Arc<[u8; PAGE]>>);
 
 impl Image {
-    /// Puts bytes at a place.
+    /// Writes bytes at an offset.
     pub(crate) fn write(&mut self, offset: u64, data: &[u8]) {
         let mut done = 0;
         while done < data.len() {
@@ -56,12 +56,12 @@ impl Image {
     }
 }
 
-/// What reached the disk.
+/// An event at the disk.
 #[derive(Clone)]
 pub(crate) enum Event {
     /// Data.
     Write { offset: u64, data: Arc<[u8]> },
-    /// Everything before is to stay; the time is that of the answer's begin, monotonic, ns.
+    /// Everything before must be durable; the time is the start of the reply, monotonic, ns.
     Flush { time_ns: u64 },
 }
 
@@ -73,7 +73,7 @@ struct State {
     events: Vec<Event>,
 }
 
-/// The disk. Dropped, its file system goes away.
+/// The disk. Its file system is unmounted on drop.
 pub(crate) struct RecordingDisk {
     directory: TempDir,
     state: Arc<Mutex<State>>,
@@ -98,22 +98,22 @@ impl RecordingDisk {
         Ok(RecordingDisk { directory, state, session: Some(session) })
     }
 
-    /// The file that records.
+    /// The recording file.
     pub(crate) fn disk(&self) -> PathBuf {
         self.directory.path().join("disk")
     }
 
-    /// The file that holds what a power cut left.
+    /// The file with the state after a power cut.
     pub(crate) fn image(&self) -> PathBuf {
         self.directory.path().join("image")
     }
 
-    /// Everything that has reached the disk, in order.
+    /// All events at the disk, in order.
     pub(crate) fn events(&self) -> Vec<Event> {
         locked(&self.state).events.clone()
     }
 
-    /// Sets what a power cut left.
+    /// Sets the state after a power cut.
     pub(crate) fn set_image(&self, image: Image) {
         locked(&self.state).image = image;
     }
@@ -174,7 +174,7 @@ impl Filesystem for Device {
     }
 
     fn open(&self, _request: &Request, _inode: INodeNo, _flags: OpenFlags, reply: ReplyOpen) {
-        // Past the page cache, so that every request arrives here as it was made.
+        // Bypasses the page cache, so that every request arrives here unchanged.
         reply.opened(FileHandle(0), FopenFlags::FOPEN_DIRECT_IO);
     }
 

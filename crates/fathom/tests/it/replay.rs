@@ -1,4 +1,4 @@
-//! Recording and replaying: what is replayed is what was recorded, here and with an installed fio.
+//! Recording and replaying: the replay matches the recording, here and with an installed fio.
 
 use crate::support::devices::Mounted;
 use crate::support::program::{Launch, reference};
@@ -6,10 +6,10 @@ use crate::support::trace::Trace;
 use crate::support::{MIB, file_of, json, scratch};
 use std::path::Path;
 
-/// One call of a replay: its name, first byte and bytes.
+/// One call of a replay: its name, offset and length.
 pub(crate) type Call = (String, u64, u64);
 
-/// Reads, writes, syncs and trims of files whose names end so, in the order in which they were made.
+/// Reads, writes, syncs and trims of files with this suffix, in order.
 pub(crate) fn calls(trace: &Trace, file: &str) -> Vec<Call> {
     let marker = format!("{file}>");
     let on_file = trace.calls.iter().filter(|call| call.contains(&marker));
@@ -86,7 +86,7 @@ fn options_move_and_drop_entries() {
     assert!(untouched.iter().all(|byte| *byte == 0x5a), "everything went to the other file");
 }
 
-/// What a call came to.
+/// Return value of a call.
 fn result_of(call: &str) -> u64 {
     call.rsplit("= ").next().and_then(|result| result.split(' ').next()?.parse().ok()).unwrap_or(0)
 }
@@ -137,7 +137,7 @@ fn times_are_kept_and_scaled() {
         let lateness = &document["fathom replay"][0]["lateness_ns"];
         assert_eq!(json::integer(lateness, "N"), 10);
         assert!(json::integer(lateness, "min") <= json::integer(lateness, "max"));
-        // Lateness does not add up: the run is as late at its end as its last I/O was.
+        // Lateness does not accumulate: the run ends as late as its last I/O.
         let latest_ms = json::integer(lateness, "max") / 1_000_000;
         assert!(took <= shortest_ms + latest_ms + 2000, "{scale}: {took} ms");
     }
@@ -162,7 +162,7 @@ fn broken_lines_and_logs_are_told() {
     file_of(directory.path(), "data", MIB);
     let run = |log: &str, words: &str| {
         std::fs::write(directory.path().join("log"), log).expect("written");
-        // --readonly stands before the job that it is for.
+        // --readonly must precede the job that it applies to.
         Launch::fathom(directory.path()).words(words).words("--name=r --read_iolog=log").run()
     };
     let broken =
@@ -234,7 +234,7 @@ fn logs_are_dealt_to_clones_and_streams_are_copied() {
     assert_eq!(json::integer(&json::document(&finished.stdout)["jobs"][0]["read"], "total_ios"), 2);
 }
 
-/// Lines of a recording without their times; opening and closing apart.
+/// Lines of a recording without their times, except for open and close.
 fn recorded(directory: &Path, name: &str) -> Vec<String> {
     let text = std::fs::read_to_string(directory.join(name)).expect("a recording");
     let mut lines = text.lines();
@@ -356,7 +356,7 @@ fn a_long_log_takes_no_more_memory() {
         log.push_str(&format!("{number} d read {} 4096\n", number * 4096));
     }
     std::fs::write(directory.path().join("log"), log).expect("written");
-    // As entries in memory it would be 64 MB; the limit holds for each process.
+    // As entries in memory it would take 64 MB; the limit applies per process.
     let program = crate::support::program::path();
     let script = format!(
         "ulimit -d 32768; exec {} --name=r --read_iolog=log --ioengine=null --replay_no_stall=1 --output-format=json",

@@ -1,4 +1,4 @@
-//! Replaying block traces: made by hand in both byte orders, merged, and as the kernel writes them.
+//! Replaying block traces: hand-made in both byte orders, merged, and written by the kernel.
 
 use crate::replay::{CALLS, call, calls};
 use crate::support::devices::LoopDevice;
@@ -41,7 +41,7 @@ const FLUSH: u32 = 1 << 18;
 const NOTE: u32 = 1 << 26;
 const QUEUE: u32 = 1;
 
-/// A trace with everything that a kernel puts into one.
+/// A trace with all kinds of records that a kernel writes.
 fn trace(big: bool) -> Vec<u8> {
     [
         record(big, 1_000, 0, 0, NOTE, 0, b"process\0"),
@@ -73,7 +73,7 @@ fn block_traces_of_both_byte_orders_are_replayed() {
         let made = require!(Trace::of(directory.path(), CALLS, words));
         assert_eq!(calls(&made, "data"), wanted, "big endian: {big}");
         assert!(made.finished.stderr.contains("after 7 records"), "{}", made.finished.stderr);
-        // fio says how much it did of the whole records.
+        // fio reports how many of the complete records it replayed.
         let whole = trace(big);
         std::fs::write(directory.path().join("trace"), &whole[..whole.len() - 17]).expect("written");
         let fio = require!(reference());
@@ -87,7 +87,7 @@ fn block_traces_of_both_byte_orders_are_replayed() {
     assert!(finished.stderr.contains("did not find replay device(s)"), "{}", finished.stderr);
 }
 
-/// `replay_skip` leaves its kinds out of block traces and of text logs alike.
+/// `replay_skip` applies to block traces and text logs alike.
 #[test]
 fn kinds_are_left_out() {
     built!("--name=a --read_iolog=log");
@@ -144,7 +144,7 @@ fn traces_are_merged_in_the_order_of_time() {
         "--name=r --read_iolog=merged --replay_redirect=data --invalidate=0"
     ));
     assert_eq!(calls(&again, "data"), calls(&made, "data"));
-    // The first in half its time and twice.
+    // The first at double speed and twice.
     let words = "--name=m --read_iolog=first:second --merge_blktrace_file=merged --merge_blktrace_scalars=50:100 \
                  --merge_blktrace_iters=2:1 --merge-blktrace-only";
     let finished = Launch::fathom(directory.path()).words(words).run();
@@ -160,7 +160,7 @@ fn traces_are_merged_in_the_order_of_time() {
     assert!(finished.code() == 1 && finished.stderr.contains("would overwrite"), "{}", finished.stderr);
 }
 
-/// Queued requests of a trace: whether it reads, writes or trims, first byte, bytes.
+/// Queued requests of a trace: direction, offset, length.
 fn queued(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     let mut all = Vec::new();
     let mut rest = trace;
@@ -182,7 +182,7 @@ fn queued(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     all
 }
 
-/// The same without what a run looks at before it writes to a device: whether a volume group owns it.
+/// The same without the reads that precede writing to a device: whether a volume group owns it.
 fn queued_by_jobs(trace: &[u8]) -> Vec<(&'static str, u64, u64)> {
     queued(trace).into_iter().skip_while(|request| *request == ("read", 0, 4096)).collect()
 }

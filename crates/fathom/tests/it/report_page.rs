@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const JOB: &str = "--name=mixed --filename=data --size=4m --bs=4k --rw=randrw --ioengine=libaio --iodepth=4 --direct=1 \
                    --time_based --runtime=3";
 
-/// Runs a job and makes a page of its result; the page and the result.
+/// Runs a job and makes a page of its result; returns both.
 #[track_caller]
 fn page_of(directory: &Path, job: &str, format: &str) -> (PathBuf, Value) {
     file_of(directory, "data", 4 * MIB);
@@ -21,7 +21,7 @@ fn page_of(directory: &Path, job: &str, format: &str) -> (PathBuf, Value) {
     (directory.join("report.html"), json::document(&text))
 }
 
-/// What a page has asked for and complained about.
+/// The page made no requests and logged no errors.
 #[track_caller]
 fn check_silence(browser: &Browser, page: &Path) {
     let own = format!("file://{}", page.display());
@@ -41,7 +41,7 @@ fn check_silence(browser: &Browser, page: &Path) {
     }
 }
 
-/// Opens the page of a stored results file, which asks for nothing and complains about nothing.
+/// Opens the page of a stored results file, which makes no requests and logs no errors.
 #[track_caller]
 fn open_page_of(browser: &mut Browser, results: &str) {
     let directory = scratch();
@@ -53,12 +53,12 @@ fn open_page_of(browser: &mut Browser, results: &str) {
     check_silence(browser, &page);
 }
 
-/// The points of the line of this style in a chart.
+/// The points of the line with this style in a chart.
 fn points_of(browser: &mut Browser, chart: &str, line: &str) -> Vec<(f64, f64)> {
     let path =
         browser.value(&format!("document.querySelector('#{chart} > svg > path.{line}').getAttribute('d')"));
     let stretches = path.as_str().expect("a path").split('M');
-    // Dots on the line follow as stretches of no length.
+    // Dots on the line follow as zero-length segments.
     let words = stretches.filter(|part| !part.contains('V')).flat_map(|part| part.split([' ', 'L']));
     let numbers: Vec<f64> =
         words.filter(|word| !word.is_empty()).map(|word| word.parse().expect("a number")).collect();
@@ -99,7 +99,7 @@ fn charts_show_the_values_of_the_result() {
     check_silence(&browser, &page);
     let job = json::job(&document, "mixed");
     for (direction, style) in [("read", "s0"), ("write", "s1")] {
-        // The stop that tells of the 99th percentile, and the height of the line there.
+        // The point of the 99th percentile, and the line's height there.
         let stops =
             browser.value("JSON.parse(document.querySelector('#r0-s0-percentiles > svg').dataset.stops)");
         let stop = stops
@@ -189,12 +189,12 @@ fn readers_small_screens_the_dark_and_paper() {
     let levels: Vec<u64> = levels.as_array().expect("levels").iter().filter_map(Value::as_u64).collect();
     assert_eq!(levels[0], 1);
     assert!(levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{levels:?}");
-    // A telephone: the page itself never scrolls sideways.
+    // A phone: the page itself never scrolls sideways.
     let metrics = json!({ "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": false });
     browser.call("Emulation.setDeviceMetricsOverride", metrics);
     let width = browser.value("document.documentElement.scrollWidth");
     assert!(width.as_u64().is_some_and(|width| width <= 360), "{width}");
-    // Light and dark: text can be read on its ground.
+    // Light and dark: text is legible on its background.
     let contrast = "(() => { const light = c => { const v = c.match(/\\d+/g).slice(0, 3).map(x => { x /= 255; \
                     return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \
                     const s = getComputedStyle(document.body); const [a, b] = [light(s.color), light(s.backgroundColor)]; \
@@ -208,7 +208,7 @@ fn readers_small_screens_the_dark_and_paper() {
         grounds.push(found[0].clone());
     }
     assert_ne!(grounds[0], grounds[1]);
-    // Paper.
+    // Print.
     browser.call("Emulation.setEmulatedMedia", json!({ "media": "print" }));
     assert_eq!(browser.value("getComputedStyle(document.querySelector('nav')).display"), "none");
     let printed = browser.call("Page.printToPDF", json!({}));
@@ -269,7 +269,7 @@ fn only_reports_are_overwritten() {
     }
 }
 
-/// Pages of sweeps and of comparisons: every cell and every figure is there, and nothing is asked for.
+/// Pages of sweeps and of comparisons: every cell and every figure is present, and nothing is requested.
 #[test]
 fn sweeps_and_comparisons_have_pages() {
     fathom_only!();
@@ -287,7 +287,7 @@ fn sweeps_and_comparisons_have_pages() {
     let cells = "document.querySelectorAll('.heat-map td[class*=shade]').length";
     // Four cells of four figures.
     assert_eq!(browser.value(cells), 16);
-    // What is more is darker: the least has no shade, and the most the deepest.
+    // Larger is darker: the minimum has no shade, and the maximum the darkest.
     let iops = "[...document.querySelector('#figure-1').nextElementSibling.querySelectorAll('td[class*=shade]')].map(cell => \
                 [parseFloat(cell.textContent) * (cell.textContent.includes('k') ? 1000 : 1), Number(cell.className.split('-')[1])])";
     let iops: Vec<(f64, u8)> =
@@ -345,7 +345,8 @@ fn hosts_have_a_table_and_a_chart_each() {
     assert_eq!((&*row("b4")[1], &*row("b5")[1]), ("lost", "never began"));
     let marked = "[...document.querySelectorAll('tr.straggler, tr.lost')].map(row => row.className + ' ' + row.children[0].textContent)";
     assert_eq!(browser.value(marked), json!(["straggler a3", "straggler b3", "lost b4", "lost b5"]));
-    // All charts have one scale, so that lines can be compared: a host of a third of the rate is drawn at a third of the height.
+    // All charts have one scale, so that lines are comparable: a host with a third of the rate is drawn at a
+    // third of the height.
     let (usual, ticks) = read_chart(&mut browser, "r0-hosts-rate-0", "line", 300.0);
     let (slow, slow_ticks) = read_chart(&mut browser, "r0-hosts-rate-3", "line", 300.0);
     assert_eq!(ticks, slow_ticks);
@@ -354,10 +355,10 @@ fn hosts_have_a_table_and_a_chart_each() {
     assert!((share - 1.474_56 / 4.259_84).abs() < 0.02, "{share}");
     let title = browser.value("document.querySelector('#r0-hosts-rate-3 figcaption').textContent");
     assert_eq!(title, "a3: bandwidth over time (read rate 65% below the median)");
-    // The navigation leads there, and a reader finds heads of rows.
+    // The navigation leads there, and a screen reader finds row headings.
     assert_eq!(browser.value("document.querySelector('nav a[href=\"#r0-hosts\"]').textContent"), "Hosts");
     assert_eq!(browser.value("document.querySelectorAll('table.hosts tbody th[scope=row]').length"), 9);
-    // What is marked can be read in both schemes, and a small screen does not scroll.
+    // Marked values are legible in both schemes, and a small screen does not scroll.
     let contrast = "(() => { const light = c => { const v = c.match(/\\d+/g).slice(0, 3).map(x => { x /= 255; \
                     return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \
                     const s = getComputedStyle(document.querySelector('tr.lost td')); const [a, b] = [light(s.color), light(s.backgroundColor)]; \
@@ -402,7 +403,7 @@ fn many_hosts_share_two_heat_maps() {
     check_silence(&browser, &page);
     assert_eq!(cells_of(&mut browser, "table.hosts").len(), 40);
     assert_eq!(browser.value("document.querySelectorAll('[id^=r0-hosts-rate-]').length"), 0);
-    // Every host has a row of four stretches; the slow one is lighter, the one with the tail is darker.
+    // Every host has a row of four spans; the slow one is lighter, the one with the tail is darker.
     for (map, slowest) in [("r0-hosts-rates", "slowest h10 (1.47 MB/s)"), ("r0-hosts-tails", "slowest h30 (")]
     {
         let boxes = "path => path.getAttribute('d').split('M').length - 1";
@@ -418,7 +419,7 @@ fn many_hosts_share_two_heat_maps() {
         assert_eq!(stops.len(), 4);
         assert!(stops.iter().all(|(_, told)| told.contains(slowest)), "{map}: {stops:?}");
     }
-    // The same for those who read: a row for each host.
+    // The same as a table: a row for each host.
     assert_eq!(cells_of(&mut browser, "#r0-hosts-tails table")[30][0], "h30");
 }
 
@@ -429,7 +430,7 @@ fn the_page_of_a_pts_test_draws_its_window_and_asks_for_nothing() {
     open_page_of(&mut browser, "pts.jsonl");
     // Convergence and window of two block sizes, and both together.
     assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(5));
-    // The lines at 110 and 90 % are as far above the average as below it, and the average is between.
+    // The lines at 110 and 90 % are equally far from the average, which is between them.
     let mut height = |style: &str| points_of(&mut browser, "part-1-window", &format!("line.{style}"))[0].1;
     let (average, above, below) = (height("s2"), height("s4"), height("s5"));
     assert!(above < average && average < below, "{above} {average} {below}");
@@ -441,18 +442,18 @@ fn the_page_of_curves_draws_each_percentile_over_the_loads() {
     fathom_only!();
     let mut browser = require!(Browser::start());
     open_page_of(&mut browser, "curve.jsonl");
-    // Both side by side, and one each.
+    // Both next to each other, and one each.
     assert_eq!(browser.value("document.querySelectorAll('figure.chart > svg').length"), json!(3));
     let mut points = |style: &str| points_of(&mut browser, "curve-0-chart", &format!("line.{style}"));
     let (p50, p99, highest) = (points("s0"), points("s1"), points("s2"));
     assert_eq!([p50.len(), p99.len(), highest.len()], [3; 3]);
-    // The y axis points down: a higher percentile is above, and loads go to the right.
+    // The y axis points down: a higher percentile is above, and loads increase to the right.
     for ((p50, p99), highest) in p50.iter().zip(&p99).zip(&highest) {
         assert!(p50.0 == p99.0 && p99.0 == highest.0, "{p50:?} {p99:?} {highest:?}");
         assert!(p50.1 > p99.1 && p99.1 >= highest.1, "{p50:?} {p99:?} {highest:?}");
     }
     assert!(p50.is_sorted_by(|left, right| left.0 < right.0), "{p50:?}");
-    // The same for those who read: a row for each load of both, and the answers.
+    // The same as a table: a row for each load of both, and the answers.
     let rows = cells_of(&mut browser, "section > .scroll > table");
     assert_eq!(rows.len(), 6, "{rows:?}");
     assert_eq!(rows[5][0], "400", "{rows:?}");

@@ -1,18 +1,18 @@
-//! With formats for programs alone, the report's stream holds the report and nothing else, whatever happens.
+//! With machine-readable formats alone, the report's stream contains only the report, whatever happens.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::{json, processes, scratch, skip};
 use serde_json::Value;
 use std::path::Path;
 
-/// The one document that a text is, from its first byte to its last.
+/// The single document of a text, from its first byte to its last.
 #[track_caller]
 fn whole(text: &str) -> Value {
     assert!(text.starts_with('{'), "the document begins at the first byte: {text}");
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Runs `words` with JSON on standard output, then in a file, then as terse; gives back the first.
+/// Runs `words` with JSON on standard output, then in a file, then as terse; returns the first.
 #[track_caller]
 fn check(words: &str) -> (Value, Finished) {
     let directory = scratch();
@@ -122,7 +122,7 @@ fn a_report_on_request() {
     assert_eq!(documents.len(), 2, "{}", finished.stdout);
 }
 
-/// A machine without room for another process fails the job that needs it, not the report.
+/// If no more processes can be created, the job that needs one fails, but not the report.
 #[test]
 fn no_room_for_processes() {
     fathom_only!();
@@ -144,7 +144,7 @@ fn no_room_for_processes() {
     assert!(finished.stderr.contains("no process for job a"), "{}", finished.stderr);
 }
 
-/// With the report for people, everything keeps the place that it has with fio.
+/// With the human-readable report, everything has the same place as in fio.
 #[test]
 fn among_the_lines_for_people() {
     let directory = scratch();
@@ -159,7 +159,7 @@ fn among_the_lines_for_people() {
     assert!(place("\n}\n") < place("full: (groupid=0, jobs=1): err=28"));
 }
 
-/// Information is no fault, and errors reach standard error whatever file the report goes to.
+/// Information is not an error, and errors reach standard error whatever file the report goes to.
 #[test]
 fn information_and_errors_have_their_streams() {
     let note = "j : Saving output of prerun in j.prerun.txt\n";
@@ -198,7 +198,7 @@ fn information_and_errors_have_their_streams() {
     }
 }
 
-/// Keys tell of what there was: options of the job itself, I/O that could meet a target.
+/// Keys exist only if they apply: options of the job itself, I/O that could meet a target.
 #[test]
 fn keys_of_what_there_was() {
     let directory = scratch();
@@ -246,7 +246,7 @@ fn the_note_on_depth_comes_after_the_layout() {
     assert!(stdout.rfind("Laying out IO file") < stdout.find(note), "{stdout}");
 }
 
-/// The cells of a table, none of which holds a comma.
+/// The cells of a table, none of which contains a comma.
 #[track_caller]
 fn rows(text: &str) -> Vec<std::collections::BTreeMap<&str, &str>> {
     let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());

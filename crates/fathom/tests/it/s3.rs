@@ -8,7 +8,7 @@ use std::path::Path;
 
 const SECRET: &str = "fathomsecret";
 
-/// The servers that this run has; the error says why there is none.
+/// The available servers; the error says why there is none.
 fn servers() -> Result<Vec<(&'static str, Server)>, String> {
     let mut found = vec![("s3s-fs", Server::start("s3", &[])?)];
     for (name, script, variables) in [("Ceph", "ceph", &[("RGW", "1")][..]), ("moto", "s3-moto", &[])] {
@@ -35,13 +35,13 @@ fn launch(server: &Server, words: &str) -> Launch {
         .words(words)
 }
 
-/// A run that ends well; its job.
+/// A successful run; returns its job.
 #[track_caller]
 fn run(server: &Server, words: &str) -> serde_json::Value {
     json::document(&launch(server, words).run().expect_clean().stdout)["jobs"][0].clone()
 }
 
-/// A run that fails: what it says of it.
+/// A failing run; returns its error message.
 #[track_caller]
 fn complaint(launch: Launch) -> String {
     let Finished { stderr, status, stdout, .. } = launch.run();
@@ -62,10 +62,10 @@ fn blocks_are_verified_at_every_depth() {
             let job = run(&server, words);
             assert!(json::integer(&job, "write/total_ios") > 0, "{name} {words}");
         }
-        // What is missing and read is made first; deletes and listings are their own operations.
+        // Missing objects to be read are created first; deletes and listings are separate operations.
         let job = run(&server, "--rw=randread --filename=/bucket/made --iodepth=8");
         assert_eq!(json::integer(&job, "read/io_bytes"), 256 * KIB, "{name}");
-        // This server cannot list what is being deleted: it answers 500.
+        // This server cannot list objects while they are deleted: it answers 500.
         let mixes = match name {
             "s3s-fs" => ["get/70:head/30", "get/60:list/40"],
             _ => ["get/60:head/30:list/10", "get/60:list/40"],
@@ -97,7 +97,7 @@ fn large_objects_go_up_in_parts_and_come_back_in_ranges() {
         );
         assert_eq!(json::integer(&job, "read/io_bytes"), 15 * MIB, "{name}");
         run(&server, &format!("{parts} --rw=write --iodepth=2 --verify=crc32c"));
-        // Large blocks are cut into parts.
+        // Large blocks are uploaded in parts.
         run(
             &server,
             "--rw=write --bs=16m --size=16m --http_part_size=6m --http_parts=2 --verify=crc32c --filename=/bucket/cut",
@@ -106,7 +106,7 @@ fn large_objects_go_up_in_parts_and_come_back_in_ranges() {
             let cut = std::fs::metadata(Path::new(server.value("S3_DATA")).join("cut_0_16777216"));
             assert_eq!(cut.expect("the object").len(), 16 * MIB);
         }
-        // An upload that lacks blocks leaves no object behind.
+        // An upload with missing blocks leaves no object behind.
         let said = launch(&server, &format!("{parts}2 --rw=write --io_size=5m")).run();
         assert!(said.stderr.contains("not all of its blocks were written"), "{name}: {}", said.stderr);
         let said = complaint(launch(
@@ -120,14 +120,14 @@ fn large_objects_go_up_in_parts_and_come_back_in_ranges() {
 #[test]
 fn wrong_keys_and_buckets_are_named() {
     for (name, server) in require!(servers()) {
-        // moto looks at no signature.
+        // moto does not check signatures.
         if name != "moto" {
             let said = complaint(launch(&server, "--rw=write").variable("AWS_SECRET_ACCESS_KEY", "wrong"));
             assert!(said.contains("403"), "{name}: {said}");
             let said = complaint(launch(&server, "--rw=write").variable("AWS_ACCESS_KEY_ID", "nobody"));
             assert!(said.contains("403"), "{name}: {said}");
         }
-        // This one makes buckets as they are needed.
+        // This one creates buckets on demand.
         if name != "s3s-fs" {
             let said = complaint(launch(&server, "--rw=write --filename=/nobucket/obj"));
             assert!(said.contains("404") && said.contains("NoSuchBucket"), "{name}: {said}");
@@ -149,7 +149,7 @@ fn swift_keeps_what_s3_shows() {
             .words(words)
     };
     swift("--rw=randwrite --iodepth=8 --verify=crc32c --http_checksum=md5").run().expect_clean();
-    // The same blocks, by the other door.
+    // The same blocks, through the other interface.
     run(&server, "--rw=read --filename=/bucket/swift --verify=crc32c --iodepth=8 --allow_file_create=0");
     swift("--rw=trim --iodepth=4").run().expect_clean();
     let said = complaint(swift("--rw=read --allow_file_create=0"));

@@ -1,10 +1,10 @@
-//! Jobs of all sorts, each with the report that an installed fio prints of it: the same lines, the same keys.
+//! Various jobs, each with the report of an installed fio: the same lines, the same keys.
 
 use crate::support::compare::{Case, expect_ios};
 use crate::support::program::{self, Launch};
 use crate::support::{KIB, MIB, file_of, scratch};
 
-/// A job without a device, 256 I/Os long unless the words say otherwise.
+/// A job without a device, with 256 I/Os by default.
 fn null(words: &str) -> serde_json::Value {
     Case::new(format!("--ioengine=null --size=1M --bs=4k {words}")).check()
 }
@@ -121,7 +121,7 @@ fn limits() {
     null("--name=a --rw=read --thinktime=100");
 }
 
-/// Programs that store the document of each run count on its size.
+/// Programs that store the document of each run rely on its size.
 #[test]
 fn a_long_run_has_a_document_of_about_the_size_of_fio() {
     fathom_only!();

@@ -34,7 +34,7 @@ fn four_threads() {
     let updater = json::job(&document, "bgupdater");
     let moved = json::integer(updater, "read/io_bytes") + json::integer(updater, "write/io_bytes");
     assert_eq!(moved, 2 * MIB);
-    // Synchronous engines submit and complete in one, so they have no submission latency.
+    // Synchronous engines submit and complete in one call, so they have no submission latency.
     assert_eq!(json::integer(json::job(&document, "queryA"), "read/slat_ns/N"), 0);
     assert_eq!(json::integer(json::job(&document, "bgwriter"), "write/slat_ns/N"), 4096);
 }

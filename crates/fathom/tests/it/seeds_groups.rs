@@ -1,4 +1,4 @@
-//! Many clones that report as one: four deep queues against the clock, ten and a hundred writers to their end.
+//! Many clones that report as one: four deep queues with a time limit, ten and a hundred writers without.
 
 use crate::support::compare::{Case, expect_ios};
 use crate::support::program::Launch;
@@ -16,22 +16,24 @@ fn check_deep_queues(name: &str, workload: &str, direction: &str) {
     assert!(ios >= 4 * 64, "{ios} I/Os do not fill four queues once");
     assert_eq!(json::integer(job, &format!("{direction}/io_bytes")), ios * 4096);
     assert_eq!(json::integer(job, &format!("{direction}/clat_ns/N")), ios);
-    // Longer only where the machine is busy; the group has the longest time of its clones.
+    // Longer only on a busy machine; the group has the longest time of its clones.
     let runtime = json::integer(job, &format!("{direction}/runtime"));
     assert!(runtime >= 2000, "{runtime} ms");
     let all = json::integer(job, "job_runtime");
     assert!((8000..=4 * runtime).contains(&all), "{all} ms in all clones, {runtime} in one");
     // Half-second samples of four clones.
     assert!(json::integer(job, &format!("{direction}/bw_samples")) >= 8, "{job}");
-    // Each queue is filled before anything is waited for. How much of it ends together after that is up to the storage.
+    // Each queue is filled before anything is waited for. How many I/Os complete together afterwards depends
+    // on the storage.
     let levels = job["iodepth_level"].as_object().expect("shares");
     let shares = levels.values().map(|share| share.as_f64().expect("a share"));
-    // The least that is shown of a depth is 0.1.
+    // The smallest displayed share of a depth is 0.1.
     assert!((99.9..101.0).contains(&shares.sum::<f64>()), "{levels:?}");
     assert!(levels[">=64"].as_f64() > Some(0.0), "{levels:?}");
 }
 
-/// Where completions are taken one at a time, every I/O but the first 63 makes 64, whatever the storage does.
+/// If completions are reaped one at a time, every I/O but the first 63 is the 64th, whatever the storage
+/// does.
 #[test]
 fn a_queue_from_which_one_io_at_a_time_is_taken_stays_full() {
     for engine in ["io_uring", "libaio"] {

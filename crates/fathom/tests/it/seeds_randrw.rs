@@ -17,7 +17,7 @@ fn words(engine: &str, file: &str) -> String {
 
 #[track_caller]
 fn check(engine: &str, file: &str) {
-    // Every run lays its file out anew; a device stays, of course.
+    // Every run lays its file out again; a device is not removed.
     let remove = |_: &Path| match Path::new(file).metadata() {
         Ok(metadata) if metadata.is_file() => std::fs::remove_file(file).expect("the file can be removed"),
         _ => (),
@@ -26,7 +26,7 @@ fn check(engine: &str, file: &str) {
     expect_ios(&document, &["read", "write"], SIZE / BLOCK, BLOCK);
     let job = json::job(&document, "fiotest");
     let reads = json::integer(job, "read/total_ios");
-    // A fair coin thrown 2048 times lands outside of these bounds less often than once in 10^18 runs.
+    // 2048 tosses of a fair coin are outside these bounds less often than once in 10^18 runs.
     assert!((SIZE / BLOCK * 4 / 10..SIZE / BLOCK * 6 / 10).contains(&reads), "{reads} reads");
     assert_eq!(json::integer(job, "latency_depth"), 32);
 }
@@ -77,7 +77,7 @@ fn every_engine_on_xfs() {
 }
 
 fn check_on_file_system(kind: &str) {
-    // XFS refuses to be made on less than 300 MiB.
+    // XFS requires at least 300 MiB.
     let mounted = require!(Mounted::new(kind, 320 * MIB));
     for engine in ["posixaio", "libaio", "io_uring"] {
         let file = mounted.path().join(engine);

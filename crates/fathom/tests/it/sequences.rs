@@ -1,4 +1,4 @@
-//! The sequence of I/Os of a job is fio's, to the last one: data that one program wrote is found by the other.
+//! A job's sequence of I/Os is identical to fio's: data written by one program is found by the other.
 
 use crate::support::program::Launch;
 use crate::support::scratch;
@@ -9,7 +9,7 @@ const RECORDED: &str = include_str!("sequences.txt");
 /// One I/O: word of its direction, number of its file, first byte, bytes.
 type Made = (String, u64, u64, u64);
 
-/// The I/Os of a job without a device, as it recorded them itself.
+/// The I/Os of a job without a device, as recorded by itself.
 #[track_caller]
 fn made(words: &str) -> Vec<Made> {
     let directory = scratch();
@@ -30,7 +30,7 @@ fn io(line: &str) -> Option<Made> {
     Some((word.to_string(), file, number(offset), number(length)))
 }
 
-/// All I/Os in one number (FNV-1a).
+/// A hash of all I/Os (FNV-1a).
 fn sum(ios: &[Made]) -> u64 {
     let direction =
         |word: &str| ["read", "write", "trim"].iter().position(|other| *other == word).unwrap_or(3);
@@ -39,7 +39,7 @@ fn sum(ios: &[Made]) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |sum, value| (sum ^ value).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The first I/Os in KiB, as the table has them.
+/// The first I/Os in KiB, in the format of the table.
 fn told(ios: &[Made], count: usize) -> String {
     let differ = |field: fn(&Made) -> String| ios.iter().any(|io| field(io) != field(&ios[0]));
     let (mixed, files, lengths) =
@@ -68,14 +68,14 @@ fn jobs_make_the_recorded_ios() {
     assert!(wrong.is_empty(), "recorded, then made:\n{}", wrong.join("\n"));
 }
 
-/// Where fio ends early, the sequence is its own as far as it goes.
+/// If fio ends early, the sequence is identical up to there.
 #[test]
 fn jobs_end_when_their_work_is_done() {
     if crate::support::program::is_another() {
         return;
     }
     let cases = [
-        // The part of a block at the end of the region is drawn, or a stretch comes to it.
+        // The partial block at the end of the region is drawn, or reached by a sequence.
         (
             "--rw=randread --filename=f --size=130k --random_distribution=zipf:1.2:0.5",
             33,
@@ -87,14 +87,14 @@ fn jobs_end_when_their_work_is_done() {
             21,
             "0 32 128 160 192 608",
         ),
-        // A map of small blocks has no room for large ones.
+        // The map of small blocks has no space for large ones.
         ("--rw=randwrite --bs=4k,8k --size=80k --random_generator=tausworthe", 10, "72 64 48 40 56"),
         (
             "--rw=randrw --bs=8k,4k --size=80k --random_generator=tausworthe",
             13,
             "r72+8 r64+8 r48+8 w40+4 r56+8",
         ),
-        // Too few blocks for a register, and a register that would stay where it is.
+        // Too few blocks for a register, and a register that would not advance.
         ("--rw=randread --size=60k --random_generator=lfsr", 15, ""),
         ("--rw=randread --size=220k --random_generator=lfsr --randseed=2638883386254651193", 55, ""),
     ];

@@ -1,4 +1,4 @@
-//! `fathom serve`: runs that are started, watched, stopped and found again by way of HTTP.
+//! `fathom serve`: runs that are started, watched, stopped and found again over HTTP.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::Launch;
@@ -6,9 +6,9 @@ use crate::support::served::Served;
 use crate::support::{MIB, file_of, processes, scratch};
 use serde_json::{Value, json};
 
-/// A job that does little for long.
+/// A long job with little I/O.
 const LONG: &str = "[a]\nfilename=x\nsize=1m\nrw=read\nrate_iops=50\nruntime=600\ntime_based\n";
-/// One that is soon over.
+/// A short one.
 const SHORT: &str = "[a]\nfilename=x\nsize=1m\nrw=randread\nruntime=2500ms\ntime_based\nrate_iops=500\n";
 
 fn of_kind<'a>(events: &'a [crate::support::served::Sent], kind: &str) -> Vec<&'a Value> {
@@ -53,7 +53,7 @@ fn a_job_is_checked_run_and_kept() {
     assert_eq!(std::fs::read_to_string(kept.join("job.fio")).ok().as_deref(), Some(SHORT));
 }
 
-/// A connection that is lost and made again has every event once; so has another viewer.
+/// After a reconnection every event was received once; the same for another viewer.
 #[test]
 fn events_have_neither_gaps_nor_doubles() {
     fathom_only!();
@@ -74,7 +74,7 @@ fn events_have_neither_gaps_nor_doubles() {
     let told: Vec<Value> =
         events.iter().filter(|sent| sent.kind == "message").map(|sent| sent.data.clone()).collect();
     assert_eq!(told, lines);
-    // A number of some other run: everything comes anew, and the page hears that.
+    // The number of another run: everything is sent again, and the page is notified.
     let odd = served.events(&run, Some("3"), usize::MAX);
     assert_eq!((&*odd[0].kind, odd.len()), ("restart", events.len() + 1));
 }
@@ -100,7 +100,7 @@ fn a_run_outlives_its_server_and_is_found_again() {
     let second = Served::start(directory.path(), "");
     assert_eq!(second.state(&run), "running");
     assert_eq!(second.post("/api/runs", &json!({ "kind": "job", "job": SHORT })).status, 409);
-    // The page of the first server goes on where it was.
+    // The page of the first server continues where it was.
     let more = second.events(&run, seen.last().map(|sent| &*sent.id), 2);
     assert_eq!(second.events(&run, None, 4), [seen, more].concat());
     let stopped = second.post(&format!("/api/runs/{run}/stop"), &json!({}));
@@ -112,7 +112,7 @@ fn a_run_outlives_its_server_and_is_found_again() {
     assert!(!processes::runs(pid), "nothing is left of it");
 }
 
-/// Ctrl-C ends the server and not its run; a run that is killed is told from one that ended.
+/// Ctrl-C ends the server but not its run; a killed run is distinguished from one that ended.
 #[test]
 fn runs_that_are_killed_are_lost() {
     fathom_only!();
@@ -171,7 +171,7 @@ fn quick_and_sweeps_run_and_are_compared() {
     assert_eq!(served.get(&format!("/compare?a={quick}&b=../lock")).status, 404);
 }
 
-/// What is on a device is lost only if its name was typed, whichever way leads there.
+/// A device's data is overwritten only if its name was typed, under whatever name it is accessed.
 #[test]
 fn devices_are_overwritten_only_by_their_names() {
     fathom_only!();
@@ -199,7 +199,7 @@ fn devices_are_overwritten_only_by_their_names() {
     let run = served.start_run(&json!({ "kind": "job", "job": job("write"), "confirm": [name] }));
     served.wait_for(&run, "done");
     assert!(device.contents()[..MIB as usize].iter().all(|&byte| byte == 0xaa));
-    // In use, not even then.
+    // Not even then if it is in use.
     let _claim = {
         use std::os::unix::fs::OpenOptionsExt;
         std::fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&name).expect("it opens")
@@ -209,7 +209,7 @@ fn devices_are_overwritten_only_by_their_names() {
     assert!(answer.status == 422 && answer.problem().contains("in use"), "{answer:?}");
 }
 
-/// Files that others have made are as safe as devices; those of earlier runs are not asked for.
+/// Files created by others are protected like devices; those of earlier runs need no confirmation.
 #[test]
 fn files_of_others_are_overwritten_only_by_their_names() {
     fathom_only!();

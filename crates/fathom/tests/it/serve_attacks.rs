@@ -1,4 +1,4 @@
-//! `fathom serve` against those who have no business there, and jobs that reach for what is not theirs.
+//! `fathom serve` against unauthorized clients, and against jobs that access forbidden files.
 
 use crate::support::program::Launch;
 use crate::support::served::{Served, takes_long};
@@ -30,7 +30,8 @@ fn only_browsers_that_were_let_in_are_served() {
         refused("GET", path, &[&host]);
         refused("GET", path, &[&host, &format!("Cookie: fathom-{}=wrong", served.port)]);
     }
-    // Another program of this machine is shown no cookie for a path that it cannot know; with one, it would need that path.
+    // Another program on this machine receives no cookie for a path that it cannot know; with a cookie, it
+    // would need that path.
     let given = served.let_in().head;
     let line = given.lines().find(|line| line.starts_with("set-cookie: ")).expect("a cookie");
     assert!(line.ends_with(&format!("HttpOnly; SameSite=Strict; Path={}/", served.place)), "{line}");
@@ -97,7 +98,7 @@ fn no_path_leads_out_of_the_runs() {
     }
 }
 
-/// Jobs that reach beyond their targets are refused before anything happens, and by the process of the run as well.
+/// Jobs that access other targets are refused before anything happens, and by the run's process as well.
 #[test]
 fn jobs_touch_nothing_that_was_not_allowed() {
     fathom_only!();
@@ -140,7 +141,7 @@ fn jobs_touch_nothing_that_was_not_allowed() {
         assert_eq!(answer.status, 422, "{job}: {answer:?}");
         assert!(!answer.body.contains("top secret"), "{answer:?}");
     }
-    // What a sweep makes of a harmless job.
+    // A harmless job turned into others by a sweep.
     for vary in [
         format!("filename=x,{out}/new"),
         format!("exec_prerun=true,touch {out}/new"),
@@ -159,7 +160,7 @@ fn jobs_touch_nothing_that_was_not_allowed() {
     let left: Vec<_> = std::fs::read_dir(outside.path()).expect("a directory").flatten().collect();
     assert_eq!(left.len(), 1, "{left:?}");
     assert_eq!(served.get("/api/runs").json(), json!([]), "nothing was run");
-    // The variables of the server are not for jobs.
+    // The server's variables are not available to jobs.
     let text = "[a]\nioengine=null\nsize=1m\nrw=read\ndescription=home${HOME}\n";
     let run = served.start_job(text);
     served.wait_for(&run, "done");
@@ -231,7 +232,7 @@ fn large_requests_and_nonsense_are_refused() {
     assert_ne!(many.json()["mistakes"], json!([]), "{many:?}");
 }
 
-/// Clients that begin and say no more take connections, for a while; then others have them.
+/// Idle clients occupy connections for a while; then others get them.
 #[test]
 fn slow_clients_are_let_go() {
     fathom_only!();
@@ -241,7 +242,7 @@ fn slow_clients_are_let_go() {
     let mut slow: Vec<_> = (0..140)
         .map(|_| {
             let mut stream = served.connect();
-            // The server may have closed those that are too many.
+            // The server may have closed excess connections.
             let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: local");
             stream
         })

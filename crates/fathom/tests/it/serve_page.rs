@@ -1,5 +1,5 @@
-//! The page of `fathom serve` in a browser, from end to end: with the keyboard alone, watched by several, cut off, on small screens, in
-//! the dark, read aloud.
+//! The page of `fathom serve` in a browser, from end to end: with the keyboard alone, several viewers, lost connections,
+//! small screens, dark mode, a screen reader.
 
 use crate::support::browser::Browser;
 use crate::support::scratch;
@@ -9,10 +9,10 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// A job that does little for long.
+/// A long job with little I/O.
 const LONG: &str = "[slow]\nfilename=x\nsize=1m\nrw=read\nrate_iops=50\nruntime=600\ntime_based\n";
 
-/// Everything the page has asked for is of its server, and nothing was complained about but what these words are in.
+/// The page requested only its own server, and logged no errors except those with these words.
 #[track_caller]
 fn check_silence(browser: &Browser, served: &Served, expected: &[&str]) {
     let own = format!("http://127.0.0.1:{}/", served.port);
@@ -43,7 +43,7 @@ fn text_of(browser: &mut Browser, selector: &str) -> String {
     text.as_str().unwrap_or_default().to_owned()
 }
 
-/// Goes to an element by Tab.
+/// Moves to an element by Tab.
 #[track_caller]
 fn tab_to(browser: &mut Browser, id: &str) {
     for _ in 0..60 {
@@ -62,7 +62,7 @@ fn press_enter(browser: &mut Browser) {
     }
 }
 
-/// The job file is replaced by this one.
+/// Replaces the job file.
 fn write_job(browser: &mut Browser, job: &str) {
     tab_to(browser, "job");
     browser.value("document.getElementById('job').select()");
@@ -119,7 +119,7 @@ fn a_job_is_written_checked_run_and_stopped_with_the_keyboard_alone() {
     browser.press("ArrowRight", 39);
     assert!(text_of(&mut browser, "#chart-iops .told").contains("read "), "a chart tells its values");
     browser.value("document.getElementById('content').focus()");
-    // An answer from before the end arrives after the event that tells of it: the page does not go back.
+    // A response from before the end arrives after the event that reports it: the page does not go back.
     let told = "document.getElementById('run-state').textContent.includes('was stopped')";
     browser.value(&format!(
         "(async ask => {{
@@ -144,7 +144,7 @@ fn a_job_is_written_checked_run_and_stopped_with_the_keyboard_alone() {
     assert!(browser.value(told) == true, "{}", text_of(&mut browser, "#run-state"));
     browser.wait_until("document.querySelector('#run-links a') !== null");
     check_silence(&browser, &served, &[]);
-    // The result opens, and can reach nothing.
+    // The result opens, and has no network access.
     let result = browser.value("document.querySelector('#run-links a').href");
     browser.open_url(result.as_str().expect("an address"));
     assert!(
@@ -274,8 +274,8 @@ impl Wire {
     }
 }
 
-/// Two watch one run. The connection of one is cut, and it misses nothing and sees nothing twice. Then the server is killed: the run
-/// goes on, and is found again.
+/// Two viewers of one run. The connection of one is cut, and it misses nothing and sees nothing twice. Then
+/// the server is killed: the run continues, and is found again.
 #[test]
 fn viewers_see_the_same_whatever_happens_to_connection_and_server() {
     fathom_only!();
@@ -363,7 +363,7 @@ const CONTRAST: &str = "(() => { const light = c => { const v = c.match(/[\\d.]+
     return Math.min(...found.map(e => { const [a, b] = [light(getComputedStyle(e).color), light(ground(e))]; \
     return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) })) })()";
 
-/// Readers, telephones, 400 % zoom, the dark: on all views.
+/// Screen readers, phones, 400 % zoom, dark mode: on all views.
 #[test]
 fn everyone_can_use_the_page() {
     fathom_only!();
@@ -415,7 +415,8 @@ fn everyone_can_use_the_page() {
         let levels = browser.value("[...document.querySelectorAll('h1,h2,h3')].filter(h => h.checkVisibility()).map(h => +h.tagName[1])");
         let levels: Vec<u64> = levels.as_array().expect("levels").iter().filter_map(Value::as_u64).collect();
         assert!(levels[0] == 1 && levels.windows(2).all(|pair| pair[1] <= pair[0] + 1), "{view}: {levels:?}");
-        // A telephone, and a desk at 400 %: the page never scrolls sideways, and what is tapped is large enough.
+        // A phone, and a desktop at 400 %: the page never scrolls sideways, and touch targets are large
+        // enough.
         for width in [360, 320] {
             let metrics = json!({ "width": width, "height": 640, "deviceScaleFactor": 1, "mobile": false });
             browser.call("Emulation.setDeviceMetricsOverride", metrics);

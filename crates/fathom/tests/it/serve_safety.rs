@@ -1,5 +1,5 @@
-//! `fathom serve` and what is not its own: files that others have made or touched, what is in use, what lies on servers; and runs that
-//! are done once, one at a time.
+//! `fathom serve` and foreign data: files created or modified by others, files in use, data on servers; and that runs are
+//! done once, one at a time.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::Launch;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// A server whose jobs may use the files of a directory, which is where relative names count from.
+/// A server whose jobs may use the files of a directory, which relative names refer to.
 fn server(words: &str) -> (TempDir, TempDir, Served) {
     let (directory, data) = (scratch(), scratch());
     let served = Served::start(directory.path(), &format!("--allow-path={} {words}", data.path().display()));
@@ -67,17 +67,17 @@ fn what_is_removed_or_grows_is_asked_for() {
     assert!(!pre.exists());
 }
 
-/// What a run has made is a file, not a name.
+/// A run's own files are identified by the file, not by the name.
 #[test]
 fn what_others_put_where_a_run_was_is_asked_for() {
     fathom_only!();
     let (_directory, data, served) = server("");
     let job = |name: &str, more: &str| format!("[a]\nfilename={name}\nsize=64k\nbs=4k\nrw=write\n{more}\n");
-    // It makes nothing, ...
+    // It creates nothing, ...
     runs(&served, &job("x", "allow_file_create=0"), "failed");
     // ... it leaves nothing, ...
     runs(&served, &job("y", "unlink=1"), "done");
-    // ... or what it left is its own until something modifies it.
+    // ... or its file is its own until something modifies it.
     for _ in 0..3 {
         runs(&served, &job("z", ""), "done");
     }
@@ -87,7 +87,7 @@ fn what_others_put_where_a_run_was_is_asked_for() {
         is_asked_for(&served, &job(name, ""), &[name]);
         assert!(std::fs::read(&theirs).expect("it can be read") == before, "{name}");
     }
-    // A run that was killed cannot say what it has made.
+    // A killed run does not record its files.
     let run =
         served.start_job("[a]\nfilename=w\nsize=64k\nrw=write\nrate_iops=20\nruntime=600\ntime_based\n");
     served.events(&run, None, 1);
@@ -103,7 +103,7 @@ fn what_others_put_where_a_run_was_is_asked_for() {
     assert_eq!(document(&folder.join("request.json"))["makes"], json!([]));
 }
 
-/// Also a file that a device is made of.
+/// Including the backing file of a device.
 #[test]
 fn files_in_use_are_refused_whatever_is_typed() {
     fathom_only!();
@@ -237,7 +237,7 @@ fn peers_are_reached_where_that_is_allowed() {
     runs(&open, &both, "done");
 }
 
-/// A folder of a run that was accepted and whose process never came.
+/// A folder of an accepted run whose process was never started.
 fn folder_without_process(served: &Served, like: &Path, id: &str, accepted_ms: u64) -> PathBuf {
     let folder = served.results.join("runs").join(id);
     std::fs::create_dir(&folder).expect("a folder");
@@ -317,7 +317,7 @@ fn events_may_be_long_broken_and_about_many_jobs() {
     assert_eq!(all.len(), events.len() + 3);
     assert_eq!(all[all.len() - 3].data["text"], "\u{fffd}");
     assert_eq!(all[all.len() - 2].data["text"], "last");
-    // From one of them on, all after it come.
+    // From one of them on, all later ones are sent.
     assert_eq!(served.events(&run, Some(&all[all.len() - 4].id), usize::MAX), all[all.len() - 3..]);
 }
 

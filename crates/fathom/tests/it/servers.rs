@@ -1,4 +1,4 @@
-//! Results that `fio --client` gathered from servers: every command that reads results takes them.
+//! Results that `fio --client` collected from servers: every command that reads results accepts them.
 
 use crate::support::program::{self, Finished, Launch, Running};
 use crate::support::{MIB, PATIENCE, file_of, json, scratch};
@@ -11,9 +11,9 @@ const JOBS: &str = "[global]\nfilename=data\nsize=4m\nioengine=libaio\niodepth=4
                     [reader]\nrw=randread\nbs=4k\nnumjobs=2\n\
                     [writer]\nrw=write\nbs=64k\nrate=1m\n";
 
-/// A server in `directory`, and where it listens.
+/// A server in `directory`, and its address.
 fn server(fio: &Path, directory: &Path) -> (Running, String) {
-    // Whoever asks for any port gets one that nobody has.
+    // Requests for any port get a free one.
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port").port();
     let running = Launch::of(fio, directory).words(&format!("--server=127.0.0.1,{port}")).start();
@@ -25,15 +25,15 @@ fn server(fio: &Path, directory: &Path) -> (Running, String) {
     (running, format!("127.0.0.1,{port}"))
 }
 
-/// What a command says of a result, lines joined.
+/// A command's explanation of a result, lines joined.
 #[track_caller]
 fn told(directory: &Path, words: &str) -> String {
     let Finished { stdout, .. } = Launch::fathom(directory).words(words).run().expect_clean();
     stdout.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// What the job `writer` of the server with this name wrote, in bytes per second: the last time it is listed, as
-/// interim figures stand before the final ones in one document.
+/// Write rate of the job `writer` on the server of this name, bytes per second: of its last entry, because
+/// interim figures precede the final ones in one document.
 #[track_caller]
 fn written_a_second(document: &Value, server: &str) -> u64 {
     let jobs = document["client_stats"].as_array().expect("jobs of servers");
@@ -54,11 +54,11 @@ fn results_of_servers_are_read() {
     std::fs::write(directory.join("jobs.fio"), JOBS).expect("can be written");
     let (_one, first) = server(&fio, directory);
     let (_two, second) = server(&fio, directory);
-    // fio may complain of an interim report in which it had counted but half of an I/O.
+    // fio may complain about an interim report with only half of an I/O.
     let client =
         |words: &str| assert_eq!(Launch::of(&fio, directory).words(words).run().code(), 0, "{words}");
     client(&format!("--client={first} jobs.fio --output-format=json+ --output=one.json"));
-    // Text stands before the document, and each server's jobs twice in it.
+    // Text precedes the document, which contains each server's jobs twice.
     client(&format!(
         "--client={first} jobs.fio --client={second} jobs.fio --output-format=normal,json+ --output=two.json --status-interval=1"
     ));
@@ -72,7 +72,7 @@ fn results_of_servers_are_read() {
     assert!(!story.contains("All clients"), "{story}");
     let story = told(directory, "explain two.json");
     let result = std::fs::read_to_string(directory.join("two.json")).expect("a result");
-    // Documents of each second stand before the last.
+    // Documents of each second precede the last.
     let document = json::document(&result[result.rfind("\n{\n").unwrap_or_default()..]);
     for address in [&first, &second] {
         let name = address.replace(',', ":");
@@ -91,7 +91,7 @@ fn results_of_servers_are_read() {
     assert!(!story.contains("All clients"), "{story}");
 
     let shown = told(directory, "show --summary two.json");
-    // What is doubted of them is below the table.
+    // Doubts about them are below the table.
     let table = shown.split("Verdict on the figures").next().unwrap_or_default();
     assert_eq!(table.matches("writer on 127.0.0.1:").count(), 2, "{shown}");
     let made = Launch::fathom(directory).words("report --output=page.html one.json two.json").run();

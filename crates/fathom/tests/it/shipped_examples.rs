@@ -1,12 +1,11 @@
-//! The example jobs that Debian ships with fio, made small and kept away from real devices: each runs, or says by name what
-//! it needs that is not there.
+//! Debian's example jobs for fio, reduced and without real devices: each runs, or names what it needs and is missing.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, scratch};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Examples that no run can be made of: for engines that fio itself loads from outside or has dropped, for a second NUMA node,
+/// Examples that cannot be run: for engines that fio loads externally or has dropped, for a second NUMA node,
 /// or with blanks to be filled in.
 const NEED_MORE: [&str; 37] = [
     "cpp_null",
@@ -17,7 +16,7 @@ const NEED_MORE: [&str; 37] = [
     "numa",
     "pmemblk",
     "xnvme-compare",
-    // Takes its words from the environment.
+    // Takes arguments from the environment.
     "xnvme-zoned",
     // Fifty thousand loops.
     "fsx",
@@ -25,7 +24,7 @@ const NEED_MORE: [&str; 37] = [
     "exec",
     "e4defrag",
     "e4defrag2",
-    // Of engines for devices: they run in the lab.
+    // For device engines: they run in the lab.
     "dev-dax",
     "libpmem",
     "mtd",
@@ -34,7 +33,7 @@ const NEED_MORE: [&str; 37] = [
     "sg_write_same_ndob",
     "uring-cmd-ng",
     "uring-cmd-zoned",
-    // Of engines that talk to servers: they run in the tests of these engines.
+    // For network engines: they run in the tests of these engines.
     "nbd",
     "nfs",
     "libiscsi",
@@ -47,14 +46,14 @@ const NEED_MORE: [&str; 37] = [
     "rbd",
     "gfapi",
     "libhdfs",
-    // Of devices and networks of the lab: they run there.
+    // For devices and networks of the lab: they run there.
     "rdmaio-client",
     "rdmaio-server",
     "libzbc-rand-write",
     "libzbc-seq-read",
 ];
 
-/// Where the package fio-examples is, or was unpacked.
+/// Path of the package fio-examples, installed or unpacked.
 pub(crate) fn examples() -> Result<PathBuf, String> {
     let places = [
         std::env::var_os("FATHOM_TEST_FIO_EXAMPLES").map(PathBuf::from),
@@ -65,14 +64,14 @@ pub(crate) fn examples() -> Result<PathBuf, String> {
         .ok_or_else(|| "Debian's package fio-examples is not there (scripts/set-up.sh fetches it)".to_owned())
 }
 
-/// What an example works on, and how much of it.
+/// Target of an example, and its size.
 struct Place<'a> {
     directory: &'a Path,
     device: &'a Path,
     size: &'a str,
 }
 
-/// The job with everything large, slow or far away made small, fast and near.
+/// The job with everything large, slow or remote made small, fast and local.
 fn reduced(job: &str, place: &Place<'_>) -> String {
     let mut lines = Vec::new();
     for line in job.lines() {
@@ -92,7 +91,7 @@ fn reduced(job: &str, place: &Place<'_>) -> String {
             "nrfiles" if value.len() > 3 => "nrfiles=1000".to_owned(),
             "rate" => "rate=1m".to_owned(),
             "rate_iops" => "rate_iops=1000".to_owned(),
-            // Without a device there is no end to what it would fill.
+            // Without a device there is no limit to what it would fill.
             "fill_device" => "size=1m".to_owned(),
             "offset" if !value.ends_with('k') => "offset=0".to_owned(),
             "offset_increment" => "offset_increment=256k\nsize=256k".to_owned(),
@@ -188,7 +187,7 @@ fn examples_run_or_name_what_they_need() {
     assert!(ran >= 25, "only {ran} examples ran");
 }
 
-/// The command line that `--showcmd` makes of each, whatever engines and directories there are here.
+/// The output of `--showcmd` for each, independent of local engines and directories.
 #[test]
 fn examples_are_shown_as_fio_shows_them() {
     let (places, reference) = (require!(examples()), require!(crate::same::reference()));
@@ -202,7 +201,7 @@ fn examples_are_shown_as_fio_shows_them() {
         if example.extension().is_none_or(|extension| extension != "fio") {
             continue;
         }
-        // What fio cannot load, it shows nothing of.
+        // fio shows nothing of engines that it cannot load.
         let theirs = shown(&reference, &example);
         if theirs.0 == 0 {
             assert_eq!(shown(&program::path(), &example), theirs, "{}", example.display());

@@ -28,7 +28,7 @@ fn results_are_drawn_in_the_width_asked_for() {
             assert!(line.chars().count() <= width, "{line}");
         }
     }
-    // The summary says what the result says.
+    // The summary agrees with the result.
     let text = std::fs::read_to_string(directory.path().join("result.json")).expect("a result");
     let document = json::document(&text);
     let iops = json::job(&document, "mixed")["read"]["iops"].as_f64().expect("a rate");

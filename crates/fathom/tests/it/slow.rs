@@ -7,7 +7,7 @@ use crate::support::program::{Finished, Launch, Running};
 use crate::support::{MIB, PATIENCE, json, processes, scratch};
 use std::time::Duration;
 
-/// Bytes a second of a slow device.
+/// Bytes per second of a slow device.
 const RATE: u64 = 256 << 10;
 
 struct Slow {
@@ -37,7 +37,7 @@ fn wait_for_stage_line(running: &Running, condition: impl Fn() -> bool) {
     }
 }
 
-/// The sync in front of the checks takes 4 s of a run time of two, and is none of the job's.
+/// The sync before verification takes 4 s of a run time of two, and does not count for the job.
 #[test]
 fn data_on_a_slow_device_is_verified() {
     fathom_only!();
@@ -75,7 +75,7 @@ fn an_interrupted_final_sync() {
         .words("--output-format=json --name=s --rw=write --size=1M --bs=64k --end_fsync=1 --ioengine=psync")
         .start();
     wait_for_stage_line(&running, || {
-        // What waits for the device after the last write is the sync.
+        // After the last write only the sync waits for the device.
         let is_written = std::fs::metadata(&file).is_ok_and(|found| found.len() == MIB);
         let mut below = processes::descendants(running.pid()).into_iter();
         is_written && below.any(|pid| processes::state(pid) == Some('D'))
@@ -87,7 +87,7 @@ fn an_interrupted_final_sync() {
     check_healthy(&finished, "s", "waiting for its data to be synced; a second Ctrl-C ends the wait");
 }
 
-/// A process that a signal has stopped, or that gets no processor, cannot have got on.
+/// A process that was stopped by a signal, or gets no processor, cannot have progressed.
 #[test]
 fn a_worker_that_does_not_run() {
     fathom_only!();

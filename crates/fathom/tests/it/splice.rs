@@ -1,4 +1,4 @@
-//! `ioengine=splice`: the calls it makes, the data that arrives, and what it says where the kernel refuses.
+//! `ioengine=splice`: its system calls, the resulting data, and its messages if the kernel refuses.
 
 use crate::support::devices::LoopDevice;
 use crate::support::program::{self, Finished, Launch};
@@ -6,7 +6,7 @@ use crate::support::trace::Trace;
 use crate::support::{MIB, file_of, scratch, skip};
 use std::path::Path;
 
-/// A run whose calls of one name fail as strace is told.
+/// A run whose calls of one name fail by strace's injection.
 fn with_refusals(directory: &Path, injection: &str, words: &str) -> Result<Finished, String> {
     skip::tool("strace")?;
     let finished = Launch::of(Path::new("strace"), directory)
@@ -49,7 +49,7 @@ fn what_is_written_is_there_and_what_is_read_is_it() {
         let name = if more.contains("nrfiles") { "--filename=data:more" } else { "" };
         let write = format!("{words} {name} --ioengine=splice {more}");
         Launch::fathom(directory.path()).words(&write).run().expect_clean();
-        // Neither engine is the other's witness alone.
+        // The engines verify each other's data.
         if more.contains("randwrite") && !more.contains("numjobs") {
             let check =
                 format!("{words} {name} {more} --ioengine=psync --io_submit_mode=inline --verify_only");

@@ -1,13 +1,13 @@
-//! Limits on processes, memory and files: the run ends, and says which limit it was and how to raise it.
+//! Limits on processes, memory and files: the run ends, and names the limit and how to raise it.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{MIB, file_of, json, scratch, skip};
 use std::path::{Path, PathBuf};
 
-/// What a thread or process that there is no room for ends with.
+/// The error if a thread or process cannot be created.
 const EAGAIN: u64 = 11;
 
-/// A control group with room for this many processes and threads.
+/// A control group limited to this number of processes and threads.
 struct FewProcesses(PathBuf);
 
 impl FewProcesses {
@@ -42,7 +42,7 @@ impl Drop for FewProcesses {
     }
 }
 
-/// Runs the program under a limit of the shell.
+/// Runs the program under a shell limit.
 fn under(limit: &str, directory: &Path, words: &str) -> Finished {
     let script = format!("ulimit {limit} && exec {} {words}", program::path().display());
     Launch::of(Path::new("/bin/sh"), directory).argument("-c").argument(script).run()
@@ -117,7 +117,7 @@ fn the_threads_that_measure_idleness() {
         "{}",
         finished.stdout
     );
-    // The threads are given ten seconds.
+    // The threads have a limit of ten seconds.
     assert!(finished.elapsed.as_secs() < 10, "it was waited for what cannot come");
 }
 
@@ -147,7 +147,7 @@ fn open_files() {
     let words = "--output-format=json --name=a --ioengine=psync --rw=read --nrfiles=200 --filesize=4k";
     let finished = under("-n 100", directory.path(), words);
     check_told(&finished, "a process may have 100 files open (ulimit -n");
-    // The soft limit alone is raised.
+    // Only the soft limit is raised.
     let finished = under("-S -n 100", directory.path(), words);
     assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""));
 }

@@ -1,4 +1,4 @@
-//! `steadystate`: a job that has settled ends, one that has not goes on to its end.
+//! `steadystate`: a settled job ends early, an unsettled one runs its full time.
 
 use crate::support::program::{self, Launch};
 use crate::support::{json, shape};
@@ -15,12 +15,12 @@ fn run(program: &Path, words: &str) -> (String, Value) {
     (finished.stdout, document)
 }
 
-/// The steady state that the first job reports.
+/// The steady state reported by the first job.
 fn outcome(document: &Value) -> &Value {
     &document["jobs"][0]["steadystate"]
 }
 
-/// Runs a job that has to settle before its time, and compares the report with fio's.
+/// Runs a job that must settle before its time, and compares the report with fio's.
 #[track_caller]
 fn settles(words: &str) -> Value {
     let (text, document) = run(&program::path(), words);
@@ -35,7 +35,7 @@ fn settles(words: &str) -> Value {
         let lines = shape::of(&text[text.rfind("\n}\n").expect("the JSON ends")..]);
         lines.into_iter().find(|line| line.starts_with("  steadystate")).unwrap_or_else(|| panic!("{text}"))
     };
-    // A slope may go down in one run and up in another.
+    // The sign of a slope may differ between runs.
     let level = |text: &str| line(text).replace("=-N", "=N");
     assert_eq!(level(&text), level(&theirs_text));
     document

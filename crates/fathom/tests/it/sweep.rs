@@ -1,4 +1,4 @@
-//! `fathom sweep`: grids of real runs, killed, interrupted and gone on with.
+//! `fathom sweep`: grids of real runs, killed, interrupted and resumed.
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{Finished, Launch, Running};
