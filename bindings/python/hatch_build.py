@@ -81,7 +81,7 @@ class Program(BuildHookInterface):  # type: ignore[type-arg]
     """The hook that hatchling calls."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Adds the program as a script: pip puts it beside the interpreter and marks it executable."""
+        """Adds the program as a script: pip installs it next to the interpreter and marks it executable."""
         named = os.environ.get("FATHOM_WHEEL_PROGRAM")
         if not named:
             return

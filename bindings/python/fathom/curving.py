@@ -28,7 +28,7 @@ class Response:
 
 @dataclass(frozen=True)
 class Step:
-    """A load. Rates are I/Os a second."""
+    """A load. Rates are I/Os per second."""
 
     rate: float
     """Asked for."""
@@ -112,7 +112,7 @@ def curve(
 ) -> Curve:
     """Offers a job more and more load, in an open loop (docs/curve.md).
 
-    `rates` are I/Os a second; without them the program finds loads by itself. `slo` are limits such as `p99<2ms`. `time` is the
+    `rates` are I/Os per second; without them the program finds loads by itself. `slo` are limits such as `p99<2ms`. `time` is the
     length of a run with its unit. `results` names the results file: a curve that was interrupted resumes from it. Without one,
     nothing is kept on the disk. `on_run` gets the line that the program prints for each run.
     """

@@ -44,7 +44,7 @@ def as_file(job: Job | None, options: Mapping[str, Value]) -> Iterator[str]:
 
 
 def path_argument(path: str | os.PathLike[str]) -> str:
-    """A path that the program takes neither for an option nor for a command of its own."""
+    """A path that the program cannot mistake for an option or a command."""
     try:
         text = os.fspath(path)
     except TypeError as error:

@@ -31,7 +31,7 @@ def page_from(arguments: Sequence[str], given: bytes) -> str:
 
 
 def in_notebook(page: Callable[[], str]) -> str:
-    """The page in a frame of its own: its styles and scripts meet nothing of the notebook, and the notebook's not the page's.
+    """The page in a separate frame, so that styles and scripts of page and notebook do not affect each other.
 
     An error becomes a line of text, because a notebook shows anything raised here without its message.
     """

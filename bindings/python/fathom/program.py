@@ -52,9 +52,9 @@ def find_program() -> str:
 
 
 class Mailbox:
-    """Passes what the program said from the threads that read its output to the one that waits for it.
+    """Passes the program's output from the reading threads to the waiting one.
 
-    One that keeps only the newest drops what nobody has taken yet, so that a slow taker holds up nobody.
+    With `only_newest` it drops items not taken yet, so that a slow consumer does not block the readers.
     """
 
     def __init__(self, only_newest: bool) -> None:
@@ -104,7 +104,7 @@ class Child:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # It ends with this process, even one that is killed and can tell nobody. The thread that starts it waits for it.
+                # It ends with this process, even if that is killed. The thread that starts it waits for it.
                 env={**os.environ, "FATHOM_END_WITH_PARENT": str(os.getpid())},
             )
         except (OSError, ValueError) as error:

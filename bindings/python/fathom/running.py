@@ -11,7 +11,7 @@ from .job import Job, Value, source
 from .program import Child, FathomError, Mailbox, how_it_ended, read_all, text_of
 from .result import Result
 
-# Without somebody to tell, one line at the end will do; a day is long enough that hardly another is written.
+# Without a listener, one line at the end is enough; within a day hardly another is written.
 NOBODY_ASKS_MS = 24 * 60 * 60 * 1000
 
 

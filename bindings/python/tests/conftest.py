@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Every test has a directory of its own and leaves no process behind."""
+    """Every test has its own directory and leaves no process behind."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     yield
@@ -27,7 +27,7 @@ def _ctrl_c() -> None:
 
 
 def children() -> list[int]:
-    """Processes of this one, also dead ones that nobody has waited for."""
+    """Child processes of this one, including unreaped ones."""
     found = []
     for task in Path("/proc/self/task").iterdir():
         # A thread may end in between.

@@ -1,4 +1,4 @@
-"""Runs that somebody ends: with a report, and without a process left behind (conftest.py looks after every test)."""
+"""Runs that are interrupted: with a report, and without a process left behind (conftest.py looks after every test)."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ package dev.fathom;
  * @param ios how many were completed
  * @param bytes bytes moved
  * @param bytesPerSecond the bandwidth
- * @param iops I/Os a second
+ * @param iops I/Os per second
  * @param runtimeMs how long they took, in milliseconds
  * @param submission latencies of submission
  * @param completion latencies from submission to completion

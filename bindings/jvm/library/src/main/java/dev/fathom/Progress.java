@@ -27,7 +27,7 @@ public record Progress(long number, long startMs, long endMs, List<Interval> job
      * @param ios completed I/Os
      * @param bytes bytes moved
      * @param bytesPerSecond the bandwidth
-     * @param iops I/Os a second
+     * @param iops I/Os per second
      * @param meanLatencyNs the mean latency in nanoseconds
      */
     public record Figures(long ios, long bytes, long bytesPerSecond, double iops, double meanLatencyNs) {
