@@ -202,7 +202,7 @@ tests) step_with fmt formatting cargo fmt --all -- --check ;;
 esac
 case $what in
 checks)
-    # Its readers work on the code, so private items have their pages and may be linked to.
+    # It is for developers, so private items are documented and may be linked to.
     step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
         cargo doc --workspace --no-deps --document-private-items --all-features --locked
     step "other platforms" check_other_platform

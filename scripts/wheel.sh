@@ -29,7 +29,7 @@ FATHOM_WHEEL_PROGRAM=$(realpath "$program")
 # Whatever is in the environment is not for the build.
 export FATHOM_VERSION SOURCE_DATE_EPOCH FATHOM_FIO_NAMES FATHOM_WHEEL_PROGRAM PYTHONDONTWRITEBYTECODE=1
 install_python_packages "$scratch/tools" "${wheel_tools[@]}" >&2 || { echo "the tools that make wheels could not be installed" >&2; exit 1; }
-# The files of the commit and nothing that lies between them; links become files.
+# The files of the commit, without untracked files; symbolic links become files.
 mkdir "$scratch/source"
 git ls-files -z bindings/python | xargs -0 cp -L --parents -t "$scratch/source"
 source=$scratch/source/bindings/python

@@ -62,7 +62,7 @@ pub fn report(directory: &Path, words: &[String], source: &dyn Source) -> ExitCo
 fn read(directory: &Path) -> Result<(Sum, Vec<String>), String> {
     let path = directory.join(RUN);
     let bytes = std::fs::read(&path)
-        .map_err(|error| format!("fathom-mpi: {}: no run has left anything here: {error}", path.display()))?;
+        .map_err(|error| format!("fathom-mpi: {}: no run has left files here: {error}", path.display()))?;
     let run: RunFile = frames::read(&bytes)
         .map_err(|mistake| format!("fathom-mpi: {}: this is no snapshot: {mistake}", path.display()))?;
     let (mut sum, mut lines) = (Sum::default(), Vec::new());
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_missing_is_told() {
         let directory = tempfile::tempdir().expect("a directory");
-        assert!(read(directory.path()).expect_err("nothing").contains("no run has left anything"));
+        assert!(read(directory.path()).expect_err("nothing").contains("no run has left files"));
         let nodes = ["x", "x", "y", "z"].map(str::to_owned).to_vec();
         let orders = Orders {
             places: Places::of(nodes),

@@ -405,7 +405,7 @@ fn whole_results_are_kept(place: &Place) -> Result<(), String> {
     let mut command = Command::new(program());
     command.args(["--report-of=nowhere"]).current_dir(place.directory.path());
     let done = Done::of(command.output().expect("it can be started")).expect_code(1);
-    assert!(done.err.contains("no run has left anything here"), "{}", done.err);
+    assert!(done.err.contains("no run has left files here"), "{}", done.err);
     Ok(())
 }
 

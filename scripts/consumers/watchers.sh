@@ -5,7 +5,7 @@
 # Compared: workers per job and their names, exit status after SIGINT and SIGTERM, and that the report is whole
 set -uo pipefail
 for signal in INT TERM; do
-    # A shell starts what runs in the background deaf to SIGINT.
+    # A shell starts background processes with SIGINT ignored.
     perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' fio --name=a --rw=randread --size=1M --bs=4k --filename=data --ioengine=psync --time_based --runtime=600 --numjobs=3 \
         --rate_iops=100 --output-format=json --output="$signal.json" >"$signal.out" 2>"$signal.errors" &
     run=$!

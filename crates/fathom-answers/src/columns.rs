@@ -7,7 +7,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns if the terminal does not report its size.
 pub(crate) const USUAL: usize = 80;
-/// Most columns of a line of text, however wide the terminal is.
+/// Maximum number of columns of a line of text, however wide the terminal is.
 const LONGEST_LINE: usize = 100;
 const SHORTEST_LINE: usize = 20;
 /// Marks the cut.

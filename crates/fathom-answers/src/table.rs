@@ -5,7 +5,7 @@ use fathom_command::{Failure, Streams};
 use maud::{Markup, html};
 use std::fmt::Write as _;
 
-/// Least columns of a name on a terminal.
+/// Minimum width of a name on a terminal.
 const LEAST_NAME: usize = 12;
 
 /// Output format of a result.

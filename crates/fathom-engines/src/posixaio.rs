@@ -8,7 +8,7 @@ use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
 use std::time::{Duration, Instant};
 
-/// Most requests in a call of `aio_suspend`.
+/// Maximum number of requests in a call of `aio_suspend`.
 const SUSPEND_LIST: usize = 8;
 
 /// If requests complete faster than this, waking up for each costs more than the request itself: the

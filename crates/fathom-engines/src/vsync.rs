@@ -8,7 +8,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 
-/// Most vectors of `readv` and `writev` (`IOV_MAX`).
+/// Maximum number of vectors of `readv` and `writev` (`IOV_MAX`).
 const MOST_VECTORS: usize = 1024;
 
 pub(crate) struct Vsync {

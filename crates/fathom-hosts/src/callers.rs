@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const PATIENCE: Duration = Duration::from_secs(2);
 /// How long fio's client has to read its answer.
 const LAST_PATIENCE: Duration = Duration::from_secs(20);
-/// Most bytes of an opening line.
+/// Maximum size of an opening line in bytes.
 const MOST_OPENING: usize = 200;
 /// Bytes of a header.
 const HEADER: usize = 24;

@@ -4,7 +4,7 @@ use crate::frames::{Outgoing, Splitter};
 use crate::pipe::Pipe;
 use std::io;
 
-/// Most bytes of one read.
+/// Maximum size of one read in bytes.
 const AT_ONCE: usize = 64 << 10;
 
 /// A framed connection.

@@ -9,9 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 
-/// Most bytes of a body. A report of a thousand jobs takes about 20 MiB.
+/// Maximum size of a body in bytes. A report of a thousand jobs takes about 20 MiB.
 pub const MOST_BYTES: usize = 256 << 20;
-/// Most bytes of a body from a controller that has not authenticated.
+/// Maximum size of a body in bytes from a controller that has not authenticated.
 pub const MOST_BYTES_WITHOUT_KEYS: usize = 16 << 20;
 /// Bytes before a body.
 const HEADER: usize = 13;
@@ -149,7 +149,7 @@ pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, Mistake> {
 pub struct Splitter {
     bytes: Vec<u8>,
     used: usize,
-    /// Most bytes of a body.
+    /// Maximum size of a body in bytes.
     most: usize,
     /// The number of the next frame.
     next: u32,

@@ -20,7 +20,7 @@ use thiserror::Error;
 const LOOK: Duration = Duration::from_millis(250);
 /// Interval of greetings to agents that wait, so that they know that the controller is alive.
 const GREET_EVERY: Duration = Duration::from_secs(5);
-/// Most peers that have not introduced themselves yet.
+/// Maximum number of peers that have not introduced themselves yet.
 const MOST_STRANGERS: usize = 1024;
 
 /// Why there are not enough agents.

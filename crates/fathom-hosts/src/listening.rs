@@ -17,9 +17,9 @@ use std::time::Duration;
 
 /// Longest poll interval.
 const LOOK: Duration = Duration::from_millis(250);
-/// Most controllers at a time.
+/// Maximum number of controllers at a time.
 const MOST_CONTROLLERS: usize = 64;
-/// Most peers that have not authenticated yet; a process may have 1024 files open by default.
+/// Maximum number of peers that have not authenticated yet; a process may have 1024 files open by default.
 const MOST_STRANGERS: usize = 512;
 
 /// Which peers are served.

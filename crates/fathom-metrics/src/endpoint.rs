@@ -24,7 +24,7 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest lifetime of a connection, so that a client that reads a byte at a time cannot keep it for ever.
 const LONGEST: Duration = Duration::from_secs(300);
-/// Most connections; further ones wait.
+/// Maximum number of connections; further ones wait.
 const MOST_CONNECTIONS: usize = 32;
 /// Pause after the system has refused a connection.
 const PAUSE: Duration = Duration::from_millis(100);

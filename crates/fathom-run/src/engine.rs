@@ -113,7 +113,7 @@ pub struct Setup<'a> {
     pub writes: bool,
     /// Index of the clone within the job, from 0.
     pub clone: u32,
-    /// Most units in flight.
+    /// Maximum number of units in flight.
     pub depth: u32,
     /// One buffer for each slot.
     pub buffers: Buffers,

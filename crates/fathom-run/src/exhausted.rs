@@ -96,7 +96,7 @@ pub fn asynchronous_io(depth: u32) -> String {
     )
 }
 
-/// Most requests in a ring of io_uring (`IORING_MAX_ENTRIES` of the kernel).
+/// Maximum number of requests in a ring of io_uring (`IORING_MAX_ENTRIES` of the kernel).
 pub const RING: u32 = 32_768;
 
 /// The kernel refuses a ring of this length.

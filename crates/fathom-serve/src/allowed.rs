@@ -28,7 +28,7 @@ enum RefusedPath {
     Elsewhere(String),
 }
 
-/// Most files of a run.
+/// Maximum number of files of a run.
 const MOST_FILES: u64 = 100_000;
 
 /// What jobs may do.

@@ -11,9 +11,9 @@ use std::path::Path;
 /// second.
 const EACH: u64 = 3600;
 const LATER: u64 = 10;
-/// Most jobs, and most devices, in a tick.
+/// Maximum number of jobs, and of devices, in a tick.
 const MOST_LISTED: usize = 200;
-/// Most messages of jobs; a job may print any number.
+/// Maximum number of messages of jobs; a job may print any number.
 const MOST_MESSAGES: u64 = 1000;
 
 /// One event.

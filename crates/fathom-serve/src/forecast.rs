@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Most targets in the list.
+/// Maximum number of targets in the list.
 const MOST_TARGETS: usize = 200;
 
 /// The forecast of a request.

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// Interval of the ticks that viewers see.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
 
-/// Most workers of all cells of a sweep together.
+/// Maximum number of workers of all cells of a sweep together.
 const MOST_WORKERS: usize = 100_000;
 
 /// This machine, with the text of a job as standard input, and no files.

@@ -13,7 +13,7 @@ pub fn effective_user() -> u32 {
 pub fn groups() -> Vec<u32> {
     // SAFETY: no memory is passed, and the call cannot fail.
     let own = unsafe { libc::getegid() };
-    // SAFETY: with a length of 0 nothing is written; the number of groups comes back.
+    // SAFETY: with a length of 0 nothing is written; the number of groups is returned.
     let count = unsafe { libc::getgroups(0, std::ptr::null_mut()) };
     let mut list = vec![0; usize::try_from(count).unwrap_or(0)];
     // SAFETY: there is room for `count` groups.

@@ -3,7 +3,7 @@
 use super::programs::{Pair, Program, Programs, jobs_in, of_directions};
 use std::path::Path;
 
-/// I/Os of the shorter and the longer run. What start and end cost is in both, so the difference is I/O alone.
+/// I/Os of the shorter and the longer run. Both include the cost of start and end, so the difference is the I/O alone.
 const FEW: u64 = 100_000;
 const MANY: u64 = 400_000;
 /// Bytes of an I/O of the job.

@@ -7,9 +7,9 @@ use crate::tree::{File, Tree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path};
 
-/// Most files of a circle.
+/// Maximum number of files of a circle.
 const MOST_FILES: usize = 3;
-/// Most circles of the workspace.
+/// Maximum number of circles of the workspace.
 const MOST_CIRCLES: usize = 4;
 
 /// The modules that the name of a file stands for; none for the root of a crate.
@@ -91,7 +91,7 @@ fn paths_in(code: &str) -> Vec<Vec<String>> {
         let before = code[..at].trim_end();
         let is_whole =
             !code[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == ':');
-        // `pub(in crate::x)` says who may import.
+        // `pub(in crate::x)` restricts imports.
         let is_visibility = before.ends_with("(in");
         if is_whole && !is_visibility {
             read_path(&code[at..], &mut Vec::new(), &mut paths);

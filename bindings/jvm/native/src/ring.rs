@@ -7,7 +7,7 @@ use crate::uring::Uring;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
 
-/// Most batches in flight at a time.
+/// Maximum number of batches in flight at a time.
 pub const MOST_BATCHES: usize = 64;
 /// Completions that a leader waits for at a time while other threads may wait for some of them.
 const SHARED_WAIT: u32 = 16;

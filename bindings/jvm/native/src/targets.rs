@@ -12,7 +12,7 @@ pub const DIRECT: i32 = 2;
 /// Make the file if there is none.
 pub const CREATE: i32 = 4;
 
-/// Most files, and most buffers, of a ring.
+/// Maximum number of files, and of buffers, of a ring.
 const MOST: usize = 1024;
 
 /// An open file.

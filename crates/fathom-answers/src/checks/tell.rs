@@ -2,7 +2,7 @@
 
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 
-/// Most names that are listed rather than counted.
+/// Maximum number of names that are listed rather than counted.
 const MOST_NAMED: usize = 3;
 
 /// `no doubts`, `doubtful (2 doubts)`, `wrong (1 finding, 2 doubts)`.

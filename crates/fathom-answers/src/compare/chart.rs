@@ -4,7 +4,7 @@ use crate::bars::Ink;
 use crate::figures;
 use fathom_stats::Histogram;
 
-/// Most rows.
+/// Maximum number of rows.
 const MOST_ROWS: i64 = 18;
 /// Columns of the longest bar, so that a line has at most 80.
 const WIDTH: usize = 46;

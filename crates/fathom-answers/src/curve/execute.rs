@@ -13,7 +13,7 @@ use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::time::Duration;
 
-/// Most consecutive failed runs.
+/// Maximum number of consecutive failed runs.
 const MOST_FAILURES: usize = 3;
 
 /// Performs all runs that are not recorded yet. Returns the exit status if a signal ended them.

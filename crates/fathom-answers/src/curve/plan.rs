@@ -39,7 +39,7 @@ pub(crate) struct CurvePlan {
     pub(super) ramp_ms: u64,
     /// A step is repeated until half of its interval is at most this share of its p99, in percent.
     pub(super) precision: f64,
-    /// Most runs of a step.
+    /// Maximum number of runs of a step.
     pub(super) most_runs: u32,
     /// Seed of the order.
     pub(super) seed: u64,

@@ -12,9 +12,9 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Most loads of a curve; more are a mistake in the arguments.
+/// Maximum number of loads of a curve; more are a mistake in the arguments.
 const MOST_RATES: usize = 200;
-/// Most curves.
+/// Maximum number of curves.
 const MOST_CURVES: usize = 100;
 
 /// The parsed arguments.

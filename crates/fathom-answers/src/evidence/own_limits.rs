@@ -98,7 +98,7 @@ pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     by_count.into_iter().chain(by_time).max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
-/// Least time spent in `thinkcycles`, on any processor.
+/// Minimum time spent in `thinkcycles`, on any processor.
 pub(crate) fn spinning(evidence: &Evidence<'_>) -> Option<Pauses> {
     let cycles = evidence.asked.think_cycles?;
     let ios = evidence.ios() as f64;

@@ -6,7 +6,7 @@ use crate::hosts::{listed, remarks, together};
 use fathom_results::{HostsResult, RunResult};
 use std::fmt::Write as _;
 
-/// Most hosts that are described one by one.
+/// Maximum number of hosts that are described one by one.
 const MOST_REMARKS: usize = 20;
 
 /// A verdict, and the hosts that it holds for.

@@ -11,9 +11,9 @@ use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Most devices of several hosts that are described.
+/// Maximum number of devices of several hosts that are described.
 const MOST_DEVICES: usize = 20;
-/// Most jobs of one name that are described one by one.
+/// Maximum number of jobs of one name that are described one by one.
 const MOST_OF_A_NAME: usize = 3;
 
 /// The complete text; the caller wraps long lines at this number of columns.

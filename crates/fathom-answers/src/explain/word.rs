@@ -155,7 +155,7 @@ const EMPTY_WORDS: [&str; 16] = [
     "the", "and", "for", "how", "what", "why", "does", "with", "are", "can", "from", "many", "much", "that",
     "this", "set",
 ];
-/// Most results of a search.
+/// Maximum number of results of a search.
 const MOST_HITS: usize = 3;
 
 /// Options and terms whose texts contain the words, best first.

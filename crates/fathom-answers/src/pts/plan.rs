@@ -132,7 +132,7 @@ pub(crate) struct PtsPlan {
     pub(crate) threads: u32,
     /// Outstanding I/Os of each thread.
     pub(crate) depth: u32,
-    /// Most rounds of a part without steady state.
+    /// Maximum number of rounds of a part without steady state.
     pub(crate) most_rounds: usize,
     /// Factor of all times and amounts; normally 1.
     pub(crate) scale: f64,

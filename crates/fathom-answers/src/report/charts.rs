@@ -12,7 +12,7 @@ use maud::{Markup, html};
 
 /// Suffix of the names of response-time curves.
 const RESPONSE: &str = "response";
-/// Most rows of a timeline's table; longer timelines are thinned out there, not in the chart.
+/// Maximum number of rows of a timeline's table; longer timelines are thinned out there, not in the chart.
 pub(super) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` is the prefix of their ids in the page.

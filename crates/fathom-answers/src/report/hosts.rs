@@ -12,11 +12,11 @@ use fathom_results::{HostResult, HostsResult};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Most hosts with a chart each; more hosts share heat maps.
+/// Maximum number of hosts with a chart each; more hosts share heat maps.
 const MOST_CHARTS: usize = 12;
-/// Most rows of a heat map; of more hosts the page shows those with remarks, and the first others.
+/// Maximum number of rows of a heat map; of more hosts the page shows those with remarks, and the first others.
 const MOST_ROWS: usize = 200;
-/// Most intervals in a heat map; neighbours are merged.
+/// Maximum number of intervals in a heat map; neighbours are merged.
 const MOST_STRETCHES: usize = 120;
 
 /// The section below the summary; `id` is the prefix of ids in the page.

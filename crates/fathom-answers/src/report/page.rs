@@ -17,7 +17,7 @@ use fathom_results::RunResult;
 use fathom_stats::Direction;
 use maud::{Markup, html};
 
-/// Most subjects with charts; the table has all of them.
+/// Maximum number of subjects with charts; the table has all of them.
 const MOST_CHARTED: usize = 24;
 /// Lines that are distinguishable in one chart.
 const STYLES: usize = 6;

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 const ROWS: usize = 8;
 /// Columns of the values next to a chart, and of the gap after them.
 const MARGIN: usize = 12;
-/// Most rows of a distribution.
+/// Maximum number of rows of a distribution.
 const MOST_BINS: usize = 16;
 /// Percentiles of the curve.
 const CURVE: [f64; 9] = [1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];

@@ -26,7 +26,7 @@ const MOST_WIDTH: usize = 160;
 
 /// Columns of the table of hosts that are never dropped.
 const LEAST_COLUMNS: usize = 5;
-/// Most hosts without remarks that have a row.
+/// Maximum number of hosts without remarks that have a row.
 const MOST_HOSTS: usize = 20;
 
 pub(crate) const COMMAND: Command = Command {

@@ -23,7 +23,7 @@ const IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(
 const IN_PATHS: &AsciiSet = &IN_VALUES.remove(b'/');
 /// Statuses that may differ at a retry.
 const PASSING: [u16; 6] = [429, 500, 502, 503, 504, 509];
-/// Most bytes of a text answer.
+/// Maximum size of a text answer in bytes.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// One request.

@@ -7,7 +7,7 @@ use thiserror::Error;
 /// Why there are no credentials.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum CredentialsError {
-    /// One of a pair.
+    /// Only one of the two keys is set.
     #[error(
         "half of the S3 credentials: {there} is set and {missing} is not; give both in one place (a key id and a secret from \
          different places do not belong together)"

@@ -11,7 +11,7 @@ pub(super) struct Tally {
     trace: RefCell<Vec<String>>,
 }
 
-/// Most lines of `http_verbose`.
+/// Maximum number of lines of `http_verbose`.
 const TRACE_LIMIT: usize = 1000;
 
 impl Tally {

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinSet;
 
-/// Most parts of an upload.
+/// Maximum number of parts of an upload.
 pub(super) const MOST_PARTS: u64 = 10_000;
 
 /// An upload in progress.

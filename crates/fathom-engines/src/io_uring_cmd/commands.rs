@@ -386,7 +386,7 @@ fn flush_of(namespace: u32) -> Command {
     Command { opcode: FLUSH, namespace, ..Command::default() }
 }
 
-/// Most bytes per command of a controller, from the kernel's block device of the same namespace.
+/// Maximum number of bytes per command of a controller, from the kernel's block device of the same namespace.
 fn largest_transfer(name: &str) -> Option<u64> {
     let target = std::fs::canonicalize(name).ok()?;
     let generic = target.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();

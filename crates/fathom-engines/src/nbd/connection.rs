@@ -20,7 +20,7 @@ const INCOMING: usize = 256 << 10;
 const DIRECT: usize = 16 << 10;
 /// Bytes read in addition, enough for heads of replies.
 const BESIDE_DIRECT: usize = 4 << 10;
-/// Most pieces per send: heads and data of requests.
+/// Maximum number of pieces per send: heads and data of requests.
 const PIECES: usize = 128;
 /// Longest part of a reply that is not data: an error and its text.
 const LONGEST_TEXT: u32 = 1 << 15;

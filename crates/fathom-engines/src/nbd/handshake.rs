@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 
 /// Longest accepted reply to an option.
 const LONGEST_REPLY: u32 = 1 << 16;
-/// Most replies to one option.
+/// Maximum number of replies to one option.
 const MOST_REPLIES: usize = 10_000;
 
 /// An export as described by the server.

@@ -30,7 +30,7 @@ use uri::ExportUri;
 pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
-/// Most bytes of requests that are delayed for batching.
+/// Maximum number of bytes of requests that are delayed for batching.
 const HELD_BACK: usize = 128 << 10;
 /// Interval between two attempts to reconnect.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);

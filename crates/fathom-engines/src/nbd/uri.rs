@@ -175,7 +175,7 @@ mod tests {
             ("nbd://h/?socket=/s", "belongs to nbd+unix"),
             ("nbd:///", "the host is missing"),
             ("nbd://h:70000/", "70000 is not a port"),
-            ("nbd://h/?tls-psk-file=/k", "not built"),
+            ("nbd://h/?tls-psk-file=/k", "not supported"),
             ("nbd://h/?colour=red", "colour of the URI is not known"),
         ] {
             let error = ExportUri::parse(text).expect_err(text).to_string();

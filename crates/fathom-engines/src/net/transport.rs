@@ -10,7 +10,7 @@ use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::sync::Arc;
 
-/// Most plain bytes pending for encryption: a few large writes.
+/// Maximum number of plain bytes pending for encryption: a few large writes.
 const TLS_BUFFER: usize = 1 << 20;
 
 /// One connection.

@@ -12,7 +12,7 @@
 
 /// Length of the message in bytes.
 pub(super) const LENGTH: usize = HEADER + MOST_BUFFERS * RECORD;
-/// Most buffers in it.
+/// Maximum number of buffers in it.
 pub(super) const MOST_BUFFERS: usize = 512;
 const HEADER: usize = 16;
 const RECORD: usize = 16;

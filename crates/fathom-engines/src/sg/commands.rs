@@ -91,7 +91,7 @@ impl Command {
         (command.length == bytes).then_some(command)
     }
 
-    /// The form of variable length, with a service action for an operation code.
+    /// The variable-length form, with a service action instead of an operation code.
     fn on_blocks_in_32(service: u8, flags: u8, address: u64, blocks: u32) -> Command {
         const VARIABLE_LENGTH: u8 = 0x7f;
         const BYTES_AFTER_THE_FIRST_8: u8 = 24;

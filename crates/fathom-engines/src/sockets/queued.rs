@@ -17,7 +17,7 @@ use io_uring::{opcode, types};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Most blocks of one operation.
+/// Maximum number of blocks of one operation.
 const MOST_PIECES: usize = 64;
 /// User data of cancellations, whose completions are ignored.
 const NOBODY: u64 = u64::MAX;

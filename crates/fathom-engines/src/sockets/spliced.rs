@@ -25,7 +25,7 @@ pub(crate) struct NetSplice {
     side: Side,
     reader: OwnedFd,
     writer: OwnedFd,
-    /// Most bytes in the pipe.
+    /// Maximum number of bytes in the pipe.
     most: usize,
     /// Blocks are copied into the pipe: their buffers are refilled while sent data may still be in transit.
     copies: bool,

@@ -16,11 +16,11 @@ use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
 
-/// Most bytes before the agent's first line: the output of a login shell.
+/// Maximum number of bytes before the agent's first line: the output of a login shell.
 const MOST_NOISE: usize = 64 << 10;
-/// Most characters of such output that are shown.
+/// Maximum number of characters of such output that are shown.
 const MOST_SHOWN: usize = 200;
-/// Most bytes that are read before other hosts have their turn.
+/// Maximum number of bytes that are read before other hosts have their turn.
 const MOST_AT_A_TURN: usize = 4 << 20;
 
 /// Framed connection to an agent.

@@ -19,7 +19,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-/// Most buckets of an exponential histogram, as in the specification.
+/// Maximum number of buckets of an exponential histogram, as in the specification.
 const MOST_BUCKETS: i32 = 160;
 /// The finest scale: fathom has 64 bins per power of two.
 const FINEST_SCALE: i32 = 6;

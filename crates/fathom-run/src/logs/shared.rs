@@ -12,7 +12,7 @@ const RECORDS_OF_A_RUN: usize = 1 << 20;
 /// A ring larger than this only costs cache.
 const LARGEST_RING: usize = 1 << 15;
 const SMALLEST_RING: usize = 1 << 10;
-/// Most threads that write logs.
+/// Maximum number of threads that write logs.
 const MOST_THREADS: usize = 64;
 
 /// One thread of the log writer.

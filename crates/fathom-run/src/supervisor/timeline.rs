@@ -8,9 +8,9 @@ use std::time::Duration;
 
 /// Length of a point of a short run.
 const SHORTEST_MS: u64 = 250;
-/// Most workers polled at that interval; with more of them the interval grows.
+/// Maximum number of workers polled at that interval; with more of them the interval grows.
 const WORKERS_AT_SHORTEST: usize = 64;
-/// Most report entries with separate timelines; more of them share one.
+/// Maximum number of report entries with separate timelines; more of them share one.
 const MOST_ENTRIES: usize = 16;
 
 /// The points so far.

@@ -15,9 +15,9 @@ use fathom_sys::clock::monotonic_ns;
 const NEAR_NS: u64 = 600_000_000;
 /// Overdue time after which a worker is observed closely.
 const CLOSELY_AFTER_NS: u64 = 100_000_000;
-/// Most stuck I/Os that are listed.
+/// Maximum number of stuck I/Os that are listed.
 const NAMED: usize = 8;
-/// Most jobs that are listed while they are waited for.
+/// Maximum number of jobs that are listed while they are waited for.
 const NAMED_JOBS: usize = 4;
 /// Silence of an overdue worker before it is reported; and after the user has asked for the end.
 const SILENCE_NS: u64 = 2_000_000_000;

@@ -132,7 +132,7 @@ fn prepare(
     prepared
 }
 
-/// Most files and directories of a job that are listed.
+/// Maximum number of files and directories of a job that are listed.
 const MOST_NAMED: usize = 3;
 
 /// Effects of the layout that may be due to a mistyped name or size: files that a job only reads are

@@ -19,7 +19,7 @@ use std::time::Duration;
 pub const MOST_OPEN: usize = 4096;
 /// Zones of all files of a run together. They cost nothing until they are used.
 const POOL: usize = 1 << 22;
-/// Most files with zones.
+/// Maximum number of files with zones.
 const MOST_FILES: usize = 1024;
 
 /// One zone. All-zero memory is an empty one.
@@ -63,7 +63,7 @@ pub struct FileZones {
     capacity: u64,
     /// `max_open_zones` of its jobs.
     asked_limit: u32,
-    /// Most open zones; 0: any number.
+    /// Maximum number of open zones; 0: any number.
     pub limit: u32,
     /// Zones that any job uses: the first, and the one after the last.
     used: [u64; 2],
@@ -409,7 +409,7 @@ impl Locked<'_> {
     }
 }
 
-/// Most open zones.
+/// Maximum number of open zones.
 fn limit(wanted: &Wanted<'_>, plan: &ZonePlan) -> Result<u32, ZoneError> {
     let of_device = if plan.ignores_limits { 0 } else { wanted.geometry.limit };
     if of_device > 0 && plan.max_open > of_device {

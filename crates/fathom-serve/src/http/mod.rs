@@ -39,11 +39,11 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, LocalSet};
 use tokio::time::{sleep, timeout};
 
-/// Most connections; a browser opens six.
+/// Maximum number of connections; a browser opens six.
 const MOST_CONNECTIONS: usize = 128;
 /// How long a client may take to send its headers.
 const HEADER_TIME: Duration = Duration::from_secs(10);
-/// Most bytes of headers.
+/// Maximum size of the headers in bytes.
 const MOST_HEADERS: usize = 32 << 10;
 /// Interval of polling for signals.
 const LOOK: Duration = Duration::from_millis(100);

@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(200);
 const SIGN: Duration = Duration::from_secs(15);
 /// A viewer who reads nothing for this long is disconnected; it may reconnect.
 const SLOW: Duration = Duration::from_secs(60);
-/// Most bytes of one read, unless a line is longer.
+/// Maximum size of one read in bytes, unless a line is longer.
 const AT_ONCE: u64 = 256 << 10;
 
 /// The events of a run from an offset on.

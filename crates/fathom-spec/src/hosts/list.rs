@@ -15,11 +15,11 @@ pub struct HostList(pub Vec<HostEntry>);
 pub struct HostEntry {
     /// As written, which is what the way to it (ssh, ...) understands.
     pub name: String,
-    /// Groups that it was named in.
+    /// Groups that it belongs to.
     pub groups: Vec<String>,
 }
 
-/// Most hosts of a run.
+/// Maximum number of hosts of a run.
 pub(super) const MOST_HOSTS: usize = 100_000;
 
 /// Why a list names no hosts.

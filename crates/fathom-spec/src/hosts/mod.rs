@@ -83,7 +83,7 @@ impl HostPlace {
 /// What to do when a host is lost in the middle of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnHostLoss {
-    /// The others go on.
+    /// The others continue.
     #[default]
     Continue,
     /// The others are stopped, too.

@@ -49,7 +49,7 @@ pub enum RangeError {
     },
 }
 
-/// Most digits of a number.
+/// Maximum number of digits of a number.
 const MOST_DIGITS: usize = 18;
 
 /// A piece of a name.

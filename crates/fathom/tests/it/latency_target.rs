@@ -80,7 +80,7 @@ fn the_search_goes_on_where_asked() {
     assert!(json::integer(job, "read/runtime") >= 1_990, "{text}");
 }
 
-/// Twenty reads a second: one takes 50 ms, and at a depth of nine each waits for eight others, longer than the target.
+/// Twenty reads per second: one takes 50 ms, and at a depth of nine each waits for eight others, longer than the target.
 ///
 /// A busy machine can make any depth too slow, but none fast enough: how deep the queue may be has a limit, and how many
 /// reads a window has. A fifth of a window may be late, so that a machine that stands still for a moment decides nothing.

@@ -183,7 +183,7 @@ fn what_cannot_be_had_is_said() {
             "/nowhere: No such file or directory; no NBD server listens there",
         ),
         ("127.0.0.1", "--rw=read", "uri=127.0.0.1 is not a URI"),
-        ("nbds://127.0.0.1:1/?tls-psk-file=/x", "--rw=read", "not built"),
+        ("nbds://127.0.0.1:1/?tls-psk-file=/x", "--rw=read", "not supported"),
     ] {
         let said = complaint(uri, words);
         assert!(said.contains(part), "{uri} {words}: {said}");

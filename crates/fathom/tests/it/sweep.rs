@@ -19,7 +19,8 @@ fn start(directory: &Path, words: &str) -> Running {
     Launch::fathom(directory).words("sweep").words(words).start()
 }
 
-/// The lines of a results file: the plan, the runs, changes of the repeats. All but a torn last one must be whole.
+/// The lines of a results file: the plan, the runs, changes of the repeats. All but a truncated last one must
+/// be complete.
 fn lines(path: &Path) -> Vec<Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -80,7 +81,7 @@ fn every_cell_runs_in_every_round_with_its_options() {
     );
     assert_eq!(names_in(directory.path()), ["job.sweep.jsonl".to_owned()].into());
 
-    // The same seed gives the same order; the same command has nothing more to do.
+    // The same seed gives the same order; the same command has nothing left to do.
     let order = |seed: u32| {
         let shown = sweep(
             directory.path(),
@@ -149,7 +150,7 @@ fn later_global_sections_hold_for_the_jobs_behind_them() {
     let text = "[global]\nioengine=null\nsize=64k\nbs=4k\n[a]\nrw=read\n[global]\nbs=8k\niodepth=2\nrw=randread\n[b]\n\
                 [global]\nrw=write\n[c]\nbs=16k\n[global]\nbs=1m\n";
     std::fs::write(directory.path().join("three.fio"), text).expect("a file");
-    // What each job did in a cell: the block sizes of its reads and writes.
+    // Results of each job in a cell: the block sizes of its reads and writes.
     let done = |words: &str, file: &str| -> Vec<Vec<(u64, u64)>> {
         let finished = sweep(directory.path(), words);
         assert_eq!(finished.code(), 0, "{}", finished.stderr);
@@ -167,7 +168,7 @@ fn later_global_sections_hold_for_the_jobs_behind_them() {
         cells.iter().map(jobs).collect()
     };
     let job = |read: u64, write: u64| (read * KIB, write * KIB);
-    // An option that is written in a [global] section is replaced there and holds from there on.
+    // An option written in a [global] section is replaced there and applies from there on.
     assert_eq!(
         done("three.fio --vary=rwmixread=50 --repeats=1 --output=plain.jsonl", "plain.jsonl"),
         [[job(4, 0), job(8, 0), job(0, 16)]]
@@ -192,7 +193,7 @@ fn killed_at_any_moment_it_goes_on() {
     let file = directory.path().join("r.jsonl");
     let mut before: Vec<Value> = Vec::new();
     let mut kills = 0;
-    // Odd lengths of time, so that kills come while lines are written, between runs, and at the very start.
+    // Irregular delays, so that kills come while lines are written, between runs, and at the very start.
     for wait in [3u64, 1, 40, 97, 151, 13, 233, 7, 310, 61, 177, 29, 5, 402].into_iter().cycle().take(60) {
         let running = start(directory.path(), words);
         std::thread::sleep(Duration::from_millis(wait));
@@ -289,12 +290,12 @@ fn repeats_can_be_raised_and_lowered_later() {
         "{all:?}"
     );
 
-    // Without the option, the sweep has the repeats that it has.
+    // Without the option, the sweep keeps its repeats.
     let again = begin("");
     assert!(again.code() == 0 && again.stderr.contains("12 of 12 runs are done"), "{}", again.stderr);
     assert_eq!(again.stdout, raised.stdout);
 
-    // Fewer than were made: nothing is run, and all that is there counts.
+    // Fewer than were made: nothing is run, and all existing runs count.
     let fewer = begin("--repeats=1");
     assert_eq!((fewer.code(), runs(&file).len()), (0, 12), "{}", fewer.stderr);
     assert!(
@@ -315,7 +316,7 @@ fn repeats_can_be_raised_and_lowered_later() {
         serde_json::from_str(&sweep(directory.path(), "job.sweep.jsonl --format=json").stdout).expect("JSON");
     assert_eq!((&document["runs"], &document["further_runs"]), (&3.into(), &9.into()), "{document}");
 
-    // A dry run shows the plan as it would be gone on with.
+    // A dry run shows how the sweep would continue.
     let bytes = std::fs::read(&file).expect("it is there");
     let dry = begin("--repeats=5 --dry-run");
     assert!(
@@ -324,7 +325,7 @@ fn repeats_can_be_raised_and_lowered_later() {
         dry.stdout
     );
     assert_eq!(std::fs::read(&file).expect("it is there"), bytes);
-    // And up again: only what there never was is run.
+    // And up again: only missing runs are made.
     let last = begin("--repeats=5");
     assert_eq!((last.code(), runs(&file).len()), (0, 15), "{}", last.stderr);
     assert!(last.stderr.contains("12 of 15 runs are done"), "{}", last.stderr);
@@ -341,7 +342,7 @@ fn killed_after_the_repeats_were_raised_it_goes_on() {
     assert_eq!(sweep(directory.path(), &with(1)).code(), 0);
     let mut before = lines(&file);
     for (wanted, repeats) in [(1, 3), (2, 3), (2, 5), (0, 6)] {
-        // This many more lines are in the file when it is killed: the change, if there is one, and runs.
+        // This many more lines are in the file when it is killed: the change, if any, and runs.
         let more = before.len() + wanted;
         let running = start(directory.path(), &with(repeats));
         let limit = std::time::Instant::now() + PATIENCE;
@@ -355,7 +356,7 @@ fn killed_after_the_repeats_were_raised_it_goes_on() {
         assert_eq!(now[..before.len()], before[..], "what was written is never changed");
         before = now;
     }
-    // A change that was cut off has not been made.
+    // A truncated change does not count.
     let text = std::fs::read_to_string(&file).expect("it is there");
     std::fs::write(&file, format!("{text}{{\"repeats\":9,\"ord")).expect("it can be written");
     let finished = sweep(directory.path(), &with(6));
@@ -427,7 +428,7 @@ fn each_job_has_its_own_best() {
         "jobs are not held against each other: {}",
         finished.stdout
     );
-    // Bars are of those that have the figure.
+    // Only cells with the figure have bars.
     let (_, bars) = finished.stdout.rsplit_once("read bandwidth\n").expect("a part");
     assert!(bars.contains("reader") && !bars.contains("writer"), "{}", finished.stdout);
     let text = sweep(directory.path(), "two.sweep.jsonl --figures=iops --format=json").expect_clean().stdout;
@@ -499,7 +500,7 @@ fn the_best_is_named_only_if_it_is() {
         clear.stdout
     );
     assert!(clear.stdout.lines().all(|line| line.chars().count() <= 80), "{}", clear.stdout);
-    // One run each proves nothing.
+    // Single runs prove nothing.
     let single =
         sweep(directory.path(), &words.replace("--repeats=3", "--repeats=1").replace("a.jsonl", "b.jsonl"));
     assert!(
@@ -547,7 +548,7 @@ fn runs_that_fail_are_tried_again() {
 #[test]
 fn a_full_disk_ends_it_and_loses_nothing() {
     fathom_only!();
-    // A line takes some 8 KiB.
+    // A line takes about 8 KiB.
     let full = require!(Mounted::memory(64 * KIB));
     let directory = scratch();
     let file = full.path().join("r.jsonl");
@@ -567,7 +568,7 @@ fn a_full_disk_ends_it_and_loses_nothing() {
     assert!(shown.stdout.contains(&format!("{} of 20 runs are done", done.len())), "{}", shown.stdout);
 }
 
-/// The comparison of file systems and interfaces that people publish, as one command.
+/// The usual published comparison of file systems and interfaces, as one command.
 #[test]
 fn file_systems_and_interfaces_in_one_table() {
     fathom_only!();

@@ -1,4 +1,4 @@
-//! `fathom sweep --fs`: file systems that are really made and mounted, devices that must not be touched, and nothing left behind.
+//! `fathom sweep --fs`: file systems that are actually created and mounted, protected devices, and nothing left behind.
 
 use crate::support::devices::{LoopDevice, in_use, in_use_as_swap, run};
 use crate::support::program::{Finished, Launch, Running};
@@ -9,9 +9,9 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the program mounts.
+/// The program's mount point.
 const MOUNT: &str = "/run/fathom-sweep";
-/// A job that takes a moment.
+/// A brief job.
 const JOB: &str = "-- --name=job --size=4m --bs=4k --rw=randrw --ioengine=psync --runtime=100ms --time_based";
 
 fn start(directory: &Path, words: &str) -> Running {
@@ -22,7 +22,7 @@ fn sweep(directory: &Path, words: &str) -> Finished {
     start(directory, words).finish()
 }
 
-/// This machine can make and mount these.
+/// This machine can create and mount these.
 fn can_make(kinds: &[&str]) -> Result<(), String> {
     skip::root()?;
     skip::tool("losetup")?;
@@ -47,7 +47,7 @@ fn runs(directory: &Path) -> Vec<Value> {
     lines.filter(|line| !line["cell"].is_null()).collect()
 }
 
-/// Loop devices on files of a directory, also on those without a name.
+/// Loop devices on files of a directory, including unnamed ones.
 fn loops_on(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir("/sys/block").expect("sysfs").flatten();
     let files =
@@ -55,7 +55,7 @@ fn loops_on(directory: &Path) -> Vec<String> {
     files.filter(|file| file.starts_with(&directory.display().to_string())).collect()
 }
 
-/// Nothing is attached to a file of the directory, and nobody, in whatever mount namespace, has the device.
+/// Nothing is attached to a file of the directory, and no process, in any mount namespace, uses the device.
 #[track_caller]
 fn expect_nothing_left(directory: &Path, device: Option<&LoopDevice>) {
     let limit = Instant::now() + PATIENCE;
@@ -65,12 +65,12 @@ fn expect_nothing_left(directory: &Path, device: Option<&LoopDevice>) {
             options.read(true).custom_flags(libc::O_EXCL).open(device.path()).is_ok()
         })
     };
-    // The kernel cleans up after a process that was killed when the last of its workers is gone.
+    // The kernel cleans up after a killed process when the last of its workers is gone.
     while !(loops_on(directory).is_empty() && is_free()) {
         assert!(Instant::now() < limit, "{:?}, free: {}", loops_on(directory), is_free());
         std::thread::sleep(Duration::from_millis(10));
     }
-    // Settings of a loop device outlive what it was attached to.
+    // Settings of a loop device persist after it was detached.
     for entry in std::fs::read_dir("/sys/block").expect("sysfs").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let value = |file: &str| {
@@ -84,7 +84,7 @@ fn expect_nothing_left(directory: &Path, device: Option<&LoopDevice>) {
     assert!(!mounts.contains(MOUNT), "{mounts}");
 }
 
-/// The command of a job that fails where a file of an earlier run is, and notes the kind of the file system.
+/// The command of a job that fails if a file of an earlier run exists, and records the file system type.
 const LOOK: &str = "test ! -e /run/fathom-sweep/mark && touch /run/fathom-sweep/mark && stat -f -c %T /run/fathom-sweep >> kinds";
 
 #[test]
@@ -157,7 +157,7 @@ fn the_table_has_the_columns_of_published_ones() {
     );
     let volume = format!("Volume: {}, a loop device on /dev/shm/", device.text());
     assert!(finished.stdout.contains(&volume), "{}", finished.stdout);
-    // Jobs of `none` worked on the device, on as much of it as they have on a file system.
+    // Jobs of `none` used the device, in the same size as on a file system.
     let raw: Vec<Value> =
         runs(directory.path()).into_iter().filter(|run| run["cell"].as_u64() >= Some(2)).collect();
     assert_eq!(raw.len(), 4);
@@ -170,7 +170,7 @@ fn the_table_has_the_columns_of_published_ones() {
     expect_nothing_left(directory.path(), Some(&device));
 }
 
-/// The device forgets everything, and gets content where it is read: as much as a file would have.
+/// The device is discarded, and filled where it will be read, as much as a file would be.
 #[test]
 fn what_is_read_from_the_device_is_written_before() {
     fathom_only!();
@@ -192,7 +192,7 @@ fn what_is_read_from_the_device_is_written_before() {
     }
 }
 
-/// Refused with this sentence, and no byte has changed.
+/// Refused with this message, and no byte has changed.
 #[track_caller]
 fn expect_refused(directory: &Path, device: &Path, words: &str, reason: &str) {
     let before = std::fs::read(device).expect("it can be read");
@@ -220,7 +220,7 @@ fn devices_that_are_not_named_twice_stay_as_they_are() {
         expect_refused(directory.path(), device.path(), &format!("--fs=ext4 {target} {JOB}"), &reason);
     }
     expect_refused(directory.path(), &image, &format!("--fs=ext4 --device=image {JOB}"), "--destroy=image");
-    // The same device by another name is the same device.
+    // The same device under another name.
     let link = directory.path().join("link");
     std::os::unix::fs::symlink(device.path(), &link).expect("linked");
     let words = format!("--fs=ext4 --device={one} --destroy=link --repeats=1 {JOB}");
@@ -414,7 +414,7 @@ fn a_file_system_that_cannot_be_had_is_a_note_in_the_table() {
     let failed = start_with(&programs, directory.path(), &words).finish();
     assert!(failed.stdout.contains("failed: mkfs.ext4: out of paint"), "{}", failed.stdout);
     std::fs::remove_file(directory.path().join("job.sweep.jsonl")).expect("it is there");
-    // More than the file system has room for, if not more than the device has.
+    // Larger than the file system, but not larger than the device.
     let words = words.replace(JOB, "-- --name=job --size=23m --bs=1m --rw=write");
     let full = sweep(directory.path(), &words.replace(" --direct=1", ""));
     assert_eq!(full.code(), 1, "{}", full.stderr);
@@ -428,7 +428,7 @@ fn two_sweeps_do_not_share_a_device() {
     require!(can_make(&["ext4"]));
     let directory = scratch();
     let _image = file_of(directory.path(), "image", 24 * MIB);
-    // Longer than the second waits for the end of one that was killed.
+    // Longer than the second run waits for the end of a killed one.
     let job = JOB.replace("100ms", "9s");
     let words = format!("--fs=ext4 --device=image --destroy=image --repeats=1 {job}");
     let first = start(directory.path(), &words);
@@ -447,7 +447,7 @@ fn two_sweeps_do_not_share_a_device() {
     expect_nothing_left(directory.path(), None);
 }
 
-/// The name of the device means another one by the second run.
+/// The device's name refers to another one by the second run.
 #[test]
 fn a_device_that_changes_its_meaning_is_left_alone() {
     fathom_only!();
@@ -487,7 +487,7 @@ fn preconditions_go_where_the_jobs_go() {
     let each = sweep(directory.path(), &words.replace("--repeats", "--precondition-each --repeats"));
     assert_eq!(each.code(), 0, "{}", each.stderr);
     std::fs::remove_file(directory.path().join("job.sweep.jsonl")).expect("it is there");
-    // Once on the device, below the file systems to come: they do not.
+    // Once on the device, below the future file systems: they do not.
     let once = sweep(directory.path(), &words);
     assert_eq!(once.code(), 1, "{}", once.stderr);
     assert!(!directory.path().join("job.0.0").exists(), "nothing is written beside the device");

@@ -28,7 +28,7 @@ fn named(directory: &Path, name: &str, words: &str) -> Finished {
     Launch::of(&program, directory).words(words).run()
 }
 
-/// What the installed companion prints; it must succeed.
+/// Output of the installed companion, which must succeed.
 #[track_caller]
 fn companion(directory: &Path, name: &str, words: &str) -> String {
     let finished = Launch::of(Path::new(name), directory).words(words).run();
@@ -36,7 +36,7 @@ fn companion(directory: &Path, name: &str, words: &str) -> String {
     finished.stdout
 }
 
-/// Bytes that look random, the same on every run.
+/// Pseudorandom bytes, the same on every run.
 fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut state = seed | 1;
     let words = std::iter::repeat_with(|| {
@@ -48,7 +48,7 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     words.flatten().take(length).collect()
 }
 
-/// 256 blocks of 4 KiB of this many different kinds, and a rest that fills no block.
+/// 256 blocks of 4 KiB of this many different kinds, and a remainder shorter than a block.
 fn file_with_duplicates(directory: &Path, name: &str, different: u64) {
     let mut content: Vec<u8> =
         (0..256u64).flat_map(|block| noise(4096, 1 + 2 * (block * 7 % different))).collect();
@@ -168,7 +168,7 @@ fn distributions_have_fios_table() {
                 }
                 _ => assert_eq!(ours, theirs, "{words}"),
             }
-            // Columns stand in the same places.
+            // Columns are at the same places.
             assert_eq!(figures(ours).len(), figures(theirs).len(), "{ours}\n{theirs}");
         }
     }
@@ -206,7 +206,7 @@ fn distributions_of_latency_become_the_same_files() {
     for (program, report) in [("fio".into(), "fio.json"), (path(), "fathom.json")] {
         let run = Launch::of(&program, directory.path()).words(&format!("{job}={report}")).run();
         assert_eq!(run.code(), 0, "{}", run.stderr);
-        // The installed script stops at messages ahead of the document.
+        // The installed script stops at messages before the document.
         let text = fs::read_to_string(directory.path().join(report)).expect("a report");
         let (messages, document) = text.split_at(text.find("{\n").expect("a document"));
         fs::write(directory.path().join(report), document).expect("it can be written");
@@ -227,7 +227,7 @@ fn distributions_of_latency_become_the_same_files() {
     }
 }
 
-/// A record of a block trace: a device that no machine has.
+/// A record of a block trace, for a nonexistent device.
 fn trace_record(time_us: u64, sector: u64, bytes: u32, action: u32, pid: u32) -> Vec<u8> {
     let mut record = 0x6561_7407u32.to_le_bytes().to_vec();
     record.extend(0u32.to_le_bytes());
@@ -239,7 +239,7 @@ fn trace_record(time_us: u64, sector: u64, bytes: u32, action: u32, pid: u32) ->
     record
 }
 
-/// One process that reads in sequence four deep, and one that starts later and writes all over the place.
+/// One process that reads sequentially at depth four, and one that starts later and writes at random.
 fn trace() -> Vec<u8> {
     const READ: u32 = 1 << 16;
     const WRITE: u32 = 1 << 17;

@@ -1,4 +1,4 @@
-//! Triggers: a file or a time ends the jobs, what they wrote can be checked later, and a command runs then.
+//! Triggers: a file or a time ends the jobs, what they wrote can be verified later, and a command runs then.
 
 use crate::support::program::{self, Finished, Launch};
 use crate::support::{json, scratch, wait_until};
@@ -22,7 +22,7 @@ fn run(directory: &Path, words: &str, command: &str) -> Finished {
 #[track_caller]
 fn writes_in(directory: &Path, state: &str) -> u64 {
     let bytes = std::fs::read(directory.join(state)).expect("a state was saved");
-    // Behind the header: depth, 4 bytes of nothing, and the number.
+    // After the header: depth, 4 bytes of padding, and the number.
     u64::from_le_bytes(bytes[32..40].try_into().expect("eight bytes"))
 }
 
@@ -59,12 +59,12 @@ fn what_was_written_until_then_can_be_checked() {
     assert_eq!(checked.code(), 0, "{}", checked.stderr);
     let document = json::document(&checked.stdout);
     assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), written * 4096);
-    // A check that is cut short leaves the state alone.
+    // An interrupted check does not change the state.
     run(directory.path(), &format!("{words} --rate_iops=20 --trigger-timeout=500ms"), "true");
     assert_eq!(writes_in(directory.path(), "local-a-0-verify.state"), written);
 }
 
-/// Jobs without verification leave a state too, one for each clone; what waits for them never begins.
+/// Jobs without verification also leave a state, one per clone; jobs that wait for them never begin.
 #[test]
 fn a_file_ends_the_jobs() {
     let directory = scratch();
@@ -148,7 +148,7 @@ fn the_clocks_of_the_processors_are_compared() {
     );
 }
 
-/// Placing data is for engines that speak to a device: others refuse it, and what means nothing without it is told.
+/// Data placement is for device engines: others refuse it, and options without effect are noted.
 #[test]
 fn data_is_placed_only_by_engines_that_can() {
     let directory = scratch();

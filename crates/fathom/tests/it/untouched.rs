@@ -1,4 +1,4 @@
-//! What jobs leave alone, and what they say when they do not.
+//! What jobs leave alone, and what they report otherwise.
 
 use crate::support::program::{self, Launch};
 use crate::support::{file_of, scratch, skip};
@@ -21,7 +21,7 @@ fn contents(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     found
 }
 
-/// With `--readonly` nothing is made, removed or made shorter or longer, whatever a job says.
+/// With `--readonly` nothing is created, removed, shortened or extended, whatever a job says.
 #[test]
 fn readonly_leaves_everything_as_it_is() {
     fathom_only!();
@@ -78,7 +78,7 @@ fn a_file_that_is_only_read_does_not_grow_in_silence() {
     let line =
         "fathom: job a: short has 4096 bytes and is extended to 65536 bytes, although the job only reads it";
     assert!(grown.stderr.contains(line), "{}", grown.stderr);
-    // It is long enough now; files that are made are announced as fio does; and what is written to grows.
+    // It is long enough now; created files are announced as in fio; and written files grow.
     for words in [
         "--filename=short --rw=read --size=64k",
         "--filename=new --rw=read --size=64k",
@@ -113,7 +113,7 @@ fn directories_are_not_made_in_silence() {
     }
 }
 
-/// The runtime of the language opens /dev/null in its place, so what would be printed is lost without an error.
+/// The language runtime opens /dev/null in its place, so output would be lost without an error.
 #[test]
 fn a_closed_standard_output_is_an_error() {
     fathom_only!();

@@ -1,4 +1,4 @@
-//! What `fathom explain` says of situations that are made for real, whose truth is known: a table of them.
+//! `fathom explain` on real situations whose truth is known.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{LoopDevice, Mounted, Throttle};
@@ -8,12 +8,12 @@ use crate::support::program::{Launch, Running};
 use crate::support::{MIB, scratch, skip, tasks_per_processor};
 use std::path::Path;
 
-/// What the machine of the tests may do to any of them.
+/// What other load on the machine may cause.
 const DISTURBED: &str = "Other work on the machine was the bottleneck";
-/// Runs of a situation before it counts as wrongly told: what else the machine does may come between.
+/// Number of attempts before a situation counts as misjudged: other load on the machine may interfere.
 const TRIES: usize = 6;
 
-/// Runs a job for a second; what is said of it, on one line.
+/// Runs a job for a second; returns its explanation, on one line.
 #[track_caller]
 fn story(directory: &Path, group: Option<&Path>, job: &str) -> String {
     let words =
@@ -27,7 +27,7 @@ fn story(directory: &Path, group: Option<&Path>, job: &str) -> String {
     told.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
-/// The verdict is this one, and these words stand in it.
+/// The verdict is this one, and contains these words.
 #[track_caller]
 pub(crate) fn is_told(
     directory: &Path,
@@ -43,8 +43,8 @@ pub(crate) fn is_told(
             return last;
         }
     }
-    // A machine that is busy all the time is told, too, and rightly so. Where several tasks wait for each processor, so does the
-    // kernel's part of a loop device.
+    // A permanently busy machine is also reported, rightly. If several tasks wait for each processor, so does
+    // the kernel's part of a loop device.
     let is_disturbed = last.contains(&format!("Verdict: {DISTURBED}")) || tasks_per_processor() > 2.0;
     assert!(is_disturbed && verdict != DISTURBED, "{job}: never {verdict} with {words:?}, but {last}");
     fathom_skip::record(&format!("the machine was too busy for {job}"));
@@ -118,7 +118,7 @@ fn what_leaves_the_storage_out() {
     assert!(!synced.contains("and end_fsync=1"), "{synced}");
 }
 
-/// Neither busy processors nor a limit of them make a bottleneck of storage that took no part.
+/// Neither busy processors nor a CPU limit are the bottleneck if no storage took part.
 #[test]
 fn disturbances_come_second() {
     fathom_only!();
@@ -141,7 +141,7 @@ fn disturbances_come_second() {
             &["may use 0.200 of a CPU", "cpu.max 20000 100000"],
         );
         is_told(directory.path(), group, &cached, CACHED, &["may use 0.200 of a CPU"]);
-        // The limit is that of the group above.
+        // The limit is that of the parent group.
         is_told(directory.path(), group, &direct, QUOTA, &["was throttled in", "(cpu.stat)"]);
     }
     require!(skip::tool("setsid"));
@@ -168,14 +168,14 @@ fn limits_of_io_are_read() {
         let limit = format!("the control group /{name} allows 200 reads per second");
         is_told(directory.path(), None, &job, IO_LIMIT, &[&limit[4..], "io.max riops=200"]);
     }
-    // Where the limit is not met it is no cause.
+    // A limit that is not reached is not the cause.
     let job = format!(
         "--filename={device} --direct=1 --rw=randread --bs=4k --rate_iops=20 --cgroup={name} --cgroup_nodelete=1"
     );
     is_told(directory.path(), None, &job, "The job's own rate limit was the bottleneck", &[]);
 }
 
-/// A program that writes to a part of the device all the time.
+/// A program that continuously writes to a part of the device.
 fn hammer(directory: &Path, device: &Path) -> Running {
     let words = format!(
         "--name=other --filename={} --offset=32m --size=16m --rw=write --bs=256k --direct=1 --ioengine=libaio --iodepth=8 --numjobs=2 \

@@ -1,5 +1,5 @@
-//! Verification: data goes both ways between fathom and an installed fio, everything that is wrong is found and called by its
-//! name, and nothing else is.
+//! Verification: data is exchanged in both directions between fathom and an installed fio, every error is found and
+//! classified, and nothing else is reported.
 
 use crate::support::devices::{LoopDevice, Mounted};
 use crate::support::program::{self, Finished, Launch};
@@ -13,10 +13,10 @@ const KINDS: [&str; 16] = [
     "sha3-384", "sha3-512", "xxhash", "meta", "pattern",
 ];
 
-/// Runs fathom on the file `data` and gives the JSON of the run.
+/// Runs fathom on the file `data` and returns the JSON of the run.
 #[track_caller]
 fn fathom(directory: &Path, words: &str) -> (Finished, Value) {
-    // Names of files add up.
+    // File names accumulate.
     let file = if words.contains("--filename=") { "" } else { "--filename=data" };
     let finished = Launch::fathom(directory)
         .words("--name=job --bs=4k --size=64k --ioengine=psync --output-format=json")
@@ -27,7 +27,7 @@ fn fathom(directory: &Path, words: &str) -> (Finished, Value) {
     (finished, document)
 }
 
-/// The classes of miscompares and how many there are of each.
+/// The classes of miscompares with their counts.
 fn classes(document: &Value) -> Vec<(String, u64)> {
     let found = document["fathom verify"][0]["miscompares"].as_object().expect("counters");
     found.iter().map(|(class, count)| (class.clone(), count.as_u64().expect("a count"))).collect()
@@ -46,7 +46,7 @@ fn expect_clean(directory: &Path, words: &str) -> Value {
     document
 }
 
-/// Writes the file `data`, spoils it, and checks it again.
+/// Writes the file `data`, corrupts it, and verifies it again.
 #[track_caller]
 fn spoiled(directory: &Path, words: &str, spoil: impl Fn(&mut Vec<u8>)) -> (Finished, Value) {
     fathom(directory, &format!("--rw=write --do_verify=0 {words}"));
@@ -63,7 +63,7 @@ fn fio(program: &Path, directory: &Path, words: &str) -> Finished {
         .run()
 }
 
-/// Sets of options that every kind is tried with.
+/// Sets of options that every method is tested with.
 fn variants(kind: &str) -> Vec<String> {
     let pattern = if kind == "pattern" { "--verify_pattern=0x1122334455" } else { "" };
     let mut variants = vec![
@@ -134,7 +134,7 @@ fn every_kind_finds_a_changed_byte_of_its_data() {
                 .expect("a list");
             assert_eq!(listed.lines().count(), 1, "{words}");
             let line: Value = serde_json::from_str(&listed).expect("JSON");
-            // `pattern` alone has no header; wherever the header of the others stands, it is found.
+            // `pattern` alone has no header; wherever the header of the others is, it is found.
             assert_eq!(line["header"]["write"].is_number(), kind != "pattern", "{words}: {listed}");
         }
     }
@@ -232,7 +232,7 @@ fn a_short_file_is_found() {
     file.set_len(40000).expect("a shorter file");
     let (finished, document) = fathom(directory.path(), &format!("{words} --verify_only"));
     assert_eq!(finished.code(), 1);
-    // The file was made as long as the job needs again, and holds zeros there.
+    // The file was extended to the length the job needs, and holds zeros there.
     assert_eq!(
         classes(&document),
         [("damaged".to_owned(), 1), ("never_written".to_owned(), 6)],
@@ -281,14 +281,14 @@ fn wrong_blocks_are_kept_as_files_when_asked() {
     assert_eq!(kept("data.8192.hdr_fail").len(), 4096);
 }
 
-/// What a job reads that has not written it should be what its headers say, or the pattern.
+/// Data read by a job that did not write it must match its headers, or the pattern.
 #[test]
 fn wrong_blocks_of_unknown_origin_are_kept_too() {
     for (words, at, kept_as, differences) in [
         ("--verify=crc32c", 9000, "8192", &[808][..]),
         ("--verify=sha256 --verify_interval=1k", 9900, "9216", &[684]),
         ("--verify=md5 --verify_offset=1000", 9500, "8192", &[1308]),
-        // Intervals are for headers.
+        // Intervals require headers.
         ("--verify=pattern --verify_pattern=\"abc\"%o --verify_interval=1k", 9900, "8192", &[1708]),
     ] {
         let directory = scratch();
@@ -311,7 +311,7 @@ fn wrong_blocks_of_unknown_origin_are_kept_too() {
         };
         let (received, expected) = (kept("received"), kept("expected"));
         assert_eq!(received.len(), expected.len(), "{words}");
-        // Two bytes of a header have no meaning, and its checksum goes over them.
+        // Two bytes of a header are unused, but its checksum covers them.
         let has_meaning = |at: &usize| words.contains("pattern") || !(42..48).contains(&(at % 1000));
         let found: Vec<usize> = (0..received.len())
             .filter(has_meaning)
@@ -347,17 +347,18 @@ fn blocks_are_read_back_in_the_order_of_fio() {
     assert_eq!(random[..4].iter().map(|io| io.1).collect::<Vec<u64>>(), [3, 0, 2, 1]);
     assert_eq!(random[4..].iter().map(|io| io.1).collect::<Vec<u64>>(), [3, 0, 2, 1]);
     assert_eq!(order("--rw=randwrite --experimental_verify=1"), random);
-    // With places written twice, each is read once, in order.
+    // If places are written twice, each is read once, in order.
     let twice = order("--rw=write:4k");
     assert_eq!(twice, [(w, 0), (w, 2), (w, 0), (w, 2), (r, 0), (r, 2)]);
-    // A write takes the place of the one that it goes over, and so this backlog never fills.
+    // A write replaces the one it overwrites, so this backlog never fills.
     assert_eq!(
         order("--rw=write:-4k --bs=8k --size=32k --verify_backlog=2"),
         [(w, 0), (w, 1), (w, 2), (w, 3), (r, 3)]
     );
 }
 
-/// A separate check reads each place once, against the last write of it, and counts the writes as if it had made them.
+/// A separate check reads each place once, against the last write to it, and counts the writes as if it had
+/// made them.
 #[test]
 fn a_separate_check_reads_each_place_once() {
     for (words, writes, bytes_read) in [
@@ -396,14 +397,14 @@ fn a_separate_check_reads_each_place_once() {
         "--rw=randwrite --random_distribution=zipf:1.1 --bs=4k --io_size=2m",
         "--rw=randwrite --percentage_random=50 --bs=4k",
         "--rw=write --time_based --runtime=1 --bs=64k",
-        // Steps backwards overlap, and how much is read back decides on another pass.
+        // Backward steps overlap, and the number of bytes read back determines whether another pass follows.
         "--rw=write:-32k --bs=64k --size=256k --offset=64k",
         "--rw=write:-4k --bs=8k --size=256k --offset=36k",
         "--rw=write:-4k --bs=8k --size=256k --offset=64k --loops=2",
         "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3",
         "--rw=write:-4k --bs=8k --size=256k --offset=36k --verify_backlog=3 --verify_interval=4k",
         "--rw=write:-4k --bs=4k --size=128k --offset=36k --verify_backlog=8 --number_ios=45",
-        // What a backlog reads counts the same, however many I/Os are on their way.
+        // Reads of a backlog count the same, however many I/Os are in flight.
         "--rw=write --bs=4k --io_size=2m --verify_backlog=5 --number_ios=200 --ioengine=libaio --iodepth=16",
     ] {
         let directory = scratch();
@@ -461,7 +462,7 @@ fn blocks_whose_write_failed_are_not_called_wrong() {
     let room = require!(Mounted::memory(512 << 10));
     let device = require!(LoopDevice::with_holes(room.path(), 1 << 20));
     let directory = scratch();
-    // There is room for half of the device: writes of the rest fail.
+    // There is room for half of the device: the remaining writes fail.
     let words = format!(
         "--filename={} --size=1m --rw=write --verify=crc32c --direct=1 --ignore_error=,ENOSPC:EIO --verify_fatal=1",
         device.path().display()
@@ -509,7 +510,8 @@ fn a_saved_state_limits_what_is_checked() {
     assert!(finished.stderr.contains("the file is empty"), "{}", finished.stderr);
 }
 
-/// All of `io_size` is written, then each place is checked against its last write: in the run and in those that check later.
+/// All of `io_size` is written, then each place is verified against its last write: in the same run and in
+/// later ones.
 #[test]
 fn every_engine_writes_all_of_io_size_and_checks_each_place_once() {
     for engine in ["psync", "libaio --iodepth=4", "io_uring --iodepth=4", "posixaio --iodepth=4"] {
@@ -530,7 +532,8 @@ fn every_engine_writes_all_of_io_size_and_checks_each_place_once() {
                 let document = expect_clean(directory.path(), &words);
                 assert_eq!(document["fathom verify"][0]["checked_reads"].as_u64(), Some(16), "{words}");
             }
-            // What is not read back in between does not count, so that engines that queue write more then.
+            // Without reading back in between nothing is counted for it, so that queueing engines then write
+            // more.
             expect_clean(directory.path(), &format!("{words} --do_verify=0"));
             expect_clean(
                 directory.path(),
@@ -546,7 +549,7 @@ fn a_run_that_only_checks_leaves_a_state_where_there_is_none() {
     let state = directory.path().join("local-job-0-verify.state");
     fathom(directory.path(), "--rw=write --verify=md5");
     let of_writes = std::fs::read(&state).expect("the state was saved");
-    // What the run that wrote has left says more, and stays.
+    // The state of the writing run contains more, and stays.
     expect_clean(directory.path(), "--rw=write --verify=md5 --verify_only --number_ios=4");
     assert_eq!(std::fs::read(&state).expect("the state is there"), of_writes);
     std::fs::remove_file(&state).expect("the state can be removed");

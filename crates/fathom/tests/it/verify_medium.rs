@@ -1,5 +1,5 @@
-//! Verification reads from the medium, and says how much of it there was to check: what stays in memory, what was left unchecked, errors of
-//! writes that come late, and blocks of an earlier run.
+//! Verification reads from the medium, and reports how much of it was possible: data that stays in memory, data left
+//! unverified, late write errors, and blocks of an earlier run.
 
 use crate::damaging_fs::{Caching, Damage, DamagingFs};
 use crate::support::devices::LoopDevice;
@@ -10,10 +10,10 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-/// Bytes that the tests write and check.
+/// Bytes written and verified by the tests.
 const SIZE: u64 = 1 << 20;
 
-/// A run on `target`, and what its JSON says of verification.
+/// A run on `target`, and the verification part of its JSON.
 #[track_caller]
 fn verified(directory: &Path, target: &Path, words: &str) -> (Finished, Value, Value) {
     let finished = Launch::fathom(directory)
@@ -37,7 +37,7 @@ fn bytes(verification: &Value, key: &str) -> u64 {
     verification[key].as_u64().unwrap_or_else(|| panic!("{key} in {verification}"))
 }
 
-/// Sectors that a device has read.
+/// Sectors read by a device.
 fn sectors_read(device: &LoopDevice) -> u64 {
     let name = device.path().file_name().expect("a name").to_string_lossy();
     let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("counters");
@@ -52,7 +52,7 @@ fn a_device_that_another_process_holds_open_is_read() {
     let held = File::options().read(true).write(true).open(device.path()).expect("opens");
     let mut first = [0; 4096];
     for engine in ["psync", "mmap", "libaio", "io_uring"] {
-        // Dirty pages that another process left go to the device before the job reads.
+        // Dirty pages of another process are written to the device before the job reads.
         held.write_all_at(&[1; 4096], 8192).expect("written");
         held.read_exact_at(&mut first, 0).expect("read");
         for rest in ["", "--verify_backlog=16", "--verify_only", "--verify_only --verify_state_load=1"] {
@@ -167,14 +167,14 @@ fn a_cache_that_is_to_stay_is_counted() {
     assert!(notes.contains("1048576 of the 1048576 bytes checked were in memory (invalidate=0)"), "{notes}");
 }
 
-/// Errors of writes that the page cache took and the storage did not, with and without a check of the data.
+/// Errors of writes that reached the page cache but not the storage, with and without verification.
 #[test]
 fn write_errors_that_come_late_are_the_jobs() {
     fathom_only!();
     let directory = scratch();
     for engine in ["psync", "sync", "vsync", "pvsync2", "libaio", "io_uring", "posixaio", "mmap"] {
         for rest in ["", "--verify=crc32c", "--fsync=7", "--end_fsync=1", "--openfiles=1"] {
-            // An error that nothing has told yet is told to the next one that opens the file.
+            // An unreported error is reported to the next process that opens the file.
             let fs = require!(DamagingFs::mount(SIZE as usize, 40960..45056, Caching::Back));
             let run = |damage| {
                 fs.set(damage);
@@ -188,7 +188,7 @@ fn write_errors_that_come_late_are_the_jobs() {
             let (words, code, errors) = run(Damage::None);
             assert_eq!(code, 0, "{words}: {errors}");
             let (words, code, errors) = run(Damage::FailWrites);
-            // A mapping is only written back when the kernel likes, or something asks for it.
+            // A mapping is only written back at the kernel's discretion, or on request.
             if engine != "mmap" || !rest.is_empty() && rest != "--openfiles=1" {
                 assert_eq!(code, 1, "{words}: {errors}");
             }
@@ -202,7 +202,7 @@ fn what_was_not_checked_is_told() {
     let directory = scratch();
     let target = directory.path().join("data");
     let run = |words: &str| verified(directory.path(), &target, words);
-    // The whole run time goes into writing.
+    // The whole run time is spent writing.
     let (finished, verification, document) = run("--rw=write --time_based --runtime=1");
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert_eq!(bytes(&verification, "checked_reads"), 0);
@@ -213,7 +213,7 @@ fn what_was_not_checked_is_told() {
         .words("--require=sound")
         .run();
     assert_eq!(require.code(), 125, "{}", require.stdout);
-    // A part is read, because that is all that was asked for.
+    // Only a part is read, as requested.
     run("--rw=write");
     for (words, checked) in [("--rw=read --io_size=64k", 16), ("--rw=randread --number_ios=10", 10)] {
         let (finished, verification, document) = run(words);
@@ -242,7 +242,7 @@ fn what_was_not_checked_is_told() {
     }
 }
 
-/// The old blocks are byte for byte what the new ones would be, but for their time.
+/// The old blocks equal the new ones byte for byte, except for their time.
 #[test]
 fn lost_writes_over_an_earlier_run_are_found() {
     fathom_only!();

@@ -1,6 +1,5 @@
-//! Passes over the files: what comes before data is read back, what repeats, and that sequences are fio's, I/O by I/O.
-//!
-//! The orders are what fio 3.42 does, with blocks of 64 KiB in 512 KiB there.
+//! Passes over the files: what precedes reading back, what repeats, and that sequences are fio's, I/O by I/O. The orders are
+//! those of fio 3.42, with blocks of 64 KiB in 512 KiB there.
 
 use crate::support::recorded;
 use crate::support::scratch;
@@ -9,7 +8,7 @@ use crate::support::scratch;
 #[track_caller]
 fn order(words: &str) -> String {
     let directory = scratch();
-    // Names of files add up.
+    // File names accumulate.
     let file = if words.contains("--filename=") { "" } else { "--filename=data " };
     let words = format!("--name=job {file}--bs=4k --size=32k --ioengine=psync {words}");
     let ios = recorded::of(directory.path(), &words);
@@ -31,7 +30,8 @@ fn expect(rows: &[(&str, &str)], common: &str) {
     }
 }
 
-/// Where a pass does not cover each place once, all writes are made before any is read back, once, in order of place.
+/// If a pass does not cover each place once, all writes precede reading back, which covers each place once,
+/// in order.
 #[test]
 fn writes_beyond_the_size_come_before_the_reads() {
     let rows = [
@@ -76,7 +76,7 @@ fn writes_beyond_the_size_come_before_the_reads() {
     expect(&rows, "--verify=md5");
 }
 
-/// With a map, each pass is read back, and that counts against `io_size`.
+/// With a map, each pass is read back, which counts against `io_size`.
 #[test]
 fn passes_that_cover_each_place_once_are_read_back_one_by_one() {
     let rows = [
@@ -94,13 +94,14 @@ fn passes_that_cover_each_place_once_are_read_back_one_by_one() {
         ),
         ("--rw=rw --loops=2", "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1 r2 r3 r4 r5 r0 r1"),
         ("--rw=randrw --loops=2", "r7 r6 r5 w4 r0 r1 w2 w3 r4 r2 r3 r7 r6 r5 w4 r0 r1 w2 w3 r4 r2 r3"),
-        // The end of a pass is no I/O.
+        // The end of a pass does not count as I/O.
         ("--rw=write --size=16k --loops=2 --number_ios=3", "w0 w1 w2 w3 r0 r1 r2 r3 w0 w1 r0 r1"),
     ];
     expect(&rows, "--verify=md5");
 }
 
-/// A pass that repeats has the directions, lengths, files and offsets of the first; one that ended at a number of bytes goes on.
+/// A repeated pass has the directions, lengths, files and offsets of the first; one that ended at a number of
+/// bytes continues.
 #[test]
 fn passes_without_verification_are_those_of_fio() {
     let rows = [
@@ -129,7 +130,7 @@ fn passes_without_verification_are_those_of_fio() {
             "r7 r6 r7 r5 r6 r4 r5 r6 r7 r0 r1 r2 r3 r4 r5 r6",
         ),
         ("--rw=randrw --percentage_random=30,70 --norandommap", "r7 r6 r7 w5 r4 r5 w4 w7"),
-        // Files share the generator of offsets.
+        // Files share the offset generator.
         ("--rw=randwrite --filename=a:b", "w3 w3 w2 w2 w0 w0 w1 w1"),
         (
             "--rw=randwrite --filename=a:b --norandommap --io_size=64k",
@@ -150,13 +151,13 @@ fn passes_without_verification_are_those_of_fio() {
     expect(&rows, "--random_generator=tausworthe");
 }
 
-/// Engines that queue end a pass with its bytes, read back what it wrote, and begin everything anew.
+/// Queueing engines end a pass with its bytes, read back what it wrote, and restart completely.
 #[test]
 fn engines_that_queue_end_a_pass_with_its_bytes() {
     let rows = [
         ("--rw=rw --loops=2", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1 w2"),
         ("--rw=rw --loops=2 --number_ios=6", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0"),
-        // Never before the bytes of `size`, however few a loop has to move; and once where there are no loops.
+        // Never before the bytes of `size`, however few a loop transfers; and once without loops.
         ("--rw=rw --io_size=20k --loops=3", "r0 r1 r2 w0 r3 r4 w1 w2 r0 r1 r2 w0 r3 r4 w1"),
         ("--rw=rw --io_size=64k", "r0 r1 r2 w0 r3 r4 w1 w2 w3 r5 w4 r6 w5 r7 r0 r1"),
         ("--rw=randread --percentage_random=30 --loops=2", "r7 r6 r7 r5 r6 r4 r5 r6 r7 r6 r7 r5 r6 r4 r5 r6"),
@@ -172,7 +173,8 @@ fn engines_that_queue_end_a_pass_with_its_bytes() {
             "--rw=randwrite --norandommap --loops=2 --verify=md5",
             "w7 w6 w5 w4 w4 w7 w0 w1 r0 r1 r4 r5 r6 r7 w7 w6 w5 w4 w4 w7 w0 w1 r0 r1 r4 r5 r6 r7",
         ),
-        // What is written in order beyond the end is all written first, as engines that do not queue do it, and as fio does since 3.42.
+        // Sequential writes beyond the end all come first, as in synchronous engines, and as in fio since
+        // 3.42.
         (
             "--rw=write --io_size=64k --verify=md5",
             "w0 w1 w2 w3 w4 w5 w6 w7 w0 w1 w2 w3 w4 w5 w6 w7 r0 r1 r2 r3 r4 r5 r6 r7",
@@ -249,7 +251,7 @@ fn jobs_that_verify_draw_the_lengths_of_fio() {
     assert_eq!(first("--rw=randwrite --size=1m --bsrange=4k-64k", 5), "w250/4 w221 w168/7 w132/9 w154/9");
 }
 
-/// What was not synced is not promised.
+/// Unsynced data is not promised.
 #[test]
 fn with_synced_data_alone_the_last_writes_are_not_read_back() {
     let words = "--rw=write --size=160k --verify=md5 --fsync=16 --verify_policy=fsynced";

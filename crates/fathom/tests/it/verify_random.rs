@@ -1,4 +1,4 @@
-//! Verify jobs of all sorts, drawn at random: a clean run never raises an alarm, and damage never goes unnoticed.
+//! Random verify jobs of all kinds: a clean run never raises an alarm, and damage never goes unnoticed.
 
 use crate::support::program::Launch;
 use crate::support::{json, scratch};
@@ -8,16 +8,16 @@ use proptest::test_runner::{Config, TestRunner};
 use std::path::Path;
 
 fn runner(cases: u32) -> TestRunner {
-    // A failing job is shrunk to few options; each try is a run of the program.
+    // A failing job is shrunk to few options; each attempt is a run of the program.
     TestRunner::new(Config { cases, max_shrink_iters: 40, failure_persistence: None, ..Config::default() })
 }
 
-/// An option that is there in a part of the cases.
+/// An option that is present in some of the cases.
 fn sometimes(chance: f64, values: &'static [&'static str]) -> impl Strategy<Value = String> {
     prop::option::weighted(chance, select(values)).prop_map(|value| value.unwrap_or_default().to_owned())
 }
 
-/// Where the data goes, and how it is made.
+/// Location and generation of the data.
 fn layouts() -> impl Strategy<Value = String> {
     let kinds = select(vec![
         "md5", "crc64", "crc32c", "crc16", "xxhash", "sha1", "sha256", "sha512", "sha3-256", "crc32",
@@ -44,7 +44,7 @@ fn layouts() -> impl Strategy<Value = String> {
             } else {
                 format!("--bs={size}")
             };
-            // Both want room in the interval.
+            // Both need space in the interval.
             let offset = if interval.is_empty() { offset } else { String::new() };
             let offset = if size.starts_with("512") { String::new() } else { offset };
             format!("--verify={kind} --ioengine={engine} {sizes} {interval} {offset} {threads} {format}")
@@ -52,7 +52,7 @@ fn layouts() -> impl Strategy<Value = String> {
     )
 }
 
-/// In which order things happen.
+/// Order of operations.
 fn orders() -> impl Strategy<Value = String> {
     let modes =
         select(vec!["write", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"]);
@@ -103,7 +103,7 @@ fn clean_runs_raise_no_alarm() {
 /// Damages data in one of several ways.
 fn damage(data: &mut [u8], kind: usize, place: usize) {
     match kind {
-        // Away from the headers, where two bytes mean nothing and digests leave room.
+        // Away from the headers, where two bytes are unused and digests leave space.
         0 => data[place % (data.len() / 512) * 512 + 440 + place % 72] ^= 1 << (place % 8),
         1 => {
             let from = place % (data.len() - 600);
@@ -150,7 +150,7 @@ fn damage_never_goes_unnoticed() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// Orders that a separate run can go through again: nothing in them depends on time.
+/// Orders that a separate run can repeat: nothing in them depends on time.
 fn repeatable_orders() -> impl Strategy<Value = String> {
     let modes = select(vec![
         "write",
@@ -191,14 +191,14 @@ fn repeatable_orders() -> impl Strategy<Value = String> {
     let do_verify = select(vec!["--do_verify=1", "--do_verify=0"]);
     (modes, more, do_verify).prop_map(
         |(mode, (map, loops, amount, ios, trims, offsets, other, thread), verify)| {
-            // What comes after the first pass depends on whether the run read back in between.
+            // What follows the first pass depends on whether the run read back in between.
             let trims = if mode.contains("trim") { "" } else { trims.as_str() };
             format!("--rw={mode} {map} {loops} {amount} {ios} {trims} {offsets} {other} {thread} {verify}")
         },
     )
 }
 
-/// What a file holds before a job, to see where it has written.
+/// Initial content of a file, to detect where a job has written.
 const BEFORE: u8 = 0xee;
 
 fn files_of(directory: &Path) -> Vec<std::path::PathBuf> {
@@ -250,7 +250,7 @@ fn a_separate_check_knows_what_came_later() {
     let outcome = runner(120).run(&cases, |(layout, order, kind, place)| {
         let directory = scratch();
         let words = format!("{layout} {order}");
-        // The files are laid out first, and then hold what no write leaves.
+        // The files are laid out first, and then hold content that no write leaves.
         run(directory.path(), &format!("{words} --create_only=1"));
         for file in files_of(directory.path()) {
             let length = std::fs::metadata(&file).expect("there").len() as usize;
@@ -263,7 +263,7 @@ fn a_separate_check_knows_what_came_later() {
         prop_assert_eq!(code, 0, "{}", stderr);
         let report = &json::document(&stdout)["fathom verify"][0];
         prop_assert_eq!(report["wrong_blocks"].as_u64(), Some(0));
-        // What was written and is damaged now is found, unless it may have been taken back.
+        // Damage to written data is found, unless the data may have been trimmed.
         let files = files_of(directory.path());
         let file = &files[place % files.len()];
         let mut data = std::fs::read(file).expect("there");
@@ -289,7 +289,7 @@ fn a_separate_check_knows_what_came_later() {
     outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
-/// As [`damage`], in the front half of a file, which every layout has.
+/// Like [`damage`], in the first half of a file, which every layout has.
 fn damage_part(data: &mut [u8], kind: usize, place: usize) {
     let half = data.len().min(64 * 4096);
     damage(&mut data[..half], kind, place);

@@ -61,7 +61,7 @@ impl Row {
         Row { over, ..self }
     }
 
-    /// A job that others are compared with.
+    /// A baseline job.
     pub(super) const fn plain(self) -> Row {
         self.over("")
     }

@@ -31,7 +31,7 @@ pub(super) fn queue_plan(job: &JobSpec) -> QueuePlan {
     }
 }
 
-/// Most I/Os in flight.
+/// Maximum number of I/Os in flight.
 pub(super) fn depth(job: &JobSpec) -> u32 {
     job.depth.iodepth.max(1)
 }

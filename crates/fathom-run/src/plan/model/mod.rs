@@ -129,7 +129,7 @@ pub struct WorkerPlan {
     pub flow: Option<FlowPlan>,
     /// Measured latencies.
     pub latency: LatencyPlan,
-    /// Most I/Os in flight.
+    /// Maximum number of I/Os in flight.
     pub depth: u32,
     /// Queuing rules.
     pub queue: QueuePlan,

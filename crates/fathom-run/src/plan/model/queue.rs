@@ -9,7 +9,7 @@ pub struct QueuePlan {
     pub submit: u32,
     /// Completions to wait for when no more I/Os can be issued.
     pub complete_min: u32,
-    /// Most completions per reap.
+    /// Maximum number of completions per reap.
     pub complete_max: u32,
     /// The queue is drained to this depth before it is refilled.
     pub low: u32,

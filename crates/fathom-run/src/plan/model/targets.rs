@@ -170,7 +170,7 @@ pub struct FileRule {
     pub order: FileOrder,
     /// I/Os until the next choice; at least 1.
     pub hold: u64,
-    /// Most files in use at a time: another is started only when one is done. `None` for no limit.
+    /// Maximum number of files in use at a time: another is started only when one is done. `None` for no limit.
     pub most_open: Option<usize>,
 }
 

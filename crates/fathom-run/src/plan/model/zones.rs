@@ -15,9 +15,9 @@ pub struct ZonePlan {
     pub skip: SizeSpec,
     /// Reads need no data at their offset.
     pub reads_beyond: bool,
-    /// Most open zones of all jobs on a file together; 0: as many as the device allows.
+    /// Maximum number of open zones of all jobs on a file together; 0: as many as the device allows.
     pub max_open: u32,
-    /// Most open zones of a worker; 0: no separate limit.
+    /// Maximum number of open zones of a worker; 0: no separate limit.
     pub job_max_open: u32,
     /// Ignore the limits that the device reports.
     pub ignores_limits: bool,

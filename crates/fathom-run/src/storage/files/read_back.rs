@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Most levels of devices on files on devices that are followed: more indicate a loop in the kernel's tables.
+/// Maximum number of levels of devices on files on devices that are followed: more indicate a loop in the kernel's tables.
 const MOST_LEVELS: usize = 16;
 
 /// Drops cached data of a range of a target, and of the `backing` files of loop devices below it. Returns the

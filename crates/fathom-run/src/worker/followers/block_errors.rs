@@ -12,7 +12,7 @@ use fathom_stats::block_errors::{BlockErrorSamples, BlockState};
 use fathom_sys::Errno;
 use std::ops::Range;
 
-/// Most blocks of one clone: a gigabyte of memory.
+/// Maximum number of blocks of one clone: a gigabyte of memory.
 const MOST_BLOCKS: u64 = (1 << 30) / size_of::<Block>() as u64;
 
 /// The state of every block that a job may trim or write, and their counters.

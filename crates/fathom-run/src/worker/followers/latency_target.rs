@@ -131,7 +131,7 @@ impl LatencySearch {
         }
     }
 
-    /// Most I/Os in flight now.
+    /// Maximum number of I/Os in flight now.
     pub(in crate::worker) fn issue_limit(&self) -> u32 {
         match self.phase {
             Phase::Settling | Phase::Found => 0,

@@ -25,7 +25,7 @@ const GIVEN_UP: u64 = 1024;
 /// Up to this many arrivals waiting at the end are counted one by one; more of them in as many groups, which
 /// does not show in the figures.
 const MOST_COUNTED: u64 = 1 << 20;
-/// Most new arrivals that are counted at each start. On an overcommitted processor, arrivals could come
+/// Maximum number of new arrivals that are counted at each start. On an overcommitted processor, arrivals could come
 /// faster than they can be counted, and counting would never end.
 const LOOKED_FOR: u64 = 4096;
 

@@ -33,7 +33,7 @@ pub(in crate::worker) struct Pace {
     is_mix: bool,
     /// When the next I/O is due only depends on how many were issued before.
     is_foreseen: bool,
-    /// Most I/Os in flight.
+    /// Maximum number of I/Os in flight.
     depth: u64,
     /// Drawn, but delayed so far.
     drawn: Option<Direction>,

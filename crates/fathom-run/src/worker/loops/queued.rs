@@ -36,7 +36,7 @@ enum Wait {
 #[derive(Clone, Copy)]
 struct Batching {
     depth: u32,
-    /// Most I/Os in flight now; below the depth while `latency_target` searches.
+    /// Maximum number of I/Os in flight now; below the depth while `latency_target` searches.
     limit: u32,
     submit: u32,
     complete_min: u32,

@@ -8,7 +8,7 @@ use fathom_stats::Direction;
 
 /// The ranges of the last drawn trim.
 pub(in crate::worker) struct Ranges {
-    /// Most ranges of one command.
+    /// Maximum number of ranges of one command.
     most: usize,
     list: Vec<(u64, u32)>,
     /// Drawn, but in another file than the ranges before it, or too long together with them.

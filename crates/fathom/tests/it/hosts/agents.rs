@@ -1,4 +1,4 @@
-//! Agents that listen and agents that join: keys, what they allow, and strangers.
+//! Listening and joining agents: keys, permissions, and strangers.
 
 use super::{host, wait_until};
 use crate::support::program::{Finished, Launch, Running};
@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
-/// An agent that listens on a port of its own choice.
+/// An agent that listens on a port it chooses.
 pub(super) struct Listening {
     pub(super) running: Running,
     pub(super) address: String,
@@ -134,7 +134,7 @@ fn an_agent_allows_what_its_start_allowed() {
         assert_eq!(refused.code(), 1, "{words}: {}", refused.stderr);
         assert!(refused.stderr.contains(reason), "{words}: {}", refused.stderr);
     }
-    // To load an engine is to run what is in it; the controller has it, too.
+    // Loading an engine runs its code; the controller has it, too.
     let libraries = crate::support::scratch();
     if crate::external::example("null", libraries.path())
         .map_err(|reason| fathom_skip::record(&reason))
@@ -163,12 +163,12 @@ fn an_agent_ends_when_its_controller_wants_that() {
     let with_keys = [0, 1].map(|_| listen(directory, "--keys=own/agent.keys"));
     let hosts = with_keys.each_ref().map(|agent| agent.address.clone()).join(",");
     let quit = |words: &str| Launch::fathom(directory).words("agent --quit").words(words).run();
-    // Who may run no jobs may not do that either.
+    // A client without permission to run jobs cannot do that either.
     for words in ["--keys=foreign/controller.keys", "--keys=own/agent.keys"] {
         let refused = quit(&format!("--hosts={hosts} {words}"));
         assert!(refused.code() == 1 && refused.stdout.is_empty(), "{words}: {}", refused.stdout);
     }
-    // A run that is under way ends as with SIGTERM.
+    // A running run ends as with SIGTERM.
     let words = format!("--keys=own/controller.keys --hosts={} {}", with_keys[0].address, super::QUIET);
     let mut running = Launch::fathom(directory).words(&words).words("--runtime=300 --eta=always").start();
     running.wait_for_output(|text| text.contains("Jobs: 1"));
@@ -204,7 +204,7 @@ fn the_unit_of_systemd_starts_an_agent() {
     let credentials = directory.join("run-keys").display().to_string();
     assert_eq!(setting("LoadCredential"), ["agent.keys:/etc/fathom/agent.keys"]);
     let state = format!("/var/lib/{}", setting("StateDirectory")[0]);
-    // As systemd reads it, but for the places, which are here.
+    // As systemd reads it, with other paths.
     let words = setting("ExecStart")[0]
         .replace("${FATHOM_AGENT_LISTEN}", "127.0.0.1:0")
         .replace("${CREDENTIALS_DIRECTORY}", &credentials)
@@ -247,7 +247,7 @@ fn strangers_who_send_anything_do_no_harm() {
                     })
                     .collect(),
             };
-            // It may be gone already; that is its good right.
+            // The peer may have closed it already.
             let _ = socket.write_all(&bytes);
             if round % 2 == 0 {
                 let _ = socket.shutdown(std::net::Shutdown::Write);
@@ -299,7 +299,7 @@ fn agents_join_the_run_they_belong_to_and_no_other() {
     );
     let first = join("own", "--name=n").variable("SLURM_PROCID", "1").start();
     running.wait_for_message("was refused");
-    // That the first has joined is said nowhere before the run begins.
+    // It is not visible before the run that the first has joined.
     std::thread::sleep(Duration::from_secs(3));
     let twin = join("own", "--name=n").variable("SLURM_PROCID", "1").run();
     assert_eq!(twin.code(), 1, "the same host twice: {}", twin.stderr);

@@ -1,12 +1,12 @@
-//! Hosts that die, stop, answer nonsense or never answer; controllers that die: there is a report, it says who is missing, and no
-//! process is left.
+//! Hosts that die, stop, send garbage or never answer; controllers that die: there is a report, it names missing hosts, and
+//! no process is left.
 
 use super::{QUIET, agent_of, host, over, wait_until};
 use crate::support::program::{Launch, Running};
 use crate::support::{json, processes, scratch};
 use std::time::Duration;
 
-/// Waits until the agent of a host runs jobs; its process.
+/// Waits until a host's agent runs jobs; returns its process.
 #[track_caller]
 fn working_agent(running: &Running, host: &str) -> u32 {
     let mut found = 0;
@@ -82,7 +82,7 @@ fn hosts_that_never_answer_as_agents_are_told_and_left_out() {
     fathom_only!();
     let directory = scratch();
     let script = directory.path().join("shell");
-    // Stands for the ways in which a login fails.
+    // Simulates failed logins.
     let text = "#!/bin/sh\nhost=$1; shift\ncase $host in\n\
                 refuses) echo 'Permission denied (publickey).' >&2; exit 255 ;;\n\
                 chats) echo 'Welcome!'; exec cat ;;\n\
@@ -173,7 +173,7 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
     );
     let document = json::document(&finished.stdout);
     assert_eq!(json::integer(json::job(&document, "a"), "write/io_bytes"), 65536);
-    // A mistake that every host would find is found before any is asked.
+    // A mistake common to all hosts is found before any is contacted.
     let mistake = over(directory.path(), "x,y").words("--name=a --rw=sideways").run();
     assert_eq!(mistake.code(), 1);
     assert!(!mistake.stderr.contains("<x>") && mistake.stderr.contains("rw=sideways"), "{}", mistake.stderr);
@@ -186,7 +186,7 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
     );
 }
 
-/// A shell that runs the agent of `host` behind this command, and the others as they are.
+/// A shell that runs the agent of `host` through this command, and the others unchanged.
 fn shell_with(directory: &std::path::Path, host: &str, before: &str) -> String {
     let script = directory.join("shell");
     let text =
@@ -221,7 +221,7 @@ fn a_clock_that_is_hours_ahead_is_known() {
         let bound = json::integer(clock, "bound_ns");
         assert!(offset.abs_diff(5_000_000_000_000) <= bound, "{clock}");
     }
-    // Its jobs began with the other's all the same.
+    // Its jobs nevertheless began with the other's.
     let overlap = &document["fathom hosts"]["overlap"];
     let seconds = (json::integer(overlap, "end_ms") - json::integer(overlap, "begin_ms")) as f64 / 1e3;
     assert!(seconds > 1.0, "{overlap}");
@@ -238,7 +238,7 @@ fn a_second_interrupt_waits_for_nothing() {
         .words("--runtime=120 --time_based --output-format=json")
         .start();
     let agents = [working_agent(&running, "x"), working_agent(&running, "y")];
-    // One that does nothing any more cannot stop either.
+    // A stopped agent cannot stop its jobs either.
     processes::signal(agents[0], "STOP");
     running.signal_and_see("INT");
     std::thread::sleep(Duration::from_millis(1500));

@@ -1,4 +1,5 @@
-//! Whose files are: those that each host has for itself in a shared directory, shared ones that are divided, and those of another host.
+//! Ownership of files: separate ones for each host in a shared directory, shared ones that are divided, and those of another
+//! host.
 
 use super::{document_of, host, over};
 use crate::support::{json, scratch};
@@ -17,7 +18,7 @@ fn check_names(directory: &Path, expected: &[&str]) {
     assert_eq!(names_in(directory), expected);
 }
 
-/// What the document says of the files of a job.
+/// Ownership of a job's files in the document.
 #[track_caller]
 fn ownership<'a>(document: &'a Value, job: &str) -> &'a str {
     let files = document["fathom hosts"]["files"].as_array().expect("it says whose files are");
@@ -37,7 +38,7 @@ fn hosts_that_share_a_directory_have_files_of_their_own() {
     let written = run("--name=w --directory=d --size=64k --rw=write --verify=crc32c --do_verify=0");
     check_names(&shared, &["x.w.0.0", "y.w.0.0"]);
     assert_eq!(ownership(&written, "w"), "own");
-    // A later run finds them again, host by host, and what was kept of the writes.
+    // A later run finds them again, per host, including the recorded writes.
     let before = names_in(&shared);
     for host in ["x", "y"] {
         assert!(
@@ -57,7 +58,7 @@ fn hosts_that_share_a_directory_have_files_of_their_own() {
     let damaged = over(scratch.path(), "x,y").words(words).run();
     assert_eq!(damaged.code(), 1, "{}", damaged.stderr);
     assert!(damaged.stderr.contains("<y> ") && !damaged.stderr.contains("<x> "), "{}", damaged.stderr);
-    // Names of metadata engines, so that each name is made once.
+    // Names of metadata engines, so that each name is created once.
     std::fs::create_dir(scratch.path().join("m")).expect("a directory");
     let made = run("--name=m --ioengine=filecreate --directory=m --nrfiles=10 --filesize=4k --bs=4k");
     assert_eq!(json::integer(json::job(&made, "m"), "read/total_ios"), 20);
@@ -80,7 +81,7 @@ fn files_are_shared_where_the_job_says_so_and_the_report_tells() {
         assert!(finished.stdout.contains(&line), "{}", finished.stdout);
         std::fs::remove_file(shared.join(name)).expect("removed");
     }
-    // Without a directory, the names stay as they were; what each host names itself is its own.
+    // Without a directory, the names are unchanged; names that each host defines are its own.
     let words = "--name=w --size=64k --rw=write --filename=f.${HOST}.${HOST_INDEX}.${HOME}";
     let document = document_of(over(&shared, "x,y").words(words).words(JSON).run());
     check_names(&shared, &["f.x.0.${HOME}", "f.y.1.${HOME}"]);
@@ -128,7 +129,7 @@ fn a_data_set_is_divided_among_the_hosts_that_run_the_job() {
     let bytes = std::fs::read(scratch.path().join("shared")).expect("the file");
     assert_eq!(bytes.len(), 1 << 20);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block was left out");
-    // Files that are fewer than the hosts are divided, and so are more.
+    // Files are divided whether they are fewer or more than the hosts.
     for files in [1, 2, 8] {
         let words =
             format!("--name=f --directory=. --nrfiles={files} --size=96k --bs=4k --rw=write --split=hosts");
@@ -166,7 +167,7 @@ fn hosts_read_what_others_wrote() {
     let left: Vec<String> =
         names_in(scratch.path()).into_iter().filter(|name| name.ends_with(".data")).collect();
     assert_eq!(left, ["x.data", "y.data", "z.data"]);
-    // Host x checks what y wrote.
+    // Host x verifies what y wrote.
     std::fs::write(scratch.path().join("y.data"), vec![0; 65536]).expect("written");
     let rotated = over(scratch.path(), "x,y,z")
         .variable("ONLY", "1")

@@ -1,4 +1,4 @@
-//! What an agent keeps from controllers and from strangers: files, variables, memory, places.
+//! What an agent protects from controllers and from strangers: files, variables, memory, connections.
 
 use super::agents::{NULL, controller, keys, listen};
 use crate::support::program::{self, Finished, Launch};
@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
 
-/// A directory that agents allow, and what they do not, with a secret in it.
+/// A directory that agents allow, and a forbidden one with a secret in it.
 struct Places {
     all: tempfile::TempDir,
     open: std::path::PathBuf,
@@ -52,7 +52,7 @@ fn a_restricted_agent_quotes_no_file_of_its_host() {
         assert!(!texts.contains("topsecret"), "{path}: {texts}");
         answers.push(texts.replace(&path, ""));
     }
-    // Whether there is such a file does not show either.
+    // The existence of such a file is not revealed either.
     assert_eq!(answers[0], answers[4], "there and not there");
     std::fs::write(places.open.join("good.fio"), "[a]\nioengine=null\nsize=64k\n").expect("written");
     client(&format!("--remote-config={open}/good.fio")).expect_clean();
@@ -69,7 +69,7 @@ fn files_that_jobs_name_come_from_the_controller_or_are_refused() {
     let agent = listen(&places.open, &format!("--allow-path={open} --allow-network"));
     let run =
         |words: &str| controller(&places.closed, &agent.address, &format!("--name=a --rw=write {words}"));
-    // What a pattern file holds there and here, and bytes that are not text.
+    // Content of a pattern file on both sides, and bytes that are not text.
     std::fs::write(places.closed.join("pattern"), [0xff, 0, 0x80, b'x']).expect("written");
     std::fs::write(places.open.join("pattern"), b"other").expect("written");
     run("--size=64 --bs=64 --filename=p --buffer_pattern='pattern'").expect_clean();
@@ -91,7 +91,7 @@ fn files_that_jobs_name_come_from_the_controller_or_are_refused() {
     }
 }
 
-/// The variables of an agent may hold what is secret, and a controller could put one into the name of a job.
+/// The variables of an agent may be secret, and a controller could put one into the name of a job.
 #[test]
 fn variables_of_an_agent_stay_there() {
     fathom_only!();
@@ -121,12 +121,12 @@ fn silent_connections_keep_no_controller_out() {
     let directory = directory.path();
     keys(directory, "own");
     let agent = listen(directory, "--keys=own/agent.keys");
-    // More than there are places for, some of which begin as TLS does.
+    // More than the limit, some of which begin like TLS.
     let crowd: Vec<TcpStream> = (0..700)
         .filter_map(|number| {
             let mut socket = TcpStream::connect(&agent.address).ok()?;
             if number % 2 == 0 {
-                // A record that is never whole.
+                // A record that is never complete.
                 let _ = socket.write_all(&[0x16, 3, 1, 2, 0, 1]);
             }
             Some(socket)
@@ -153,14 +153,14 @@ fn without_keys_an_agent_takes_no_more_than_jobs_need() {
     let piece = vec![0; 1 << 20];
     let taken = (0..128).take_while(|_| socket.write_all(&piece).is_ok()).count();
     assert!(taken < 64, "{taken} MiB");
-    // What has to be longer says what to do.
+    // Longer files give a message that says what to do.
     std::fs::write(directory.path().join("pattern"), vec![7; 20 << 20]).expect("written");
     let long = controller(directory.path(), &agent.address, &format!("{NULL} --buffer_pattern='pattern'"));
     assert_eq!(long.code(), 1, "{}", long.stderr);
     assert!(long.stderr.contains("give --keys=FILE on both sides"), "{}", long.stderr);
 }
 
-/// As a user who has no other groups and rights; why that cannot be tried.
+/// As a user without other groups and rights; or why that is impossible.
 fn as_user(directory: &Path, id: u32, words: &str) -> Result<Finished, String> {
     let own = directory.join("program");
     if !own.exists() {
@@ -225,7 +225,7 @@ fn without_keys_other_users_of_the_machine_are_refused() {
     }
 }
 
-/// Once a process has closed its socket, the kernel's table says that it is root's.
+/// Once a process has closed its socket, the kernel's table reports it as root's.
 #[test]
 fn a_socket_that_is_closed_is_not_roots() {
     fathom_only!();

@@ -1,5 +1,5 @@
-//! Runs over several hosts. Most tests have their "hosts" on this machine, each behind its own shell that does nothing but run
-//! the agent; `ssh.rs` logs in to hosts in their own networks.
+//! Multi-host runs. Most tests have their "hosts" on this machine, each behind its own shell that only runs the agent;
+//! `ssh.rs` logs in to hosts in separate networks.
 
 mod agents;
 mod faults;
@@ -16,7 +16,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Agents are gone so soon after their controller, on a busy machine, too.
+/// Agents end within this time after their controller, even on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
 /// A shell that runs the command here and knows its host only by name.
@@ -24,7 +24,7 @@ fn local_shell() -> String {
     "--remote-shell=env FATHOM_TEST_HOST={host}".to_owned()
 }
 
-/// The program under test over these hosts, in `directory`.
+/// The program under test with these hosts, in `directory`.
 fn over(directory: &Path, hosts: &str) -> Launch {
     let program = program::path();
     Launch::fathom(directory)
@@ -33,7 +33,7 @@ fn over(directory: &Path, hosts: &str) -> Launch {
         .argument(format!("--remote-program={}", program.display()))
 }
 
-/// A job that works on nothing, at a rate that any machine keeps.
+/// A job without storage, at a rate that any machine reaches.
 const QUIET: &str = "--name=quiet --ioengine=null --size=1g --rw=randread --rate_iops=500";
 
 /// The entry of a host.
@@ -43,13 +43,13 @@ fn host<'a>(document: &'a Value, name: &str) -> &'a Value {
     hosts.iter().find(|host| host["name"] == name).unwrap_or_else(|| panic!("no host {name} in {document}"))
 }
 
-/// The JSON of a run that succeeded.
+/// The JSON of a successful run.
 #[track_caller]
 fn document_of(finished: Finished) -> Value {
     json::document(&finished.expect_clean().stdout)
 }
 
-/// The process of the agent of a host, by the variable that its shell has set.
+/// The process of a host's agent, found by the variable that its shell has set.
 fn agent_of(running: &Running, host: &str) -> Option<u32> {
     let wanted = format!("FATHOM_TEST_HOST={host}");
     processes::descendants(running.pid()).into_iter().find(|pid| {
@@ -58,7 +58,7 @@ fn agent_of(running: &Running, host: &str) -> Option<u32> {
     })
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 #[track_caller]
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();

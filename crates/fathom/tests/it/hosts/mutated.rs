@@ -1,5 +1,5 @@
-//! What an agent sends, recorded from a real one, changed, and sent to a real controller again: a run whose stream was changed ends
-//! with an error, unless the change is one that says nothing about the run.
+//! The messages of a real agent, recorded, modified, and sent to a real controller: a run with a modified stream ends with an
+//! error, unless the modification does not affect the run.
 
 use crate::support::program::{Finished, Launch};
 use crate::support::scratch;
@@ -16,7 +16,7 @@ const JOB: &str = "--name=a --ioengine=null --size=1m --rw=read --output-format=
 /// Bytes before the body of a frame.
 const HEADER: usize = 13;
 
-/// A frame, and the bytes that its agent has sent for it.
+/// A frame, and the bytes received for it.
 #[derive(Clone)]
 struct Piece {
     frame: Frame,
@@ -33,7 +33,7 @@ impl Piece {
     }
 }
 
-/// All frames in order, and no answers about the clock, which depend on when they are asked for.
+/// All frames in order, without clock replies, which depend on their timing.
 fn recorded(directory: &Path) -> Vec<Piece> {
     let mut agent = Launch::fathom(directory).words("agent --listen=127.0.0.1:0").start();
     let (text, _) = agent.wait_for_output(|text| text.contains('\n'));
@@ -78,32 +78,32 @@ fn recorded(directory: &Path) -> Vec<Piece> {
     pieces
 }
 
-/// What a scripted agent sends, and when.
+/// The messages of a scripted agent, and their times.
 #[derive(Clone, Default)]
 struct Script {
     greeting: Vec<u8>,
-    /// When it was connected with, was given its jobs, and was told to start.
+    /// After connecting, after receiving its jobs, and after the start.
     first: Vec<Sent>,
     prepared: Vec<Sent>,
     started: Vec<Sent>,
 }
 
-/// One thing that it sends.
+/// A message.
 #[derive(Clone)]
 enum Sent {
-    /// A frame with the number and the checksum that belong to it.
+    /// A frame with its correct number and checksum.
     Frame(FrameKind, Vec<u8>),
-    /// A frame whose bytes are changed once they are there.
+    /// A frame whose bytes are modified after encoding.
     Changed(FrameKind, Vec<u8>, Change),
-    /// A frame that is left out after it was counted.
+    /// A frame that is numbered but dropped.
     Lost(FrameKind, Vec<u8>),
-    /// A frame that comes twice.
+    /// A frame that is sent twice.
     Twice(FrameKind, Vec<u8>),
     /// Nothing more.
     End,
 }
 
-/// Appends a frame with this body: its fields are those of a value that was read.
+/// Appends a frame with this body: its fields are those of a recorded value.
 fn append(outgoing: &mut Outgoing, kind: FrameKind, body: &[u8]) {
     match kind {
         FrameKind::Word => outgoing.append(kind, &frames::read::<FromAgent>(body).expect("a word")),
@@ -113,7 +113,7 @@ fn append(outgoing: &mut Outgoing, kind: FrameKind, body: &[u8]) {
 }
 
 impl Script {
-    /// What the recorded agent has sent.
+    /// The recorded messages.
     fn of(pieces: &[Piece]) -> Script {
         let mut script = Script { greeting: greeting().into_bytes(), ..Script::default() };
         for piece in pieces {
@@ -204,7 +204,7 @@ fn run(directory: &Path, script: &Script) -> Finished {
 /// Changes the bytes of a frame.
 type Change = fn(&mut Vec<u8>);
 
-/// Ways to do that: each part of its header, and its body.
+/// Modifications: each part of its header, and its body.
 const CHANGES: &[(&str, Change)] = &[
     ("a bit of the length", |frame| frame[0] ^= 1),
     ("a high bit of the length", |frame| frame[3] ^= 0x80),
@@ -224,7 +224,7 @@ const CHANGES: &[(&str, Change)] = &[
     ("a byte less", |frame| frame.truncate(frame.len() - 1)),
 ];
 
-/// The same script with one thing that is sent in another way.
+/// The same script with one message modified.
 fn changed(script: &Script, at: usize, change: impl Fn(FrameKind, Vec<u8>) -> Vec<Sent>) -> Script {
     let mut script = script.clone();
     let lists = [&mut script.first, &mut script.prepared, &mut script.started];
@@ -248,7 +248,7 @@ fn word(word: &FromAgent) -> Sent {
     Sent::Frame(FrameKind::Word, body)
 }
 
-/// Everything that changes bytes on their way.
+/// All modifications in transit.
 fn on_the_way(script: &Script) -> Vec<(String, Script)> {
     let count = script.first.len() + script.prepared.len() + script.started.len();
     let mut all = Vec::new();
@@ -277,7 +277,7 @@ fn on_the_way(script: &Script) -> Vec<(String, Script)> {
     all
 }
 
-/// What an agent that lies could send, with the checksums of an honest one.
+/// Messages of a lying agent, with valid checksums.
 fn lies(script: &Script) -> Vec<(String, Script)> {
     let result = script
         .started
@@ -333,7 +333,7 @@ fn frames_bytes(bytes: &[u8]) -> fathom_hosts::protocol::Bytes {
     fathom_hosts::protocol::Bytes(bytes.to_vec())
 }
 
-/// What says nothing about the run, and does it no harm.
+/// Modifications that do not affect the run.
 fn harmless(script: &Script) -> Vec<(String, Script)> {
     let said = |message| word(&FromAgent::Said(message));
     let pong = word(&FromAgent::Pong(Pong { sent_ns: 1, received_ns: 2, answered_ns: 3, wall_ns: 4 }));
@@ -350,7 +350,7 @@ fn harmless(script: &Script) -> Vec<(String, Script)> {
     ]
 }
 
-/// Runs several at a time; what ended in another way than it should.
+/// Runs several at a time; returns those with an unexpected end.
 fn all(directory: &Path, scripts: &[(String, Script)], is_good: bool) -> Vec<String> {
     let next = Mutex::new(scripts.iter());
     let wrong = Mutex::new(Vec::new());
@@ -389,7 +389,7 @@ fn a_changed_stream_is_no_result() {
     assert_eq!(all(directory.path(), &harmless(&script), true), [""; 0]);
 }
 
-/// A text of a host is told from the controller's own, line by line.
+/// A host's text is distinguishable from the controller's own, line by line.
 #[test]
 fn no_line_of_an_agent_looks_like_one_of_the_controller() {
     fathom_only!();

@@ -1,5 +1,5 @@
-//! What a run over hosts does that one on a single machine does not: exact sums, a common start, jobs for some hosts, shared files,
-//! logs that come back.
+//! What distinguishes a multi-host run from a local one: exact sums, a common start, jobs for some hosts, shared files,
+//! fetched logs.
 
 use super::{QUIET, document_of, host, over};
 use crate::support::program::Launch;
@@ -39,7 +39,7 @@ fn hosts_start_together_and_say_how_closely() {
     );
     for name in ["x", "y", "z", "w"] {
         let own = host(&document, name);
-        // One machine has one clock: the truth is 0, and the bound must cover it.
+        // One machine has one clock: the true offset is 0, and the bound must cover it.
         for when in ["before", "after"] {
             let clock = &own["clock"][when];
             let (offset, bound) = (clock["offset_ns"].as_i64(), clock["bound_ns"].as_u64());
@@ -71,7 +71,7 @@ fn sections_can_be_for_some_hosts() {
         jobs.iter().map(|job| job["jobname"].as_str().unwrap_or("").to_owned()).collect::<Vec<String>>()
     };
     assert_eq!((names("a"), names("d")), (vec!["w".into(), "all".into()], vec!["r".into(), "all".into()]));
-    // A name that is none is a mistake, and nothing runs.
+    // An unknown name is an error, and nothing runs.
     let unknown = launch().words("--name=x --ioengine=null --size=4k --host=nobody").run();
     assert_eq!(unknown.code(), 1);
     assert!(unknown.stderr.contains("host=nobody is neither a host nor a group"), "{}", unknown.stderr);
@@ -113,7 +113,7 @@ fn a_file_is_dealt_out_among_hosts_and_checked_by_others() {
     let bytes = std::fs::read(directory.path().join("shared")).expect("the file");
     assert_eq!(bytes.len(), 1 << 20);
     assert!(bytes.chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)), "no block was left out");
-    // Somebody damages a block that host z wrote: whoever checks it says so, wherever it was written.
+    // A block that host z wrote is corrupted: the verifying host reports it, wherever it was written.
     let mut damaged = bytes;
     damaged[5 * (128 << 10) + 9000] ^= 1;
     std::fs::write(directory.path().join("shared"), damaged).expect("written");
@@ -150,7 +150,7 @@ fn logs_come_back_under_the_name_of_their_host() {
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
-/// Other tests have agents, too, at the same time.
+/// Other tests also have agents, at the same time.
 fn still_runs(name: &str) -> bool {
     let pid = name.trim_start_matches("fathom-agent-").split('-').next().and_then(|pid| pid.parse().ok());
     pid.is_some_and(crate::support::processes::runs)

@@ -1,11 +1,11 @@
-//! fio's front: `--server` and `--client`, as fio shows them, without its dangers.
+//! fio's interface: `--server` and `--client`, as in fio, without its dangers.
 
 use crate::support::program::{self, Finished, Launch, Running, reference};
 use crate::support::{json, processes, scratch};
 use std::net::TcpListener;
 use std::path::Path;
 
-/// A server in a directory, on a port that was free.
+/// A server in a directory, on a free port.
 struct Server {
     running: Running,
     port: u16,
@@ -23,7 +23,7 @@ fn start(program: Launch, host: &str, is_fathom: bool) -> Server {
         let (text, _) = running.wait_for_output(|text| text.contains('\n'));
         assert_eq!(text, format!("fio: server listening on {host},{port}\n"));
     } else {
-        // Its line comes when it ends.
+        // It prints its line when it ends.
         super::wait_until("a server", || std::net::TcpStream::connect((host, port)).is_ok());
     }
     Server { running, port }
@@ -50,7 +50,7 @@ fn clients_see_what_fio_shows() {
         skip!("the installed fio is older than 3.41, whose documents have fewer keys");
     }
     let (there, here) = directories();
-    // In one form after the other: fio's client and server, then ours.
+    // In each format: fio's client and server, then ours.
     for format in ["normal", "json", "terse", "normal,json"] {
         let outputs: Vec<String> = [true, false]
             .into_iter()
@@ -98,8 +98,8 @@ fn clients_see_what_fio_shows() {
                     .and_then(|rest| rest.split("\n{").next())
                     .unwrap_or("");
                 let start = |line: &str| line.split(['(', ':', '=']).next().unwrap_or("").trim().to_owned();
-                // Which latencies there were differs from run to run; and fio leaves the percentiles out where the jobs of one
-                // direction come before those of another.
+                // Which latencies occurred differs from run to run; and fio omits the percentiles if the jobs
+                // of one direction precede those of another.
                 let is_same = |start: &String| {
                     start != "lat" && !start.contains("percentiles") && !start.starts_with('|')
                 };
@@ -258,7 +258,7 @@ fn what_happens_to_a_server_is_told() {
     let (there, here) = directories();
     let server = fathom_server(there.path(), "127.0.0.1");
     let gone = free_port();
-    // One that is not there: the other runs, and the exit code tells.
+    // A missing one: the other runs, and the exit code reports it.
     let launch = Launch::fathom(here.path()).argument(format!("--client=127.0.0.1,{gone}"));
     let finished = launch.argument(format!("--client=127.0.0.2,{}", server.port)).words("job.fio").run();
     assert_eq!(finished.code(), 1, "{}", finished.stdout);
@@ -270,7 +270,7 @@ fn what_happens_to_a_server_is_told() {
     let failed = client(here.path(), &server, "fails.fio");
     assert_eq!(failed.code(), 1);
     assert!(failed.stdout.contains("client <127.0.0.1>: exited with error 1"), "{}", failed.stdout);
-    // A program that reads the report finds nothing before it.
+    // Nothing precedes the machine-readable report.
     std::fs::write(
         here.path().join("notes.fio"),
         "[x]\nfilename=/proc/none/x\nsize=4k\nrw=read\nlog_avg_msec=5\n",
@@ -291,7 +291,7 @@ fn what_happens_to_a_server_is_told() {
     let unbuilt = client(here.path(), &server, "--output-format=csv job.fio");
     assert_eq!((unbuilt.code(), unbuilt.stdout.as_str()), (1, ""));
     assert!(unbuilt.stderr.contains("csv is not built for --client"), "{}", unbuilt.stderr);
-    // fio's client prints what it has reached, and the server goes on.
+    // fio's client prints what it has reached, and the server continues.
     if let Ok(fio) = reference() {
         let other = Launch::of(&fio, here.path()).argument(format!("--client=127.0.0.1,{}", server.port));
         let refused = other.words("job.fio").run();

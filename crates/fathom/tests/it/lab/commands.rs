@@ -1,23 +1,23 @@
-//! Commands to NVMe namespaces and SCSI disks (`io_uring_cmd`), and protection information.
+//! Commands for NVMe namespaces and SCSI disks (`io_uring_cmd`), and protection information.
 
 use super::{content, device, expect_sizes_of_fio, run, tool, traced, with};
 use crate::support::program::{self, Launch};
 use crate::support::{MIB, json, scratch};
 use std::path::Path;
 
-/// An NVMe command as the kernel's trace has it: the words `nvme_cmd_write` and `slba=0`, each with its value.
+/// An NVMe command in the kernel's trace: the words `nvme_cmd_write` and `slba=0`, each with its value.
 type Traced = Vec<(String, u64)>;
 
-/// The commands of a run to its namespace, without those that look at a device.
+/// A run's commands to its namespace, without those that inspect a device.
 fn commands_of(device: &str, words: &str) -> Vec<(String, Traced)> {
     let disk = device.replace("/dev/ng", "nvme");
-    // What a disk has not been looked at for yet, such as partitions, is read when it is opened: now, and not by the run.
+    // Uncached structures of a disk, such as partitions, are read when it is opened: now, and not by the run.
     let mut first = [0; 4096];
     std::fs::File::open(format!("/dev/{disk}"))
         .and_then(|mut file| std::io::Read::read_exact(&mut file, &mut first))
         .expect("a disk can be read");
     let text = traced("nvme/nvme_setup_cmd", || run(device, words).expect_clean());
-    // Queue 0 is the controller's own, with what the kernel asks and tells it at any time. A path to the disk has the number of its
+    // Queue 0 is the admin queue, which the kernel uses at any time. A path to the disk has the number of its
     // controller in its name: nvme0c1n1.
     let is_of_jobs = |line: &&str| {
         let named = line.split_once("disk=").and_then(|(_, rest)| rest.split(',').next());
@@ -55,7 +55,7 @@ fn value(command: &Traced, key: &str) -> u64 {
     command.iter().find(|(of, _)| of == key).unwrap_or_else(|| panic!("no {key} in {command:?}")).1
 }
 
-/// How often a command came, and one of its values each time.
+/// Occurrences of a command, with one of its values each.
 fn values(commands: &[(String, Traced)], name: &str, key: &str) -> Vec<u64> {
     commands.iter().filter(|(of, _)| of == name).map(|(_, command)| value(command, key)).collect()
 }
@@ -109,7 +109,7 @@ fn commands_reach_what_was_asked_for_and_nothing_else() {
             "{more}"
         );
     }
-    // What io_size leaves is left.
+    // The rest beyond io_size is unchanged.
     run(&generic, &format!("{NVME} --rw=write --size=1m --buffer_pattern=0x11")).expect_clean();
     run(&generic, &format!("{NVME} --rw=trim --size=1m --io_size=20k --num_range=8")).expect_clean();
     let found = content(&block, MIB);
@@ -174,7 +174,7 @@ fn each_option_is_in_the_commands() {
     assert_eq!(sent.iter().filter(|(name, _)| name == "nvme_cmd_compare").count(), 16, "{sent:?}");
 }
 
-/// A block that was zeroed is checked as well: it must read as zeroes.
+/// A zeroed block is verified as well: it must read as zeroes.
 #[test]
 fn zeroes_are_verified_among_data() {
     let device = require!(device("nvme_ng"));
@@ -234,7 +234,7 @@ fn what_a_controller_refuses_is_named() {
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=read --bs=8m --size=16m");
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("per command: use a smaller bs="), "{}", finished.stderr);
-    // What moves no data has a limit as well: the count of blocks in a command.
+    // Commands without data have a limit as well: the block count of a command.
     let finished = run(&device, "--ioengine=io_uring_cmd --rw=write --write_mode=zeroes --bs=64m --size=64m");
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("at most 65536 blocks: use a smaller bs="), "{}", finished.stderr);
@@ -321,7 +321,7 @@ fn writes_are_placed_where_they_should_be() {
     );
 }
 
-/// Namespaces with metadata, the blocks that jobs use there, and what they need.
+/// Namespaces with metadata, the blocks that jobs use there, and their requirements.
 const PROTECTED: [(&str, &str, &str); 4] = [
     ("pi_ng", "--bs=4k", "--md_per_io_size=64"),
     ("pi64_ng", "--bs=16k", "--md_per_io_size=64"),
@@ -367,7 +367,7 @@ fn metadata_goes_with_the_data() {
     }
 }
 
-/// What one program protects, the other one finds in order, and a device does too.
+/// Data protected by one program is valid for the other one, and for the device.
 #[test]
 fn protection_information_is_that_of_fio() {
     let reference = require!(program::reference());
@@ -399,7 +399,7 @@ fn protection_information_is_that_of_fio() {
             "{name}: {}",
             finished.stderr
         );
-        // Without its guard, a block is wrong.
+        // Without its guard, a block is invalid.
         job(&own, "--rw=write --pi_act=0 --pi_chk=REFTAG").expect_clean();
         let finished = job(&own, "--rw=read --pi_act=0 --pi_chk=GUARD");
         assert!(
@@ -436,7 +436,7 @@ fn protection_information_goes_with_requests_of_the_kernel() {
         job("--rw=read --pi_act=1").expect_clean();
         let finished = job("--rw=read --pi_act=0 --pi_chk=APPTAG --apptag=0x78");
         assert_eq!(finished.code(), 1, "{name}: {}", finished.stdout);
-        // What the generic device was given is right for the block device.
+        // Data written through the generic device is valid for the block device.
         let generic = require!(super::device(&format!("{name}_ng")));
         run(
             &generic,
@@ -535,7 +535,7 @@ fn disks_take_commands_too() {
         .expect_clean();
 }
 
-/// Trims of several ranges reach what they should and no more: fio's reach behind the job.
+/// Multi-range trims affect exactly their ranges: fio's extend beyond the job's region.
 #[test]
 fn several_ranges_of_a_disk_are_those_asked_for() {
     let (bsg, block) = (require!(bsg("scsi_bsg")), require!(device("scsi")));
@@ -554,7 +554,7 @@ fn several_ranges_of_a_disk_are_those_asked_for() {
 #[test]
 fn each_option_of_disks_is_in_the_commands() {
     let device = require!(bsg("virtio_scsi_bsg"));
-    // Other disks have their own commands, and what this one has not been looked at for yet is read now.
+    // Other disks have their own commands, and uncached structures of this one are read now.
     let name = device.replace('\\', "");
     let place: Vec<&str> = name.rsplit('/').next().unwrap_or_default().split(':').collect();
     let [host, channel, id, unit] = place[..] else { panic!("{device}") };
@@ -580,7 +580,7 @@ fn each_option_of_disks_is_in_the_commands() {
     run(&device, &format!("{verify} --buffer_pattern=0x11")).expect_clean();
     let finished = run(&device, &format!("{verify} --buffer_pattern=0x12"));
     assert!(finished.code() == 1 && finished.stderr.contains("miscompare"), "{}", finished.stderr);
-    // Not every disk has commands of 32 bytes and a pre-fetch.
+    // Not every disk supports 32-byte commands and pre-fetch.
     for words in ["--rw=read --cdb_len=32", "--rw=read --read_mode=prefetch"] {
         let finished = run(&device, &format!("{SCSI} --size=16k {words}"));
         assert!(

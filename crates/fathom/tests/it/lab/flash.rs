@@ -8,7 +8,7 @@ use std::io::Read;
 /// Erase blocks of the two devices.
 const MTD_BLOCK: u64 = 64 * KIB;
 const NAND_BLOCK: u64 = 16 * KIB;
-/// Those of the NAND that are bad from the start, as `scripts/lab/tests.sh` has it.
+/// Initially bad blocks of the NAND, as in `scripts/lab/tests.sh`.
 const BAD: [u64; 2] = [3, 5];
 
 fn first_bytes(device: &str, bytes: u64) -> Vec<u8> {
@@ -30,7 +30,7 @@ fn what_is_written_is_read_and_verified() {
     ] {
         run(&device, &format!("--ioengine=mtd --size=1m --verify=crc32c {more}")).expect_clean();
     }
-    // Odd reads are fine.
+    // Unaligned reads are allowed.
     let finished =
         run(&device, "--ioengine=mtd --rw=read --bs=100 --size=10000 --output-format=json").expect_clean();
     let document = json::document(&finished.stdout);
@@ -127,7 +127,7 @@ fn memory_that_is_mounted_is_not_written_to() {
     let device = require!(device("mtd"));
     let directory = scratch();
     let number = device.trim_start_matches("/dev/mtd");
-    // Any file system will do; jffs2 needs no tool of its own on erased memory.
+    // Any file system will do; jffs2 needs no special tool on erased memory.
     run(&device, "--ioengine=mtd --rw=trim --bs=64k").expect_clean();
     super::tool("mount", &format!("-t jffs2 /dev/mtdblock{number} {}", directory.path().display()));
     let finished = run(&device, "--ioengine=mtd --rw=write --bs=64k --size=64k");
@@ -153,7 +153,7 @@ fn bad_blocks_are_those_whose_trims_fail() {
     assert!(finished.code() == 0 && finished.stdout.contains(states), "{}", finished.stdout);
 }
 
-/// Volumes are nothing that a mount or a holder shows.
+/// Volumes are shown neither by mounts nor by holders.
 #[test]
 fn flash_memory_that_is_attached_is_protected() {
     fathom_only!();

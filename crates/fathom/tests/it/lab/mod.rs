@@ -1,5 +1,5 @@
-//! On real kernel devices, which a virtual machine makes (docs/lab.md). Each module is a group of tests that share a boot; its devices are
-//! named in `scripts/lab/tests.sh`.
+//! Tests on real kernel devices, provided by a virtual machine (docs/lab.md). Each module is a group of tests that share a
+//! boot; its devices are named in `scripts/lab/tests.sh`.
 
 mod blocks;
 mod commands;
@@ -30,7 +30,7 @@ fn run(device: &str, words: &str) -> Finished {
     with(Launch::fathom(scratch().path()), device, words)
 }
 
-/// An example of fio's on a device; the error says why it cannot be tried.
+/// An example of fio's on a device; the error says why it cannot be run.
 fn example(name: &str, on: &str, size: &str) -> Result<Finished, String> {
     shipped_examples::run_on(name, Path::new(on), size)
 }
@@ -40,7 +40,8 @@ fn with(launch: Launch, device: &str, words: &str) -> Finished {
     launch.words("--name=job --filename").argument(device).words(words).run()
 }
 
-/// fio and fathom read as many bytes of a device, whatever the job says of sizes. The error says why that cannot be tried.
+/// fio and fathom read the same number of bytes of a device, whatever sizes the job has. The error says why
+/// that cannot be tested.
 #[track_caller]
 fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), String> {
     let reference = program::reference()?;
@@ -57,12 +58,12 @@ fn expect_sizes_of_fio(device: &str, words: &str, sizes: &[&str]) -> Result<(), 
     Ok(())
 }
 
-/// What the kernel traced of an event meanwhile, in the order of time.
+/// The kernel's trace of an event during an action, in order of time.
 fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
     let tracing = Path::new("/sys/kernel/debug/tracing");
     let write = |file: &str, text: &str| std::fs::write(tracing.join(file), text).expect("the kernel traces");
-    // The usual clock is one of each processor, and lets a job that moves from one to another go back in time. To choose it empties
-    // the trace, which has to hold everything.
+    // The default clock is per processor, and goes backward when a job migrates. Selecting another one
+    // empties the trace, which must hold everything.
     write("trace_clock", "mono");
     write("buffer_size_kb", "4096");
     write("trace", "");
@@ -72,13 +73,13 @@ fn traced<T>(event: &str, act: impl FnOnce() -> T) -> String {
     std::fs::read_to_string(tracing.join("trace")).expect("a trace")
 }
 
-/// Runs a tool that has to succeed.
+/// Runs a tool that must succeed.
 #[track_caller]
 fn tool(program: &str, words: &str) -> String {
     tool_with(program, &words.split_whitespace().collect::<Vec<_>>())
 }
 
-/// The same with arguments that may have blanks, such as the tables of device-mapper.
+/// The same with arguments that may contain spaces, such as device-mapper tables.
 #[track_caller]
 fn tool_with(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
@@ -88,7 +89,7 @@ fn tool_with(program: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The first bytes of a device, past the page cache's older view of it.
+/// The first bytes of a device, bypassing stale pages in the page cache.
 #[track_caller]
 fn content(device: &str, bytes: u64) -> Vec<u8> {
     use std::io::Read;

@@ -3,17 +3,17 @@
 use super::{device, expect_sizes_of_fio, run, tool};
 use crate::support::{FILLING, MIB, file_of, scratch};
 
-/// Ways to write: through the cache and past it, drained at the end and after each write.
+/// Write modes: through the cache and non-temporal, drained at the end and after each write.
 const WAYS: [&str; 4] = ["", "--direct=1", "--sync=1", "--direct=1 --sync=1"];
 
-/// A file system with DAX, unmounted when dropped.
+/// A file system with DAX, unmounted on drop.
 struct Mount(tempfile::TempDir);
 
 impl Mount {
     fn new() -> Result<Mount, String> {
         let device = device("pmem")?;
         let directory = scratch();
-        // DAX takes blocks as large as pages.
+        // DAX requires page-sized blocks.
         tool("mkfs.ext4", &format!("-q -F -b 4096 {device}"));
         tool("mount", &format!("-o dax {device} {}", directory.path().display()));
         Ok(Mount(directory))
@@ -44,7 +44,7 @@ fn files_are_written_read_and_verified() {
                 .expect_clean();
         }
     }
-    // What is there is there for everybody.
+    // The data is visible to all processes.
     run(&mount.file(), "--ioengine=libpmem --rw=write --bs=4k --size=1m --buffer_pattern=0x5a")
         .expect_clean();
     let content = std::fs::read(mount.file()).expect("a file");

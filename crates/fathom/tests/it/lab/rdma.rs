@@ -1,4 +1,4 @@
-//! `rdma` over soft RoCE: with itself, with fio, and with a side that does nothing more.
+//! `rdma` over soft RoCE: with itself, with fio, and with an unresponsive peer.
 
 use super::device;
 use crate::shipped_examples::examples;
@@ -9,29 +9,29 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Where distributions have their libraries.
+/// Library directories of distributions.
 const PLACES: [&str; 3] = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
-/// The libraries of this machine, in place of those that a fio brings, which may come without the driver for soft RoCE.
+/// This machine's libraries, replacing those bundled with a fio, which may lack the driver for soft RoCE.
 fn libraries() -> String {
     let place = PLACES.into_iter().find(|place| Path::new(place).join("libibverbs.so.1").exists());
     let place = place.unwrap_or("/usr/lib");
     format!("{place}/libibverbs.so.1:{place}/librdmacm.so.1")
 }
 
-/// No test here has to wait longer for a program.
+/// Time limit of a program in these tests.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Attempts with a fio that listens: it binds to an address that is partly left to chance.
+/// Attempts with a listening fio: it binds to a partly random address.
 const ATTEMPTS: u32 = 8;
 
-/// A port that no test of this process had, with three others after it.
+/// A port unused by other tests of this process, with three others after it.
 fn port() -> u32 {
     static NEXT: AtomicU32 = AtomicU32::new(20_000);
     NEXT.fetch_add(4, Ordering::Relaxed)
 }
 
-/// The address of the RDMA device, which needs its driver in user space.
+/// The address of the RDMA device, which needs its user-space driver.
 fn address() -> Result<String, String> {
     let drivers = PLACES.iter().filter_map(|place| Path::new(place).join("libibverbs").read_dir().ok());
     let mut names = drivers.flatten().flatten().map(|entry| entry.file_name());
@@ -157,11 +157,11 @@ fn sizes_of_blocks_and_sides_may_differ() {
     let line =
         "fio: Server's block size (4096) must be greater than or equal to the client's block size (8192)!";
     assert_eq!(larger.stderr.matches(line).count(), 2, "{}", larger.stderr);
-    // A reader that wants more ends with the writer.
+    // A reader that expects more ends with the writer.
     let finished = require!(both("--bs=4k --output-format=json", "--size=1m", "--size=64k --verb=send"));
     let document = json::document(&finished.expect_clean().stdout);
     assert_eq!(bytes(&document, "reader"), [64 << 10, 0]);
-    // A writer that has more says who has left.
+    // A writer with more data reports that the peer has disconnected.
     let finished = require!(both("--bs=4k", "--size=64k", "--size=4m --verb=send"));
     assert_ne!(finished.code(), 0);
     assert!(finished.stderr.contains("the peer has disconnected"), "{}", finished.stderr);
@@ -206,7 +206,7 @@ fn workers(running: &Running) -> Vec<u32> {
     crate::support::processes::descendants(running.pid())
 }
 
-/// Waits until a writer with a rate has slept between its writes for a while.
+/// Waits until a rate-limited writer has slept between its writes for a while.
 #[track_caller]
 fn wait_until_it_writes(writer: &Running) {
     let is_at_work = |pid: u32| crate::support::processes::sleeps(pid) >= 100;

@@ -3,10 +3,10 @@
 use super::{content, device, expect_sizes_of_fio, run, tool, traced};
 use crate::support::{MIB, scratch, skip};
 
-/// The ways to a disk, by their names in the lab.
+/// Devices of a disk, by their names in the lab.
 const WAYS: [&str; 4] = ["scsi", "scsi_sg", "virtio_scsi", "virtio_scsi_sg"];
 
-/// The commands that a run sends to disks, from the kernel's trace: operation code and the byte after it.
+/// A run's commands to disks, from the kernel's trace: operation code and the following byte.
 pub(super) fn commands_of(device: &str, words: &str) -> Vec<(u8, u8)> {
     let trace = traced("scsi/scsi_dispatch_cmd_start", || run(device, words).expect_clean());
     let raw = trace.lines().filter_map(|line| Some(line.split_once("raw=")?.1.to_owned()));
@@ -153,7 +153,7 @@ fn only_whole_disks_are_targets() {
 fn examples_of_fio_run() {
     let device = require!(device("scsi_sg"));
     require!(super::example("sg_verify", &device, "1m")).expect_clean();
-    // Two jobs of the first and one of the second are meant to find a difference.
+    // Two jobs of the first and one of the second should find a difference.
     for (name, failed) in [("sg_verify-fail", 2), ("sg_write_same_ndob", 1)] {
         let finished = require!(super::example(name, &device, "1m"));
         assert_eq!(finished.code(), failed, "{name}: {}", finished.stdout);

@@ -1,4 +1,4 @@
-//! A SCSI disk that keeps protection information: the kernel makes and checks it, whatever the engine.
+//! A SCSI disk with protection information: the kernel generates and checks it, whatever the engine.
 
 use super::{device, run};
 
@@ -11,7 +11,7 @@ fn what_is_written_is_read_and_verified() {
             run(&block, &words).expect_clean();
         }
     }
-    // What was written with the information is there for whoever does not look at it.
+    // Data written with the information can be read without checking it.
     run(
         &block,
         "--ioengine=psync --direct=1 --rw=write --bs=64k --size=1m --verify=pattern --verify_pattern=0x3c",

@@ -1,4 +1,5 @@
-//! A SCSI disk with zones (host managed): `libzbc` on the disk and on its generic device, beside what other engines do with the same zones.
+//! A SCSI disk with zones (host managed): `libzbc` on the disk and on its generic device, together with other engines on the
+//! same zones.
 
 use super::scsi::commands_of;
 use super::zones::{Outcome, outcome};
@@ -8,9 +9,9 @@ use crate::support::program::{Launch, reference};
 use crate::support::{MIB, file_of, scratch};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// The ways to the disk, by their names in the lab.
+/// Devices of the disk, by their names in the lab.
 const WAYS: [&str; 2] = ["zoned_scsi", "zoned_scsi_sg"];
-/// Its first zone that must be written in order.
+/// Its first sequential zone.
 const FIRST: &str = "--offset=16m";
 
 /// The disk with all its zones empty.
@@ -53,7 +54,7 @@ fn both_ways_reach_the_same_zones() {
     };
     write(&generic, "0x51", "4m");
     assert!(content(&disk, 4 * MIB).iter().all(|byte| *byte == 0x51));
-    // A zone that was filled through one way is reset through the other.
+    // A zone filled through one device is reset through the other.
     for (device, pattern) in [(&generic, 0x52), (&disk, 0x53), (&generic, 0x54)] {
         let words = format!(
             "--ioengine=libzbc --zonemode=zbd --direct=1 --rw=write --bs=64k {FIRST} --size=4m --buffer_pattern={pattern:#x}"
@@ -64,7 +65,7 @@ fn both_ways_reach_the_same_zones() {
     }
 }
 
-/// The same outcome as fio has with an engine on the block device, from the same state.
+/// The same outcome as in fio with an engine on the block device, from the same state.
 #[test]
 fn zones_are_used_as_fio_uses_them() {
     let (disk, fio) = (require!(empty_disk()), require!(reference()));
@@ -149,7 +150,7 @@ fn other_engines_keep_to_the_zones() {
             run(&disk, &words).expect_clean();
         }
     }
-    // Without the rules of zones, the disk refuses what is out of order.
+    // Without zone rules, the disk refuses writes that are out of order.
     let finished =
         run(&disk, &format!("--ioengine=psync --direct=1 {FIRST} --size=8m --bs=64k --rw=randwrite"));
     assert_eq!(finished.code(), 1);
@@ -180,7 +181,7 @@ fn only_zoned_disks_are_targets() {
         assert_eq!(finished.code(), 1, "{words}");
         assert!(finished.stderr.contains(said), "{words}: {}", finished.stderr);
     }
-    // Depth is capped, and said to be.
+    // The depth is capped, with a note.
     let deep = run(&disk, "--ioengine=libzbc --rw=read --bs=64k --size=1m --iodepth=8");
     assert_eq!(deep.code(), 0);
     let said = format!("{}{}", deep.stdout, deep.stderr);

@@ -5,7 +5,7 @@ use crate::support::program::{self, Launch};
 use crate::support::{json, scratch};
 use std::path::Path;
 
-/// What a run did to zones, and what it said about them.
+/// Effects of a run on zones, and its messages about them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Outcome {
     code: i32,
@@ -29,7 +29,7 @@ pub(super) fn outcome(program: Option<&Path>, device: &str, words: &str) -> Outc
     let bytes = ["read/io_bytes", "write/io_bytes", "trim/io_bytes"].map(|path| json::integer(job, path));
     Outcome {
         code: finished.code(),
-        // fio has none for a job that it did not begin.
+        // fio has none for a job that did not begin.
         error: if bytes == [0; 3] { 0 } else { json::integer(job, "error") },
         bytes,
         resets: resets_in(&finished.stdout),
@@ -144,7 +144,7 @@ fn written_in_zones(device: &str) -> u64 {
     pointers.sum::<u64>() * 512
 }
 
-/// A zone takes writes at its write pointer alone, whoever they are of, so those of several jobs reach it in one order.
+/// A zone accepts writes only at its write pointer, so those of several jobs are serialized.
 #[test]
 fn several_jobs_write_to_the_same_zones() {
     let ways = [
@@ -177,7 +177,7 @@ fn several_jobs_write_to_the_same_zones() {
     }
 }
 
-/// The same where zones are filled, reset under others and read.
+/// The same with zones being filled, reset under others and read.
 #[test]
 fn several_jobs_fill_reset_and_read_the_same_zones() {
     for name in ["zns", "zoned_null"] {
@@ -210,7 +210,7 @@ fn without_zone_mode_the_device_refuses() {
     assert!(said.contains("is a zoned block device: zonemode=zbd"), "{said}");
 }
 
-/// Sectors that a block device has written.
+/// Sectors written by a block device.
 fn sectors_written(device: &str) -> u64 {
     let name = Path::new(device).file_name().expect("a name").to_string_lossy();
     let text = std::fs::read_to_string(format!("/sys/block/{name}/stat")).expect("counters");
@@ -232,7 +232,7 @@ fn verify_only_checks_what_is_there_and_writes_nothing() {
                 let finished = with(Launch::fathom(directory.path()), &device, &format!("{words} {rest}"));
                 assert_eq!((finished.code(), finished.complaints().as_str()), (0, ""), "{words} {rest}");
             };
-            // What another job has left in a zone would be checked as well.
+            // Data left by another job in a zone would be verified as well.
             tool("blkzone", &format!("reset {device}"));
             run("");
             let before = sectors_written(&device);

@@ -1,4 +1,4 @@
-//! A collector of OpenTelemetry: takes requests over HTTP and keeps what they say.
+//! An OpenTelemetry collector: accepts requests over HTTP and records them.
 
 use flate2::read::GzDecoder;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -10,12 +10,12 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
-/// What a collector has been sent.
+/// Requests received by a collector.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Received {
     pub(crate) metrics: Vec<ExportMetricsServiceRequest>,
     pub(crate) traces: Vec<ExportTraceServiceRequest>,
-    /// The lines before the bodies, in small letters.
+    /// The heads, in lower case.
     pub(crate) heads: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// One that answers the first this many requests with an error.
+    /// Answers this many requests with an error first.
     pub(crate) fn start(errors: usize) -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -41,7 +41,7 @@ impl Collector {
         Collector { address, received }
     }
 
-    /// One that takes connections and says nothing.
+    /// Accepts connections and never answers.
     pub(crate) fn silent() -> Collector {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("its address");
@@ -61,7 +61,7 @@ impl Collector {
     }
 }
 
-/// Answers the requests of one connection, one after the other.
+/// Answers the requests of one connection in sequence.
 fn serve(stream: TcpStream, received: &Mutex<Received>, errors: &mut usize) {
     let mut reader = BufReader::new(stream);
     while let Some((head, body)) = request(&mut reader) {

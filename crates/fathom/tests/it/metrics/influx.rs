@@ -1,4 +1,4 @@
-//! A real InfluxDB, which keeps the points of a run.
+//! A real InfluxDB, which stores the points of a run.
 
 use super::get;
 use crate::support::program::Launch;
@@ -6,7 +6,7 @@ use crate::support::servers::Server;
 use crate::support::{json, scratch};
 use serde_json::Value;
 
-/// The answer to a query, whose blanks are escaped.
+/// The response to a query, whose spaces are escaped.
 #[track_caller]
 fn ask(database: &str, query: &str) -> Value {
     let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();

@@ -1,4 +1,4 @@
-//! `--metrics`, `--otlp` and `--influx`: what others see of a run, while it goes on and afterwards.
+//! `--metrics`, `--otlp` and `--influx`: the exported figures of a run, during it and afterwards.
 
 mod collector;
 mod faults;
@@ -12,10 +12,10 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// A job whose figures any machine can keep up with.
+/// A job at a rate that any machine reaches.
 const QUIET: &str = "--name=quiet --ioengine=null --size=1g --rw=randrw --rate_iops=500 --time_based";
 
-/// The answer to a request: its status and its text.
+/// The response to a request: its status and its text.
 fn get(address: &str, path: &str) -> std::io::Result<(u16, String)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(Duration::from_secs(20)))?;
@@ -27,7 +27,7 @@ fn get(address: &str, path: &str) -> std::io::Result<(u16, String)> {
     Ok((status, body.to_owned()))
 }
 
-/// The address that a run with `--metrics=127.0.0.1:0` says it has.
+/// The address printed by a run with `--metrics=127.0.0.1:0`.
 #[track_caller]
 fn address_of(running: &Running) -> String {
     running.wait_for_message("/metrics");
@@ -36,7 +36,7 @@ fn address_of(running: &Running) -> String {
     said[start..].split('/').next().expect("an address").to_owned()
 }
 
-/// The series of a text: name and labels as they stand there, and the value.
+/// The series of a text: name and labels as written, and the value.
 fn series(text: &str) -> Vec<(&str, f64)> {
     let lines = text.lines().filter(|line| !line.starts_with('#'));
     lines

@@ -1,4 +1,4 @@
-//! OpenTelemetry: what a collector is sent.
+//! OpenTelemetry: the data sent to a collector.
 
 use super::QUIET;
 use super::collector::{Collector, text_of};
@@ -101,7 +101,7 @@ fn a_collector_gets_the_figures_of_the_report_and_one_trace() {
 fn exponential_histograms_and_a_collector_that_was_down() {
     fathom_only!();
     let directory = scratch();
-    // The first request fails; the next one has everything that it had.
+    // The first request fails; the next one includes all of its data.
     let collector = Collector::start(1);
     let finished = Launch::fathom(directory.path())
         .words(QUIET)

@@ -1,4 +1,4 @@
-//! A real Prometheus, which reads the page of a run, and a real node_exporter, which reads its file.
+//! A real Prometheus, which scrapes a run's page, and a real node_exporter, which reads its file.
 
 use super::{QUIET, get, value};
 use crate::support::program::Launch;
@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The value that a query comes to, once there is one.
+/// The result of a query, once there is one.
 #[track_caller]
 fn ask(prometheus: &str, query: &str, condition: impl Fn(f64) -> bool) -> f64 {
     let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
@@ -17,7 +17,7 @@ fn ask(prometheus: &str, query: &str, condition: impl Fn(f64) -> bool) -> f64 {
     loop {
         let (status, text) = get(prometheus, &format!("/api/v1/query?query={escaped}")).expect("an answer");
         assert_eq!(status, 200, "{query}: {text}");
-        // The body comes in pieces, whose lengths stand between them.
+        // The body is chunked.
         let document = text.find('{').zip(text.rfind('}')).map(|(from, to)| &text[from..=to]);
         let document: Value =
             serde_json::from_str(document.unwrap_or("")).unwrap_or_else(|error| panic!("{error}: {text}"));
@@ -44,14 +44,14 @@ fn prometheus_reads_runs() {
         .argument(format!("--metrics={target}"))
         .argument(format!("--metrics={text}"))
         .start();
-    // 500 I/Os a second are asked for in each direction.
+    // 500 I/Os per second are requested in each direction.
     let query = "rate(fathom_job_ios_total{job_name=\"quiet\",direction=\"read\"}[10s])";
     let rate = ask(prometheus, query, |rate| rate > 400.0);
     assert!(rate < 600.0, "{rate} a second");
     let query = "histogram_quantile(0.5, sum by (le) (rate(fathom_job_latency_seconds_bucket{latency=\"completion\"}[10s])))";
     let median = ask(prometheus, query, |median| median > 0.0);
     assert!(median < 0.001, "the engine does nothing, and takes {median} s for it");
-    // The text file goes through node_exporter.
+    // The text file is exported by node_exporter.
     ask(prometheus, "fathom_run_finished{instance=~\".*\"} == 0", |_| true);
     ask(prometheus, "node_textfile_scrape_error", |error| error == 0.0);
     running.signal("INT");

@@ -47,7 +47,7 @@ fn the_file_has_the_figures_of_the_report() {
             value(&text, &format!("fathom_job_latency_seconds_count{{{of_latency}}}")),
             sum("clat_ns/N")
         );
-        // Every I/O below a bound of the buckets is below it in the report, too.
+        // Every I/O below a bucket bound is below it in the report, too.
         for (bound, ns) in [("0.000016384", 16_384), ("0.000131072", 131_072), ("0.001048576", 1_048_576)] {
             let below: u64 = of_job()
                 .flat_map(|entry| entry[direction]["clat_ns"]["bins"].as_object().expect("bins"))
@@ -131,7 +131,7 @@ fn the_last_figures_are_waited_for_until_somebody_reads_them() {
     let finished = running.finish();
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert!(finished.elapsed < Duration::from_secs(90), "it has been read: {:?}", finished.elapsed);
-    // Who has waited enough ends it with Ctrl-C.
+    // Ctrl-C ends the wait.
     let mut running = start();
     address_of(&running);
     running.wait_for_output(|text| text.contains("Run status group"));

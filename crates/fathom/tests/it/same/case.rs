@@ -1,4 +1,4 @@
-//! One row of a table: a command line for both programs, each in its own directory with the same files in it.
+//! One row of a table: a command line for both programs, each in its own directory with the same files.
 
 use super::difference::{Difference, differences};
 use super::observed::Observed;
@@ -7,34 +7,34 @@ use crate::support::{KIB, file_of, scratch};
 use std::path::Path;
 use std::time::Duration;
 
-/// A run takes no longer, however loaded the machine is; then it is killed, and that is what is compared.
+/// Time limit of a run, however loaded the machine is; then it is killed, and the outcome is compared.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What both programs are asked to do.
+/// The input of both programs.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// Words of the command line, which follow those of the family.
+    /// Arguments, which follow those of the family.
     pub(super) words: &'static str,
     /// The content of `job.fio` in the directory.
     pub(super) job_file: &'static str,
-    /// Where the two may differ: starts of the places that a difference names.
+    /// Places where the two may differ: prefixes of a difference's place.
     pub(super) differs_at: &'static [&'static str],
-    /// Why they may.
+    /// The reason.
     pub(super) reason: &'static str,
 }
 
-/// Both must do the same.
+/// Both must behave identically.
 pub(super) const fn same(words: &'static str) -> Row {
     Row { words, job_file: "", differs_at: &[], reason: "" }
 }
 
-/// Both must do the same with this as `job.fio`.
+/// Both must behave identically with this as `job.fio`.
 pub(super) const fn job_file(job_file: &'static str) -> Row {
     Row { words: "job.fio", job_file, differs_at: &[], reason: "" }
 }
 
 impl Row {
-    /// But for some places, where fathom differs with intent.
+    /// Except for some places, where fathom differs intentionally.
     pub(super) const fn differs(self, at: &'static [&'static str], reason: &'static str) -> Row {
         Row { differs_at: at, reason, ..self }
     }
@@ -47,7 +47,7 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// What the two programs did differently. A run can go this way or that, so what counts is what differs three times.
+    /// Differences between the two programs. A run may vary, so only differences found three times count.
     pub(super) fn compare(&self, reference: &Path) -> Vec<Difference> {
         let mut found = self.compare_once(reference);
         for _ in 0..2 {
@@ -60,19 +60,19 @@ impl Case<'_> {
         found
     }
 
-    /// What they did differently in one run of each.
+    /// Differences in one run of each.
     pub(super) fn compare_once(&self, reference: &Path) -> Vec<Difference> {
         differences(self.words, &self.observe(reference), &self.observe(&program::path()))
     }
 
-    /// Runs a program and looks at what is left.
+    /// Runs a program and observes its results.
     fn observe(&self, program: &Path) -> Observed {
         let directory = scratch();
         file_of(directory.path(), "present", 256 * KIB);
         if !self.job_file.is_empty() {
             std::fs::write(directory.path().join("job.fio"), self.job_file).expect("a file can be written");
         }
-        // Both are called fio, by a path of the same length, and say no more about it than fio does.
+        // Both are called fio, by a path of the same length, with the same messages about it.
         let names = scratch();
         let called = names.path().join("fio");
         std::os::unix::fs::symlink(program, &called).expect("a link can be made");
@@ -84,7 +84,7 @@ impl Case<'_> {
         Observed::new(finished, &called, directory.path())
     }
 
-    /// True if the words say themselves what is printed, and where.
+    /// True if the arguments choose the reports and their destination.
     fn names_its_reports(&self) -> bool {
         let words =
             ["--output", "--minimal", "--parse-only", "--showcmd", "--version", "-v", "--append-terse"];

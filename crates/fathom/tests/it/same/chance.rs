@@ -1,4 +1,4 @@
-//! Random choices that a seed gives again.
+//! Reproducible random choices.
 
 use fathom_stats::split_mix::split_mix;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use crate::support::{FILLING, json, shape};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A sector, the unit in which files are looked at where their content is left to chance.
+/// A sector, the unit of comparison for files with random content.
 const SECTOR: usize = 512;
 
 /// Something that differs.
@@ -13,11 +13,11 @@ const SECTOR: usize = 512;
 pub(super) struct Difference {
     /// Where: `exit`, `stderr`, `normal`, `terse`, `json/PATH`, `file/NAME`.
     pub(super) place: String,
-    /// What the reference has and what fathom has.
+    /// The values of the reference and of fathom.
     pub(super) text: String,
 }
 
-/// Words of jobs whose amounts are a matter of time.
+/// Arguments of jobs whose amounts depend on time.
 const TIMED: [&str; 12] = [
     "time_based",
     "runtime",
@@ -33,16 +33,16 @@ const TIMED: [&str; 12] = [
     "exitall",
 ];
 
-/// Words of jobs whose content is determined.
+/// Arguments of jobs whose content is determined.
 const DETERMINED: [&str; 3] = ["buffer_pattern", "zero_buffers", "verify=pattern"];
 
-/// A word that looks like one of those and says the opposite.
+/// Looks like one of those but means the opposite.
 const UNDETERMINED: &str = "zero_buffers=0";
 
-/// Files of which the name is all that can be compared: states of other versions, compressed times, and what was given.
+/// Files of which only the name can be compared: states of other versions, compressed times, and inputs.
 const NAMES_ALONE: [&str; 3] = [".state", ".fz", "job.fio"];
 
-/// Everything that differs between the reference's run and ours.
+/// All differences between the reference's run and ours.
 pub(super) fn differences(words: &str, reference: &Observed, ours: &Observed) -> Vec<Difference> {
     let mut found = Vec::new();
     let is_timed = TIMED.iter().any(|word| words.contains(word));
@@ -65,7 +65,7 @@ fn difference(
     Difference { place: place.into(), text: format!("fio: {reference:?}, fathom: {ours:?}") }
 }
 
-/// The first line that differs is enough to see what it is about.
+/// The first differing line is enough to identify the cause.
 fn lines(place: &str, reference: &[String], ours: &[String], found: &mut Vec<Difference>) {
     let end = reference.len().max(ours.len());
     let first = (0..end).find(|&at| reference.get(at) != ours.get(at));
@@ -76,7 +76,8 @@ fn lines(place: &str, reference: &[String], ours: &[String], found: &mut Vec<Dif
     }
 }
 
-/// The first field that differs in each pair of lines. Names, errors and amounts count; of the rest the kind does.
+/// The first differing field in each pair of lines. Names, errors and amounts are compared; of the rest only
+/// the kind.
 fn terse(reference: &[String], ours: &[String], is_timed: bool, found: &mut Vec<Difference>) {
     if reference.len() != ours.len() {
         found.push(difference("terse", reference.len(), ours.len()));
@@ -87,7 +88,7 @@ fn terse(reference: &[String], ours: &[String], is_timed: bool, found: &mut Vec<
         if theirs.len() != own.len() {
             found.push(difference("terse/fields", theirs.len(), own.len()));
         }
-        // Version 2 and reports of all directions as one have other places.
+        // Version 2 and reports of all directions as one have other positions.
         let has_amounts = theirs[0] != "2" && theirs.len() > 100 && !is_timed;
         let value = |at: usize, text: &str| match at {
             1 => String::new(),
@@ -112,7 +113,7 @@ fn kind(text: &str) -> String {
             other => kind.push(other),
         }
     }
-    // What a division by no time gives.
+    // Results of a division by zero time.
     kind.replace("-nan", "N").replace("nan", "N").replace("inf", "N")
 }
 
@@ -184,7 +185,7 @@ fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, fou
             .collect::<Vec<String>>()
     };
     lines("files", &names(reference), &names(ours), found);
-    // Headers of blocks have the time in them.
+    // Block headers contain the time.
     let has_headers = words.contains("verify=") && !words.contains("verify=pattern");
     let content = words.replace(UNDETERMINED, "");
     let is_determined = DETERMINED.iter().any(|word| content.contains(word)) && !has_headers;
@@ -214,7 +215,7 @@ fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, fou
     }
 }
 
-/// What each sector of a file is: never written, as it was before, or new.
+/// State of each sector of a file: never written, unchanged, or new.
 fn touched(content: &[u8]) -> Vec<&'static str> {
     let sector = |bytes: &[u8]| match bytes.first() {
         Some(0) if bytes.iter().all(|&byte| byte == 0) => "empty",
@@ -224,7 +225,7 @@ fn touched(content: &[u8]) -> Vec<&'static str> {
     content.chunks(SECTOR).map(sector).collect()
 }
 
-/// The lines of a log without what depends on time.
+/// The lines of a log without values that depend on time.
 fn columns(name: &str, content: &[u8], is_timed: bool) -> Vec<String> {
     let text = String::from_utf8_lossy(content);
     let line = |line: &str| {
@@ -238,7 +239,7 @@ fn columns(name: &str, content: &[u8], is_timed: bool) -> Vec<String> {
     };
     let mut lines: Vec<String> = text.lines().map(line).collect();
     if is_timed {
-        // How many there are is a matter of time, too.
+        // Their number depends on time, too.
         lines.dedup();
     }
     lines

@@ -9,9 +9,9 @@ use crate::support::{json, scratch};
 use std::path::Path;
 use std::time::Duration;
 
-/// No run takes longer.
+/// Time limit of a run.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Jobs of a run that is given no time.
+/// Number of jobs without a time limit.
 const JOBS: u64 = 30;
 
 const KINDS: [&str; 12] = [
@@ -31,7 +31,7 @@ const SIZES: [&str; 9] = [
 ];
 const MODES: [&str; 8] =
     ["write", "randwrite", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"];
-/// Each is there in a part of the jobs.
+/// Each is present in some of the jobs.
 const SOMETIMES: [&[&str]; 11] = [
     &["--norandommap"],
     &["--loops=2", "--loops=3"],
@@ -79,10 +79,10 @@ fn job(chance: &mut Chance) -> String {
     words.join(" ")
 }
 
-/// Jobs that fio ends before a part of a block, and fathom does not.
+/// Jobs that fio ends before a partial block, and fathom does not.
 const ENDS_AT_PARTS: [&str; 5] =
     ["--rw=randwrite:4", "--percentage_random=", "=zipf:", "=pareto:", "=normal:"];
-/// Regions that end with a part of a block.
+/// Regions that end with a partial block.
 const HAS_PARTS: [&str; 6] =
     ["--size=100k", "--nrfiles=3", "--bs=3k", "--bsrange=", "--bssplit=", "--offset="];
 
@@ -92,15 +92,15 @@ fn ends_early(words: &str) -> bool {
     has_one_of(&ENDS_AT_PARTS) && has_one_of(&HAS_PARTS)
 }
 
-/// What one program wrote and the other thinks of it.
+/// Data written by one program, checked by the other.
 struct Exchange {
     /// Writes that were made; none if the writer failed.
     writes: Option<u64>,
-    /// What the check said, if it was not content.
+    /// Complaints of the check, if any.
     complaint: Option<String>,
 }
 
-/// Has one program write and the other check.
+/// One program writes and the other checks.
 fn exchange(writer: &Path, checker: &Path, words: &str) -> Exchange {
     let directory = scratch();
     let run = |program: &Path, more: &str| {
@@ -126,12 +126,12 @@ fn exchange(writer: &Path, checker: &Path, words: &str) -> Exchange {
     Exchange { writes, complaint }
 }
 
-/// What became of a job.
+/// Outcome of a job.
 enum Outcome {
     Agreed,
-    /// fio calls its own data wrong.
+    /// fio finds its own data wrong.
     Unsound,
-    /// One of them made fewer writes: the comparison of jobs is about that.
+    /// One of them made fewer writes: the comparison of jobs covers that.
     Shorter,
     Wrong(String),
 }

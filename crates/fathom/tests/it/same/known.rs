@@ -1,9 +1,9 @@
-//! Differences of random jobs that are meant to be, with their reasons. A row of a table declares its own.
+//! Intentional differences of random jobs, with their reasons. A row of a table declares its own.
 
 /// Jobs that contain all of these words, or one of those with `|` between them, may differ at these places.
 struct Known {
     words: &'static [&'static str],
-    /// But for those that contain one of these.
+    /// Except for those that contain one of these.
     unless: &'static [&'static str],
     at: &'static [&'static str],
     #[allow(dead_code, reason = "it is there for whoever reads the table")]
@@ -14,7 +14,7 @@ struct Known {
 const ALL_BUT_EXIT: &[&str] = &["stderr", "normal", "terse", "json", "file"];
 const ALL: &[&str] = &["exit", "stderr", "normal", "terse", "json", "file"];
 
-/// Sizes of random jobs that are no multiple of most block sizes.
+/// Sizes of random jobs that are not a multiple of most block sizes.
 const ODD_SIZES: &str = "--size=100k|--size=130k";
 const SEVERAL_FILES: &str = "x:y|--nrfiles=";
 
@@ -302,7 +302,7 @@ const KNOWN: &[Known] = &[
     known(&["--file_service_type=zipf"], &["file"], "fio opens files again that are done"),
 ];
 
-/// True if a difference at this place is meant to be.
+/// True if a difference at this place is intentional.
 pub(super) fn is_declared(words: &str, place: &str) -> bool {
     let applies = |known: &&Known| {
         let has_one_of = |alternatives: &&str| alternatives.split('|').any(|word| words.contains(word));

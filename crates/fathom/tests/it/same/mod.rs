@@ -19,12 +19,12 @@ use case::{Case, Row};
 use difference::Difference;
 use std::path::{Path, PathBuf};
 
-/// Releases whose behaviour is the one that fathom follows. The tables are made with the first.
+/// Reference releases whose behaviour fathom follows. The tables are made with the first.
 const REFERENCES: [(u32, u32); 2] = [(3, 41), (3, 42)];
 
-/// Rows that have words in common.
+/// Rows with common arguments.
 pub(super) struct Family {
-    /// Words before those of each row.
+    /// Arguments before those of each row.
     base: &'static str,
     rows: &'static [Row],
 }
@@ -62,7 +62,7 @@ fn check(family: &Family) {
     );
 }
 
-/// What is wrong with a row: a difference that is not declared, or a declared one that is gone.
+/// Failure of a row: an undeclared difference, or a declared one that is gone.
 fn failure(family: &Family, row: &Row, reference: &Path, made_the_tables: bool) -> Option<String> {
     let words = format!("{} {}", family.base, row.words);
     let case = Case { words: &words, job_file: row.job_file };
@@ -75,7 +75,7 @@ fn failure(family: &Family, row: &Row, reference: &Path, made_the_tables: bool) 
         .collect();
     for start in row.differs_at.iter().filter(|_| made_the_tables) {
         let is_there = |found: &[Difference]| found.iter().any(|one| one.place.starts_with(start));
-        // It may be one that does not show in every run.
+        // It may not show in every run.
         let is_gone = !is_there(&found) && !(0..2).any(|_| is_there(&case.compare_once(reference)));
         if is_gone {
             lines.push(format!("    {start}: no difference any more, though declared: {}", row.reason));

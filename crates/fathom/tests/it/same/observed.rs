@@ -1,14 +1,14 @@
-//! What a run has left: how it ended, what it printed, which files there are and what is in them.
+//! Results of a run: its exit status, its output, its files and their content.
 
 use crate::support::program::Finished;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Exit status of what had to be killed.
+/// Exit status of a killed program.
 pub(super) const KILLED: i32 = 137;
 
-/// All that a comparison looks at.
+/// Everything that is compared.
 pub(super) struct Observed {
     /// The exit code.
     pub(super) code: i32,
@@ -29,7 +29,7 @@ impl Observed {
         let mut files = BTreeMap::new();
         collect(directory, "", &mut files);
         let out = files.remove("out").unwrap_or_default();
-        // Both say by which name they were called.
+        // Both print the name by which they were called.
         let called = |text: &str| text.replace(&*program.to_string_lossy(), "fio");
         let (code, stdout, stderr) = match finished {
             Ok(finished) => (finished.code(), finished.stdout, finished.stderr),
@@ -48,7 +48,7 @@ impl Observed {
         observed
     }
 
-    /// Tells the formats of a text apart.
+    /// Separates the formats of a text.
     fn sort_out(&mut self, printed: &str) {
         let mut json = String::new();
         for line in printed.lines() {
@@ -95,14 +95,15 @@ fn errors(stderr: &str) -> Vec<String> {
     stderr.lines().filter(|line| !line.starts_with("fathom: ")).map(folded).collect()
 }
 
-/// A line without what differs from run to run or from release to release: numbers of processes and lines of source files.
+/// A line without what varies between runs or releases: process IDs and line numbers of sources.
 fn folded(line: &str) -> String {
     let text = without_digits_after(line, "pid=", "PID");
     let text = without_digits_after(&text, ".c:", "");
     without_digits_after(&text.replace(".c:,", ".c,"), "fio-3.", "N")
 }
 
-/// Lines that are told in their own words: what choices mean, what an option does, and additions that begin with `fathom: `.
+/// Lines with different wording: meanings of choices, effects of options, and additions that begin with
+/// `fathom: `.
 fn is_in_own_words(line: &str) -> bool {
     let starts = [
         "        valid values: ",

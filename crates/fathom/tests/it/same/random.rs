@@ -13,11 +13,11 @@ use fathom_spec::registry;
 use std::path::Path;
 use std::time::Instant;
 
-/// Jobs of a run that is given no time.
+/// Number of jobs without a time limit.
 const JOBS: u64 = 60;
-/// Exit statuses from this one on say that a signal ended the program.
+/// Exit statuses from this one on indicate a signal.
 const SIGNALLED: i32 = 129;
-/// Findings after which a run ends: there is enough to look at.
+/// Maximum number of findings before a run ends.
 const MOST_FINDINGS: usize = 25;
 
 /// Options that are left out, and why.

@@ -8,7 +8,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
     status.expect("kill(1) can be run");
 }
 
-/// Sends a signal and waits until the process has taken it: of two that wait to be taken, only one arrives.
+/// Sends a signal and waits until the process has handled it: two pending signals are merged into one.
 #[track_caller]
 pub(crate) fn signal_and_see(pid: u32, name: &str) {
     signal(pid, name);

@@ -19,9 +19,9 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Most mismatches that are reported one by one; the file has more.
+/// Maximum number of mismatches that are reported one by one; the file has more.
 const MOST_TOLD: u64 = 100;
-/// Most mismatches in the file.
+/// Maximum number of mismatches in the file.
 const MOST_LISTED: u64 = 100_000;
 
 /// Counters and file of one worker.

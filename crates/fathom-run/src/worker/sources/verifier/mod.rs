@@ -38,7 +38,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use threads::Checkers;
 
-/// Most records reserved at the start; the list grows beyond.
+/// Maximum number of records reserved at the start; the list grows beyond.
 const MOST_RESERVED: u64 = 1 << 22;
 
 /// Shorter lists are not sorted just to condense them.

@@ -13,7 +13,7 @@ use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Most steps of a sequence that are generated to count what a stopped job has left.
+/// Maximum number of steps of a sequence that are generated to count what a stopped job has left.
 const MOST_STEPS: usize = 1 << 24;
 
 /// How far writes must have got before they are read back.

@@ -13,7 +13,7 @@ use crate::worker::issue::count_as_made;
 use fathom_stats::Direction;
 use std::ops::Range;
 
-/// Most ranges kept in memory.
+/// Maximum number of ranges kept in memory.
 const MOST_PLACES: u64 = 1 << 21;
 /// Steps between two checks of the time and of orders to stop.
 const STEPS: u32 = 4096;

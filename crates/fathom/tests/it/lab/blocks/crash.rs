@@ -17,7 +17,7 @@ enum Event {
     Flush,
 }
 
-/// What the log of the target holds.
+/// Events in the target's log.
 fn events_of(log: &Path) -> Vec<Event> {
     let bytes = std::fs::read(log).expect("the log can be read");
     let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
@@ -72,7 +72,7 @@ fn syncs_of(ledger: &Path) -> Vec<Syncs> {
     groups
 }
 
-/// What the check says of a device that holds these events: its exit status, and the blocks that are wrong.
+/// Result of the check on a device with these events: its exit status, and the wrong blocks.
 fn broken_in(size: u64, events: &[&Event], place: (&str, &Path), until: u64) -> (i32, Vec<u64>) {
     let directory = scratch();
     let image = directory.path().join("image");
@@ -105,7 +105,7 @@ fn every_flush_of_a_device_keeps_its_promises() {
     let attributes = [("memory_backed", "1"), ("size", "64"), ("cache_size", "64")];
     let disk = require!(NullBlk::new("fathom_cached", &attributes));
     let table = format!("0 {} log-writes {} {log}", SIZE / 512, disk.path());
-    // The log has one writer: that of the lab has to go.
+    // The log has a single writer: the lab's must be removed.
     tool("dmsetup", &format!("remove {}", require!(device("dm_log_writes"))));
     let target = "/dev/mapper/fathom_recorded";
     // The ledger is in memory: not on the device under test.
@@ -132,7 +132,7 @@ fn every_flush_of_a_device_keeps_its_promises() {
         let (events, syncs) = (events_of(Path::new(&log)), syncs_of(&ledger));
         let flushes: Vec<usize> =
             (0..events.len()).filter(|&index| matches!(events[index], Event::Flush)).collect();
-        // libaio tries a sync when it is set up, ahead of all writes: whether the kernel has it.
+        // libaio tries a sync at set-up, before all writes, to see whether the kernel supports it.
         let tried = usize::from(words.contains("libaio"));
         let total: usize = syncs.iter().map(|group| group.count).sum();
         assert!(total >= 15, "{words}: {total} syncs");

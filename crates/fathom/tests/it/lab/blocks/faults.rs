@@ -1,18 +1,18 @@
-//! Devices that fail, lose or change data, or take their time: what is said of them is true.
+//! Devices that fail, lose or modify data, or are slow: the messages about them are true.
 
 use super::super::{device, run, tool, tool_with, with};
 use crate::support::program::{self, Launch};
 use crate::support::{json, scratch};
 use std::path::{Path, PathBuf};
 
-/// A null_blk device of its own kind, gone when dropped.
+/// A separate null_blk device, removed on drop.
 pub(super) struct NullBlk {
     settings: PathBuf,
 }
 
 impl NullBlk {
     pub(super) fn new(name: &str, attributes: &[(&str, &str)]) -> Result<NullBlk, String> {
-        // The one of the lab is why the module is there.
+        // The lab's device shows that the module is available.
         device("null_blk")?;
         let settings = Path::new("/sys/kernel/config/nullb").join(name);
         std::fs::create_dir(&settings).map_err(|error| format!("{}: {error}", settings.display()))?;
@@ -44,7 +44,7 @@ impl Drop for NullBlk {
     }
 }
 
-/// Gives a device-mapper device another table.
+/// Loads another table into a device-mapper device.
 fn load(target: &str, table: &str) {
     tool("dmsetup", &format!("suspend {target}"));
     tool_with("dmsetup", &["load", target, "--table", table]);
@@ -62,7 +62,7 @@ fn below(target: &str) -> (String, u64) {
 fn what_a_device_loses_or_changes_is_found() {
     let target = require!(device("dm_flakey"));
     let (under, sectors) = below(&target);
-    // Up for no time, down for long: what it does when it is down.
+    // Never up, always down: its behaviour when it is down.
     for (number, (feature, is_wrong)) in [
         ("", false),
         ("1 drop_writes", true),
@@ -79,13 +79,13 @@ fn what_a_device_loses_or_changes_is_found() {
             "psync --direct=1",
             "io_uring --iodepth=8 --direct=1",
             "libaio --iodepth=8 --thread --direct=1",
-            // Through the page cache, which has what was written all the same.
+            // Through the page cache, which nevertheless has the written data.
             "psync",
             "io_uring --iodepth=8",
             "mmap",
         ];
         for (index, engine) in engines.into_iter().enumerate() {
-            // Other data each time, so that nothing that was there before is taken for what was lost.
+            // Different data each time, so that old data is not mistaken for lost data.
             let seed = 10 * number + index;
             let words = format!(
                 "--ioengine={engine} --randseed={seed} --rw=randwrite --bs=4k --size=256k --verify=crc32c"

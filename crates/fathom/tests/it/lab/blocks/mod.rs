@@ -1,4 +1,5 @@
-//! Block devices: atomic writes, errors, slow devices, polled queues, trims, large logical blocks, and devices that go away.
+//! Block devices: atomic writes, errors, slow devices, polled queues, trims, large logical blocks, and devices that
+//! disappear.
 
 mod crash;
 mod faults;
@@ -85,7 +86,7 @@ fn no_latency_is_shorter_than_the_device_takes() {
             let job = json::job(&document, "job");
             ["read", "write"].map(|direction| json::integer(job, &format!("{direction}/lat_ns/min")))
         };
-        // Its timers may go off a tick early, and several where the machine gets no time: not every time.
+        // Its timers may fire a tick early, and several on a starved machine: not every time.
         let mut tried = Vec::new();
         let is_true = (0..8).any(|_| {
             let [read, write] = shortest();
@@ -189,7 +190,7 @@ fn a_device_that_goes_away_ends_the_job_with_its_report() {
     assert!(json::integer(job, "error") > 0, "{job}");
 }
 
-/// Mapped devices over the same blocks, as one is mounted, and one beside them.
+/// Mapped devices over the same blocks, one of them mounted, and one on other blocks.
 #[test]
 fn mapped_devices_over_blocks_in_use_are_protected() {
     fathom_only!();
