@@ -363,7 +363,7 @@ fn it_is_refused_where_it_would_show_nothing() {
     let mut terminal = start(ORDINARY, "--eta=never --name=a --ioengine=null --size=4k");
     assert_eq!(terminal.wait_for_end(), 1);
     let transcript = terminal.transcript();
-    assert!(transcript.contains("fathom: --live: it takes the place of the progress line"), "{transcript}");
+    assert!(transcript.contains("fathom: --live: it replaces the progress line"), "{transcript}");
     assert!(!transcript.contains(ENTER), "{transcript:?}");
 }
 

@@ -252,7 +252,7 @@ fn the_cache_of_a_client_is_told_from_the_network() {
         &job,
         "A cache of the file system on this machine answered",
         &[
-            "up to rclone what direct I/O means",
+            "rclone decides what direct I/O means",
             "--vfs-cache-mode=off",
             "with cache-dir vfs-cache-mode=writes",
         ],

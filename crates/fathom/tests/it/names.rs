@@ -232,7 +232,7 @@ fn what_lies_in_the_way_stays_and_is_told() {
         let (directory, _) = of(engine, &is_directory, "is a directory");
         assert!(directory.path().join("a.0.3").is_dir());
     }
-    let (directory, _) = of("dircreate", &is_directory, "a directory of that name is there already");
+    let (directory, _) = of("dircreate", &is_directory, "a directory of that name exists already");
     assert!(directory.path().join("a.0.3").is_dir());
 }
 
