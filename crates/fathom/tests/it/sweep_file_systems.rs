@@ -280,7 +280,7 @@ fn jobs_that_lead_elsewhere_are_refused() {
         ("--name=job --read_iolog=log --rw=read --size=1m", "read_iolog"),
         ("--name=/dev/null --rw=read --size=1m", "named after a file or device"),
         ("--name=job --rw=read --size=1m --mem=mmap:/tmp/x", "leave out the file of mem="),
-        ("--name=job --rw=read --size=1m --ioengine=null", "the engine null works on no files"),
+        ("--name=job --rw=read --size=1m --ioengine=null", "the engine null does not use files"),
         ("--name=job --rw=read --size=1m --nrfiles=2", "`none` of --fs is a single device"),
         ("--name=job --rw=read", "size= must say how large"),
         ("--name=job --rw=read --size=17m", "it has 16 MiB, but the jobs need 17"),
@@ -289,7 +289,7 @@ fn jobs_that_lead_elsewhere_are_refused() {
         expect_refused(directory.path(), device.path(), &format!("{fresh} -- {job}"), reason);
     }
     for (words, reason) in [
-        (format!("{fresh} --vary=filename=a,b {JOB}"), "--vary=filename: --fs says where"),
+        (format!("{fresh} --vary=filename=a,b {JOB}"), "--vary=filename: --fs determines where"),
         (format!("{fresh} --vary=fs=ext4 {JOB}"), "write --fs=ext4"),
         (format!("--vary=bs=4k --device=x {JOB}"), "need --fs=LIST"),
         (format!("--fs=ext4 --device=/dev/fathom-none --device-size=16m {JOB}"), "there is no such device"),
