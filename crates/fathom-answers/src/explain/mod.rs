@@ -54,11 +54,14 @@ Usage: fathom explain [--all] RESULT
        fathom explain TERM...
 
 With a file: explains a result (JSON, JSON+ or JSONL, of fathom or fio) in plain words and names the bottleneck: the device,
-the CPU, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input. Of three jobs and
-more, the text is short enough for a screen: one verdict on the figures, and a line per job. --all tells everything.
+the CPU, the queue depth, the file system, a cache, a rate limit, or the job itself. - is standard input. The result
+of three jobs or more fits a screen: one verdict on the figures and a line per job.
 
 With a term: explains an option (iodepth), an option with a value (rw=randrw), an engine (libaio), a line of a report
-('clat percentiles', 'IO depths', 'cpu : usr=1.20%'), a figure (p99) or a finding of the verdict (reads-missing). If a file has that name, explain reads the file.
+('clat percentiles', 'IO depths', 'cpu : usr=1.20%'), a figure (p99) or a finding of the verdict (reads-missing). If a file has
+that name, explain reads the file.
+
+  --all   everything that there is to say of a result, however many jobs it has
 ",
     run,
 };

@@ -373,10 +373,10 @@ impl Supervisor<'_> {
 
     /// Tells every worker to stop; those that have not begun never will.
     fn stop_everything(&mut self) {
-        self.report_all(Order::Stop);
+        self.order_all(Order::Stop);
     }
 
-    fn report_all(&mut self, order: Order) {
+    fn order_all(&mut self, order: Order) {
         self.stopping_since.get_or_insert_with(monotonic_ns);
         for index in 0..self.tracked.len() {
             self.tell(index, order);

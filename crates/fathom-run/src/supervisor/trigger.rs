@@ -123,7 +123,7 @@ impl Supervisor<'_> {
         };
         trigger.stage = Stage::Fired(now);
         self.notes.push(format!("{cause}: the jobs were told to end"));
-        self.report_all(Order::StopAndSave);
+        self.order_all(Order::StopAndSave);
     }
 
     /// True while the command has yet to run or end. Called when all jobs have ended.

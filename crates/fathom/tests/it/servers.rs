@@ -63,14 +63,14 @@ fn results_of_servers_are_read() {
         "--client={first} jobs.fio --client={second} jobs.fio --output-format=normal,json+ --output=two.json --status-interval=1"
     ));
 
-    let story = told(directory, "explain one.json");
+    let story = told(directory, "explain --all one.json");
     assert!(story.contains("A client ran it on 127.0.0.1."), "{story}");
     assert!(
         story.contains("Job reader: 2 processes read") && story.contains("Job writer: One process"),
         "{story}"
     );
     assert!(!story.contains("All clients"), "{story}");
-    let story = told(directory, "explain two.json");
+    let story = told(directory, "explain --all two.json");
     let result = std::fs::read_to_string(directory.join("two.json")).expect("a result");
     // Documents of each second precede the last.
     let document = json::document(&result[result.rfind("\n{\n").unwrap_or_default()..]);
