@@ -1,41 +1,53 @@
 //! Numbers as people read them: three significant figures and a unit.
 
+/// Units of a time in ns, each a thousand of the one before.
+const TIMES: [&str; 4] = [" ns", " µs", " ms", " s"];
+/// Letters for thousands, millions and billions.
+const LETTERS: [&str; 4] = ["", "k", "M", "G"];
+
 /// `0`, `7.42`, `42.0`, `842`, `12400`: three significant figures, no exponent.
 pub(crate) fn three_figures(value: f64) -> String {
     significant(value, 3)
 }
 
-/// `0`, `7.4`, `42`, `840`: two significant figures, for sentences.
-pub(crate) fn two_figures(value: f64) -> String {
-    significant(value, 2)
+/// The value at this number of significant figures.
+fn rounded(value: f64, digits: i32) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let factor = 10f64.powi(digits - 1 - value.abs().log10().floor() as i32);
+    (value * factor).round() / factor
 }
 
 fn significant(value: f64, digits: i32) -> String {
-    let size = value.abs();
     if !value.is_finite() {
         return "-".to_owned();
     }
-    if size == 0.0 {
+    if value == 0.0 {
         return "0".to_owned();
     }
     // Rounding may carry into another digit: 9.996 is 10.0.
-    let exponent = size.log10().floor() as i32;
-    let factor = 10f64.powi(digits - 1 - exponent);
-    let rounded = (value * factor).round() / factor;
+    let rounded = rounded(value, digits);
     let exponent = rounded.abs().log10().floor() as i32;
     format!("{rounded:.*}", (digits - 1 - exponent).clamp(0, 9) as usize)
 }
 
+/// The value in the first unit in which it is below a thousand, once rounded; each unit is a thousand of the one before.
+fn scaled<'u>(value: f64, digits: i32, units: &[&'u str]) -> (f64, &'u str) {
+    let mut scaled = value;
+    for unit in &units[..units.len() - 1] {
+        if rounded(scaled, digits).abs() < 1000.0 {
+            return (scaled, unit);
+        }
+        scaled /= 1000.0;
+    }
+    (scaled, units[units.len() - 1])
+}
+
 /// A duration with the unit that leaves one to three digits before the point: `412 ns`, `84.0 µs`, `1.25 ms`, `3.10 s`.
 pub(crate) fn duration(ns: f64) -> String {
-    // The limits are where three figures round up to a thousand.
-    let (divisor, unit) = match ns.abs() {
-        size if size < 999.5 => (1.0, "ns"),
-        size if size < 999_500.0 => (1e3, "µs"),
-        size if size < 999_500_000.0 => (1e6, "ms"),
-        _ => (1e9, "s"),
-    };
-    format!("{} {unit}", three_figures(ns / divisor))
+    let (value, unit) = scaled(ns, 3, &TIMES);
+    format!("{}{unit}", three_figures(value))
 }
 
 /// A rate in MB/s (millions of bytes): `842 MB/s`.
@@ -45,16 +57,35 @@ pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
 
 /// A count with a letter for thousands, millions and billions: `842`, `84.2k`, `1.25M`.
 pub(crate) fn count(value: f64) -> String {
-    let (divisor, letter) = match value.abs() {
-        size if size < 999.5 => (1.0, ""),
-        size if size < 999_500.0 => (1e3, "k"),
-        size if size < 999_500_000.0 => (1e6, "M"),
-        _ => (1e9, "G"),
-    };
-    let value = value / divisor;
+    let (value, letter) = scaled(value, 3, &LETTERS);
     match letter.is_empty() && value.fract() == 0.0 {
         true => format!("{value}"),
         false => format!("{}{letter}", three_figures(value)),
+    }
+}
+
+/// Figures for a sentence, with two significant digits: `84 µs`, `2.3 GB/s`, `85k`.
+pub(crate) mod roughly {
+    use super::{LETTERS, TIMES, scaled, significant};
+
+    fn told(value: f64, units: &[&str]) -> String {
+        let (value, unit) = scaled(value, 2, units);
+        format!("{}{unit}", significant(value, 2))
+    }
+
+    /// A duration in ns.
+    pub(crate) fn duration(ns: f64) -> String {
+        told(ns, &TIMES)
+    }
+
+    /// A rate in bytes per second, in powers of 1000.
+    pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
+        told(bytes_per_second, &[" B/s", " kB/s", " MB/s", " GB/s"])
+    }
+
+    /// A count.
+    pub(crate) fn count(value: f64) -> String {
+        told(value, &LETTERS)
     }
 }
 

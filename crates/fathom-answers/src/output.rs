@@ -23,7 +23,7 @@ pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Fa
     print(streams, text)
 }
 
-/// False if there is no pager, or none is wanted.
+/// False without a pager, or if none is wanted.
 fn through_pager(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if matches!(pager.trim(), "" | "cat") {

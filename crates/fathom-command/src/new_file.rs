@@ -80,7 +80,7 @@ impl NewFile {
         let directory = fs::canonicalize(parent.unwrap_or(Path::new(".")));
         match directory {
             Ok(directory) if directory.starts_with("/dev") && !directory.starts_with("/dev/shm") => {
-                Err(self.refused("there is no such device, and fathom makes no files under /dev"))
+                Err(self.refused("no such device; fathom does not create regular files under /dev"))
             }
             Ok(directory) if directory.is_dir() => Ok(Found::Nothing),
             _ => Err(self.refused("cannot write a file there; name a file in a directory that exists")),

@@ -158,7 +158,7 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
     let late: Vec<String> = late.map(|step| figures::count(step.rate)).collect();
     if !late.is_empty() {
         lines.push(format!(
-            "At {} IOPS fathom itself was late: the p99 of its own delay is more than a tenth of the median.",
+            "At {} IOPS, fathom itself was late: the p99 of its delay exceeds a tenth of the median.",
             late.join(", ")
         ));
     }

@@ -9,7 +9,7 @@ use crate::quick::GridReport;
 use fathom_results::RunResult;
 use std::fmt::Write as _;
 
-/// So many jobs are told in full: that fits a screen.
+/// Up to this many jobs are explained in full, which fits a screen.
 const MOST_IN_FULL: usize = 2;
 /// Jobs that have their line.
 const MOST_JOBS: usize = 14;

@@ -184,7 +184,7 @@ fn examine_missing(
         ));
     }
     let bytes = given.size.ok_or_else(|| {
-        refused(named, "there is no such file; --size=SIZE creates one for the duration of the test")
+        refused(named, "no such file; --size=SIZE creates one for the duration of the test")
     })?;
     let path = path_of_new_file(named)?;
     if given.destroy.as_deref().is_some_and(|destroy| destroy != named) {

@@ -102,19 +102,9 @@ impl<'a> GridReport<'a> {
 
     /// The answer in a sentence, and how far to trust it.
     pub(crate) fn headline(&self) -> String {
-        let sequential = self.both(false, "sequential ", |figures| {
-            let rate = figures.bytes_per_second;
-            let (rate, unit) = if rate < 999.5e6 { (rate / 1e6, "MB/s") } else { (rate / 1e9, "GB/s") };
-            format!("{} {unit}", figures::two_figures(rate))
-        });
-        let random = self.both(true, "random ", |figures| {
-            let (rate, letter) = match figures.iops {
-                few if few < 999.5 => (few, ""),
-                many if many < 999_500.0 => (many / 1e3, "k"),
-                most => (most / 1e6, "M"),
-            };
-            format!("{}{letter}", figures::two_figures(rate))
-        });
+        let sequential =
+            self.both(false, "sequential ", |figures| figures::roughly::bandwidth(figures.bytes_per_second));
+        let random = self.both(true, "random ", |figures| figures::roughly::count(figures.iops));
         let random = random.map(|(told, depth)| format!("{told} per second at depth {depth}"));
         let parts: Vec<String> =
             sequential.map(|(told, _)| told).into_iter().chain(random).chain(self.alone()).collect();
@@ -152,10 +142,7 @@ impl<'a> GridReport<'a> {
             let mut own =
                 self.lines.iter().filter(|line| line.is_of(direction, true) && line.test.depth == 1);
             let [median, ..] = own.next()?.percentiles();
-            median.map(|ns| {
-                let (value, unit) = if ns < 999_500.0 { (ns / 1e3, "µs") } else { (ns / 1e6, "ms") };
-                format!("{} {unit} for a single {direction}", figures::two_figures(value))
-            })
+            median.map(|ns| format!("{} for a single {direction}", figures::roughly::duration(ns)))
         };
         let told: Vec<String> = ["read", "write"].into_iter().filter_map(of).collect();
         (!told.is_empty()).then(|| told.join(", "))

@@ -146,11 +146,11 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let on_terminal = std::io::stderr().is_terminal();
     if on_terminal {
         let tests = grid::TESTS.len();
-        let (whole, each) =
-            (figures::two_figures(expected.as_secs_f64()), figures::duration(setting.time.as_nanos() as f64));
+        let whole = figures::roughly::duration(expected.as_nanos() as f64);
+        let each = figures::duration(setting.time.as_nanos() as f64);
         writeln!(
             streams.err,
-            "fathom quick: this takes about {whole} s: filling a file, then {tests} tests of {each} each"
+            "fathom quick: this takes about {whole}: filling a file, then {tests} tests of {each} each"
         )?;
     }
     let mut progress = Progress::new(streams.err, on_terminal, expected);

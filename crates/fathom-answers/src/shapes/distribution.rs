@@ -31,7 +31,7 @@ pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     let steps = (most_nines * 10.0).ceil() as u32;
     let even = (0..=steps).map(|step| 100.0 * (1.0 - 10f64.powf(-f64::from(step) / 10.0)));
     let mut percents: Vec<f64> = even.chain(ASKED_FOR).collect();
-    // There is no data beyond the last value.
+    // The data ends at the last value.
     percents.retain(|percent| (100.0 - percent) / 100.0 * count as f64 >= 0.999);
     percents.sort_by(f64::total_cmp);
     percents.dedup_by(|a, b| (*a - *b).abs() < 1e-9);

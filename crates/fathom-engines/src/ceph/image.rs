@@ -145,7 +145,7 @@ impl Image {
     pub(super) fn close(&self) {
         let handle = self.handle.replace(std::ptr::null_mut());
         if !handle.is_null() {
-            // SAFETY: the image is open, and there is no other handle of it.
+            // SAFETY: the image is open, and this is its only handle.
             unsafe { (self.functions.close)(handle) };
         }
     }

@@ -15,7 +15,7 @@ pub(super) async fn connect(options: &LibhdfsOptions) -> Result<Rc<Client>, Refu
     let url = if node.contains("://") { node.to_owned() } else { format!("hdfs://{node}:{}", options.port) };
     let mut builder = ClientBuilder::new().with_url(&url);
     if url != node {
-        // There is no other name node, and a failed I/O must be reported instead of being retried for
+        // This is the only name node, and a failed I/O must be reported instead of being retried for
         // minutes.
         builder = builder.with_config([("dfs.client.failover.max.attempts", "0")]);
     }

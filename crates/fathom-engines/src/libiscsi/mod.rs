@@ -198,7 +198,7 @@ impl Libiscsi {
         let private: *mut c_void = std::ptr::from_mut(slot).cast();
         let (bytes, size, fua) = (io.length(), block_length as c_int, self.durable);
         // SAFETY: context and unit belong to an existing session. The buffer, the piece and the range stay
-        // valid until the callback has run, which is no later than the end of the session.
+        // valid until the callback has run, at the latest when the session ends.
         unsafe {
             match (io.operation(), self.write_mode) {
                 (Operation::Read, _) => (functions.read)(

@@ -132,7 +132,7 @@ impl Session {
         Ok(session)
     }
 
-    /// The library does not say why there is no connection; a separate attempt does.
+    /// The library does not report why connecting failed; a separate attempt does.
     fn why_not_connected(&self, portal: &str) -> SessionError {
         let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
         let host = host.trim_matches(['[', ']']).to_owned();

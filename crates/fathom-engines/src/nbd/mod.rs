@@ -278,7 +278,7 @@ impl Nbd {
         }
     }
 
-    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
     /// up.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);

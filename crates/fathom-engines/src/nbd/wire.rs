@@ -108,7 +108,7 @@ impl Request {
 /// The head of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyHead {
-    /// The complete reply; the data of a read follows if there is no error.
+    /// The complete reply; the data of a read follows unless it failed.
     Simple { error: u32, cookie: u64 },
     /// One of several parts, with `length` bytes.
     Chunk { is_last: bool, kind: u16, cookie: u64, length: u32 },

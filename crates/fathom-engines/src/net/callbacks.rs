@@ -128,7 +128,7 @@ impl<C: Client> Polled<C> {
         (0..count).map(|step| first + (turn + step) % count).find(|&index| self.clients[index].is_some())
     }
 
-    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
     /// up.
     pub(crate) fn collect(
         &mut self,

@@ -144,7 +144,7 @@ impl Tasks {
         self.collect(1, Some(span), out)
     }
 
-    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
     /// up.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         self.ends.list(out);

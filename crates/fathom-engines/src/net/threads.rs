@@ -120,7 +120,7 @@ impl<T: Copy> Flights<T> {
         std::mem::take(&mut self.queued)
     }
 
-    /// Lists completions until there are `min`, there is no more room, nothing is in flight, or the time is
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
     /// up.
     pub(crate) fn collect(
         &mut self,

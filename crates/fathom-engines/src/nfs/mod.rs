@@ -150,7 +150,7 @@ impl Engine for Nfs {
         let length = u64::from(io.length());
         self.connections.ends().begun();
         // SAFETY: context and handle belong to an existing connection. Buffer and slot stay valid until the
-        // callback has run, which is no later than the end of the connection.
+        // callback has run, at the latest when the connection ends.
         let result = unsafe {
             match io.operation() {
                 Operation::Read => {

@@ -74,7 +74,7 @@ impl Command {
     }
 
     /// The same in the form of this many bytes: 10, 16 or 32. `None` if the address or the count does not
-    /// fit, or there is no such form.
+    /// fit, or such a form does not exist.
     #[inline(always)]
     pub(crate) fn on_blocks_in(
         bytes: u8,

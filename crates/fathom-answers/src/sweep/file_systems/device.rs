@@ -99,7 +99,7 @@ fn examine_missing(named: &Path, given: &GivenVolume) -> Result<FoundDevice, Fai
     let bytes = given.device_size.ok_or_else(|| {
         refused(
             named,
-            "there is no such device or file; --device-size=SIZE would create a file for the duration of the sweep",
+            "no such device or file; --device-size=SIZE would create a file for the duration of the sweep",
         )
     })?;
     let path = path_of_new_file(named)?;
