@@ -3,7 +3,7 @@
 use crate::support::devices::{LoopDevice, MountPoint, run};
 use crate::support::program::Launch;
 use crate::support::{MIB, file_of, scratch, skip};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -233,6 +233,16 @@ fn run_that_waits(directory: &Path, words: &str) -> crate::support::program::Run
     running
 }
 
+/// Whether a process has a path open for writing, as a job has and the checks before it have not.
+fn opens_for_writing(pid: u32, path: &Path) -> bool {
+    let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    opened.into_iter().any(|link| {
+        // The permissions of the link are those of the descriptor.
+        let mode = std::fs::symlink_metadata(link.path()).map_or(0, |found| found.permissions().mode());
+        mode & 0o200 != 0 && std::fs::read_link(link.path()).is_ok_and(|target| target == path)
+    })
+}
+
 /// Waits for the test: it signals that it waits, and continues shortly after it is released.
 const WAIT: &str = "touch waiting; until [ -e go ]; do sleep 0.05; done; sleep 0.5";
 
@@ -257,14 +267,9 @@ fn a_device_that_is_mounted_during_the_run_is_protected() {
         std::fs::write(directory.path().join("wait"), WAIT).expect("written");
         let running = run_that_waits(directory.path(), &jobs);
         if !jobs.contains("stonewall") {
-            let is_open = |pid: u32| {
-                let opened = std::fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
-                opened
-                    .into_iter()
-                    .any(|link| std::fs::read_link(link.path()).is_ok_and(|path| path == device.path()))
-            };
-            let all = || crate::support::processes::descendants(running.pid()).into_iter().any(is_open);
-            crate::support::wait_until("an open device", all);
+            let writes = |pid| opens_for_writing(pid, device.path());
+            let any = || crate::support::processes::descendants(running.pid()).into_iter().any(writes);
+            crate::support::wait_until("a device open for writing", any);
         }
         let mount = require!(MountPoint::new(&["-t", "ext4", "-o", "ro,noload", device.text()]));
         let before = device.contents();

@@ -118,6 +118,8 @@ pub(super) struct Use {
     what: String,
     /// True for a mounted file system.
     pub(super) is_mount: bool,
+    /// True if nothing but a claim was found, which leaves open whose it is.
+    is_bare_claim: bool,
 }
 
 impl std::fmt::Display for Use {
@@ -165,7 +167,19 @@ const EVERYTHING: Range<u64> = 0..u64::MAX;
 
 impl<'a> Search<'a> {
     /// The first use found of the object at `path`.
-    pub(super) fn of(machine: &'a Machine<'a>, tables: &'a Tables, path: &'a Path) -> Option<Use> {
+    ///
+    /// A mount may be made between reading the tables and probing the claim. So tables that were read after the
+    /// claim was found explain it if they can.
+    pub(super) fn of(machine: &Machine<'_>, tables: &Tables, path: &Path) -> Option<Use> {
+        let found = Search::first(machine, tables, path)?;
+        if !found.is_bare_claim {
+            return Some(found);
+        }
+        let explained = Search::first(machine, &Tables::read(machine), path);
+        Some(explained.unwrap_or(found))
+    }
+
+    fn first(machine: &'a Machine<'a>, tables: &'a Tables, path: &'a Path) -> Option<Use> {
         let target = (machine.identify)(path)?;
         let mut search = Search { machine, path, tables, visited: Vec::new(), way: Vec::new() };
         let found = search.visit(target, EVERYTHING);
@@ -232,7 +246,8 @@ impl<'a> Search<'a> {
     }
 
     fn claimed(&self) -> Use {
-        self.found(false, "is claimed by the kernel or a program (open with O_EXCL)".to_owned())
+        let what = "is claimed by the kernel or a program (open with O_EXCL)".to_owned();
+        Use { is_bare_claim: true, ..self.found(false, what) }
     }
 
     /// True while the examined object is the target itself.
@@ -357,7 +372,7 @@ impl<'a> Search<'a> {
 
     fn found(&self, is_mount: bool, what: String) -> Use {
         // The object nearest to the use is named first: "partition a of that" needs its "that" after it.
-        Use { way: self.way.iter().rev().cloned().collect(), what, is_mount }
+        Use { way: self.way.iter().rev().cloned().collect(), what, is_mount, is_bare_claim: false }
     }
 }
 

@@ -305,6 +305,28 @@ fn a_claim_protects_what_no_table_knows() {
     assert!(machine.used("/dev/sda").is_some());
 }
 
+/// A mount that is made after the tables were read shows as a claim first.
+#[test]
+fn a_claim_is_explained_by_tables_that_are_newer() {
+    let recorded = disks();
+    let mountinfo = recorded.path("proc/self/mountinfo");
+    let is_claimed = |_: &Path| {
+        fs::create_dir_all(mountinfo.parent().expect("a directory")).expect("made");
+        fs::write(&mountinfo, "40 22 8:16 / /m rw shared:7 - ext4 /dev/sdb rw\n").expect("written");
+        true
+    };
+    let machine = Machine {
+        root: recorded.root.path(),
+        identify: &|path| recorded.things.get(path).copied(),
+        is_claimed: &is_claimed,
+        backing: &|_| None,
+        mapped: &|_| Vec::new(),
+        group: &|_| None,
+    };
+    let found = Search::of(&machine, &Tables::read(&machine), &recorded.path("/dev/sdb")).expect("a use");
+    assert_eq!((found.to_string().as_str(), found.is_mount), ("it is mounted at /m (ext4)", true));
+}
+
 /// If nothing describes devices, as in a container, the kernel still knows who has claimed one.
 #[test]
 fn without_tables_a_claim_counts() {
