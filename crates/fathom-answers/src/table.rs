@@ -156,11 +156,23 @@ impl Table {
         text
     }
 
-    /// An HTML table whose headings are marked for screen readers.
+    /// Its first headings, which tell it from other tables of a page.
+    fn name(&self) -> String {
+        let headings: Vec<&str> = self
+            .columns
+            .iter()
+            .take(3)
+            .map(|(heading, _)| heading.as_str())
+            .filter(|name| !name.is_empty())
+            .collect();
+        headings.join(", ")
+    }
+
+    /// An HTML table that is scrolled by keyboard where it is wider than the screen, and whose headings are marked for screen readers.
     pub(crate) fn html(&self) -> Markup {
         let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
         html! {
-            div.scroll { table {
+            div.scroll tabindex="0" role="region" aria-label={ "Table: " (self.name()) } { table {
                 thead { tr {
                     @for (column, (heading, _)) in self.columns.iter().enumerate() {
                         th scope="col" class=[class(column)] { (heading) }

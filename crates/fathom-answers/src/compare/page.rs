@@ -7,7 +7,7 @@ use super::output::{ComparisonReport, row};
 use crate::report::{self, Change, Link, Series};
 use crate::shapes;
 use crate::table::{Align, Table};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// The whole page.
 pub(super) fn html(report: &ComparisonReport, title: &str) -> String {
@@ -82,7 +82,7 @@ fn section(pair: &Pair, id: &str) -> Markup {
         section aria-labelledby=(id) {
             h2 id=(id) { (pair.title()) }
             (table.html())
-            (report::charts(differences.into_iter().chain(curves)))
+            (report::charts(differences.into_iter().chain(curves.map(|curves| curves.render()))))
         }
     }
 }

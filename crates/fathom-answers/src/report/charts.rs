@@ -2,13 +2,13 @@
 
 use super::chart::heat::Cell;
 use super::chart::scale::{Scale, Unit};
-use super::chart::{Axis, Chart, Series};
+use super::chart::{Axis, Chart, Figure, Series};
 use crate::figures;
 use crate::shapes::{Moment, Shapes, Subject, depth_range};
 use crate::table::{Align, Table};
 use fathom_stats::Direction;
 use fathom_stats::timeline::{coarse_bin_of, coarse_value_of};
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// Suffix of the names of response-time curves.
 const RESPONSE: &str = "response";
@@ -16,7 +16,7 @@ const RESPONSE: &str = "response";
 pub(super) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` is the prefix of their ids in the page.
-pub(super) fn of(subject: &Subject, id: &str) -> Markup {
+pub(super) fn of(subject: &Subject, id: &str) -> Vec<Figure> {
     let bandwidth = |moment: &Moment| moment.bytes_per_second;
     let before = [
         percentiles("Latency by percentile", &curves(subject), id),
@@ -25,11 +25,11 @@ pub(super) fn of(subject: &Subject, id: &str) -> Markup {
         rate(subject, id, "iops", "I/Os per second over time", "IOPS", Unit::Count, |moment| moment.iops),
     ];
     let latencies = subject.directions.iter().map(|direction| latency_over_time(direction, id));
-    charts(before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten())
+    before.into_iter().chain(latencies).chain([depths(subject, id)]).flatten().collect()
 }
 
 /// Charts side by side, as many as fit.
-pub(crate) fn charts(all: impl IntoIterator<Item = Markup>) -> Markup {
+pub(crate) fn charts<T: Render>(all: impl IntoIterator<Item = T>) -> Markup {
     html! { div.charts { @for chart in all { (chart) } } }
 }
 
@@ -50,7 +50,7 @@ fn curves(subject: &Subject) -> Vec<Series> {
 }
 
 /// A chart of percentile curves.
-pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<Markup> {
+pub(crate) fn percentiles(title: &str, series: &[Series], id: &str) -> Option<Figure> {
     let series: Vec<Series> = series.iter().filter(|line| line.points.len() > 1).cloned().collect();
     let last = series.iter().filter_map(|line| line.points.last()).map(|point| point.0).fold(0.0, f64::max);
     if series.is_empty() {
@@ -87,7 +87,7 @@ fn table_of(first: &str, series: &[Series]) -> Table {
     Table::new(&columns)
 }
 
-fn distribution(subject: &Subject, id: &str) -> Option<Markup> {
+fn distribution(subject: &Subject, id: &str) -> Option<Figure> {
     let shown: Vec<&Shapes> =
         subject.directions.iter().filter(|direction| !direction.distribution.is_empty()).collect();
     let bins = || shown.iter().flat_map(|direction| &direction.distribution);
@@ -154,7 +154,7 @@ fn rate(
     label: &str,
     unit: Unit,
     value: impl Fn(&Moment) -> f64,
-) -> Option<Markup> {
+) -> Option<Figure> {
     let shown: Vec<&Shapes> =
         subject.directions.iter().filter(|direction| direction.timeline.len() > 1).collect();
     if shown.is_empty() {
@@ -194,7 +194,7 @@ fn rate(
 }
 
 /// The heat map of a direction, with its median and 99th percentile as lines.
-fn latency_over_time(direction: &Shapes, id: &str) -> Option<Markup> {
+fn latency_over_time(direction: &Shapes, id: &str) -> Option<Figure> {
     let timeline = &direction.timeline;
     if timeline.len() < 2 || timeline.iter().all(|moment| moment.bins.is_empty()) {
         return None;
@@ -255,13 +255,13 @@ fn limits(ns: u64) -> (f64, f64) {
     ((ns * below).sqrt(), (ns * above).sqrt())
 }
 
-fn depths(subject: &Subject, id: &str) -> Option<Markup> {
+fn depths(subject: &Subject, id: &str) -> Option<Figure> {
     if subject.depths.iter().all(|(_, share)| *share == 0.0) {
         return None;
     }
     let names: Vec<String> = subject.depths.iter().map(|(level, _)| depth_range(level)).collect();
     let values: Vec<f64> = subject.depths.iter().map(|(_, share)| *share).collect();
-    let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Count };
+    let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Row };
     let y =
         Axis { label: "share of the I/Os".into(), scale: Scale::Linear { max: 100.0 }, unit: Unit::Percent };
     let mut chart = Chart::new("Depth reached: I/Os in flight when one more was issued", x, y);

@@ -22,7 +22,7 @@ pub(super) fn html(report: &GridReport<'_>) -> Markup {
     let notes = report.notes();
     html! {
         p.headline { (report.headline()) }
-        div.scroll { table.grid-of-tests {
+        div.scroll tabindex="0" role="region" aria-label="Table: all tests" { table.grid-of-tests {
             thead { tr { @for (heading, class) in COLUMNS { th scope="col" class=(class) { (heading) } } } }
             tbody { @for bar in report.bars() { (row(&bar)) } }
         } }

@@ -2,7 +2,7 @@
 
 use super::chart::heat::SHADES;
 use super::chart::scale::{Scale, Unit};
-use super::chart::{Axis, Chart, Series};
+use super::chart::{Axis, Chart, Figure, Series};
 use super::charts::charts;
 use crate::figures;
 use crate::hosts::{cells, directions, skew, state, together};
@@ -69,7 +69,7 @@ fn table(hosts: &HostsResult) -> Markup {
         row
     };
     html! {
-        div.scroll { table.hosts {
+        div.scroll tabindex="0" role="region" aria-label="Table: hosts" { table.hosts {
             thead { tr { @for (heading, class) in HEADINGS { th scope="col" class=(class) { (heading) } } } }
             tbody { @for host in &hosts.hosts { @for (number, direction) in directions(host).into_iter().enumerate() {
                 tr class=[mark(host)] {
@@ -259,7 +259,7 @@ struct Map {
 }
 
 impl Map {
-    fn figure(&self, names: &[&str], grid: &Grid, x: Axis, id: &str) -> Markup {
+    fn figure(&self, names: &[&str], grid: &Grid, x: Axis, id: &str) -> Figure {
         let y = Axis {
             label: "host, the first at the top".into(),
             scale: Scale::Linear { max: names.len().max(1) as f64 },

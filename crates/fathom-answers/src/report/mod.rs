@@ -11,6 +11,7 @@ mod pts;
 mod shell;
 mod sweep;
 
+use chart::Figure;
 pub(crate) use chart::Series;
 pub(crate) use charts::{charts, percentiles};
 pub(crate) use intervals::{Change, html as intervals};
@@ -22,6 +23,7 @@ use crate::pts::record as pts_results;
 use crate::results_file;
 use crate::runner::Runner;
 use crate::sweep::record as sweep_results;
+use fathom_command::printer::harmless;
 use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_results::RunResult;
 use lexopt::Arg::{Long, Short, Value};
@@ -40,9 +42,10 @@ histogram, rates and latencies over time, depth, CPU, devices; per job and for a
 side. JSON+ is best, because it holds the histograms. - is standard input. The results file of a sweep becomes heat maps and
 line charts over the varied options, that of fathom pts the report that the specification asks for.
 
-  -o, --output=FILE   the page (default: the name of the first result with .html); - is standard output
+  -o, --output=FILE   the page or chart (default: the name of the first result with .html or .svg); - is standard output
       --title=TEXT    its heading
-      --force         overwrite a file that is not an earlier report
+      --chart=NAME    one chart as an SVG file, not a page; list prints the names of all charts
+      --force         overwrite a file that is not an earlier page or chart
 ",
     run,
 };
@@ -51,76 +54,140 @@ line charts over the varied options, that of fathom pts the report that the spec
 const MARK: &str = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Result<u8, Failure> {
-    let (mut files, mut output, mut title, mut force) = (Vec::new(), None, None, false);
+    let (mut files, mut output, mut title, mut chart, mut force) = (Vec::new(), None, None, None, false);
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next()? {
         match argument {
             Short('o') | Long("output") => output = Some(PathBuf::from(parser.value()?)),
             Long("title") => title = Some(arguments::text(&mut parser, "--title")?),
+            Long("chart") => chart = Some(arguments::text(&mut parser, "--chart")?),
             Long("force") => force = true,
             Value(file) => files.push(PathBuf::from(file)),
             other => return Err(other.unexpected().into()),
         }
     }
     let files = arguments::some_files(files)?;
-    let output = output.unwrap_or_else(|| default_output(&files));
-    if let Some(path) =
-        files.iter().find(|path| results_file::is_results::<sweep_results::RecordedSweep>(path))
-    {
-        let [one] = &files[..] else {
-            return Err(Failure::new(format!(
-                "{}: a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
-                path.display()
-            )));
-        };
-        let title = title.unwrap_or_else(|| format!("Sweep: {}", one.display()));
-        return put(&output, &sweep::page(one, &title)?, force, streams);
+    let source = Source::of(&files)?;
+    if let Some(name) = chart {
+        return write_chart(&source, &name, output, &files, force, streams);
     }
-    if let Some(path) = files.iter().find(|path| results_file::is_results::<pts_results::RecordedTest>(path))
-    {
-        let [one] = &files[..] else {
-            return Err(Failure::new(format!(
-                "{}: a PTS test needs its own page; name it alone",
-                path.display()
-            )));
-        };
-        return put(&output, &pts::page(one, title.as_deref())?, force, streams);
+    let output = output.unwrap_or_else(|| default_output(&files, "html"));
+    put(&output, &source.page(title)?, force, streams)
+}
+
+/// A kind of results file with a page of its own kind.
+struct Kind {
+    is: fn(&Path) -> bool,
+    /// Why it is named alone.
+    alone: &'static str,
+    page: fn(&Path, Option<&str>) -> Result<String, Failure>,
+    charts: fn(&Path) -> Result<Vec<Figure>, Failure>,
+}
+
+const KINDS: [Kind; 3] = [
+    Kind {
+        is: results_file::is_results::<sweep_results::RecordedSweep>,
+        alone: "a sweep needs its own page; name it alone, or compare two with fathom compare -o FILE A B",
+        page: sweep::page,
+        charts: sweep::all_charts,
+    },
+    Kind {
+        is: results_file::is_results::<pts_results::RecordedTest>,
+        alone: "a PTS test needs its own page; name it alone",
+        page: pts::page,
+        charts: pts::all_charts,
+    },
+    Kind {
+        is: results_file::is_results::<curve_results::RecordedCurve>,
+        alone: "curves need their own page; name the file alone",
+        page: curve::page,
+        charts: curve::all_charts,
+    },
+];
+
+/// What a page is made of.
+enum Source<'f> {
+    /// A results file of a kind.
+    File(&'static Kind, &'f Path),
+    /// Results of runs.
+    Runs(Vec<RunResult>),
+}
+
+impl Source<'_> {
+    fn of(files: &[PathBuf]) -> Result<Source<'_>, Failure> {
+        for kind in &KINDS {
+            let Some(path) = files.iter().find(|path| (kind.is)(path)) else { continue };
+            return match files {
+                [one] => Ok(Source::File(kind, one)),
+                _ => Err(Failure::new(format!("{}: {}", path.display(), kind.alone))),
+            };
+        }
+        let read =
+            |file: &PathBuf| fathom_results::read(file).map_err(|error| Failure::new(error.to_string()));
+        Ok(Source::Runs(files.iter().map(read).collect::<Result<_, Failure>>()?))
     }
-    if let Some(path) =
-        files.iter().find(|path| results_file::is_results::<curve_results::RecordedCurve>(path))
-    {
-        let [one] = &files[..] else {
-            return Err(Failure::new(format!(
-                "{}: curves need their own page; name the file alone",
-                path.display()
-            )));
-        };
-        let title = title.unwrap_or_else(|| format!("Curve: {}", one.display()));
-        return put(&output, &curve::page(one, &title)?, force, streams);
+
+    fn page(&self, title: Option<String>) -> Result<String, Failure> {
+        match self {
+            Source::File(kind, path) => (kind.page)(path, title.as_deref()),
+            Source::Runs(results) => Ok(page::html(results, &title.unwrap_or_else(|| title_of(results)))),
+        }
     }
-    let results: Vec<RunResult> = files
-        .iter()
-        .map(|file| fathom_results::read(file).map_err(|error| Failure::new(error.to_string())))
-        .collect::<Result<_, Failure>>()?;
-    let title = title.unwrap_or_else(|| match results.as_slice() {
+
+    fn charts(&self) -> Result<Vec<Figure>, Failure> {
+        match self {
+            Source::File(kind, path) => (kind.charts)(path),
+            Source::Runs(results) => Ok(page::all_charts(results)),
+        }
+    }
+}
+
+fn title_of(results: &[RunResult]) -> String {
+    match results {
         [one] => match crate::quick::GridReport::of(one) {
             Some(report) => format!("How fast is {}?", report.title()),
             None => format!("Storage test: {}", one.source),
         },
         several => format!("Storage tests: {} results", several.len()),
-    });
-    let page = page::html(&results, &title);
-    put(&output, &page, force, streams)
+    }
+}
+
+/// Writes one chart as an SVG file, or lists the names of all of them.
+fn write_chart(
+    source: &Source<'_>,
+    name: &str,
+    output: Option<PathBuf>,
+    files: &[PathBuf],
+    force: bool,
+    streams: &mut Streams<'_>,
+) -> Result<u8, Failure> {
+    let charts = source.charts()?;
+    if name == "list" {
+        for chart in &charts {
+            writeln!(streams.out, "{}: {}", harmless(&chart.id), harmless(&chart.title))?;
+        }
+        return Ok(0);
+    }
+    let Some(chart) = charts.iter().find(|chart| chart.id == name) else {
+        let names: Vec<&str> = charts.iter().map(|chart| chart.id.as_str()).collect();
+        let message = match names.is_empty() {
+            true => format!("--chart={name}: these results have no charts"),
+            false => format!("--chart: there is no chart `{name}`; there are {}", names.join(", ")),
+        };
+        return Err(Failure::new(message));
+    };
+    let output = output.unwrap_or_else(|| default_output(files, "svg"));
+    put(&output, &chart.file(), force, streams)
 }
 
 /// The name of the first result, with another extension, in the current directory.
-fn default_output(files: &[PathBuf]) -> PathBuf {
+fn default_output(files: &[PathBuf], extension: &str) -> PathBuf {
     let stem = files.first().filter(|file| *file != Path::new("-")).and_then(|file| file.file_stem());
     let stem = stem.map_or_else(|| "report".to_owned(), |stem| stem.to_string_lossy().into_owned());
     // The name of a shell's pipe is a number.
     match stem.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => PathBuf::from("report.html"),
-        false => PathBuf::from(format!("{stem}.html")),
+        true => PathBuf::from(format!("report.{extension}")),
+        false => PathBuf::from(format!("{stem}.{extension}")),
     }
 }
 
@@ -135,11 +202,12 @@ pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<
     Ok(0)
 }
 
-/// Writes the page; only an earlier page is overwritten without `--force`.
+/// Writes a page or a chart; without `--force` only an earlier one of the same kind is overwritten.
 fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
-    let is_page =
-        || path.is_file() && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(MARK.as_bytes()));
-    NewFile::new(path, force || is_page()).write(page.as_bytes())
+    let mark = if page.starts_with(chart::FILE_MARK) { chart::FILE_MARK } else { MARK };
+    let is_earlier =
+        || path.is_file() && std::fs::read(path).is_ok_and(|bytes| bytes.starts_with(mark.as_bytes()));
+    NewFile::new(path, force || is_earlier()).write(page.as_bytes())
 }
 
 #[cfg(test)]
@@ -148,7 +216,7 @@ mod tests {
 
     #[test]
     fn pages_are_named_after_their_result() {
-        let name = |file: &str| default_output(&[PathBuf::from(file)]).display().to_string();
+        let name = |file: &str| default_output(&[PathBuf::from(file)], "html").display().to_string();
         assert_eq!(name("/data/deep.json"), "deep.html");
         assert_eq!(name("x.sweep.jsonl"), "x.sweep.html");
         assert_eq!((name("-"), name("/dev/fd/63")), ("report.html".to_owned(), "report.html".to_owned()));

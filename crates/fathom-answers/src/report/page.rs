@@ -1,6 +1,6 @@
 //! The page of results: a comparison, and each result separately.
 
-use super::chart::Series;
+use super::chart::{Figure, Series};
 use super::charts;
 use super::grid;
 use super::hosts;
@@ -56,9 +56,33 @@ fn subject_id(result: usize, subject: usize) -> String {
     format!("r{result}-s{subject}")
 }
 
+/// The charts of all results, named after their jobs, and after their results if there are several.
+pub(super) fn all_charts(results: &[RunResult]) -> Vec<Figure> {
+    let own = results.iter().flat_map(|run| {
+        let lead = if results.len() > 1 { format!("{}:", run.source) } else { String::new() };
+        let subjects = shapes::subjects(run).into_iter();
+        subjects
+            .flat_map(move |subject| charts::of(&subject, &format!("{lead}{}", subject.name.to_lowercase())))
+    });
+    let together = if results.len() > 1 { charts_side_by_side(results).1 } else { Vec::new() };
+    together.into_iter().chain(own).collect()
+}
+
 /// The curves of all results, a chart per direction of what they have in common: all jobs together, or each
 /// job by name if they ran one after the other.
 fn side_by_side(results: &[RunResult]) -> Markup {
+    let (table, drawn) = charts_side_by_side(results);
+    html! {
+        section aria-labelledby="side-by-side" {
+            h2 id="side-by-side" { "Side by side" }
+            (table.html())
+            (charts::charts(drawn))
+        }
+    }
+}
+
+/// The figures of all results, and the charts.
+fn charts_side_by_side(results: &[RunResult]) -> (Table, Vec<Figure>) {
     let mut table = Table::new(&[
         ("result", Align::Left),
         ("job", Align::Left),
@@ -112,13 +136,7 @@ fn side_by_side(results: &[RunResult]) -> Markup {
             drawn.extend(charts::percentiles(&title, &series, &id));
         }
     }
-    html! {
-        section aria-labelledby="side-by-side" {
-            h2 id="side-by-side" { "Side by side" }
-            (table.html())
-            (charts::charts(drawn))
-        }
-    }
+    (table, drawn)
 }
 
 /// The names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
@@ -176,7 +194,7 @@ fn section_of(run: &RunResult, subject: &Subject, evidence: Option<&Evidence<'_>
         h3 id=(id) { (subject.name) }
         @if let Some(evidence) = evidence { (verdict(evidence)) }
         (sentences(arrivals.chain(by_engine)))
-        (charts::of(subject, id))
+        (charts::charts(charts::of(subject, id)))
         (what_is_missing(run, subject))
     }
 }

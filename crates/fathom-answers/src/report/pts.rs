@@ -1,8 +1,9 @@
 //! The page of a PTS test: set-up, convergence, the measurement window, tables and plots.
 
 use super::chart::heat::{self, shade_between};
+use super::chart::places::Places;
 use super::chart::scale::{Scale, Unit};
-use super::chart::{Axis, Chart, Series};
+use super::chart::{self, Axis, Chart, Series};
 use super::charts::charts;
 use super::shell;
 use crate::figures;
@@ -44,7 +45,9 @@ pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Fai
                 (shell::list(&course_of(&findings, part)))
                 (part_html(&findings, part, &id))
             }
-            @if findings.plan.test == PtsTest::Throughput { (throughput(&findings)) }
+            @if findings.plan.test == PtsTest::Throughput && let Some(all) = throughput(&findings) {
+                h3 id="all" { "All block sizes" } (charts([all]))
+            }
         }
     };
     let mut links = vec![("test".to_owned(), "Test".to_owned())];
@@ -52,19 +55,20 @@ pub(super) fn page(path: &Path, given_title: Option<&str>) -> Result<String, Fai
     Ok(shell::shell(given_title.unwrap_or(&title(&findings)), &links, &body))
 }
 
+/// The charts of a results file.
+pub(super) fn all_charts(path: &Path) -> Result<Vec<chart::Figure>, Failure> {
+    let recorded: RecordedTest = results_file::read(path)?;
+    let findings = Findings::of(&recorded);
+    let parts = findings.parts.iter().enumerate();
+    let of_parts = parts.flat_map(|(number, part)| part_charts(&findings, part, &format!("part-{number}")));
+    let all = (findings.plan.test == PtsTest::Throughput).then(|| throughput(&findings)).flatten();
+    Ok(of_parts.chain(all).collect())
+}
+
 fn part_html(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Markup {
-    let figure = findings.plan.test.definition().figure;
     let shown = shown_figures(findings.plan.test);
-    let drawn: Vec<Markup> = if matches!(part.part.ends, Ends::Written { .. }) {
-        saturation(findings, part, id)
-    } else {
-        let of_window = part.window().map(|window| window_chart(window, figure, id));
-        let plots = shown.iter().enumerate();
-        let plots = plots.filter_map(|(number, figure)| plot(part, *figure, &format!("{id}-plot-{number}")));
-        convergence(part, figure, id).into_iter().chain(of_window).chain(plots).collect()
-    };
     html! {
-        (charts(drawn))
+        (charts(part_charts(findings, part, id)))
         @for (number, (caption, table)) in tables(findings, part, usize::MAX).into_iter().enumerate() {
             @match shown.get(number).filter(|_| !caption.is_empty()) {
                 Some(figure) => (heat_map(part, *figure, &caption)),
@@ -72,6 +76,17 @@ fn part_html(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Mark
             }
         }
     }
+}
+
+fn part_charts(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<chart::Figure> {
+    if matches!(part.part.ends, Ends::Written { .. }) {
+        return saturation(findings, part, id);
+    }
+    let figure = findings.plan.test.definition().figure;
+    let of_window = part.window().map(|window| window_chart(window, figure, id));
+    let plots = shown_figures(findings.plan.test).iter().enumerate();
+    let plots = plots.filter_map(|(number, figure)| plot(part, *figure, &format!("{id}-plot-{number}")));
+    convergence(part, figure, id).into_iter().chain(of_window).chain(plots).collect()
 }
 
 fn unit_of(figure: Figure) -> Unit {
@@ -90,7 +105,14 @@ fn label_of(figure: Figure) -> String {
 }
 
 /// A chart with a table of its lines: a row for each category, a column for each line.
-fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: Axis, id: &str) -> Markup {
+fn over_places(
+    title: &str,
+    names: &[String],
+    first: &str,
+    lines: &[Series],
+    y: Axis,
+    id: &str,
+) -> chart::Figure {
     let unit = y.unit;
     let x = Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Row };
     let mut columns = vec![(first, Align::Left)];
@@ -110,12 +132,12 @@ fn over_places(title: &str, names: &[String], first: &str, lines: &[Series], y: 
         .iter()
         .map(|line| (line.clone(), line.points.iter().map(|point| (point.1, point.1)).collect()))
         .collect();
-    chart.lines_over(names, &lines);
+    chart.lines_over(&Places::even(names.to_vec()), &lines);
     chart.figure(id, &table)
 }
 
 /// The writes of each block size over all rounds, with reads if the part has one size.
-fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
+fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, _) = part.axes();
     let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
     let points = part.part.points.iter().enumerate().filter(|(_, point)| shown(point.read_percent));
@@ -154,7 +176,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Mark
 }
 
 /// The tracking variable in its window, with the limits and the fitted line.
-fn window_chart(window: &Window, figure: Figure, id: &str) -> Markup {
+fn window_chart(window: &Window, figure: Figure, id: &str) -> chart::Figure {
     let places = || (0..ROUNDS).map(|place| place as f64);
     let level = |name: &str, style: usize, value: f64| Series {
         name: name.to_owned(),
@@ -186,7 +208,7 @@ fn window_chart(window: &Window, figure: Figure, id: &str) -> Markup {
 }
 
 /// A figure by block size, a line for each mix; nothing for a part with one size.
-fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<Markup> {
+fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, mixes) = part.axes();
     let lines: Vec<Series> = mixes
         .iter()
@@ -244,7 +266,7 @@ fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
 }
 
 /// Reads and writes of all block sizes side by side.
-fn throughput(findings: &Findings<'_>) -> Markup {
+fn throughput(findings: &Findings<'_>) -> Option<chart::Figure> {
     let mut names = Vec::new();
     let mut values = Vec::new();
     for part in &findings.parts {
@@ -259,7 +281,7 @@ fn throughput(findings: &Findings<'_>) -> Markup {
         }
     }
     if values.is_empty() {
-        return Markup::default();
+        return None;
     }
     let x = Axis { label: String::new(), scale: Scale::Linear { max: 1.0 }, unit: Unit::Row };
     let y = Axis {
@@ -273,11 +295,11 @@ fn throughput(findings: &Findings<'_>) -> Markup {
     for (name, value) in names.into_iter().zip(values) {
         table.row(vec![name, figures::bandwidth(value)]);
     }
-    html! { h3 id="all" { "All block sizes" } (charts([chart.figure("all-throughput", &table)])) }
+    Some(chart.figure("all-throughput", &table))
 }
 
 /// Rates and latencies over time, and rates over the amount written.
-fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<Markup> {
+fn saturation(findings: &Findings<'_>, part: &PartFindings<'_>, id: &str) -> Vec<chart::Figure> {
     let step = findings.plan.point_time().as_secs_f64();
     let mut written = 0u64;
     let gigabytes: Vec<f64> = part
@@ -326,7 +348,7 @@ fn along(
     lines: &[Series],
     figure: Figure,
     id: &str,
-) -> Option<Markup> {
+) -> Option<chart::Figure> {
     let points = || lines.iter().flat_map(|line| &line.points);
     if points().count() == 0 {
         return None;

@@ -4,7 +4,8 @@ use fathom_command::printer::harmless;
 use maud::{Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-const STYLE: &str = include_str!("assets/style.css");
+/// The rules of charts come first, because those of the page change their colours for the dark and for paper.
+const STYLE: &str = concat!(include_str!("assets/chart.css"), include_str!("assets/style.css"));
 const SCRIPT: &str = include_str!("assets/cursor.js");
 
 /// An id in the page, and its name.

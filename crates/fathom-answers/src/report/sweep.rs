@@ -1,8 +1,9 @@
 //! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the whole table.
 
 use super::chart::heat::{self, shade_between};
+use super::chart::places::Places;
 use super::chart::scale::{Scale, Unit};
-use super::chart::{Axis, Chart, Series};
+use super::chart::{Axis, Chart, Figure as Drawn, Series};
 use super::charts::charts;
 use super::shell;
 use crate::measures::Figure;
@@ -17,7 +18,8 @@ use std::path::Path;
 const STYLES: usize = 6;
 
 /// The page of a results file.
-pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
+pub(super) fn page(path: &Path, title: Option<&str>) -> Result<String, Failure> {
+    let title = title.map_or_else(|| format!("Sweep: {}", path.display()), str::to_owned);
     let results = results_in(path)?;
     let figures = || results.figures.iter().enumerate().map(|(figure, (_, heading))| (figure, heading));
     let body = html! {
@@ -34,7 +36,7 @@ pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
                 h3 id=(id_of(figure)) { (heading) }
                 @for (number, job) in results.jobs.iter().enumerate() {
                     (heat_maps(&results, figure, job))
-                    (lines(&results, figure, job, &format!("{}-{number}", id_of(figure))))
+                    @if let Some(drawn) = lines(&results, figure, job, &id_of_chart(figure, number)) { (charts([drawn])) }
                 }
             }
             h3 { "All figures" }
@@ -43,7 +45,22 @@ pub(super) fn page(path: &Path, title: &str) -> Result<String, Failure> {
     };
     let links: Vec<shell::Link> =
         figures().map(|(figure, heading)| (id_of(figure), heading.clone())).collect();
-    Ok(shell::shell(title, &links, &body))
+    Ok(shell::shell(&title, &links, &body))
+}
+
+/// The charts of a results file.
+pub(super) fn all_charts(path: &Path) -> Result<Vec<Drawn>, Failure> {
+    let results = results_in(path)?;
+    let figures = 0..results.figures.len();
+    let all = figures.flat_map(|figure| (0..results.jobs.len()).map(move |number| (figure, number)));
+    let drawn = all.filter_map(|(figure, number)| {
+        lines(&results, figure, &results.jobs[number], &id_of_chart(figure, number))
+    });
+    Ok(drawn.collect())
+}
+
+fn id_of_chart(figure: usize, job: usize) -> String {
+    format!("{}-{job}", id_of(figure))
 }
 
 fn id_of(figure: usize) -> String {
@@ -131,11 +148,22 @@ fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, h
 
 /// A line per value of the second option over those of the first; too many lines for one chart only get the
 /// heat map.
-fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Markup {
+fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Option<Drawn> {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);
-    let Some((&across, rest)) = options.split_first() else { return Markup::default() };
+    let (&across, rest) = options.split_first()?;
     let names = names_of(&rows, across);
+    let value_of =
+        |name: &String| rows.iter().find(|row| row.names[across] == *name).map(|row| &row.values[across]);
+    let numbers: Vec<Option<f64>> =
+        names.iter().map(|name| fathom_spec::value::parse_amount(value_of(name)?, 1024)).collect();
+    let places = Places::spaced(names.clone(), &numbers);
+    // The tables have bandwidths in MiB/s.
+    let (unit, scale) = match results.figures[figure].0.figure {
+        Figure::Bandwidth => (Unit::Mebibytes, 1.0 / f64::from(1 << 20)),
+        Figure::Iops => (Unit::Count, 1.0),
+        _ => (Unit::Latency, 1.0),
+    };
     let mut lines: Vec<(Series, Vec<(f64, f64)>)> = Vec::new();
     for row in &rows {
         let Some(summary) = results.summary(row, figure) else { continue };
@@ -148,22 +176,23 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Markup {
             lines.push((Series { name, style: lines.len() % STYLES, points: Vec::new() }, Vec::new()));
             lines.len() - 1
         });
-        lines[index].0.points.push((place, summary.median));
-        lines[index].1.push(ends);
+        lines[index].0.points.push((place, summary.median * scale));
+        lines[index].1.push((ends.0 * scale, ends.1 * scale));
     }
     if lines.is_empty() || lines.len() > STYLES || names.len() < 2 {
-        return Markup::default();
+        return None;
     }
-    let unit = match results.figures[figure].0.figure {
-        Figure::Bandwidth => Unit::Bandwidth,
-        Figure::Iops => Unit::Count,
-        _ => Unit::Latency,
-    };
+    for (line, ends) in &mut lines {
+        sort_by_place(&places, line, ends);
+    }
     let highest = lines.iter().flat_map(|(_, ends)| ends.iter().map(|ends| ends.1));
     let heading = &results.figures[figure].1;
-    let x =
-        Axis { label: String::new(), scale: Scale::Linear { max: names.len() as f64 }, unit: Unit::Count };
-    let label = if unit == Unit::Bandwidth { "MB/s".to_owned() } else { heading.clone() };
+    let x = Axis {
+        label: format!("{}{}", results.options[across], places.remark),
+        scale: Scale::Linear { max: 1.0 },
+        unit: Unit::Row,
+    };
+    let label = if unit == Unit::Mebibytes { "MiB/s".to_owned() } else { heading.clone() };
     let y = Axis { label, scale: Scale::linear(highest), unit };
     let lead = if results.jobs.len() > 1 { format!("{job}: ") } else { String::new() };
     let mut chart = Chart::new(&format!("{lead}{heading} over {}", results.options[across]), x, y);
@@ -183,8 +212,16 @@ fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Markup {
             ]);
         }
     }
-    chart.lines_over(&names, &lines);
-    charts([chart.figure(id, &table)])
+    chart.lines_over(&places, &lines);
+    Some(chart.figure(id, &table))
+}
+
+/// Orders the points of a line from left to right, whatever the order of the grid.
+fn sort_by_place(places: &Places, line: &mut Series, ends: &mut Vec<(f64, f64)>) {
+    let mut both: Vec<((f64, f64), (f64, f64))> =
+        line.points.iter().copied().zip(ends.iter().copied()).collect();
+    both.sort_by(|one, other| places.at(one.0.0 as usize).total_cmp(&places.at(other.0.0 as usize)));
+    (line.points, *ends) = both.into_iter().unzip();
 }
 
 /// All cells with all figures.

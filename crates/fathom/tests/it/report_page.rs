@@ -312,6 +312,105 @@ fn sweeps_and_comparisons_have_pages() {
     assert_eq!(browser.value("document.querySelectorAll('#pair-0-percentiles path.line').length >= 2"), true);
 }
 
+/// The page of a sweep of nine cells.
+fn page_of_sweep(directory: &Path) -> PathBuf {
+    let run = |words: &str| Launch::fathom(directory).words(words).run();
+    let sweep = "sweep --vary=iodepth=64,1,8 --vary=bs=4k,8k,64k --repeats=3 --output=x.sweep.jsonl -- --name=a \
+                 --ioengine=null --size=1g --rw=read --time_based --runtime=50ms";
+    assert_eq!(run(sweep).code(), 0);
+    assert_eq!(run("report x.sweep.jsonl").code(), 0);
+    directory.join("x.sweep.html")
+}
+
+#[test]
+fn charts_of_sweeps_are_legible_on_a_phone_and_in_the_dark() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    browser.open(&page_of_sweep(directory.path()));
+    // Each point is marked, and the intervals of the lines stand side by side.
+    let marks = browser.value("document.querySelectorAll('#figure-0-0 circle.mark').length");
+    assert_eq!(marks, 9);
+    let places = browser.value(
+        "[...document.querySelectorAll('#figure-0-0 path.interval')].map(line => line.getAttribute('d').split(' ')[0])",
+    );
+    let places = places.as_array().expect("intervals").clone();
+    assert!(places.len() == 3 && places[0] != places[1] && places[1] != places[2], "{places:?}");
+    // 1, 8 and 64 are equally far apart on the logarithmic axis, in their order, and the axis has its name.
+    let labels = browser.value(
+        "[...document.querySelectorAll('#figure-0-0 g > text.tick')].map(t => [Number(t.textContent), +t.getAttribute('x')])",
+    );
+    let mut labels: Vec<(f64, f64)> = serde_json::from_value(labels).expect("labels");
+    labels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let [(one, first), (eight, second), (all, third)] = labels[..] else { panic!("{labels:?}") };
+    assert_eq!((one, eight, all), (1.0, 8.0, 64.0));
+    assert!(first < second && (2.0 * second - first - third).abs() < 0.3, "{labels:?}");
+    let axes = "[...document.querySelectorAll('#figure-0-0 text.label')].map(t => t.textContent).join()";
+    assert_eq!(browser.value(axes), "iodepth, logarithmic,MiB/s");
+    // Every text is within its chart on a phone.
+    let metrics = json!({ "width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": false });
+    browser.call("Emulation.setDeviceMetricsOverride", metrics);
+    let cut = "[...document.querySelectorAll('.chart > svg')].flatMap(svg => { const all = svg.getBoundingClientRect(); \
+               return [...svg.querySelectorAll('text')].filter(t => getComputedStyle(t).display != 'none').filter(t => { \
+               const own = t.getBoundingClientRect(); return own.left < all.left - 1 || own.right > all.right + 1 \
+               || own.top < all.top - 1 || own.bottom > all.bottom + 1 }) }).map(t => t.textContent)";
+    assert_eq!(browser.value(cut), json!([]));
+    // Wide tables scroll by keyboard.
+    assert_eq!(browser.value("[...document.querySelectorAll('.scroll')].every(t => t.tabIndex == 0)"), true);
+    // The text of every cell of the heat maps has enough contrast.
+    let contrast = "(() => { const of = c => c.match(/[\\d.]+/g).map(Number); \
+                    const light = v => { const w = v.slice(0, 3).map(x => { x /= 255; \
+                    return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * w[0] + .7152 * w[1] + .0722 * w[2] }; \
+                    const page = of(getComputedStyle(document.body).backgroundColor); \
+                    return [...document.querySelectorAll('.heat-map td[class*=shade]')].map(cell => { \
+                    const style = getComputedStyle(cell), own = of(style.backgroundColor), part = own[3] ?? 1; \
+                    const ground = page.slice(0, 3).map((value, place) => value * (1 - part) + own[place] * part); \
+                    const [a, b] = [light(of(style.color)), light(ground)]; return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) }) })()";
+    for scheme in ["light", "dark"] {
+        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        browser.call("Emulation.setEmulatedMedia", features);
+        let found: Vec<f64> = serde_json::from_value(browser.value(contrast)).expect("ratios");
+        assert!(found.len() == 36 && found.iter().all(|ratio| *ratio >= 4.5), "{scheme}: {found:?}");
+    }
+}
+
+#[test]
+fn a_chart_is_an_svg_file() {
+    fathom_only!();
+    let mut browser = require!(Browser::start());
+    let directory = scratch();
+    page_of_sweep(directory.path());
+    page_of(directory.path(), JOB, "json+");
+    let report = |words: &str| Launch::fathom(directory.path()).words(&format!("report {words}")).run();
+    for (results, name, lines) in [("x.sweep.jsonl", "figure-1-0", 3), ("result.json", "mixed-percentiles", 2)] {
+        let listed = report(&format!("--chart=list {results}")).expect_clean().stdout;
+        assert!(listed.lines().any(|line| line.starts_with(&format!("{name}: "))), "{listed}");
+        assert_eq!(
+            report(&format!("--chart={name} -o chart.svg {results}")).code(),
+            0,
+            "an earlier chart is replaced"
+        );
+        browser.open(&directory.path().join("chart.svg"));
+        assert_eq!(browser.value("document.documentElement.localName"), "svg");
+        let drawn = "document.querySelectorAll('g path.line').length";
+        assert_eq!(browser.value(drawn), lines, "{results}");
+        let title = browser.value("document.querySelector('title').textContent");
+        assert!(listed.contains(&format!("{name}: {}", title.as_str().unwrap_or("none"))), "{listed}");
+    }
+    let finished = report("--chart=depth result.json");
+    assert_eq!(finished.code(), 1);
+    assert!(
+        finished.stderr.contains("there is no chart `depth`; there are mixed-percentiles, "),
+        "{}",
+        finished.stderr
+    );
+    assert_eq!(
+        report("--chart=mixed-percentiles -o data result.json").code(),
+        1,
+        "other files are not overwritten"
+    );
+}
+
 /// A result of nine hosts: one is slow, one has a long tail, one was lost, one never began.
 const HOSTS: &str = include_str!("../../../fathom-report/tests/golden/hosts.json");
 

@@ -38,7 +38,7 @@ pub(crate) fn shade_between(value: f64, low: f64, high: f64) -> usize {
 /// A table with shaded cells: a line for each row, with its name and its cells.
 pub(crate) fn table(caption: &str, across: &[String], lines: &[(String, Vec<Markup>)]) -> Markup {
     html! {
-        div.scroll { table.heat-map {
+        div.scroll tabindex="0" role="region" aria-label=(caption) { table.heat-map {
             caption { (caption) "; darker = more" }
             thead { tr { td {} @for name in across { th.right scope="col" { (name) } } } }
             tbody { @for (name, cells) in lines {

@@ -1,18 +1,22 @@
 //! Charts as SVG in a page: drawn by the program, so that they work without scripts, on paper, and for screen readers (each
 //! has its figures in a table).
 
+mod figure;
 pub(crate) mod heat;
+pub(crate) mod places;
 pub(crate) mod scale;
 
 use crate::table::Table;
+pub(crate) use figure::{FILE_MARK, Figure};
 use maud::{Markup, PreEscaped, Render, html};
+use places::Places;
 use scale::{Scale, Unit};
 use std::fmt::Write as _;
 
 /// Size of a chart and its margins, in SVG units.
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 74.0;
+const LEFT: f64 = 96.0;
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 44.0;
@@ -43,6 +47,13 @@ pub(crate) struct Series {
     /// Ascending in x.
     pub(crate) points: Vec<(f64, f64)>,
 }
+
+/// Radius of the mark of a point.
+const MARK: f64 = 3.5;
+/// Distance between the lines of a chart over places, so that their intervals do not cover each other.
+const APART: f64 = 7.0;
+/// Half the length of the bar at each end of an interval.
+const CAP: f64 = 3.0;
 
 /// A chart under construction.
 pub(crate) struct Chart {
@@ -135,13 +146,14 @@ impl Chart {
         }
     }
 
-    /// Draws lines over categories 0, 1, 2, ... with a name each, and an error bar for the interval of each
-    /// point.
-    pub(crate) fn lines_over(&mut self, names: &[String], lines: &[(Series, Vec<(f64, f64)>)]) {
-        let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
-        let at = |place: f64| LEFT + slot * (place + 0.5);
-        for (index, name) in names.iter().enumerate() {
-            self.draw(&below(at(index as f64), name));
+    /// Draws lines over named places 0, 1, 2, ..., with a mark for each point and a bar for its interval.
+    pub(crate) fn lines_over(&mut self, places: &Places, lines: &[(Series, Vec<(f64, f64)>)]) {
+        let at = |place: f64| LEFT + places.at(place as usize) * (WIDTH - LEFT - RIGHT);
+        let labels = places.labels();
+        for (index, (name, label)) in places.names().iter().zip(labels).enumerate() {
+            if let Some(class) = label {
+                self.draw(&html! { g class=[class] { (below(at(index as f64), name)) } });
+            }
             let values = lines.iter().filter_map(|(line, _)| {
                 let point = line.points.iter().find(|point| point.0 == index as f64)?;
                 Some(format!("{} {}", line.name, self.y.unit.text(point.1)))
@@ -149,18 +161,52 @@ impl Chart {
             let told = format!("{name}: {}", values.collect::<Vec<String>>().join(", "));
             self.stops.push((at(index as f64), told));
         }
-        for (line, ends) in lines {
-            let mut path = String::new();
-            for (number, &(x, y)) in line.points.iter().enumerate() {
-                let _ =
-                    write!(path, "{}{:.1} {:.1}", if number == 0 { "M" } else { "L" }, at(x), self.at_y(y));
-            }
-            for (&(x, _), &(low, high)) in line.points.iter().zip(ends) {
-                let _ = write!(path, "M{:.1} {:.1}V{:.1}", at(x), self.at_y(low), self.at_y(high));
-            }
-            self.draw(&html! { path class={ "line s" (line.style) } d=(path) {} });
+        let has_intervals = lines.iter().flat_map(|(_, ends)| ends).any(|(low, high)| low < high);
+        for (number, (line, ends)) in lines.iter().enumerate() {
+            let shift = if has_intervals { shift_of(number, lines.len()) } else { 0.0 };
+            let points: Vec<(f64, f64)> =
+                line.points.iter().map(|&(x, y)| (at(x) + shift, self.at_y(y))).collect();
+            let bars: Vec<(f64, f64, f64)> = points
+                .iter()
+                .zip(ends)
+                .filter(|(_, (low, high))| low < high)
+                .map(|(point, &(low, high))| (point.0, self.at_y(low), self.at_y(high)))
+                .collect();
+            self.draw(&html! {
+                path class={ "line s" (line.style) } d=(path_through(&points)) {}
+                path class={ "interval s" (line.style) } d=(interval_bars(&bars)) {}
+            });
+            self.mark(&points, line.style, false);
             self.legend.push((line.name.clone(), line.style));
         }
+    }
+
+    /// Marks the points of a line; hollow marks stand for points that differ in kind from the line's.
+    pub(crate) fn marks(&mut self, line: &Series, is_hollow: bool) {
+        let points: Vec<(f64, f64)> =
+            line.points.iter().map(|&(x, y)| (self.at_x(x), self.at_y(y))).collect();
+        self.mark(&points, line.style, is_hollow);
+    }
+
+    fn mark(&mut self, points: &[(f64, f64)], style: usize, is_hollow: bool) {
+        let kind = if is_hollow { "hollow" } else { "mark" };
+        self.draw(&html! { @for &(x, y) in points {
+            circle class={ (kind) " s" (style) } cx=(Coordinate(x)) cy=(Coordinate(y)) r=(MARK) {}
+        } });
+    }
+
+    /// Draws the intervals of points at x, low and high along y; those of line `number` of `count` stand next to
+    /// those of the others.
+    pub(crate) fn intervals(
+        &mut self,
+        bars: &[(f64, f64, f64)],
+        style: usize,
+        (number, count): (usize, usize),
+    ) {
+        let shift = shift_of(number, count);
+        let bar = |&(x, low, high): &(f64, f64, f64)| (self.at_x(x) + shift, self.at_y(low), self.at_y(high));
+        let bars: Vec<(f64, f64, f64)> = bars.iter().map(bar).collect();
+        self.draw(&html! { path class={ "interval s" (style) } d=(interval_bars(&bars)) {} });
     }
 
     /// Adds a cursor position for each x that has a point.
@@ -188,7 +234,7 @@ impl Chart {
 
     fn grid(&self) -> Markup {
         let (right, bottom) = (WIDTH - RIGHT, HEIGHT - BOTTOM);
-        let across = self.x.scale.ticks().into_iter().filter(|_| !self.x.label.is_empty());
+        let across = self.x.scale.ticks().into_iter().filter(|_| self.x.unit != Unit::Row);
         html! {
             @for (tick, y) in self.y.scale.ticks().into_iter().map(|tick| (tick, self.at_y(tick))) {
                 path.grid d={ "M" (LEFT) " " (Coordinate(y)) "H" (right) } {}
@@ -199,40 +245,53 @@ impl Chart {
                 (below(x, &self.x.unit.tick(tick)))
             }
             text.label x=(LEFT + (right - LEFT) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (self.x.label) }
-            text.label transform={ "translate(14 " (TOP + (bottom - TOP) / 2.0) ") rotate(-90)" } text-anchor="middle" {
+            text.label transform={ "translate(19 " (TOP + (bottom - TOP) / 2.0) ") rotate(-90)" } text-anchor="middle" {
                 (self.y.label)
             }
         }
     }
 
-    /// The figure for a page. `id` is unique in it; `table` holds the same figures for screen readers.
-    pub(crate) fn figure(&self, id: &str, table: &Table) -> Markup {
-        let stops: Vec<serde_json::Value> =
-            self.stops.iter().map(|(x, told)| serde_json::json!([(x * 10.0).round() / 10.0, told])).collect();
-        let stops = serde_json::Value::from(stops).to_string();
-        let (title, told) = (format!("{id}-title"), format!("{id}-told"));
-        html! {
-            figure.chart id=(id) {
-                figcaption id=(title) { (self.title) }
-                @if !self.legend.is_empty() { ul.legend {
-                    @for (name, style) in &self.legend { li {
-                        svg viewBox="0 0 28 8" aria-hidden="true" { path class={ "line s" (style) } d="M0 4H28" {} }
-                        (name)
-                    } }
-                } }
-                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" tabindex="0" aria-labelledby=(title)
-                    aria-describedby=(told) data-stops=(stops) {
-                    (self.grid()) (self.body)
-                    path.cursor d={ "M0 " (TOP) "V" (HEIGHT - BOTTOM) } visibility="hidden" {}
-                }
-                p.told id=(told) aria-live="polite" {}
-                details { summary { "Figures of this chart" } (table.html()) }
-            }
+    /// The finished figure. `id` is unique in a page; `table` holds the same figures for screen readers.
+    pub(crate) fn figure(self, id: &str, table: &Table) -> Figure {
+        let drawing = html! { (self.grid()) (self.body) };
+        Figure {
+            id: id.to_owned(),
+            title: self.title,
+            legend: self.legend,
+            drawing,
+            stops: self.stops,
+            table: table.html(),
         }
     }
+}
+
+/// How far the intervals of a line stand from the places of its points.
+fn shift_of(number: usize, count: usize) -> f64 {
+    (number as f64 - count.saturating_sub(1) as f64 / 2.0) * APART
 }
 
 /// A label below the plot.
 fn below(x: f64, name: &str) -> Markup {
     html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 16.0) text-anchor="middle" { (name) } }
+}
+
+/// The path of a line through points.
+fn path_through(points: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (number, (x, y)) in points.iter().enumerate() {
+        let _ = write!(path, "{}{x:.1} {y:.1}", if number == 0 { "M" } else { "L" });
+    }
+    path
+}
+
+/// The path of the bars of intervals: x, low and high in SVG units.
+fn interval_bars(bars: &[(f64, f64, f64)]) -> String {
+    let mut path = String::new();
+    for (x, low, high) in bars {
+        let left = x - CAP;
+        let width = 2.0 * CAP;
+        let _ =
+            write!(path, "M{x:.1} {low:.1}V{high:.1}M{left:.1} {low:.1}h{width}M{left:.1} {high:.1}h{width}");
+    }
+    path
 }

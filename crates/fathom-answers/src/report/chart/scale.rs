@@ -110,6 +110,8 @@ pub(crate) enum Unit {
     Seconds,
     /// Bytes per second.
     Bandwidth,
+    /// Mebibytes per second.
+    Mebibytes,
     /// I/Os per second, or a count.
     Count,
     /// Percent.
@@ -127,6 +129,7 @@ impl Unit {
             Unit::Latency => figures::duration(value),
             Unit::Seconds => format!("{} s", figures::three_figures(value)),
             Unit::Bandwidth => figures::bandwidth(value),
+            Unit::Mebibytes => format!("{} MiB/s", figures::three_figures(value)),
             Unit::Count => figures::count(value),
             Unit::Percent => format!("{} %", plain(value)),
             Unit::Gigabytes => format!("{} GB", figures::three_figures(value)),
@@ -151,7 +154,7 @@ impl Unit {
                 let digits = text.trim_end_matches(['k', 'M', 'G']);
                 format!("{}{}", without_zeros(digits), &text[digits.len()..])
             }
-            Unit::Percent | Unit::Gigabytes => plain(value),
+            Unit::Percent | Unit::Gigabytes | Unit::Mebibytes => plain(value),
             Unit::Row => String::new(),
         }
     }

@@ -1,0 +1,130 @@
+//! Named places along an axis: at their true distances if they are numbers, otherwise equally far apart.
+
+/// Approximate width of a letter of a label, as a share of the axis.
+const LETTER: f64 = 0.0125;
+/// The same on a phone, whose letters are larger than the chart.
+const LETTER_OF_PHONE: f64 = 0.02;
+/// Share of the axis left free before the first and after the last number.
+const MARGIN: f64 = 0.06;
+/// Numbers that differ by this factor are placed by their ratios.
+const WIDE: f64 = 8.0;
+
+/// Names along an axis, each at its place from 0 to 1.
+#[derive(Clone, Debug)]
+pub(crate) struct Places {
+    names: Vec<String>,
+    at: Vec<f64>,
+    /// What a reader has to know about the distances: `, logarithmic`.
+    pub(crate) remark: &'static str,
+}
+
+impl Places {
+    /// Names without an order of size, equally far apart.
+    pub(crate) fn even(names: Vec<String>) -> Places {
+        let count = names.len().max(1) as f64;
+        let at = (0..names.len()).map(|index| (index as f64 + 0.5) / count).collect();
+        Places { names, at, remark: "" }
+    }
+
+    /// Names that stand for numbers. They are equally far apart if one of them does not, or if two are equal.
+    pub(crate) fn spaced(names: Vec<String>, values: &[Option<f64>]) -> Places {
+        let numbers: Option<Vec<f64>> = values.iter().copied().collect();
+        match numbers.and_then(|numbers| distances(&numbers)) {
+            Some((at, remark)) => Places { names, at, remark },
+            None => Places::even(names),
+        }
+    }
+
+    /// The names in their order.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The place of a name, from 0 to 1.
+    pub(crate) fn at(&self, index: usize) -> f64 {
+        self.at[index]
+    }
+
+    /// Which names have room for a label: `None` if it would cover its neighbour, with the class `less` if only on
+    /// a phone.
+    pub(crate) fn labels(&self) -> Vec<Option<Option<&'static str>>> {
+        let (fitting, on_phone) = (self.fitting(LETTER), self.fitting(LETTER_OF_PHONE));
+        let label = |(fits, fits_phone)| match (fits, fits_phone) {
+            (false, _) => None,
+            (true, false) => Some(Some("less")),
+            (true, true) => Some(None),
+        };
+        fitting.into_iter().zip(on_phone).map(label).collect()
+    }
+
+    fn fitting(&self, letter: f64) -> Vec<bool> {
+        let mut order: Vec<usize> = (0..self.at.len()).collect();
+        order.sort_by(|a, b| self.at[*a].total_cmp(&self.at[*b]));
+        let mut fits = vec![false; self.at.len()];
+        let mut end = f64::NEG_INFINITY;
+        for index in order {
+            let half = (self.names[index].chars().count() + 1) as f64 * letter / 2.0;
+            if self.at[index] - half >= end {
+                fits[index] = true;
+                end = self.at[index] + half;
+            }
+        }
+        fits
+    }
+}
+
+/// The places of numbers, with the remark on the axis; `None` for fewer than two different ones.
+fn distances(numbers: &[f64]) -> Option<(Vec<f64>, &'static str)> {
+    let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sorted = numbers.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    if low >= high || sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return None;
+    }
+    let is_logarithmic = low > 0.0 && high / low >= WIDE;
+    let share = |value: f64| match is_logarithmic {
+        true => (value / low).ln() / (high / low).ln(),
+        false => (value - low) / (high - low),
+    };
+    let at = numbers.iter().map(|&value| MARGIN + share(value) * (1.0 - 2.0 * MARGIN)).collect();
+    Some((at, if is_logarithmic { ", logarithmic" } else { "" }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(values: &[Option<f64>]) -> Places {
+        Places::spaced((0..values.len()).map(|index| index.to_string()).collect(), values)
+    }
+
+    #[test]
+    fn numbers_are_at_their_distances() {
+        let linear = places(&[Some(1.0), Some(2.0), Some(5.0)]);
+        let at = |index| (linear.at(index) - MARGIN) / (1.0 - 2.0 * MARGIN);
+        assert!((at(1) - 0.25).abs() < 1e-9 && at(0).abs() < 1e-9 && linear.remark.is_empty());
+        let doubled = places(&[Some(4096.0), Some(16_384.0), Some(65_536.0)]);
+        assert!((doubled.at(1) - 0.5).abs() < 1e-9 && doubled.remark == ", logarithmic");
+        let with_zero = places(&[Some(0.0), Some(50.0), Some(100.0)]);
+        assert!((with_zero.at(1) - 0.5).abs() < 1e-9 && with_zero.remark.is_empty());
+    }
+
+    #[test]
+    fn other_names_are_equally_far_apart() {
+        for values in [&[Some(1.0), None][..], &[Some(1.0), Some(1.0)], &[None, None]] {
+            assert_eq!([places(values).at(0), places(values).at(1)], [0.25, 0.75]);
+        }
+    }
+
+    #[test]
+    fn labels_do_not_cover_each_other() {
+        let close = Places::spaced(
+            ["1000000", "1010000", "2000000"].map(String::from).to_vec(),
+            &[Some(1e6), Some(1.01e6), Some(2e6)],
+        );
+        assert_eq!(close.labels(), [Some(None), None, Some(None)]);
+        let many = Places::even((0..12).map(|index| format!("{index} name")).collect());
+        assert!(many.labels().iter().any(|label| *label == Some(Some("less")) || label.is_none()));
+    }
+}
