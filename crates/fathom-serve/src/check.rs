@@ -101,7 +101,15 @@ impl Checker<'_, '_> {
         if let Some(reason) = self.allowed.refusal_of_path(directory) {
             return CheckedRequest { mistakes: placed(vec![reason]), ..CheckedRequest::default() };
         }
-        self.command(request, &["--show-job"])
+        let mut found = self.command(request, &["--show-job"]);
+        if found.mistakes.is_empty() {
+            found.text.insert_str(0, &format!(
+                "# A new file in {}, without a name: the kernel removes it when the run ends, however it ends. Nothing that exists is \
+                touched.\n# As a job file, with a name for the file:\n\n",
+                directory.display()
+            ));
+        }
+        found
     }
 
     fn sweep(&self, request: &Request) -> CheckedRequest {

@@ -3,7 +3,7 @@
 import { byId, element, table, tellProblem } from "./elements.js";
 import { Chart } from "./chart.js";
 import { count, duration, latency, rate } from "./figures.js";
-import { get, post } from "./server.js";
+import { get, post, textOf } from "./server.js";
 import { links, stateInWords } from "./runs.js";
 
 const MOST_MESSAGES = 1000;
@@ -58,7 +58,8 @@ export class Live {
     this.latest = null;
     this.hasNews = false;
     for (const place of ["jobs", "disks"]) byId(place).replaceChildren();
-    byId("messages").textContent = "";
+    byId("messages").textContent = byId("answer").textContent = "";
+    byId("answer").hidden = byId("answer-title").hidden = true;
     byId("progress").removeAttribute("value");
     byId("to-go").textContent = "";
     byId("chart-latency").hidden = byId("chart-depth").hidden = true;
@@ -84,6 +85,16 @@ export class Live {
       byId("progress").value = run.state === "done" ? 100 : byId("progress").value;
       byId("to-go").textContent = "";
     }
+    if (!goesOn) this.answer(run);
+  }
+
+  // What the command of quick or a sweep printed.
+  async answer(run) {
+    const isOfCommand = run.kind !== "job" && run.files.includes("output.txt");
+    const text = isOfCommand ? await textOf(`api/runs/${run.id}/files/output.txt`) : "";
+    if (this.id !== run.id) return;
+    byId("answer").textContent = text;
+    byId("answer").hidden = byId("answer-title").hidden = text === "";
   }
 
   listen() {

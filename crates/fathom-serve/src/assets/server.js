@@ -27,5 +27,11 @@ async function ask(method, path, document) {
   return answer;
 }
 
+// The text of a file; empty if it cannot be read.
+export async function textOf(path) {
+  const response = await fetch(path, { credentials: "same-origin" }).catch(() => null);
+  return response?.ok ? response.text() : "";
+}
+
 export const get = (path) => ask("GET", path);
 export const post = (path, document) => ask("POST", path, document);

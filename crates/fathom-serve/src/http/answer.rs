@@ -3,6 +3,7 @@
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
+use maud::{PreEscaped, html};
 use serde::Serialize;
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -87,6 +88,29 @@ pub(crate) fn json(status: StatusCode, document: &impl Serialize) -> Answer {
 /// An error as text.
 pub(crate) fn problem(status: StatusCode, text: &str) -> Answer {
     json(status, &serde_json::json!({ "problem": text }))
+}
+
+/// An error as a page, for addresses that a person opens in a tab.
+pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { "fathom: there is no such result" }
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                style { "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}" }
+            }
+            body {
+                h1 { "This page cannot be made" }
+                p { (text) }
+                p { a href="/#runs" { "Back to the runs" } }
+            }
+        }
+    };
+    let mut answer = result_page(page.into_string().into_bytes());
+    *answer.status_mut() = status;
+    answer
 }
 
 /// The page of a result.

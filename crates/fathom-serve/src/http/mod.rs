@@ -216,8 +216,11 @@ async fn page(command: &'static str, words: Vec<OsString>) -> Answer {
     });
     match made.await {
         Ok(Ok(bytes)) => answer::result_page(bytes),
-        Ok(Err(text)) => answer::problem(StatusCode::UNPROCESSABLE_ENTITY, &text),
-        Err(_) => answer::problem(StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be made"),
+        Ok(Err(text)) => answer::problem_page(StatusCode::UNPROCESSABLE_ENTITY, &text),
+        Err(_) => answer::problem_page(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "fathom has a bug; its messages say where",
+        ),
     }
 }
 

@@ -150,7 +150,7 @@ impl<'a> Site<'a> {
                 Some(name) => {
                     return Reply::Page("report", vec![folder.file(name).into(), "--output=-".into()]);
                 }
-                None => missing("this run has no result"),
+                None => answer::problem_page(StatusCode::NOT_FOUND, "This run has no result."),
             },
             ("GET", ["files", name]) => file(&folder, name),
             _ => missing("there is no such page"),
@@ -164,8 +164,8 @@ impl<'a> Site<'a> {
             let folder = id.and_then(|id| self.runs.results.run(id));
             let Some((folder, name)) = folder.and_then(|folder| Some((folder.clone(), folder.result()?)))
             else {
-                let text = "compare two runs with results: /compare?a=ID&b=ID";
-                return Reply::Now(answer::problem(StatusCode::NOT_FOUND, text));
+                let text = "A comparison takes two runs with results: /compare?a=ID&b=ID. One of these does not exist, or has no result.";
+                return Reply::Now(answer::problem_page(StatusCode::NOT_FOUND, text));
             };
             words.push(folder.file(name).into());
         }

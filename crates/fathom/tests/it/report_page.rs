@@ -382,7 +382,9 @@ fn a_chart_is_an_svg_file() {
     page_of_sweep(directory.path());
     page_of(directory.path(), JOB, "json+");
     let report = |words: &str| Launch::fathom(directory.path()).words(&format!("report {words}")).run();
-    for (results, name, lines) in [("x.sweep.jsonl", "figure-1-0", 3), ("result.json", "mixed-percentiles", 2)] {
+    for (results, name, lines) in
+        [("x.sweep.jsonl", "figure-1-0", 3), ("result.json", "mixed-percentiles", 2)]
+    {
         let listed = report(&format!("--chart=list {results}")).expect_clean().stdout;
         assert!(listed.lines().any(|line| line.starts_with(&format!("{name}: "))), "{listed}");
         assert_eq!(

@@ -200,6 +200,9 @@ fn two_runs_are_compared_and_one_is_opened_again() {
             .is_some_and(|rows| rows >= 3)
     );
     check_silence(&browser, &served, &[]);
+    // What cannot be compared is a page, too.
+    browser.open_url(&address.replace("a=", "a=missing"));
+    assert!(text_of(&mut browser, "body").contains("A comparison takes two runs with results"));
 }
 
 #[test]
@@ -215,8 +218,17 @@ fn quick_and_a_sweep_run_from_their_forms() {
     browser.value(
         "document.getElementById('size').value = '16m'; document.getElementById('time').value = '200ms'",
     );
+    browser.value("document.getElementById('check').click()");
+    browser.wait_until("document.querySelector('#found pre') !== null");
+    let plan = text_of(&mut browser, "#found pre");
+    assert!(plan.contains("A new file in ") && plan.contains("Nothing that exists is touched"), "{plan}");
     browser.value("document.getElementById('run').click()");
     browser.wait_until("document.getElementById('run-state').textContent.includes('done')");
+    browser.wait_until("!document.getElementById('answer').hidden");
+    assert!(
+        text_of(&mut browser, "#answer").contains("sequential 1 MiB"),
+        "the grid is on the page of the run"
+    );
     browser.value("location.hash = '#sweep'");
     browser.wait_until("!document.getElementById('of-sweep').hidden");
     write_job(
@@ -321,7 +333,7 @@ fn viewers_see_the_same_whatever_happens_to_connection_and_server() {
     served.running.finish_in_time().expect("it was killed");
     other.wait_until("document.getElementById('connection').textContent.includes('The run goes on')");
     let again = Served::start(directory.path(), &format!("--port={}", served.port));
-    other.wait_until("document.getElementById('connection').textContent.includes('started anew')");
+    other.wait_until("document.getElementById('connection').textContent.includes('was restarted')");
     enter(&mut other, &again);
     other.value("location.hash = '#runs'");
     other.wait_until("document.getElementById('list').textContent.includes('is running')");
