@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ test-python: ## Test the Python package, from its wheel, on the oldest and newes
 
 test-consumers: ## Programs that call fio or read its results: do they come to the same conclusions with fathom? CONSUMERS="bench-fio lisa" are some of them
 	@scripts/test-consumers.sh $(CONSUMERS)
+
+site: ## Build the documentation as a site with search: target/site (builds mdBook into the cache the first time)
+	@scripts/site.sh
 
 packages: ## Build packages, static programs, images, wheels and their documents into target/packages; PACKAGES=--again builds twice and compares
 	@scripts/packages.sh $(PACKAGES)

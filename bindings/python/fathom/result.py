@@ -184,7 +184,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Result:
-    """A run. `raw` is the whole document (docs/json.md)."""
+    """A run. `raw` is the whole document (docs/formats.md)."""
 
     jobs: list[JobResult]
     groups: list[Group]

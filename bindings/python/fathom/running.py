@@ -42,7 +42,7 @@ class Progress:
     write: Rates
     trim: Rates
     raw: dict[str, Any] = field(repr=False)
-    """The figures and latencies of each job (docs/jsonl.md)."""
+    """The figures and latencies of each job (docs/formats.md)."""
 
     @property
     def bytes_per_second(self) -> float:

@@ -5,6 +5,7 @@ mod commits;
 mod dependencies;
 mod frames;
 mod licences;
+mod links;
 mod plans;
 mod scripts;
 mod spdx;
@@ -31,6 +32,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         ("unsafe code", unsafe_code::check(&tree)),
         ("run code reads plans, not options", plans::check(&tree)),
         ("shell scripts", scripts::check(&tree)),
+        ("links of pages", links::check(&tree)),
         ("plain English", frames::check(&tree)),
         ("commit subjects", commits::check(repository)),
     ];

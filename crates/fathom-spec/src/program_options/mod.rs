@@ -1,5 +1,5 @@
 //! The options of the program itself, one declaration each (see [`ProgramOptions`]); parsing, the usage text, the manual
-//! page, completions and docs/compatibility.md follow from it.
+//! page, completions and docs/options.md follow from it.
 
 mod declarations;
 mod setters;

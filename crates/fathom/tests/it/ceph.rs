@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{KIB, MIB, json, processes, scratch};
 use std::path::Path;
 use std::process::Command;
@@ -285,7 +285,7 @@ fn the_jobs_of_the_page_and_the_examples_that_fio_ships() {
     let passphrase = server.file("passphrase");
     std::fs::write(&passphrase, "open-sesame").expect("a passphrase");
     tool(&server, &format!("rbd encryption format secret luks2 {}", passphrase.display()));
-    for job in jobs_of_page("ceph.md", &[("--pool=bench", "--pool=rbd"), ("--size=64m", "--size=4m")]) {
+    for job in jobs_of_servers("Ceph", &[("--pool=bench", "--pool=rbd"), ("--size=64m", "--size=4m")]) {
         job.run(&[("CEPH_CONF", conf), ("PASSPHRASE", "open-sesame")]);
     }
     let conf_word = format!("conf={conf}");

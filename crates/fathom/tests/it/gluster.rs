@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
 use std::ops::Deref;
 use std::path::Path;
@@ -220,7 +220,7 @@ fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
     let server = require!(volume());
     let host = server.value("GLUSTER_HOST");
     let brick = format!("--brick={host}");
-    for job in jobs_of_page("gluster.md", &[("--brick=server", &brick), ("--size=1g", "--size=4m")]) {
+    for job in jobs_of_servers("Gluster", &[("--brick=server", &brick), ("--size=1g", "--size=4m")]) {
         job.run(&[]);
     }
     run_with("gfapi", &[("brick=localhost", &format!("brick={host}"))], |launch| launch);

@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{MIB, json, processes};
 use std::path::Path;
 use std::process::Command;
@@ -145,7 +145,7 @@ fn the_jobs_of_the_page_and_the_example_that_fio_ships() {
     let port = server.value("HDFS_PORT");
     let node = format!("--namenode=127.0.0.1 --port={port}");
     let words = [("--namenode=server --port=9000", node.as_str()), ("--size=4g", "--size=4m")];
-    for job in jobs_of_page("hdfs.md", &words) {
+    for job in jobs_of_servers("Hadoop", &words) {
         job.run(&[]);
     }
     // It names the name node like releases before 3.

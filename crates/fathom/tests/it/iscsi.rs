@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{MIB, json, processes};
 use std::time::Duration;
 
@@ -183,7 +183,7 @@ fn the_jobs_of_the_page() {
         ("iscsi\\://192.0.2.1\\:3260/iqn.2026-01.org.example\\:disk/1", url.as_str()),
         ("iscsi\\://192.0.2.1/iqn.2026-01.org.example\\:disk/1", url.as_str()),
     ];
-    for job in jobs_of_page("iscsi.md", &words) {
+    for job in jobs_of_servers("iSCSI", &words) {
         job.run(&[]);
     }
 }

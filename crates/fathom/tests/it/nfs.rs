@@ -2,7 +2,7 @@
 
 use crate::shipped_examples::run_with;
 use crate::support::program::{Finished, Launch, header_format_of, reference};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{KIB, MIB, json, processes, scratch, skip};
 use std::ops::Deref;
 use std::path::Path;
@@ -246,7 +246,7 @@ fn the_example_that_fio_ships() {
 fn the_jobs_of_the_page() {
     let server = require!(server());
     let words = [("nfs://server/export/folder", server.value("NFS_URL")), ("--size=1g", "--size=4m")];
-    for job in jobs_of_page("nfs.md", &words) {
+    for job in jobs_of_servers("NFS", &words) {
         job.run(&[]);
     }
 }

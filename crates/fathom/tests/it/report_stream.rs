@@ -278,9 +278,9 @@ fn a_table_in_fixed_units() {
     assert_eq!((rows[3]["error"], rows[3]["error_message"]), ("28", "io_u error: No space left on device"));
     assert_eq!(rows[3]["clat_mean_ns"], "", "what was not measured is not 0");
     assert!(rows.iter().all(|row| row["verdict"] == "wrong"), "{}", finished.stdout);
-    let described = include_str!("../../../../docs/csv.md");
+    let described = include_str!("../../../../docs/formats.md");
     for heading in rows[0].keys() {
-        assert!(described.contains(&format!("`{heading}`")), "docs/csv.md names {heading}");
+        assert!(described.contains(&format!("`{heading}`")), "docs/formats.md names {heading}");
     }
 }
 

@@ -2,7 +2,7 @@
 //! `make test-servers` has.
 
 use crate::support::program::{Finished, Launch};
-use crate::support::servers::{Server, jobs_of_page};
+use crate::support::servers::{Server, jobs_of_servers};
 use crate::support::{KIB, MIB, json};
 use std::path::Path;
 
@@ -166,7 +166,7 @@ fn the_job_of_the_page() {
         ("s3.eu-central-1.amazonaws.com", server.value("S3_HOST")),
         ("--size=64m", "--size=2m"),
     ];
-    for job in jobs_of_page("http.md", &words) {
+    for job in jobs_of_servers("Objects over HTTP", &words) {
         job.run(&[("AWS_ACCESS_KEY_ID", server.value("S3_KEYID")), ("AWS_SECRET_ACCESS_KEY", SECRET)]);
     }
 }

@@ -87,14 +87,16 @@ impl Server {
     }
 }
 
-/// The jobs that a page of the documentation shows: its commands, and its job files. Their servers are those of the reader, so a
+/// The jobs that a section of docs/servers.md shows: its commands, and its job files. Their servers are those of the reader, so a
 /// test puts its own in place of `words`; each of them has to be there.
 #[track_caller]
-pub(crate) fn jobs_of_page(page: &str, words: &[(&str, &str)]) -> Vec<Job> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(page);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{page}: {error}"));
+pub(crate) fn jobs_of_servers(section: &str, words: &[(&str, &str)]) -> Vec<Job> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/servers.md");
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("docs/servers.md: {error}"));
+    let (_, rest) = page.split_once(&format!("\n## {section}\n")).expect("a section of the page");
+    let text = rest.split("\n## ").next().unwrap_or_default().to_owned();
     let put = |text: String, (word, other): &(&str, &str)| {
-        assert!(text.contains(word), "{page} has no {word}");
+        assert!(text.contains(word), "{section} has no {word}");
         text.replace(word, other)
     };
     let text = words.iter().fold(text, put).replace("\\\n", " ");
