@@ -124,8 +124,8 @@ impl Exporter {
         join(self.regular);
     }
 
-    /// Waits until the last figures offered have been delivered; at endpoints, until a client has read them,
-    /// for as long as the settings say.
+    /// Waits until the last figures offered have been delivered; at endpoints, until clients have read them
+    /// [`LAST_READS`] times, for as long as the settings say.
     pub fn finish(self) {
         join(self.regular);
         if !self.has_endpoint {
@@ -133,7 +133,7 @@ impl Exporter {
         }
         let until = Instant::now() + self.linger;
         let mut state = self.shared.state();
-        while !state.read_at_end {
+        while state.reads_at_end < LAST_READS {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return;
@@ -151,6 +151,10 @@ impl Exporter {
 fn join(threads: Vec<JoinHandle<()>>) {
     threads.into_iter().for_each(|thread| drop(thread.join()));
 }
+
+/// How often the last figures are read before an endpoint goes. A series of a single sample is stale to
+/// Prometheus when the next scrape fails: too early for an alert, and invisible in a graph.
+const LAST_READS: u32 = 3;
 
 /// Time to finish an answer that is being written.
 const ANSWER: Duration = Duration::from_millis(200);

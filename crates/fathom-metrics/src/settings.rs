@@ -46,7 +46,7 @@ pub struct Settings {
     pub version: String,
     /// The run is repeated: figures of the next one follow its last figures.
     pub repeats: bool,
-    /// How long endpoints wait after the run until its last figures have been read.
+    /// How long endpoints wait at most, after the run, until its last figures have been read several times.
     pub linger: Duration,
 }
 

@@ -18,8 +18,8 @@ pub(crate) struct State {
     pub(crate) snapshot: Option<Arc<Snapshot>>,
     /// Number of snapshots so far.
     pub(crate) number: u64,
-    /// An endpoint has served the last figures of the run.
-    pub(crate) read_at_end: bool,
+    /// How often endpoints have served the last figures of the run.
+    pub(crate) reads_at_end: u32,
     /// No more snapshots follow.
     pub(crate) closed: bool,
 }
@@ -35,7 +35,7 @@ impl Shared {
         let mut state = self.state();
         let snapshot = state.snapshot.clone();
         if snapshot.as_ref().is_some_and(|snapshot| snapshot.is_last) {
-            state.read_at_end = true;
+            state.reads_at_end += 1;
             self.changed.notify_all();
         }
         (snapshot, &self.version)

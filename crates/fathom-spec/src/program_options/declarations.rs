@@ -67,7 +67,7 @@ program_options! {
         /// As written.
         metrics: Vec<String>
     );
-    /// Wait after the run, for this long at most, until the last metrics have been read
+    /// Wait after the run, for this long at most, until the last metrics have been read three times
     "metrics-linger" Required "=time" => metrics_linger(metrics_linger: Duration = Duration::ZERO);
     /// Send metrics and a trace to an OpenTelemetry collector (default that of OTEL_EXPORTER_OTLP_ENDPOINT)
     "otlp" Optional "[=url]" => text(

@@ -62,6 +62,23 @@ fn prometheus_reads_runs() {
     check_with_promtool(&text);
 }
 
+/// The verdict comes last, and is scraped several times: a single sample is stale once the endpoint is gone.
+#[test]
+fn prometheus_sees_the_verdict() {
+    fathom_only!();
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let target = port.to_string();
+    let server = require!(Server::start_large("prometheus", &[("TARGETS", &target), ("INSTALL", "1")]));
+    let (prometheus, directory) = (server.value("PROMETHEUS"), scratch());
+    let finished = Launch::fathom(directory.path())
+        .words("--name=a --ioengine=null --size=1m --rw=read --metrics-linger=120s")
+        .argument(format!("--metrics={target}"))
+        .run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(ask(prometheus, "count_over_time(fathom_verdict[10m])", |count| count >= 2.0) <= 3.0);
+    ask(prometheus, "max(last_over_time(fathom_verdict[10m]))", |verdict| (0.0..=2.0).contains(&verdict));
+}
+
 /// Prometheus' own tool finds nothing to complain about.
 #[track_caller]
 fn check_with_promtool(file: &str) {
