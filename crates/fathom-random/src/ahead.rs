@@ -1,12 +1,10 @@
 //! Random numbers drawn in batches.
 
 use crate::Generator;
+use crate::lanes::BATCH as DRAWN;
 
-/// Batch size.
-const DRAWN: usize = 32;
-
-/// The numbers of a generator in sequence. They are drawn in batches, so that the generator's state stays in
-/// registers, and the next numbers can be examined before they are used.
+/// The numbers of a generator in sequence. They are drawn in batches, several together in the lanes of a vector,
+/// and the next numbers can be examined before they are used.
 #[derive(Clone, Debug)]
 pub struct DrawnAhead {
     /// As fractions of 2^64.
@@ -38,6 +36,18 @@ impl DrawnAhead {
         number
     }
 
+    /// The next numbers.
+    #[inline(always)]
+    pub fn next_of<const COUNT: usize>(&mut self) -> [u64; COUNT] {
+        match self.drawn[self.used..].first_chunk() {
+            Some(numbers) => {
+                self.used += COUNT;
+                *numbers
+            }
+            None => std::array::from_fn(|_| self.next()),
+        }
+    }
+
     /// True if the next number has not been drawn yet.
     #[inline(always)]
     pub fn is_used_up(&self) -> bool {
@@ -49,11 +59,7 @@ impl DrawnAhead {
     pub fn draw(&mut self) -> &[u64] {
         self.before.clone_from(&self.after);
         match &mut self.after {
-            Generator::Bits32(generator) => {
-                let mut state = generator.clone();
-                self.drawn.fill_with(|| u64::from(state.next_u32()) << 32);
-                *generator = state;
-            }
+            Generator::Bits32(generator) => generator.fill(&mut self.drawn),
             Generator::Bits64(generator) => self.drawn.fill_with(|| generator.next_u64()),
         }
         self.used = 0;
@@ -68,16 +74,16 @@ impl DrawnAhead {
 
     /// The generator's state words as if only the used numbers had been drawn, and whether they have 64 bits.
     pub fn state(&self) -> (Vec<u64>, bool) {
-        self.state_after(self.used)
+        self.state_without(0)
     }
 
-    /// The same as if this many of the last [draw](DrawnAhead::draw) had been used.
-    pub fn state_after(&self, used: usize) -> (Vec<u64>, bool) {
-        if used == DRAWN {
+    /// The same as if the last `unused` numbers, all of one batch, had not been drawn either.
+    pub fn state_without(&self, unused: usize) -> (Vec<u64>, bool) {
+        if self.used == DRAWN && unused == 0 {
             return self.after.state();
         }
         let mut generator = self.before.clone();
-        (0..used).for_each(|_| _ = generator.below(1));
+        (unused..self.used).for_each(|_| _ = generator.below(1));
         generator.state()
     }
 }
@@ -97,9 +103,16 @@ mod tests {
         for has_64_bits in [false, true] {
             let first = Generator::new(0x89, has_64_bits);
             let (mut generator, mut ahead) = (first.clone(), DrawnAhead::new(first.clone()));
-            for count in 1..100 {
+            for count in 1..400 {
+                let before = generator.state();
                 assert_eq!(part_below(ahead.next(), 1000), generator.below(1000));
+                assert_eq!(ahead.state_without(1), before, "{count}");
                 assert_eq!(ahead.state(), generator.state(), "{count}");
+            }
+            // Some of these are in two batches.
+            for _ in 0..100 {
+                let expected = [(); 12].map(|()| generator.below(1 << 32));
+                assert_eq!(ahead.next_of::<12>().map(|number| part_below(number, 1 << 32)), expected);
             }
             ahead.rewind();
             assert_eq!(ahead.state(), first.state());

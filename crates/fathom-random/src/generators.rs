@@ -4,6 +4,7 @@
 //! equidistributed combined LFSR generators" (1999). The seeding follows what fio documents and is seen to do, so that
 //! the same seed gives the same sequence; the golden vectors of the tests hold it in place.
 
+use crate::lanes::{self, BATCH, STEPS};
 use serde::{Deserialize, Serialize};
 
 /// 2^64 divided by the golden ratio, as a multiplicative hash.
@@ -50,11 +51,13 @@ impl Taus88 {
     #[inline(always)]
     pub fn next_u32(&mut self) -> u32 {
         let [s1, s2, s3] = self.state;
-        let s1 = ((s1 & !1) << 12) ^ (((s1 << 13) ^ s1) >> 19);
-        let s2 = ((s2 & !7) << 4) ^ (((s2 << 2) ^ s2) >> 25);
-        let s3 = ((s3 & !15) << 17) ^ (((s3 << 3) ^ s3) >> 11);
-        self.state = [s1, s2, s3];
-        s1 ^ s2 ^ s3
+        self.state = [STEPS[0].of(s1), STEPS[1].of(s2), STEPS[2].of(s3)];
+        self.state[0] ^ self.state[1] ^ self.state[2]
+    }
+
+    /// The same as [`next_u32`](Taus88::next_u32) for a whole batch, as fractions of 2^64.
+    pub(crate) fn fill(&mut self, numbers: &mut [u64; BATCH]) {
+        self.state = lanes::draw(self.state, numbers);
     }
 
     /// A uniform number below `end`.

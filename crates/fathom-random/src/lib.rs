@@ -6,6 +6,7 @@ mod ahead;
 mod curve;
 mod gaps;
 mod generators;
+mod lanes;
 mod sampler;
 
 pub use ahead::{DrawnAhead, part_below};

@@ -2,7 +2,7 @@
 
 use crate::curve::{Curve, Line, uniform};
 use crate::{DrawnAhead, Generator, HASH_FACTOR, part_below};
-use strength_reduce::{StrengthReducedU32, StrengthReducedU64};
+use strength_reduce::StrengthReducedU64;
 
 /// Maximum number of summed terms of the Zipf normalizer; beyond, the sum hardly changes.
 const ZIPF_TERMS: u64 = 10_000_000;
@@ -34,11 +34,11 @@ enum Kind {
     Pareto {
         curve: Curve,
     },
-    /// One more than the blocks, as a divisor; and the cheaper 32-bit divisor if it fits.
+    /// The divisor is one more than the blocks; `narrow` is the same if it fits in 32 bits.
     Normal {
         width: u64,
         divisor: StrengthReducedU64,
-        narrow: Option<StrengthReducedU32>,
+        narrow: Option<NarrowDivisor>,
     },
 }
 
@@ -67,7 +67,7 @@ impl Sampler {
         // Left of the middle it is a 32-bit number that wrapped around, as long as it fits.
         let wrapped = shift.checked_add(1 << 32).filter(|wrapped| shift < 0 && *wrapped >= 0);
         let shift = wrapped.unwrap_or(shift).cast_unsigned() % blocks;
-        let narrow = u32::try_from(blocks + 1).ok().map(StrengthReducedU32::new);
+        let narrow = u32::try_from(blocks + 1).ok().map(NarrowDivisor::new);
         let kind = Kind::Normal { width, divisor: StrengthReducedU64::new(blocks + 1), narrow };
         Sampler::of(kind, blocks, shift, DrawnAhead::new(Generator::new(seed, false)))
     }
@@ -143,17 +143,11 @@ impl Sampler {
         }
     }
 
-    fn normal_rank(
-        &mut self,
-        width: u64,
-        divisor: StrengthReducedU64,
-        narrow: Option<StrengthReducedU32>,
-    ) -> u64 {
+    fn normal_rank(&mut self, width: u64, divisor: StrengthReducedU64, narrow: Option<NarrowDivisor>) -> u64 {
         let bell = match narrow {
             Some(narrow) => {
-                let numbers = &mut self.numbers;
-                let draws = std::array::from_fn::<u64, 12, _>(|_| u64::from(next_number(numbers) % narrow));
-                i128::from(draws.iter().sum::<u64>().div_ceil(12))
+                let numbers = self.numbers.next_of::<12>().map(|number| number >> 32);
+                i128::from(narrow.sum_of_remainders(numbers).div_ceil(12))
             }
             None => self.wide_bell(divisor),
         };
@@ -181,6 +175,30 @@ impl Sampler {
             _ => u64::from(next_number(&mut self.numbers)) << 32 | low,
         };
         drawn % divisor
+    }
+}
+
+/// A divisor of numbers of 32 bits.
+#[derive(Clone, Copy, Debug)]
+struct NarrowDivisor {
+    divisor: u64,
+    /// 2^64 divided by it, rounded up: exact for such numbers (Lemire, Kaser, Kurz, "Faster remainder by direct
+    /// computation", 2019).
+    reciprocal: u64,
+}
+
+impl NarrowDivisor {
+    /// The divisor must be above 1.
+    fn new(divisor: u32) -> NarrowDivisor {
+        let divisor = u64::from(divisor);
+        NarrowDivisor { divisor, reciprocal: u64::MAX / divisor + 1 }
+    }
+
+    /// The sum of `number % divisor`: single remainders are not needed, so the quotients are added up first.
+    #[inline(always)]
+    fn sum_of_remainders(self, numbers: [u64; 12]) -> u64 {
+        let quotient = |number: &u64| ((u128::from(*number) * u128::from(self.reciprocal)) >> 64) as u64;
+        numbers.iter().sum::<u64>() - numbers.iter().map(quotient).sum::<u64>() * self.divisor
     }
 }
 
@@ -249,6 +267,22 @@ mod tests {
         check(Sampler::normal(5.0, Some(0.2), 5120, OF_F), &[2821, 873, 2369, 1383, 2458, 2115, 2752, 4239]);
         check(Sampler::normal(1.0, None, 10, OF_F), &[8, 4, 9, 5, 9, 9, 9, 4, 5, 9]);
         check(Sampler::normal(0.0, None, 10, OF_F), &[8, 5, 8, 5, 4, 9, 4, 9, 5, 9]);
+    }
+
+    #[test]
+    fn remainders_are_summed_exactly() {
+        let mut generator = crate::Taus88::new(7);
+        for divisor in [2, 3, 7, 12, 4096, 1_048_577, (1 << 31) - 1, 1 << 31, u32::MAX - 1, u32::MAX] {
+            let edges = [0, 1, divisor - 1, divisor, divisor.wrapping_mul(u32::MAX / divisor) - 1, u32::MAX];
+            for _ in 0..1000 {
+                let numbers: [u32; 12] = std::array::from_fn(|place| match edges.get(place) {
+                    Some(&edge) => edge,
+                    None => generator.next_u32(),
+                });
+                let sum = numbers.iter().map(|number| u64::from(number % divisor)).sum::<u64>();
+                assert_eq!(NarrowDivisor::new(divisor).sum_of_remainders(numbers.map(u64::from)), sum);
+            }
+        }
     }
 
     #[test]

@@ -240,7 +240,7 @@ impl Order {
         match self {
             Order::Uniform { uniform, .. } => Some(uniform.generator_state()),
             Order::Blocks { source: Source::Drawn { numbers, .. }, .. } => {
-                Some(numbers.state_after(ahead.used))
+                Some(numbers.state_without(ahead.count - ahead.used))
             }
             _ => None,
         }
@@ -365,12 +365,8 @@ impl Source {
                 drawn.len()
             }
             Source::Drawn { numbers, blocks } => {
-                let numbers = numbers.draw().iter();
-                drawn
-                    .iter_mut()
-                    .zip(numbers)
-                    .map(|(place, &number)| *place = part_below(number, *blocks))
-                    .count()
+                *drawn = numbers.next_of().map(|number| part_below(number, *blocks));
+                drawn.len()
             }
             Source::Zoned { zones, draws, .. } => {
                 let ZoneDraws { zone, place } = &mut **draws;
