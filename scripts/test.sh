@@ -208,6 +208,7 @@ checks)
     step "other platforms" check_other_platform
     step "house rules" cargo run --quiet --locked -p xtask -- tidy
     step scripts check_scripts
+    step manifests scripts/check-manifests.sh
     ;;
 quick) step tests run_quick_tests ;;
 tests) step tests run_tests ;;
