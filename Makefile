@@ -2,10 +2,10 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
+.PHONY: help run check test test-fresh test-lab lab test-servers test-serve test-mpi install-jvm wheel test-jvm test-python test-consumers site packages test-packages release-check lint accuracy bench bench-jvm deny fuzz soak verdicts compare-fio
 
 help: ## List the entry points
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 run: ## Build the release, measure this disk for half a minute, and make a page of it: target/quick.html
 	@scripts/run.sh
@@ -51,6 +51,9 @@ packages: ## Build packages, static programs, images, wheels and their documents
 
 test-packages: ## Install, run and remove what `make packages` made, each in a root of its own (as root)
 	@scripts/test-packages.sh
+
+release-check: ## The dry run of a release: do version, change log, source archive, recipes and workflow agree? TAG=v0.2.0 is that of the release
+	@scripts/release-check.sh $(TAG)
 
 install-jvm: ## Build the JVM binding and install it for Maven (~/.m2): dev.fathom:fathom-jvm
 	@scripts/install-jvm.sh

@@ -45,31 +45,32 @@ build() {
 
 # tree DIRECTORY PROGRAM TRIPLE: the files of the package, below DIRECTORY.
 tree() {
+    local root=$1
     # shellcheck disable=SC2154 # formats.sh has built it
-    local root=$1 runs=$native
-    install -D -m 755 "$2" "$root/usr/bin/fathom"
-    mkdir -p "$root"/usr/share/{man/man1,doc/fathom,bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
-    "$runs" man | gzip -9n >"$root/usr/share/man/man1/fathom.1.gz"
-    "$runs" completion bash >"$root/usr/share/bash-completion/completions/fathom"
-    "$runs" completion zsh >"$root/usr/share/zsh/vendor-completions/_fathom"
-    "$runs" completion fish >"$root/usr/share/fish/vendor_completions.d/fathom.fish"
+    RUNS=$native ZSH_COMPLETIONS=vendor-completions packaging/install.sh "$2" "$root/usr"
+    gzip -9n "$root/usr/share/man/man1/fathom.1"
+    # In its own package.
+    rm -r "$root/usr/include"
     cargo run -q --locked -p xtask -- notices "$3" >"$root/usr/share/doc/fathom/copyright"
-    install -m 644 LICENSE-MIT LICENSE-APACHE README.md packaging/grafana-dashboard.json "$root/usr/share/doc/fathom"
-    install -D -m 644 include/fathom_engine.h "$root/usr/include/fathom_engine.h"
     install -D -m 644 packaging/fathom-agent.service "$root/usr/lib/systemd/system/fathom-agent.service"
     gzip -9nc CHANGELOG.md >"$root/usr/share/doc/fathom/changelog.gz"
     settle "$root"
 }
 
+# header DIRECTORY: what engines are built with. The static program loads none.
+header() {
+    install -D -m 644 include/fathom_engine.h "$1/usr/include/fathom_engine.h"
+    settle "$1"
+}
+
 # links DIRECTORY: fio's names.
 links() {
     local name
-    mkdir -p "$1/usr/bin" "$1/usr/share/man/man1" "$1/usr/share/doc/fathom-fio-compat"
+    mkdir -p "$1/usr/bin" "$1/usr/share/man/man1"
     while read -r name; do
         ln -s fathom "$1/usr/bin/$name"
+        ln -s fathom.1.gz "$1/usr/share/man/man1/$name.1.gz"
     done <packaging/fio-names
-    ln -s fathom.1.gz "$1/usr/share/man/man1/fio.1.gz"
-    ln -s ../fathom/copyright "$1/usr/share/doc/fathom-fio-compat/copyright"
     settle "$1"
 }
 

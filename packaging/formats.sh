@@ -8,6 +8,7 @@ make_all() {
     build "$(uname -m)-unknown-linux-musl" "$builds"
     native=$builds/$(uname -m)-unknown-linux-musl/dist/fathom
     links "$work/links"
+    header "$work/header"
     for architecture in "${architectures[@]}"; do
         echo "== $architecture: programs"
         build "$architecture-unknown-linux-musl" "$builds"
@@ -18,7 +19,7 @@ make_all() {
         tree "$work/$architecture-static" "$builds/$triple/dist/fathom" "$triple"
         echo "== $architecture: packages"
         deb fathom "$work/$architecture" "$(debian_name "$architecture")" "$output"
-        rpm_packages "$work/$architecture" "$work/links" "$architecture" "$output"
+        rpm_packages "$work/$architecture" "$work/links" "$work/header" "$architecture" "$output"
         tarball "$work/$architecture-static" "$architecture" "$output"
         image "$work/$architecture-static" "$architecture" "$output"
         # One for each C library, with the licences of what is inside.
@@ -26,6 +27,7 @@ make_all() {
         wheels "$work/$architecture-static" "$output"
     done
     deb fathom-fio-compat "$work/links" all "$output"
+    deb fathom-dev "$work/header" all "$output"
     components "$output"
     (cd "$output" && sha256sum -- * >SHA256SUMS)
 }
@@ -39,31 +41,46 @@ debian_name() {
 
 # deb PACKAGE TREE ARCHITECTURE OUTPUT
 deb() {
-    local root=$scratch/deb size
+    local root=$scratch/deb size papers
     rm -rf "$root"
     cp -a "$2" "$root"
     # Where Debian's policy has it.
     [ ! -f "$root/usr/share/doc/fathom/LICENSE-MIT" ] || rm "$root"/usr/share/doc/fathom/LICENSE-*
+    papers=$root/usr/share/doc/$1
+    mkdir -p "$papers" "$root/usr/share/lintian/overrides"
+    # The program has that of everything inside.
+    [ -f "$papers/copyright" ] || install -m 644 packaging/deb/copyright "$papers"
+    debian_changes "$1" | gzip -9n >"$papers/changelog.Debian.gz"
+    sed "s/@PACKAGE@/$1/" packaging/deb/lintian-overrides >"$root/usr/share/lintian/overrides/$1"
+    [ "$1" = fathom ] || sed -i '/copyright/d' "$root/usr/share/lintian/overrides/$1"
     size=$(find "$root" -type f -printf '%s\n' | awk '{ sum += $1 } END { print int(sum / 1024) + 1 }')
     mkdir "$root/DEBIAN"
-    sed "s/@VERSION@/$version/; s/@ARCHITECTURE@/$3/; s/@SIZE@/$size/" "packaging/deb/$1.control" >"$root/DEBIAN/control"
+    sed "s/@VERSION@/$version-1/; s/@ARCHITECTURE@/$3/; s/@SIZE@/$size/; s|@MAINTAINER@|$(workspace_value authors)|; s|@REPOSITORY@|$(workspace_value repository)|" \
+        "packaging/deb/$1.control" >"$root/DEBIAN/control"
     (cd "$root" && find usr -type f | sort | xargs md5sum >DEBIAN/md5sums)
     settle "$root"
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$4/$1_${version}_$3.deb" >/dev/null
+    dpkg-deb --root-owner-group -Zxz --build "$root" "$4/$1_$version-1_$3.deb" >/dev/null
 }
 
-# rpm_packages TREE LINKS ARCHITECTURE OUTPUT: both packages; that of the links is the same for all architectures.
+# debian_changes PACKAGE: in Debian's form, which names the release; what changed is in changelog.gz of the program.
+debian_changes() {
+    printf '%s (%s-1) unstable; urgency=medium\n\n  * Packaged from the project%s repository.\n\n -- %s  %s\n' \
+        "$1" "$version" "'s" "$(workspace_value authors)" "$(date -R -u -d "@$SOURCE_DATE_EPOCH")"
+}
+
+# rpm_packages TREE LINKS HEADER ARCHITECTURE OUTPUT: all three packages; those of the links and of the header are the same for all architectures.
 rpm_packages() {
     local top=$scratch/rpm
     rm -rf "$top"
     mkdir -p "$top"
     (cd "$2" && find . ! -type d -printf '/%P\n' | sort) >"$top/files"
-    rpmbuild -bb --quiet --target "$3" --define "_topdir $top" --define "_rpmdir $top/out" --define "_buildhost localhost" \
-        --define "fathom_version $version" --define "tree $1" --define "compat $2" --define "compat_files $top/files" \
-        --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" \
+    rpmbuild -bb --quiet --target "$4" --define "_topdir $top" --define "_rpmdir $top/out" --define "_buildhost localhost" \
+        --define "fathom_version $version" --define "tree $1" --define "compat $2" --define "header $3/usr/include" --define "compat_files $top/files" \
+        --define "repository $(workspace_value repository)" --define "maintainer $(workspace_value authors)" \
+        --define "day $(date -u -d "@$SOURCE_DATE_EPOCH" '+%a %b %d %Y')" --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" \
         --define "_build_id_links none" --define "__os_install_post %{nil}" --define "debug_package %{nil}" \
         packaging/rpm/fathom.spec
-    find "$top/out" -name '*.rpm' -exec cp {} "$4" \;
+    find "$top/out" -name '*.rpm' -exec cp {} "$5" \;
 }
 
 # tarball TREE ARCHITECTURE OUTPUT: the static program and its papers.

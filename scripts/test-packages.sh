@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.." || exit
 . packaging/build.sh
 . packaging/aarch64/machine.sh
 needed_packages=(debootstrap:debootstrap rpm:rpm qemu-user-static:qemu-aarch64-static buildah:buildah mandoc:mandoc
-    qemu-system-arm:qemu-system-aarch64 cpio:cpio kmod:depmod)
+    qemu-system-arm:qemu-system-aarch64 cpio:cpio kmod:depmod lintian:lintian)
 
 target_directory=$(realpath -m "$target_directory")
 packages=$target_directory/packages
@@ -87,6 +87,10 @@ files_of() {
     find "$1" -xdev \( -path "$1/proc" -o -path "$1/dev" -o -path "$1/var" -o -path "$1/tmp" \) -prune -o -print | sort
 }
 
+lintian_is_content() {
+    lintian --fail-on error,warning --tag-display-limit 0 "$packages"/*_amd64.deb "$packages"/*_all.deb
+}
+
 debian() {
     local root=$scratch/debian mirror
     mirror=$(debian_mirror)
@@ -96,7 +100,8 @@ debian() {
     fi
     mount -t proc proc "$root/proc" && mount --bind /dev "$root/dev"
     files_of "$root" >"$scratch/before"
-    cp "$packages"/fathom_*_amd64.deb "$packages"/fathom-fio-compat_*.deb "$root/tmp"
+    cp "$packages"/fathom_*_amd64.deb "$packages"/fathom-fio-compat_*.deb "$packages"/fathom-dev_*.deb "$root/tmp"
+    check "lintian finds nothing but what is explained" lintian_is_content
     check "apt installs the package" chroot "$root" sh -c 'apt-get -qq install -y --no-install-recommends /tmp/fathom_*_amd64.deb'
     check "it says its version" grep -q "^fathom $version " <(chroot "$root" fathom --version)
     for engine in psync io_uring libaio; do
@@ -110,7 +115,8 @@ debian() {
         <(chroot "$root" fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)
     check "fio's names install" chroot "$root" sh -c 'dpkg -i /tmp/fathom-fio-compat_*.deb'
     check "every one of them answers" names_answer "$root"
-    check "all of it is removed" chroot "$root" sh -c 'dpkg -P fathom-fio-compat fathom'
+    check "the header installs" chroot "$root" sh -c 'dpkg -i /tmp/fathom-dev_*.deb && test -s /usr/include/fathom_engine.h'
+    check "all of it is removed" chroot "$root" sh -c 'dpkg -P fathom-dev fathom-fio-compat fathom'
     files_of "$root" >"$scratch/after"
     check "and nothing is left" diff "$scratch/before" "$scratch/after"
 }
@@ -126,9 +132,10 @@ stub() {
 }
 
 rpm_packages() {
-    local root=$scratch/rpm main compat
+    local root=$scratch/rpm main compat devel
     main=$packages/fathom-$version-1.x86_64.rpm
     compat=$packages/fathom-fio-compat-$version-1.noarch.rpm
+    devel=$packages/fathom-devel-$version-1.noarch.rpm
     mkdir -p "$root"
     check "rpm refuses a system with an older C library" grep -q "libc.so.6(GLIBC_$oldest_glibc)(64bit) is needed" \
         <(rpm --root "$root" -i "$main" 2>&1)
@@ -140,8 +147,10 @@ rpm_packages() {
     check "fio is removed" rpm --root "$root" -e fio
     check "its names are installed" rpm --root "$root" -i "$compat"
     check "the program runs under fio's name, too" grep -q '^fio-3' <("$root/usr/bin/fio" --version)
-    check "the files are those that were packed" rpm --root "$root" -V fathom fathom-fio-compat
-    check "all of it is removed" rpm --root "$root" -e fathom fathom-fio-compat
+    check "the header is installed" rpm --root "$root" -i "$devel"
+    check "the files are those that were packed" rpm --root "$root" -V fathom fathom-devel fathom-fio-compat
+    check "the licences are marked as such" grep -q LICENSE-MIT <(rpm --root "$root" -q --licensefiles fathom)
+    check "all of it is removed" rpm --root "$root" -e fathom fathom-devel fathom-fio-compat
     check "and no file is left" test -z "$(find "$root" -xdev \( -type f -o -type l \) ! -path '*/rpm/*' ! -path '*/.rpmdb/*')"
 }
 
