@@ -21,13 +21,16 @@ if [ ! -x "$validator" ] && ! install_python_packages "$environment" "kubernetes
     exit 0
 fi
 
-# grid.sh with a kubectl that keeps what it is to apply.
+# grid.sh with a kubectl that keeps what it is to apply, and says that its pod has begun.
 cat >"$scratch/kubectl" <<'END'
 #!/usr/bin/env bash
-[ "$1" != apply ] || cat >"$KEPT"
+case $1 in
+apply) cat >"$KEPT" ;;
+get) echo Running ;;
+esac
 END
 chmod +x "$scratch/kubectl"
-KEPT=$scratch/grid.yaml KUBECTL=$scratch/kubectl packaging/kubernetes/grid.sh registry.example/fathom:1 Some.Class >"$scratch/log" 2>&1 ||
+KEPT=$scratch/grid.yaml KUBECTL=$scratch/kubectl packaging/kubernetes/grid.sh registry.example/fathom:1 some.class >"$scratch/log" 2>&1 ||
     { cat "$scratch/log"; exit 1; }
 
 status=0

@@ -68,14 +68,28 @@ spec:
 END
 }
 
+# has_begun JOB: waits until its pod runs or has ended. `kubectl wait` fails while there is no pod yet.
+has_begun() {
+    local waited phase
+    for ((waited = 0; waited < 600; waited += 2)); do
+        phase=$("${kubectl[@]}" get pod -l "job-name=$1" -o 'jsonpath={.items[*].status.phase}')
+        case $phase in Running | Succeeded | Failed) return ;; esac
+        sleep 2
+    done
+    echo "$1: after 10 minutes its pod is ${phase:-not there}; its events:" >&2
+    "${kubectl[@]}" describe pod -l "job-name=$1" | sed -n '/^Events:/,$p' >&2
+    "${kubectl[@]}" delete job "$1" >/dev/null
+    return 1
+}
+
 status=0
 for class in "$@"; do
-    name=fathom-grid-$(tr -cs 'a-z0-9\n' '-' <<<"$class")
-    name=${name%-}
+    # Names of classes may have dots, which names of pods may not.
+    name=fathom-grid-${class//./-}
     trap '"${kubectl[@]}" delete job "$name" --ignore-not-found >/dev/null' EXIT
     echo "storage class $class: about a minute, and until its volume is there" >&2
     manifest "$name" "$class" | "${kubectl[@]}" apply -f - >/dev/null
-    "${kubectl[@]}" wait --for=condition=Ready --timeout=10m pod -l "job-name=$name" >/dev/null || true
+    has_begun "$name" || { status=1; continue; }
     echo "== $class"
     "${kubectl[@]}" logs --follow "job/$name" || status=1
     "${kubectl[@]}" wait --for=condition=Complete --timeout=1m "job/$name" >/dev/null || status=1
