@@ -35,4 +35,8 @@ done
 # From the root, where mdBook wants it.
 sed -E 's#\]\(\.\./#](#; t; s#\]\(#](docs/#' docs/SUMMARY.md >"$sources/src/SUMMARY.md"
 "$mdbook" build --dest-dir "$site" "$sources"
+# mdBook makes index.html of a README.md, and leaves the links to it.
+for readme in . docs; do
+    cp "$site/$readme/index.html" "$site/$readme/README.html"
+done
 echo "$site/index.html"
