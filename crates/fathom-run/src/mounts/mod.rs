@@ -54,13 +54,21 @@ pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     let mut kind = kind.split(' ');
     let name = kind.next()?.to_owned();
     let source = without_secrets(&plain(kind.next()?));
-    let options = format!("{options} {}", plain(kind.next().unwrap_or_default()));
-    let options = without_secrets(options.trim_end());
+    let options = without_secrets(&all_options(options, &plain(kind.next().unwrap_or_default())));
     let transport = mounts::transport(&name, &source, &options);
     Some(Mount {
         device,
         report: FileSystemReport { directory, kind: name, source, options, transport, daemon: None },
     })
+}
+
+/// The options of a mount and of its file system, each once. A mount may be read-only where its file system is not.
+fn all_options(of_mount: &str, of_file_system: &str) -> String {
+    let own: Vec<&str> = of_mount.split(',').collect();
+    let is_new =
+        |option: &&str| !option.is_empty() && !own.contains(option) && !matches!(*option, "rw" | "ro");
+    let further = of_file_system.split(',').filter(is_new);
+    own.iter().copied().chain(further).collect::<Vec<&str>>().join(",")
 }
 
 /// Decodes a text of the kernel's tables, where blanks and backslashes are octal escapes.
@@ -93,7 +101,9 @@ mod tests {
         assert_eq!(kind("/mnt/fast disk/data/file").as_deref(), Some("xfs"));
         assert_eq!(kind("/mnt/fast disks").as_deref(), Some("ext4"));
         assert_eq!(kind("/proc/self/fd/3").as_deref(), Some("proc"));
-        assert_eq!(mounts[1].report.options, "rw,noatime rw,attr2");
+        assert_eq!(mounts[1].report.options, "rw,noatime,attr2");
+        assert_eq!(all_options("ro,noatime", "rw,noatime,sync"), "ro,noatime,sync");
+        assert_eq!(all_options("rw", ""), "rw");
         assert_eq!(mounts[1].device, "259:3");
     }
 
