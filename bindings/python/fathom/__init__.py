@@ -1,11 +1,19 @@
 """fathom tests storage: `fathom.run(name="a", rw="randread", size="1g")`."""
 
+from importlib import metadata
+
 from .comparing import Comparison, Condition, Difference, compare
 from .curving import Curve, Line, Response, Step, curve
 from .program import FathomError, find_program
 from .result import Direction, Disk, Finding, Group, GroupTotal, JobResult, Latency, Point, Result, Sync
 from .running import Progress, Rates, StopRun, result_of_interrupted, run
 from .sweeping import Cell, Figure, Sweep, sweep
+
+try:
+    __version__ = metadata.version("fathom-io")
+except metadata.PackageNotFoundError:
+    # The folder is used without being installed.
+    __version__ = "0"
 
 __all__ = [
     "Cell",
@@ -32,6 +40,7 @@ __all__ = [
     "StopRun",
     "Sweep",
     "Sync",
+    "__version__",
     "compare",
     "curve",
     "find_program",

@@ -81,7 +81,7 @@ class Comparison:
         return self._page
 
     def _repr_html_(self) -> str:
-        return in_notebook(self.page)
+        return in_notebook(self.page, "Comparison")
 
 
 def compare(a: Side, b: Side, *, fail_if: Sequence[str] = (), strict: bool = False) -> Comparison:

@@ -93,7 +93,7 @@ class Curve:
         return page_of_lines(self.results, "job.curve.jsonl")
 
     def _repr_html_(self) -> str:
-        return in_notebook(self.page)
+        return in_notebook(self.page, "Curve")
 
 
 def curve(

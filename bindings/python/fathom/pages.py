@@ -16,7 +16,14 @@ if TYPE_CHECKING:
 
 def page_of_result(result: Result) -> str:
     """The page of `fathom report`."""
-    return page_from(["report", "-", "--output=-"], json.dumps(result.raw).encode())
+    return page_from(["report", "-", f"--title={title_of(result)}", "--output=-"], json.dumps(result.raw).encode())
+
+
+def title_of(result: Result) -> str:
+    """The names of its first jobs: a document from a pipe has no name that says anything."""
+    names = list(dict.fromkeys(job.name for job in result.jobs))
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"Storage test: {', '.join(names[:3])}{more}"
 
 
 def page_of_lines(lines: bytes, name: str) -> str:
@@ -30,7 +37,7 @@ def page_from(arguments: Sequence[str], given: bytes) -> str:
     return call(arguments, given)[1].decode(errors="replace")
 
 
-def in_notebook(page: Callable[[], str]) -> str:
+def in_notebook(page: Callable[[], str], title: str) -> str:
     """The page in a separate frame, so that styles and scripts of page and notebook do not affect each other.
 
     An error becomes a line of text, because a notebook shows anything raised here without its message.
@@ -40,6 +47,6 @@ def in_notebook(page: Callable[[], str]) -> str:
     except FathomError as error:
         return f"<pre>no charts: {html.escape(str(error))}</pre>"
     return (
-        f'<iframe srcdoc="{html.escape(content)}" sandbox="allow-scripts" title="fathom" '
+        f'<iframe srcdoc="{html.escape(content)}" sandbox="allow-scripts" title="fathom: {html.escape(title)}" '
         'style="width: 100%; height: 640px; border: 0"></iframe>'
     )

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from .curving import Curve
     from .result import Point, Result
+    from .sweeping import Cell, Sweep
 
 PERCENTS = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99)
 
@@ -81,3 +82,51 @@ def plot_curve(curve: Curve) -> list[Axes]:
     axes.set(xlabel="served (IOPS)", ylabel="response time (ms)", yscale="log")
     axes.legend()
     return [axes]
+
+
+_UNITS = {"bytes/s": ("MiB/s", 1 / 1048576), "1/s": ("IOPS", 1.0), "ns": ("µs", 1 / 1000)}
+
+
+def plot_sweep(sweep: Sweep, figure: str | None) -> list[Axes]:
+    """A chart per figure, with the intervals of the medians."""
+    if not sweep.cells:
+        raise FathomError("plot: the sweep has no cells")
+    first = sweep.cells[0]
+    names = [first.figure(figure).name] if figure is not None else list(first.figures)
+    values: dict[str, list[str]] = {}
+    for cell in sweep.cells:
+        for name, value in cell.options.items():
+            if value not in values.setdefault(name, []):
+                values[name].append(value)
+    across = max((name for name in values if name != "job"), key=lambda name: len(values[name]))
+    axes = _axes(len(names), 6.0)
+    for place, name in zip(axes, names):
+        _figure_over(place, sweep.cells, name, across, values[across])
+    return axes
+
+
+def _figure_over(axes: Axes, cells: list[Cell], name: str, across: str, values: list[str]) -> None:
+    lines: dict[str, list[Cell]] = {}
+    for cell in cells:
+        others = " ".join(f"{option}={value}" for option, value in cell.options.items() if option != across)
+        lines.setdefault(others, []).append(cell)
+    unit, factor = _UNITS.get(cells[0].figures[name].unit, (cells[0].figures[name].unit, 1.0))
+    for number, (label, own) in enumerate(lines.items()):
+        # Intervals of several lines stand next to each other.
+        shift = (number - (len(lines) - 1) / 2) * 0.04
+        places, medians, below, above = [], [], [], []
+        for cell in own:
+            figure = cell.figures[name]
+            if figure.median is None:
+                continue
+            low = figure.median if figure.low is None else figure.low
+            high = figure.median if figure.high is None else figure.high
+            places.append(values.index(cell.options[across]) + shift)
+            medians.append(figure.median * factor)
+            below.append(max(0.0, figure.median - low) * factor)
+            above.append(max(0.0, high - figure.median) * factor)
+        axes.errorbar(places, medians, yerr=[below, above], marker=".", capsize=3, label=label or name)
+    axes.set(xlabel=across, ylabel=unit, title=name)
+    axes.set_xticks(range(len(values)), labels=values)
+    axes.set_ylim(bottom=0)
+    axes.legend()

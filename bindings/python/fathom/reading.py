@@ -150,7 +150,9 @@ def timeline_of(document: dict[str, Any]) -> list[Point]:
                 start = 0
                 for point in job["points"]:
                     if direction in point:
-                        points.append(_point(job.get("jobname", "all"), direction, start, point))
+                        # Versions before 0.1 wrote `jobname`.
+                        name = job.get("job", job.get("jobname", "all"))
+                        points.append(_point(name, direction, start, point))
                     start = point["end_ms"]
         return points
     except (KeyError, TypeError, AttributeError, ValueError) as error:

@@ -47,7 +47,7 @@ class Latency:
         raise FathomError(f"percentile {percent}: the result has no histogram; use --output-format=json+")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Direction:
     """What a job did in one direction. A latency is None where the result has none of the kind."""
 
@@ -67,6 +67,16 @@ class Direction:
     response_time: Latency | None
     """From when an I/O was due, in jobs with `open_loop`."""
 
+    @property
+    def iops(self) -> float:
+        """The same as `ios_per_second`, by the name that figures of comparisons and sweeps have."""
+        return self.ios_per_second
+
+    def __repr__(self) -> str:
+        latency = self.completion_latency
+        mean = f", mean {latency.mean_ns / 1000:.1f} µs" if latency and latency.count else ""
+        return f"<{self.iops:.0f} IOPS, {self.bytes_per_second / 1e6:.1f} MB/s{mean}>"
+
 
 @dataclass(frozen=True)
 class Sync:
@@ -76,7 +86,7 @@ class Sync:
     latency: Latency | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class JobResult:
     """A clone of a job, or all clones of a group with `group_reporting`."""
 
@@ -106,6 +116,11 @@ class JobResult:
         """The directions that it did I/O in, by name."""
         all_of_them = {"read": self.read, "write": self.write, "trim": self.trim}
         return {name: each for name, each in all_of_them.items() if each.total_ios}
+
+    def __repr__(self) -> str:
+        did = "".join(f", {name} {each!r}" for name, each in self.directions().items())
+        failed = f", error {self.error}" if self.error else ""
+        return f"<job {self.name!r}{did}{failed}>"
 
 
 @dataclass(frozen=True)
@@ -182,7 +197,7 @@ class Finding:
     direction: str | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """A run. `raw` is the whole document (docs/formats.md)."""
 
@@ -282,7 +297,14 @@ class Result:
 
         return page_of_result(self)
 
+    def __repr__(self) -> str:
+        most = 8
+        jobs = [f"  {job!r}" for job in self.jobs[:most]]
+        if len(self.jobs) > most:
+            jobs.append(f"  and {len(self.jobs) - most} more jobs")
+        return "\n".join([f"<Result, verdict: {self.verdict or 'unknown'}", *jobs]) + ">"
+
     def _repr_html_(self) -> str:
         from .pages import in_notebook
 
-        return in_notebook(self.page)
+        return in_notebook(self.page, "Result of a run")

@@ -17,6 +17,7 @@ from .tables import frame_of
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.axes import Axes
 
 Vary = Mapping[str, Sequence[Value]]
 ResultsFile = Union[str, "os.PathLike[str]", None]
@@ -46,8 +47,15 @@ class Cell:
     figures: dict[str, Figure]
     notes: list[str]
 
+    def figure(self, name: str) -> Figure:
+        """A figure by its heading (`mean lat`), or by the name that `figures=` takes (`lat`, `read-bw`)."""
+        for figure in self.figures.values():
+            if heading_of(figure.name) == heading_of(name):
+                return figure
+        raise FathomError(f"figure {name!r} is not one of {', '.join(self.figures)}")
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Sweep:
     """All cells of a sweep."""
 
@@ -59,7 +67,9 @@ class Sweep:
 
     def best(self, figure: str, job: str | None = None) -> Cell | None:
         """The cell that is best in a figure; None where the runs do not tell it from the second best."""
-        known = [each for each in self.raw["best"] if each["figure"] == figure and job in (None, each["job"])]
+        known = [
+            each for each in self.raw["best"] if heading_of(each["figure"]) == heading_of(figure) and job in (None, each["job"])
+        ]
         if len(known) != 1:
             names = sorted({f"{each['figure']} of {each['job']}" for each in self.raw["best"]})
             raise FathomError(f"best: {figure!r} of job {job!r} is not one of {', '.join(names)}")
@@ -78,12 +88,22 @@ class Sweep:
         """The rows as a pandas data frame; needs pandas."""
         return frame_of(self.rows())
 
+    def plot(self, figure: str | None = None) -> list[Axes]:
+        """A figure (or each of them) over the option with the most values, a line per combination of the others; needs
+        matplotlib."""
+        from .plots import plot_sweep
+
+        return plot_sweep(self, figure)
+
     def page(self) -> str:
         """The page of `fathom report`."""
         return page_of_lines(self.lines, "job.sweep.jsonl")
 
+    def __repr__(self) -> str:
+        return f"<Sweep of {len(self.cells)} cells, {self.runs_done} runs: {', '.join(self.cells[0].figures) if self.cells else ''}>"
+
     def _repr_html_(self) -> str:
-        return in_notebook(self.page)
+        return in_notebook(self.page, "Sweep")
 
 
 _FIGURE_COLUMNS = ("name", "unit", "median", "low", "high", "verdict")
@@ -119,6 +139,16 @@ def sweep(
         return Sweep(cells, int(document["runs_done"]), document, lines)
     except (KeyError, TypeError, ValueError) as error:
         raise not_as_expected("sweep", error) from error
+
+
+def heading_of(figure: str) -> str:
+    """The heading of a figure, from the heading itself or from the name that `figures=` takes."""
+    words = figure.lower().replace("-", " ").split()
+    if words and words[-1] == "bw":
+        words[-1] = "bandwidth"
+    if words and words[-1] == "lat" and "mean" not in words:
+        words.insert(len(words) - 1, "mean")
+    return " ".join(words)
 
 
 def _cell(row: dict[str, Any]) -> Cell:

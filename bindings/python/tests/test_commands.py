@@ -70,6 +70,12 @@ def test_a_sweep_measures_every_combination() -> None:
     assert sweep.lines.count(b"\n") == 9
     assert not os.listdir(), "nothing is kept without results="
     assert sweep._repr_html_().startswith("<iframe srcdoc=")
+    assert repr(sweep) == "<Sweep of 4 cells, 8 runs: bandwidth, IOPS, mean lat, p99>"
+    # Figures have the names that `figures=` takes.
+    cell = sweep.cells[0]
+    assert [cell.figure(name).name for name in ("bw", "iops", "lat", "p99")] == list(cell.figures)
+    with pytest.raises(fathom.FathomError, match="is not one of bandwidth"):
+        cell.figure("speed")
     with pytest.raises(fathom.FathomError, match="bandwidth of a"):
         sweep.best("speed")
 
@@ -80,6 +86,19 @@ def test_the_best_cell_is_one_only_if_the_runs_tell() -> None:
     assert best is not None and best.options == {"rate_iops": "4000"} and best.figures["IOPS"].verdict == "best"
     same = fathom.sweep(NULL, vary={"rate_iops": [1000, 1000.0]}, repeats=1, figures=["iops"])
     assert same.best("IOPS") is None
+
+
+def test_a_sweep_is_drawn_with_its_intervals() -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    sweep = fathom.sweep(NULL | {"rate_iops": 1000}, vary={"iodepth": [1, 2, 4], "bs": ["4k", "8k"]}, repeats=3)
+    (axes,) = sweep.plot("iops")
+    assert axes.get_xlabel() == "iodepth" and [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "4"]
+    legend = axes.get_legend()
+    assert legend is not None and [text.get_text() for text in legend.get_texts()] == ["bs=4k", "bs=8k"]
+    drawn: Any = axes.get_lines()[0].get_ydata()
+    assert list(drawn) == [cell.figure("iops").median for cell in sweep.cells if cell.options["bs"] == "4k"]
+    assert len(sweep.plot()) == 4
+    pyplot.close("all")
 
 
 def test_a_value_with_a_comma_is_one_value() -> None:

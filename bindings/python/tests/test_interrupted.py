@@ -51,9 +51,16 @@ def test_an_exception_of_the_callback_is_raised_again_with_the_result() -> None:
     assert fathom.result_of_interrupted(Enough()) is None
 
 
+def interrupt_once_it_writes() -> None:
+    """Presses Ctrl-C when the job of `endless` has begun to write."""
+    while not Path("data").exists() or Path("data").stat().st_size == 0:
+        time.sleep(0.02)
+    os.kill(os.getpid(), signal.SIGINT)
+
+
 def test_ctrl_c_is_raised_again_with_the_result() -> None:
     before = signal.getsignal(signal.SIGINT)
-    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    threading.Thread(target=interrupt_once_it_writes).start()
     with pytest.raises(KeyboardInterrupt) as raised:
         fathom.run(**endless())
     result = fathom.result_of_interrupted(raised.value)

@@ -201,6 +201,18 @@ def test_a_large_result() -> None:
     assert len(fathom.Result.load("large.json").jobs) == 200
 
 
+def test_a_result_is_shown_in_a_few_lines() -> None:
+    result = fathom.run(
+        {"global": {"ioengine": "null", "size": "64k", "bs": "4k"}, "r": {"rw": "read", "numjobs": 20}, "w": {"rw": "write"}}
+    )
+    lines = repr(result).splitlines()
+    assert len(lines) == 10 and lines[0].startswith("<Result, verdict: ") and lines[-1] == "  and 13 more jobs>"
+    assert "<job 'r', read <" in lines[1] and " IOPS, " in lines[1]
+    read = result.job("r").read
+    assert read.iops == read.ios_per_second
+    assert fathom.__version__[0].isdigit()
+
+
 def test_frames_plots_and_pages() -> None:
     pandas = pytest.importorskip("pandas")
     pyplot = pytest.importorskip("matplotlib.pyplot")
@@ -222,6 +234,7 @@ def test_frames_plots_and_pages() -> None:
     document = {key: value for key, value in result.raw.items() if not key.startswith("fathom")}
     assert len(fathom.Result.from_document(document).plot()) == 1
     pyplot.close("all")
+    assert ">Storage test: a</h1>" in result.page(), "the page has a name"
     shown = result._repr_html_()
     assert (
         shown.startswith("<iframe srcdoc=")

@@ -3,6 +3,7 @@ package example;
 import dev.fathom.Fathom;
 import dev.fathom.Job;
 import dev.fathom.JobResult;
+import dev.fathom.Result;
 import dev.fathom.io.Batch;
 import dev.fathom.io.RandomAccess;
 import java.nio.file.Path;
@@ -11,9 +12,11 @@ import java.nio.file.Path;
 public class First {
     public static void main(String[] arguments) throws Exception {
         Job job = Job.named("first").set("filename", "first.data").set("size", "64m").set("rw", "randread").set("bs", "4k")
-                .set("ioengine", "io_uring").set("iodepth", 64).set("runtime", 2).set("time_based");
-        JobResult first = Fathom.run(job).check().job("first");
-        System.out.printf("fathom: %.0f IOPS, p99 %d ns%n", first.read().iops(), first.read().completion().percentilesNs().get(99.0));
+                .set("ioengine", "io_uring").set("iodepth", 64).set("direct", 1).set("runtime", 2).set("time_based");
+        Result result = Fathom.run(job).check();
+        JobResult first = result.job("first");
+        System.out.printf("fathom: %.0f IOPS, p99 %d ns, %s%n", first.read().iops(), first.read().completion().percentilesNs().get(99.0),
+                result.verdict());
 
         try (RandomAccess file = RandomAccess.builder().buffer(1024 * 4096).open(Path.of("first.data"))) {
             Batch batch = file.newBatch(1024);
