@@ -86,7 +86,7 @@ archive_is_whole() {
     tar -xzf "$archive" -C "$scratch" || return
     git ls-tree -r --name-only HEAD | sort >"$scratch/tracked"
     (cd "$unpacked" && find . ! -type d -printf '%P\n' | sort) | diff "$scratch/tracked" - || return
-    # Recipes build it with the crates of its own Cargo.lock.
+    # Recipes build it with the crates that its Cargo.lock names.
     cargo metadata --quiet --locked --format-version=1 --manifest-path "$unpacked/Cargo.toml" >/dev/null
 }
 
