@@ -148,28 +148,29 @@ impl<'a> GridReport<'a> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The most common kind of doubt. A short test counts only after disturbances.
-    fn widest_doubt(&self) -> Option<&str> {
+    /// The most common kind of doubt, and how many tests have it. A short test counts only after disturbances.
+    fn widest_doubt(&self) -> Option<(&str, usize)> {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
             *kinds.entry(&doubt.kind).or_default() += 1;
         }
         let is_of_length = |kind: &str| matches!(kind, "short" | "few-samples");
-        kinds.into_iter().max_by_key(|(kind, count)| (!is_of_length(kind), *count)).map(|(kind, _)| kind)
+        kinds.into_iter().max_by_key(|(kind, count)| (!is_of_length(kind), *count))
     }
 
     fn trust(&self) -> String {
         let doubtful: Vec<&TestLine<'_>> =
             self.lines.iter().filter(|line| !line.test.doubts.is_empty()).collect();
-        let why = self.widest_doubt().and_then(in_few_words);
+        let widest = self.widest_doubt().and_then(|(kind, count)| Some((in_few_words(kind)?, count)));
         let count = match doubtful.len() {
             0 if self.quick.doubts.is_empty() => return String::new(),
             0 => return " See the caveats.".to_owned(),
             1 => "One figure is".to_owned(),
             count => format!("{count} of {} figures are", self.lines.len()),
         };
-        match why {
-            Some(why) => format!(" {count} doubtful: {why}."),
+        match widest {
+            Some((why, tests)) if tests == doubtful.len() => format!(" {count} doubtful: {why}."),
+            Some((why, tests)) => format!(" {count} doubtful, {tests} of them because {why}."),
             None => format!(" {count} doubtful; see the caveats."),
         }
     }
@@ -466,6 +467,16 @@ mod tests {
         assert_eq!(
             headline(&run),
             "About 1.0 GB/s sequential reads; 500 random writes per second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
+        );
+        // The reason holds for no more tests than have it.
+        let quick = run.quick.as_mut().expect("of quick");
+        let mut short = quick.tests[0].doubts[0].clone();
+        short.kind = "short".into();
+        quick.tests[2].doubts.push(short);
+        let told = headline(&run);
+        assert!(
+            told.ends_with("3 of 4 figures are doubtful, 2 of them because the tester waited for a CPU."),
+            "{told}"
         );
         let quick = run.quick.as_mut().expect("of quick");
         quick.tests.iter_mut().for_each(|test| test.doubts.clear());
