@@ -49,8 +49,8 @@ impl Opening {
         }
     }
 
-    /// The lines that not every rank has, with their ranks; and the common ones, unless rank 0 has printed
-    /// them (`said`).
+    /// The lines that only some ranks have, with their ranks, and the lines of all ranks that rank 0 has not printed
+    /// (`said`).
     pub(crate) fn lines(&self, size: usize, said: &[String]) -> Vec<String> {
         let is_said = |line: &Line| said.iter().any(|text| text.lines().any(|own| own == line.text));
         let named = |line: &Line| match line.ranks {

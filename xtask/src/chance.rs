@@ -29,7 +29,7 @@ impl Chance {
         self.next() % end.max(1)
     }
 
-    /// True in `percent` of a hundred cases.
+    /// True with a probability of `percent`.
     pub(crate) fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }

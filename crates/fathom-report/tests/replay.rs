@@ -262,7 +262,7 @@ fn terse_lines() {
         let ours = text(format, &our_report(&document, &default_view()));
         let theirs = &terse[terse.find(&format!("{version};")).expect("a line")..];
         for (index, (our_field, their_field)) in ours.split(';').zip(theirs.split(';')).enumerate() {
-            // Made anew from the six decimals that JSON has, so the last one may differ.
+            // Computed from the six decimals in the JSON, so the last digit may differ.
             let number = |field: &str| field.trim_end_matches('%').parse::<f64>();
             let equal = our_field == their_field
                 || matches!((number(our_field), number(their_field)), (Ok(a), Ok(b)) if (a - b).abs() < 5e-6);

@@ -13,7 +13,7 @@ use thiserror::Error;
 /// Why a log that can be read only once is not replayed.
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
-    /// No room to keep it.
+    /// The directory for temporary files has no room for a copy of it.
     #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display())]
     NoRoom {
         /// The log.

@@ -113,7 +113,7 @@ proptest! {
     fn clean_data_raises_no_alarm((rule, length) in rules(Method::ALL.to_vec()), write in writes()) {
         let mut block = stamped(&rule, length, &write);
         prop_assert_eq!(found(&rule, &mut block, &write), vec![]);
-        // Data of unknown origin is right in itself.
+        // Without knowledge of its write, the block is checked against its own header alone.
         let reading = Reading::new(write.offset, None, length);
         prop_assert_eq!(check(&rule, &mut block, &reading, false), vec![]);
     }

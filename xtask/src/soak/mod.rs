@@ -16,9 +16,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// What became of a round.
+/// Outcome of a round.
 pub(crate) enum Round {
-    /// As it should be; the word says what was tried.
+    /// It passed; the word says what was tried.
     Good(&'static str),
     /// It could not be tried on this machine.
     Skipped(&'static str),

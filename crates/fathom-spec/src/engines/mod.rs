@@ -323,7 +323,7 @@ impl EngineDef {
         EngineDef { shows_bits: true, ..self }
     }
 
-    /// Has its own options.
+    /// Adds the options that only this engine has.
     pub const fn with_options(self, options: &'static [OptionDef]) -> Self {
         EngineDef { options, ..self }
     }

@@ -34,7 +34,7 @@ pub struct HostFigures {
 /// Percentiles of latencies, ns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostPercentiles {
-    /// Half took no longer.
+    /// Median.
     pub p50_ns: u64,
     /// 99 of 100 took no longer.
     pub p99_ns: u64,

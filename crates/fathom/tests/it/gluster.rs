@@ -143,7 +143,7 @@ fn what_cannot_be_had_is_said() {
     for (words, part) in [
         ("--volume=none --rw=read --size=1m", "volume none of"),
         ("--brick=127.0.0.1:9 --rw=read --size=1m", "does glusterd run there"),
-        ("--brick=127.0.0.1:x --rw=read --size=1m", "x is no port"),
+        ("--brick=127.0.0.1:x --rw=read --size=1m", "x is not a port"),
         ("--rw=read --size=1m --filename=no/folder", "no/folder: No such file or directory"),
         ("--rw=read --filename=none --size=1m --allow_file_create=0", "file creation disallowed"),
         ("--rw=read --filename=empty", "you need to specify size="),
