@@ -18,25 +18,7 @@ maintainer=$(workspace_value authors)
 files=$(realpath -m "$target_directory")/release-files
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/fathom-release.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0 skipped=0
-
-check() {
-    local title=$1
-    shift
-    if "$@" >"$scratch/log" 2>&1 </dev/null; then
-        echo "ok      $title"
-        passed=$((passed + 1))
-    else
-        echo "FAILED  $title"
-        tail -20 "$scratch/log" | sed 's/^/        /'
-        failed=$((failed + 1))
-    fi
-}
-
-skip() {
-    echo "SKIP    $1: $2"
-    skipped=$((skipped + 1))
-}
+. scripts/checks.sh
 
 # with TOOL TITLE COMMAND...: a check whose tool may be missing.
 with() {

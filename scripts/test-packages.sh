@@ -27,26 +27,7 @@ leave() {
 trap leave EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-passed=0 failed=0 skipped=0
-
-# check TITLE COMMAND...: passes when the command does.
-check() {
-    local title=$1
-    shift
-    if "$@" >"$scratch/log" 2>&1 </dev/null; then
-        echo "ok      $title"
-        passed=$((passed + 1))
-    else
-        echo "FAILED  $title"
-        tail -20 "$scratch/log" | sed 's/^/        /'
-        failed=$((failed + 1))
-    fi
-}
-
-skip() {
-    echo "SKIP    $1: $2"
-    skipped=$((skipped + 1))
-}
+. scripts/checks.sh
 
 # A job that writes, reads back and checks, and its report as JSON: words before --name come from the caller.
 runs_jobs() {

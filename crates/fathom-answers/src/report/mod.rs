@@ -75,7 +75,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     put(&output, &source.page(title)?, force, streams)
 }
 
-/// A kind of results file with a page of its own kind.
+/// A kind of results file that has its own page.
 struct Kind {
     is: fn(&Path) -> bool,
     /// Why it is named alone.

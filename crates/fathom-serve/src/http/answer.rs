@@ -97,7 +97,7 @@ pub(crate) fn problem_page(status: StatusCode, text: &str) -> Answer {
         html lang="en" {
             head {
                 meta charset="utf-8";
-                title { "fathom: there is no such result" }
+                title { "fathom: no such result" }
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 style { "body{font:16px/1.5 system-ui,sans-serif;max-width:46rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}" }
             }

@@ -9,7 +9,7 @@ pub(crate) mod scale;
 use crate::table::Table;
 pub(crate) use figure::{FILE_MARK, Figure};
 use maud::{Markup, PreEscaped, Render, html};
-use places::Places;
+use places::{Places, Room};
 use scale::{Scale, Unit};
 use std::fmt::Write as _;
 
@@ -88,6 +88,11 @@ impl Chart {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
     }
 
+    /// The points of a line, in SVG units.
+    fn places_of(&self, line: &Series) -> Vec<(f64, f64)> {
+        line.points.iter().map(|&(x, y)| (self.at_x(x), self.at_y(y))).collect()
+    }
+
     /// Appends to the drawing.
     fn draw(&mut self, part: &Markup) {
         part.render_to(&mut self.body.0);
@@ -96,18 +101,14 @@ impl Chart {
     /// Draws lines; `is_stepped` holds a value until the next one.
     pub(crate) fn lines(&mut self, series: &[Series], is_stepped: bool) {
         for line in series {
-            let mut path = String::new();
-            let mut last_y = None;
-            for &(x, y) in &line.points {
-                let (x, y) = (self.at_x(x), self.at_y(y));
-                match last_y {
-                    None => drop(write!(path, "M{x:.1} {y:.1}")),
-                    Some(last) if is_stepped => drop(write!(path, "L{x:.1} {last:.1}L{x:.1} {y:.1}")),
-                    Some(_) => drop(write!(path, "L{x:.1} {y:.1}")),
+            let mut points = Vec::new();
+            for (x, y) in self.places_of(line) {
+                if let Some(&(_, last)) = points.last().filter(|_| is_stepped) {
+                    points.push((x, last));
                 }
-                last_y = Some(y);
+                points.push((x, y));
             }
-            self.draw(&html! { path class={ "line s" (line.style) } d=(path) {} });
+            self.draw(&html! { path class={ "line s" (line.style) } d=(path_through(&points)) {} });
             self.legend.push((line.name.clone(), line.style));
         }
         self.add_stops(series);
@@ -150,8 +151,9 @@ impl Chart {
     pub(crate) fn lines_over(&mut self, places: &Places, lines: &[(Series, Vec<(f64, f64)>)]) {
         let at = |place: f64| LEFT + places.at(place as usize) * (WIDTH - LEFT - RIGHT);
         let labels = places.labels();
-        for (index, (name, label)) in places.names().iter().zip(labels).enumerate() {
-            if let Some(class) = label {
+        for (index, (name, room)) in places.names().iter().zip(labels).enumerate() {
+            let class = (room == Room::NotOnPhones).then_some("less");
+            if room != Room::Nowhere {
                 self.draw(&html! { g class=[class] { (below(at(index as f64), name)) } });
             }
             let values = lines.iter().filter_map(|(line, _)| {
@@ -183,8 +185,7 @@ impl Chart {
 
     /// Marks the points of a line; hollow marks stand for points that differ in kind from the line's.
     pub(crate) fn marks(&mut self, line: &Series, is_hollow: bool) {
-        let points: Vec<(f64, f64)> =
-            line.points.iter().map(|&(x, y)| (self.at_x(x), self.at_y(y))).collect();
+        let points = self.places_of(line);
         self.mark(&points, line.style, is_hollow);
     }
 

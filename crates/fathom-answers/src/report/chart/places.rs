@@ -1,5 +1,7 @@
 //! Named places along an axis: at their true distances if they are numbers, otherwise equally far apart.
 
+use super::scale::Scale;
+
 /// Approximate width of a letter of a label, as a share of the axis.
 const LETTER: f64 = 0.0125;
 /// The same on a phone, whose letters are larger than the chart.
@@ -8,6 +10,14 @@ const LETTER_OF_PHONE: f64 = 0.02;
 const MARGIN: f64 = 0.06;
 /// Numbers that differ by this factor are placed by their ratios.
 const WIDE: f64 = 8.0;
+
+/// Where the label of a name has room next to those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    Everywhere,
+    NotOnPhones,
+    Nowhere,
+}
 
 /// Names along an axis, each at its place from 0 to 1.
 #[derive(Clone, Debug)]
@@ -45,16 +55,14 @@ impl Places {
         self.at[index]
     }
 
-    /// Which names have room for a label: `None` if it would cover its neighbour, with the class `less` if only on
-    /// a phone.
-    pub(crate) fn labels(&self) -> Vec<Option<Option<&'static str>>> {
-        let (fitting, on_phone) = (self.fitting(LETTER), self.fitting(LETTER_OF_PHONE));
-        let label = |(fits, fits_phone)| match (fits, fits_phone) {
-            (false, _) => None,
-            (true, false) => Some(Some("less")),
-            (true, true) => Some(None),
+    /// The room for the label of each name.
+    pub(crate) fn labels(&self) -> Vec<Room> {
+        let room = |(fits, fits_phone)| match (fits, fits_phone) {
+            (false, _) => Room::Nowhere,
+            (true, false) => Room::NotOnPhones,
+            (true, true) => Room::Everywhere,
         };
-        fitting.into_iter().zip(on_phone).map(label).collect()
+        self.fitting(LETTER).into_iter().zip(self.fitting(LETTER_OF_PHONE)).map(room).collect()
     }
 
     fn fitting(&self, letter: f64) -> Vec<bool> {
@@ -84,7 +92,7 @@ fn distances(numbers: &[f64]) -> Option<(Vec<f64>, &'static str)> {
     }
     let is_logarithmic = low > 0.0 && high / low >= WIDE;
     let share = |value: f64| match is_logarithmic {
-        true => (value / low).ln() / (high / low).ln(),
+        true => Scale::Logarithmic { min: low, max: high }.place(value),
         false => (value - low) / (high - low),
     };
     let at = numbers.iter().map(|&value| MARGIN + share(value) * (1.0 - 2.0 * MARGIN)).collect();
@@ -123,8 +131,8 @@ mod tests {
             ["1000000", "1010000", "2000000"].map(String::from).to_vec(),
             &[Some(1e6), Some(1.01e6), Some(2e6)],
         );
-        assert_eq!(close.labels(), [Some(None), None, Some(None)]);
+        assert_eq!(close.labels(), [Room::Everywhere, Room::Nowhere, Room::Everywhere]);
         let many = Places::even((0..12).map(|index| format!("{index} name")).collect());
-        assert!(many.labels().iter().any(|label| *label == Some(Some("less")) || label.is_none()));
+        assert!(many.labels().iter().any(|room| *room != Room::Everywhere));
     }
 }
