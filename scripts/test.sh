@@ -39,6 +39,14 @@ check_scripts() {
     shellcheck --external-sources --check-sourced --severity=warning --source-path=SCRIPTDIR --source-path=. "${scripts[@]}"
 }
 
+# It is for developers, so private items are documented and may be linked to. The library has the name of the program, so its pages are
+# made apart.
+check_documentation() {
+    export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
+    cargo doc --workspace --exclude fathom-api --no-deps --document-private-items --all-features --locked &&
+        cargo doc --package fathom-api --no-deps --document-private-items --all-features --locked
+}
+
 # Packages are for two C libraries and two architectures, which differ in types. This builds no program: the C in dependencies only has to
 # compile for something.
 check_other_platform() {
@@ -56,6 +64,8 @@ run_unit_tests() {
     while read -r program; do
         run_program "$program" --test-threads="$(nproc)" || status=1
     done < <(programs_of_tests | grep -v '/it-')
+    # The examples in the documentation of the library.
+    cargo test --quiet --doc --package fathom-api --locked 2>&1 | tee -a "$scratch/tests" || status=1
     return $status
 }
 
@@ -202,9 +212,7 @@ tests) step_with fmt formatting cargo fmt --all -- --check ;;
 esac
 case $what in
 checks)
-    # It is for developers, so private items are documented and may be linked to.
-    step documentation env RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
-        cargo doc --workspace --no-deps --document-private-items --all-features --locked
+    step documentation check_documentation
     step "other platforms" check_other_platform
     step "house rules" cargo run --quiet --locked -p xtask -- tidy
     step scripts check_scripts

@@ -1,11 +1,15 @@
-//! Parts that every command needs for a run on this machine: its engines and the lines before it ([`here`]), the destination
-//! of its text ([`output`]), and its exit code ([`exit`]); and for jobs received from elsewhere, their plan ([`planning`])
-//! and the reasons to refuse them ([`refusals`]).
+//! Parts that every command needs for a run on this machine: the source of its jobs ([`source`]), its engines and the lines
+//! before it ([`here`]), what it does to files and devices ([`changes`]), the destination of its text ([`output`]), and its
+//! exit code ([`exit`]); and for jobs received from elsewhere, their plan ([`planning`]) and the reasons to refuse them
+//! ([`refusals`]).
 
 #![forbid(unsafe_code)]
 
+pub mod changes;
+pub mod defect;
 pub mod exit;
 pub mod here;
 pub mod output;
 pub mod planning;
 pub mod refusals;
+pub mod source;

@@ -1,7 +1,7 @@
 //! What jobs may touch: the targets that the server was started for, and nothing else.
 
-use crate::changes::{self, Uses, is_device_node};
 use fathom_engines::client_files;
+use fathom_local::changes::{self, Uses, is_device_node};
 use fathom_local::refusals::{
     has_peers, is_device, leads_to, refusal_of_place, refusals, refusals_of_peers, runs_programs,
 };

@@ -1,8 +1,8 @@
 //! Forecast of what jobs will do: their targets, how much is read and written, how long it takes.
 
 use crate::allowed::{destroyed, name_of_device};
-use crate::changes::{self, Change, Uses, is_device_node};
 use crate::made::{AllMade, Made};
+use fathom_local::changes::{self, Change, Uses, is_device_node};
 use fathom_run::files::names;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_spec::engines::StorageKind;

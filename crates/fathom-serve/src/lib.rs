@@ -6,7 +6,6 @@
 #![forbid(unsafe_code)]
 
 mod allowed;
-mod changes;
 mod check;
 mod events;
 mod folder;

@@ -32,10 +32,14 @@ pub unsafe fn fork() -> Result<Fork, Errno> {
     }
 }
 
-/// The same, but checks the number of threads first: with more than one it is `EDEADLK`.
+/// The number of threads of the calling process.
+pub fn threads() -> Result<usize, Errno> {
+    Ok(std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count())
+}
+
+/// [`fork`], but checks the number of threads first: with more than one it is `EDEADLK`.
 pub fn fork_without_threads() -> Result<Fork, Errno> {
-    let threads = std::fs::read_dir("/proc/self/task").map_err(Errno::from)?.count();
-    if threads != 1 {
+    if threads()? != 1 {
         return Err(Errno(libc::EDEADLK));
     }
     // SAFETY: the only thread there is calls, and none can begin meanwhile.

@@ -16,11 +16,9 @@ mod runner;
 mod starter;
 mod tools;
 
-use fathom_local::{exit, here, output};
-use fathom_run::invariant::Broken;
-use fathom_spec::{EngineNotLoaded, Message, Outcome, SystemSource};
+use fathom_local::{defect, exit, here, output, source};
+use fathom_spec::{Message, Outcome};
 use fathom_sys::clock::Calibration;
-use fathom_sys::memory::page_size;
 use output::Output;
 use std::panic::PanicHookInfo;
 use std::process::ExitCode;
@@ -50,7 +48,7 @@ fn start() -> ExitCode {
     let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
     let program_name = words.next().unwrap_or_else(|| "fathom".to_owned());
     let words: Vec<String> = words.collect();
-    let source = machine();
+    let source = source::machine();
     if let Some(exit) = hosts::clients::start(&program_name, &words, &source) {
         return exit;
     }
@@ -98,22 +96,9 @@ fn without_run(outcome: Outcome, program_name: &str, calibration: Calibration) -
     }
 }
 
-/// What the parser needs from this machine and this program.
-fn machine() -> SystemSource {
-    SystemSource::new(page_size() as u64).with_formats(fathom_report::declarations()).with_loading(|path| {
-        fathom_engines::load(path).map_err(|error| EngineNotLoaded::Refused(error.into()))
-    })
-}
-
 /// A bug in fathom prints one line that asks for a report, never a backtrace.
 fn report_defect(details: &PanicHookInfo<'_>) {
     // Otherwise the line disappears with the full-screen view.
     fathom_live::restore();
-    let place =
-        details.location().map_or(String::new(), |place| format!(" at {}:{}", place.file(), place.line()));
-    let broken = details.payload().downcast_ref::<Broken>().map(Broken::to_string);
-    let text = broken.as_deref().or_else(|| details.payload_as_str()).unwrap_or("no details");
-    Output::terminal().error_line(&format!(
-        "fathom: internal error{place} ({text}); please report it with the command that caused it"
-    ));
+    Output::terminal().error_line(&defect::line(details));
 }

@@ -6,6 +6,7 @@ use fathom_answers::{Ended, Runner, Target, Watch};
 use fathom_command::Failure;
 use fathom_hosts::controller::Audience;
 use fathom_local::here;
+use fathom_local::source::{self, TextSource};
 use fathom_run::files::names;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
@@ -15,13 +16,12 @@ use fathom_spec::engines::StorageKind;
 use fathom_spec::hosts::Invocation;
 use fathom_spec::mistakes::in_own_words;
 use fathom_spec::value::SizeSpec;
-use fathom_spec::{EngineNotLoaded, Machine, Outcome, ProgramOptions, RunSpec, Source, SystemSource};
+use fathom_spec::{Outcome, ProgramOptions, RunSpec, Source};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_sys::clock::Calibration;
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
 
 /// A completed run with its verdict. After a bug there is none: a command that continued would use wrong
@@ -84,7 +84,7 @@ impl Runner for Program {
     }
 
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure> {
-        let source = TextSource { system: crate::machine(), job_file };
+        let source = TextSource::new(job_file);
         let outcome = match &self.hosts {
             None => fathom_spec::parse("fathom", words, &source),
             Some(hosts) => hosts.parse(words, &source)?,
@@ -182,45 +182,11 @@ impl CommandHosts {
         let spec = &RunSpec { program: program.clone(), ..spec.clone() };
         let view = View { tick: watch.interval(), report_alone: true, ..View::default() };
         let mut listener = Listener { watch };
-        let source = crate::machine();
+        let source = source::machine();
         let outcome = hosts::run_command(&self.asked, invocation, spec, &source, view, &mut listener)
             .map_err(|refusal| Failure::new(refusal.in_own_words()))?;
         judged(outcome)
     }
-}
-
-/// The machine, with a given text as standard input.
-struct TextSource<'a> {
-    system: SystemSource,
-    job_file: &'a str,
-}
-
-impl Machine for TextSource<'_> {
-    fn read_file(&self, path: &Path) -> io::Result<String> {
-        self.system.read_file(path)
-    }
-
-    fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.system.read_bytes(path)
-    }
-
-    fn read_stdin(&self) -> io::Result<String> {
-        Ok(self.job_file.to_owned())
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        self.system.variable(name)
-    }
-
-    fn load_engine(&self, path: &Path) -> Result<&'static str, EngineNotLoaded> {
-        self.system.load_engine(path)
-    }
-
-    fathom_spec::ask_machine!(system);
-}
-
-impl Source for TextSource<'_> {
-    fathom_spec::ask_source!(system);
 }
 
 /// Forwards events to a command.

@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::runner::Program;
 use fathom_command::Streams;
 use fathom_command::printer::{Letters, Printer};
+use fathom_local::source;
 use fathom_spec::is_called_fio;
 use fathom_tools::Call;
 use std::ffi::{OsStr, OsString};
@@ -54,7 +55,7 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     }
     if word == fathom_serve::NAME {
         let run = |streams: &mut Streams<'_>| {
-            fathom_serve::run(rest, streams, &crate::machine(), &mut Program::default())
+            fathom_serve::run(rest, streams, &source::machine(), &mut Program::default())
         };
         return Some(with_streams(run));
     }

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 24] = [
+const MAY_USE: [(&str, &[&str]); 25] = [
     (
         "fathom-io",
         &[
@@ -28,6 +28,20 @@ const MAY_USE: [(&str, &[&str]); 24] = [
     (
         "fathom-answers",
         &["fathom-command", "fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys"],
+    ),
+    (
+        "fathom-api",
+        &[
+            "fathom-answers",
+            "fathom-engines",
+            "fathom-local",
+            "fathom-report",
+            "fathom-results",
+            "fathom-run",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+        ],
     ),
     ("fathom-command", &["fathom-spec"]),
     ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),

@@ -13,6 +13,7 @@ use fathom_hosts::links::tcp::Address;
 use fathom_hosts::links::tls::TlsPipe;
 use fathom_hosts::listening::{self, AtEnd, Entry};
 use fathom_hosts::protocol::Join;
+use fathom_local::source;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use lexopt::Arg::Long;
 use lexopt::Parser;
@@ -147,7 +148,7 @@ fn address(parser: &mut Parser, option: &str) -> Result<Address, Failure> {
 /// Serves one controller. The error says why it was rejected, or how it was lost.
 fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
-    match agent::serve(&mut channel, rules, &crate::machine(), join) {
+    match agent::serve(&mut channel, rules, &source::machine(), join) {
         End::Served | End::Told => Ok(0),
         End::Alone(reason) => Err(Failure::new(reason)),
     }
@@ -156,7 +157,7 @@ fn serve(pipe: Box<dyn Pipe>, rules: &Rules, join: Option<Join>) -> Result<u8, F
 /// Serves one controller in a process forked by the listener; returns its exit status.
 pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failure> {
     let mut channel = Channel::new(pipe);
-    match agent::serve(&mut channel, rules, &crate::machine(), None) {
+    match agent::serve(&mut channel, rules, &source::machine(), None) {
         End::Served => Ok(0),
         End::Told => Ok(listening::ALL_END),
         End::Alone(reason) => Err(Failure::new(reason)),

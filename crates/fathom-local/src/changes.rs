@@ -11,25 +11,26 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 /// How a worker changes one of its files or devices.
-pub(crate) struct Change {
-    pub(crate) path: PathBuf,
+pub struct Change {
+    /// The file or device.
+    pub path: PathBuf,
     /// It writes or trims.
-    pub(crate) writes: bool,
+    pub writes: bool,
     /// It removes a regular file, at the end or after each loop.
-    pub(crate) is_removed: bool,
+    pub is_removed: bool,
     /// It extends an existing regular file before the run, even if the job only reads.
-    pub(crate) is_longer: bool,
+    pub is_longer: bool,
 }
 
 impl Change {
     /// True if its content changes.
-    pub(crate) fn is_any(&self) -> bool {
+    pub fn is_any(&self) -> bool {
         self.writes || self.is_removed || self.is_longer
     }
 }
 
 /// The changes of all workers of a plan, in their order; empty for workers without files.
-pub(crate) fn of(plan: &Plan) -> Vec<Vec<Change>> {
+pub fn of(plan: &Plan) -> Vec<Vec<Change>> {
     plan.workers.iter().map(of_worker).collect()
 }
 
@@ -68,11 +69,11 @@ fn size_of_file(path: &Path) -> Option<u64> {
 
 /// Who uses the targets that would be changed; each path is looked up once.
 #[derive(Default)]
-pub(crate) struct Uses(HashMap<PathBuf, Option<String>>);
+pub struct Uses(HashMap<PathBuf, Option<String>>);
 
 impl Uses {
     /// Looks up the existing targets of these changes.
-    pub(crate) fn look(&mut self, changes: &[Vec<Change>]) {
+    pub fn look(&mut self, changes: &[Vec<Change>]) {
         let changed = changes.iter().flatten().filter(|change| change.is_any()).map(|change| &*change.path);
         let new: HashSet<&Path> = changed.filter(|path| !self.0.contains_key(*path)).collect();
         let new: Vec<&Path> = new.into_iter().filter(|path| path.exists()).collect();
@@ -83,13 +84,13 @@ impl Uses {
     }
 
     /// How a path is used, as a phrase that follows "is in use: ".
-    pub(crate) fn of(&self, path: &Path) -> Option<String> {
+    pub fn of(&self, path: &Path) -> Option<String> {
         self.0.get(path).cloned().flatten()
     }
 }
 
 /// True for block and character devices that hold data, in whichever directory their node is.
-pub(crate) fn is_device_node(path: &Path) -> bool {
+pub fn is_device_node(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|metadata| {
         let kind = metadata.file_type();
         kind.is_block_device() || kind.is_char_device()

@@ -1,0 +1,71 @@
+//! Storage tests from a Rust program: the jobs, the run loop and the figures of [fathom], which runs every job file of fio.
+//!
+//! Four steps: [`Jobs`] parses a job file, a [`Plan`] says what the jobs would do to which files, a [`Runner`] runs them,
+//! and the [`Outcome`] has the result, the same model that [`read`] makes of the JSON of fathom and fio.
+//!
+//! ```
+//! let runner = fathom::Runner::begin(); // first in main(): see below
+//!
+//! # let directory = std::env::temp_dir().join(format!("fathom-api-{}", std::process::id()));
+//! # std::fs::create_dir_all(&directory)?;
+//! # let file = directory.join("first.data");
+//! # let job = format!("[first]\nfilename={}\nrw=randread\nbs=4k\nsize=4m\nnumber_ios=500\n", file.display());
+//! let jobs = fathom::Jobs::parse(&job)?;
+//! let plan = jobs.plan()?;
+//! for target in plan.targets() {
+//!     println!("{}: {}", target.job, target.path.display());
+//! }
+//! let outcome = runner.run(&plan)?;
+//! for job in &outcome.result.jobs {
+//!     if let Some(read) = &job.read {
+//!         println!("{}: {:.0} IOPS, mean {:.0} ns", job.name, read.iops, read.clat.mean_ns);
+//!     }
+//! }
+//! # assert_eq!(outcome.result.jobs[0].total_ios(fathom::Direction::Read), 500);
+//! # std::fs::remove_dir_all(&directory)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What it asks of the program that uses it
+//!
+//! * **[`Runner::begin`] comes first in `main`.** A run forks its workers, which a process with threads cannot do safely. So
+//!   each run is a separate process: this program, started again, which becomes the run in `begin` and never returns from it.
+//!   Whatever `main` does before, the run's process does as well.
+//! * **It runs on Linux** and needs `/proc`.
+//! * **Jobs are trusted.** They write to what they name, run commands (`exec_prerun`) and load engines (`ioengine=external`).
+//!   [`Plan::targets`] tells before a run what it changes and who else uses that; a target in use is refused by the run itself.
+//! * **A run ends with the program that started it**, also if that is killed, and with its [`Running`]. It keeps the signals that the
+//!   program gets: Ctrl-C in a terminal reaches both, and the run ends early with what was measured until then.
+//! * **Calls block.** In asynchronous code, give them a thread that may block. A run goes on at full speed if its events are not taken.
+//!
+//! Nothing is printed, except one line on standard error if fathom itself has a bug. The names of jobs' options, the meaning of figures and the
+//! verdict are documented with fathom.
+//!
+//! [fathom]: https://repository.invalid/fathom
+
+#![forbid(unsafe_code)]
+
+mod child;
+mod error;
+mod jobs;
+mod plan;
+mod runner;
+mod running;
+mod wire;
+
+/// The model of results. Times are in ns where the name says so, rates are per second, shares in percent.
+pub mod result {
+    pub use fathom_results::model::*;
+    pub use fathom_results::{FilesResult, HostFigures, HostResult, HostsResult, ReadError, RunResult};
+}
+
+pub use error::{Error, JobsError, RunError};
+pub use fathom_results::{ReadError, RunResult, read};
+pub use fathom_run::plan::PlanError;
+pub use fathom_spec::mistakes::Mistake;
+pub use fathom_stats::Direction;
+pub use jobs::Jobs;
+pub use plan::{Plan, Target};
+pub use runner::Runner;
+pub use running::{Event, Outcome, Running, Stopper};
+pub use wire::{Progress, Rates};
