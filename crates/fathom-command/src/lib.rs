@@ -5,10 +5,12 @@
 pub mod arguments;
 mod failure;
 pub mod long_options;
+mod new_directory;
 mod new_file;
 pub mod printer;
 
 pub use failure::{DEFECT, Failure};
+pub use new_directory::NewDirectory;
 pub use new_file::NewFile;
 
 use printer::Screen;

@@ -20,7 +20,7 @@ pub(super) fn measure(
     setting: &mut Setting,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
-) -> Result<Option<Ended>, Failure> {
+) -> Result<Vec<Ended>, Failure> {
     let measured = measure_on_hosts(setting, runner, progress);
     progress.begin("removing the files");
     let text =
@@ -37,7 +37,7 @@ fn measure_on_hosts(
     setting: &mut Setting,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
-) -> Result<Option<Ended>, Failure> {
+) -> Result<Vec<Ended>, Failure> {
     for direct in [true, false] {
         setting.direct = direct;
         if let Some(engine) = usable_engine(setting, runner)? {

@@ -43,6 +43,8 @@ pub(super) struct Setting {
     pub(super) direct: bool,
     /// Time of each test.
     pub(super) time: Duration,
+    /// How often all tests are run.
+    pub(super) repeats: u32,
 }
 
 impl Setting {
@@ -133,6 +135,7 @@ mod tests {
             engine: "libaio",
             direct: true,
             time: Duration::from_secs(5),
+            repeats: 1,
         };
         let text = whole_job(&setting);
         assert!(

@@ -2,32 +2,31 @@
 //! show the same.
 
 use super::doubts::in_few_words;
+use super::test_line::{BYTES_PER_SECOND, Figure, IOPS, PERCENTILES, TestLine};
 use crate::bars::Ink;
 use crate::columns;
 use crate::evidence::mounts;
 use crate::figures;
 use crate::hardware;
 use crate::table::{Align, Table};
-use fathom_results::model::{HostReport, QuickResult, QuickTest};
-use fathom_results::{DirectionResult, RunResult};
+use fathom_results::RunResult;
+use fathom_results::model::{HostReport, QuickResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// Range of the length of the longest bar.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
 
-/// A test that was run, and the doubts about it.
-struct TestLine<'a> {
-    test: &'a QuickTest,
-    /// `None` for a test that a signal prevented.
-    figures: Option<&'a DirectionResult>,
-}
+/// A figure as CSV: its heading and its text.
+type CsvColumn = (&'static str, Figure, fn(f64) -> String);
 
 /// Everything about the result.
 pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
     lines: Vec<TestLine<'a>>,
+    /// Runs of all tests.
+    runs: usize,
 }
 
 /// A test as a bar: its names, its figures, and its length relative to others of its pattern.
@@ -42,54 +41,16 @@ pub(crate) struct Bar {
     pub(crate) doubts: Vec<String>,
 }
 
-impl TestLine<'_> {
-    /// `sequential 1 MiB` or `random 4 KiB`
-    fn pattern(&self) -> String {
-        let place = if self.test.random { "random" } else { "sequential" };
-        format!("{place} {}", block_size(&self.test.block_size))
-    }
-
-    fn is_of(&self, direction: &str, is_random: bool) -> bool {
-        self.test.direction == direction && self.test.random == is_random
-    }
-
-    fn percentiles(&self) -> [Option<f64>; 3] {
-        [50.0, 99.0, 99.9].map(|percent| self.figures?.latency().percentile(percent))
-    }
-
-    fn cells(&self) -> Vec<String> {
-        let Some(direction) = self.figures else { return Vec::new() };
-        let mut cells =
-            vec![figures::three_figures(direction.bytes_per_second / 1e6), figures::count(direction.iops)];
-        cells.extend(self.percentiles().map(|ns| ns.map_or("-".to_owned(), figures::duration)));
-        cells
-    }
-
-    /// The value that its bar shows.
-    fn value(&self) -> f64 {
-        self.figures.map_or(0.0, |direction| direction.bytes_per_second)
-    }
-}
-
-/// `4 KiB` of `4k`.
-fn block_size(written: &str) -> String {
-    let unit = written.strip_suffix('k').map(|size| (size, "KiB"));
-    match unit.or_else(|| written.strip_suffix('m').map(|size| (size, "MiB"))) {
-        Some((size, unit)) => format!("{size} {unit}"),
-        None => written.to_owned(),
-    }
-}
-
 impl<'a> GridReport<'a> {
     /// The report of a result of `quick`; `None` for other results.
     pub(crate) fn of(run: &'a RunResult) -> Option<GridReport<'a>> {
-        let quick = run.quick.as_ref()?;
-        let line = |test: &'a QuickTest| {
-            let job = run.jobs.iter().find(|job| job.name == test.jobname);
-            let direction = usize::from(test.direction == "write");
-            TestLine { test, figures: job.and_then(|job| job.directions()[direction]) }
-        };
-        Some(GridReport { quick, host: run.host.as_ref(), lines: quick.tests.iter().map(line).collect() })
+        GridReport::of_runs(std::slice::from_ref(run), run.quick.as_ref()?)
+    }
+
+    /// The report of several runs, whose evaluation is `quick`; `None` without a run.
+    pub(super) fn of_runs(runs: &'a [RunResult], quick: &'a QuickResult) -> Option<GridReport<'a>> {
+        let lines = quick.tests.iter().map(|test| TestLine::of(test, runs)).collect();
+        Some(GridReport { quick, host: runs.first()?.host.as_ref(), lines, runs: runs.len() })
     }
 
     /// What was measured, in a line: `nvme0n1 (Samsung SSD 990 PRO), /data`.
@@ -102,9 +63,8 @@ impl<'a> GridReport<'a> {
 
     /// The answer in a sentence, and how far to trust it.
     pub(crate) fn headline(&self) -> String {
-        let sequential =
-            self.both(false, "sequential ", |figures| figures::roughly::bandwidth(figures.bytes_per_second));
-        let random = self.both(true, "random ", |figures| figures::roughly::count(figures.iops));
+        let sequential = self.both(false, "sequential ", BYTES_PER_SECOND, figures::roughly::bandwidth);
+        let random = self.both(true, "random ", IOPS, figures::roughly::count);
         let random = random.map(|(told, depth)| format!("{told} per second at depth {depth}"));
         let parts: Vec<String> =
             sequential.map(|(told, _)| told).into_iter().chain(random).chain(self.alone()).collect();
@@ -120,11 +80,13 @@ impl<'a> GridReport<'a> {
         &self,
         is_random: bool,
         pattern: &str,
-        told: impl Fn(&DirectionResult) -> String,
+        figure: Figure,
+        told: impl Fn(f64) -> String,
     ) -> Option<(String, u32)> {
         let of = |direction: &str| {
             let own = self.lines.iter().filter(|line| line.is_of(direction, is_random));
-            own.filter_map(|line| Some((line.test.depth, line.figures?))).max_by_key(|(depth, _)| *depth)
+            own.filter_map(|line| Some((line.test.depth, line.value(figure)?)))
+                .max_by_key(|(depth, _)| *depth)
         };
         Some(match (of("read"), of("write")) {
             (Some((depth, read)), Some((_, write))) => {
@@ -141,8 +103,9 @@ impl<'a> GridReport<'a> {
         let of = |direction: &str| {
             let mut own =
                 self.lines.iter().filter(|line| line.is_of(direction, true) && line.test.depth == 1);
-            let [median, ..] = own.next()?.percentiles();
-            median.map(|ns| format!("{} for a single {direction}", figures::roughly::duration(ns)))
+            own.next()?
+                .value(PERCENTILES[0])
+                .map(|ns| format!("{} for a single {direction}", figures::roughly::duration(ns)))
         };
         let told: Vec<String> = ["read", "write"].into_iter().filter_map(of).collect();
         (!told.is_empty()).then(|| told.join(", "))
@@ -198,6 +161,9 @@ impl<'a> GridReport<'a> {
             if quick.direct { "direct I/O" } else { "through the page cache" },
             figures::three_figures(quick.time_ms as f64 / 1000.0)
         ));
+        if self.runs > 1 {
+            lines.push(format!("medians of {} runs, with 95 % intervals between runs", self.runs));
+        }
         lines
     }
 
@@ -205,15 +171,16 @@ impl<'a> GridReport<'a> {
     pub(crate) fn bars(&self) -> Vec<Bar> {
         let longest = |random: bool| {
             let own = self.lines.iter().filter(|line| line.test.random == random);
-            own.map(TestLine::value).fold(0.0, f64::max)
+            own.filter_map(|line| line.value(BYTES_PER_SECOND)).fold(0.0, f64::max)
         };
         let (random, sequential) = (longest(true), longest(false));
         let bar = |line: &TestLine<'_>| {
             let most = if line.test.random { random } else { sequential };
+            let value = line.value(BYTES_PER_SECOND).unwrap_or(0.0);
             Bar {
                 names: [line.test.direction.clone(), line.pattern(), line.test.depth.to_string()],
                 figures: line.cells(),
-                share: if most > 0.0 { line.value() / most } else { 0.0 },
+                share: if most > 0.0 { value / most } else { 0.0 },
                 doubts: line.test.doubts.iter().map(|doubt| doubt.text.clone()).collect(),
             }
         };
@@ -275,8 +242,17 @@ impl<'a> GridReport<'a> {
     pub(crate) fn grid(&self, limit: Option<usize>) -> String {
         let fits =
             |text: &String| limit.is_none_or(|limit| text.lines().all(|line| columns::width(line) <= limit));
-        let tables = [(5, false), (4, false), (4, true), (3, true), (2, true)];
-        let texts = tables.map(|(figures, is_short)| self.table(figures, is_short).text(0, None));
+        let tables = [
+            (5, false, true),
+            (4, false, true),
+            (4, true, true),
+            (3, true, true),
+            (3, true, false),
+            (2, true, false),
+        ];
+        let texts = tables.map(|(figures, is_short, has_intervals)| {
+            self.table(figures, is_short, has_intervals).text(0, None)
+        });
         let last = texts[texts.len() - 1].clone();
         texts.into_iter().find(fits).unwrap_or(last)
     }
@@ -298,8 +274,9 @@ impl<'a> GridReport<'a> {
         text.lines().zip(bars).map(line).collect()
     }
 
-    fn table(&self, figures: usize, is_short: bool) -> Table {
-        let right = Align::Right;
+    /// Intervals are there only between runs.
+    fn table(&self, figures: usize, is_short: bool, has_intervals: bool) -> Table {
+        let (right, has_intervals) = (Align::Right, has_intervals && self.runs > 1);
         let mut columns =
             vec![("", Align::Left), ("", Align::Left), (if is_short { "" } else { "depth" }, right)];
         columns.extend(
@@ -307,6 +284,9 @@ impl<'a> GridReport<'a> {
                 .iter()
                 .take(figures),
         );
+        if has_intervals {
+            columns.insert(4, ("95 % interval", Align::Left));
+        }
         columns.push(("", Align::Left));
         let mut table = Table::new(&columns);
         for line in &self.lines {
@@ -318,6 +298,9 @@ impl<'a> GridReport<'a> {
             let mut own = line.cells();
             own.resize(5, "-".to_owned());
             cells.extend(own.into_iter().take(figures));
+            if has_intervals {
+                cells.insert(4, line.bandwidth_interval());
+            }
             cells.push(match (line.test.doubts.is_empty(), is_short) {
                 (true, _) => String::new(),
                 (false, true) => "?".to_owned(),
@@ -331,7 +314,7 @@ impl<'a> GridReport<'a> {
     /// Markdown for a web page or an issue.
     pub(super) fn markdown(&self) -> String {
         let list = |lines: &[String]| lines.iter().map(|line| format!("* {line}\n")).collect::<String>();
-        let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false).markdown());
+        let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false, true).markdown());
         let notes = self.notes();
         if !notes.is_empty() {
             text.push_str(&format!("\nCaveats:\n\n{}", list(&notes)));
@@ -340,25 +323,34 @@ impl<'a> GridReport<'a> {
         text
     }
 
-    /// CSV: only the grid, latencies in µs.
+    /// CSV: only the grid, latencies in µs. The intervals of several runs follow their figures.
     pub(super) fn csv(&self) -> String {
-        const HEADINGS: [&str; 9] =
-            ["direction", "pattern", "depth", "MB/s", "IOPS", "p50_us", "p99_us", "p99.9_us", "doubts"];
-        let mut table = Table::new(&HEADINGS.map(|heading| (heading, Align::Left)));
+        let figures: [CsvColumn; 5] = [
+            ("MB/s", BYTES_PER_SECOND, |bytes| figures::three_figures(bytes / 1e6)),
+            ("IOPS", IOPS, |iops| format!("{iops:.1}")),
+            ("p50_us", PERCENTILES[0], |ns| format!("{:.3}", ns / 1000.0)),
+            ("p99_us", PERCENTILES[1], |ns| format!("{:.3}", ns / 1000.0)),
+            ("p99.9_us", PERCENTILES[2], |ns| format!("{:.3}", ns / 1000.0)),
+        ];
+        let ends: &[&str] = if self.runs > 1 { &["", "_low", "_high"] } else { &[""] };
+        let names = figures.iter().flat_map(|(name, ..)| ends.iter().map(move |end| format!("{name}{end}")));
+        let headings: Vec<String> = ["direction", "pattern", "depth"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(names)
+            .chain(["doubts".to_owned()])
+            .collect();
+        let columns: Vec<(&str, Align)> =
+            headings.iter().map(|heading| (heading.as_str(), Align::Left)).collect();
+        let mut table = Table::new(&columns);
         for line in &self.lines {
             let mut cells = vec![line.test.direction.clone(), line.pattern(), line.test.depth.to_string()];
-            cells.extend(match line.figures {
-                None => vec!["-".to_owned(); 2],
-                Some(direction) => {
-                    vec![
-                        figures::three_figures(direction.bytes_per_second / 1e6),
-                        format!("{:.1}", direction.iops),
-                    ]
-                }
-            });
-            cells.extend(
-                line.percentiles().map(|ns| ns.map_or("-".to_owned(), |ns| format!("{:.3}", ns / 1000.0))),
-            );
+            for (_, figure, text) in figures {
+                let interval = line.interval(figure);
+                let values =
+                    [line.value(figure), interval.map(|ends| ends.low), interval.map(|ends| ends.high)];
+                cells.extend(values.iter().take(ends.len()).map(|value| value.map_or("-".to_owned(), text)));
+            }
             let doubts: Vec<&str> = line.test.doubts.iter().map(|doubt| doubt.text.as_str()).collect();
             cells.push(doubts.join("; "));
             table.row(cells);
@@ -366,7 +358,7 @@ impl<'a> GridReport<'a> {
         table.csv()
     }
 
-    /// JSON: rates in bytes per second, latencies in ns.
+    /// JSON: rates in bytes per second, latencies in ns. `intervals` has both ends of each figure's interval between runs.
     pub(super) fn json(&self) -> String {
         let quick = self.quick;
         let test = |line: &TestLine<'_>| {
@@ -379,13 +371,20 @@ impl<'a> GridReport<'a> {
                 "depth": test.depth,
                 "doubts": test.doubts.iter().map(|doubt| &doubt.text).collect::<Vec<_>>(),
             });
-            if let Some(direction) = line.figures {
-                let [p50, p99, p999] = line.percentiles();
-                object["bytes_per_second"] = json!(direction.bytes_per_second);
-                object["iops"] = json!(direction.iops);
-                object["p50_ns"] = json!(p50);
-                object["p99_ns"] = json!(p99);
-                object["p99.9_ns"] = json!(p999);
+            let [p50, p99, p999] = PERCENTILES;
+            for (name, figure) in [
+                ("bytes_per_second", BYTES_PER_SECOND),
+                ("iops", IOPS),
+                ("p50_ns", p50),
+                ("p99_ns", p99),
+                ("p99.9_ns", p999),
+            ] {
+                if line.has_figures() {
+                    object[name] = json!(line.value(figure));
+                }
+                if let Some(ends) = line.interval(figure) {
+                    object["intervals"][name] = json!([ends.low, ends.high]);
+                }
             }
             object
         };
@@ -395,6 +394,7 @@ impl<'a> GridReport<'a> {
             "file_bytes": quick.file_bytes,
             "engine": quick.engine,
             "direct": quick.direct,
+            "runs": self.runs,
             "kernel": self.host.map(|host| &host.kernel),
             "file_system": self.host.and_then(|host| host.file_systems.first()).map(|system| &system.kind),
             "devices": self.host.map(|host| host.devices.iter().map(|device| &device.name).collect::<Vec<_>>()),

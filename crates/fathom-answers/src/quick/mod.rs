@@ -7,15 +7,16 @@ mod grid;
 mod grid_report;
 mod progress;
 mod record;
+mod test_line;
 
 use crate::runner::{Ended, Runner};
 use crate::running::{self, ENGINES, as_option, result_of, whole_document};
 use crate::table::{FORMATS, Format, print_as};
 use crate::{Command, columns, figures};
-use fathom_command::{Failure, NewFile, Streams, arguments};
+use fathom_command::{Failure, NewDirectory, NewFile, Streams, arguments};
+use fathom_results::RunResult;
 use fathom_results::model::QuickResult;
 use fathom_stats::Direction;
-use fathom_stats::report::RunReport;
 use fathom_sys::file_system::{self, PassingFile};
 use grid::Setting;
 pub(crate) use grid_report::{Bar, GridReport};
@@ -33,8 +34,12 @@ const FILE_NAME: &str = "fathom-quick.data";
 const FILL_LIMIT: Duration = Duration::from_secs(8);
 /// The smallest meaningful file.
 const LEAST_SIZE: u64 = 16 << 20;
+/// More would take a day.
+const MOST_REPEATS: u32 = 1000;
 /// Base of the exit code after a signal, as after a plain run.
 const ENDED_BY_SIGNAL: u8 = 128;
+/// Exit code if later runs of several could not start.
+const INCOMPLETE: u8 = 1;
 
 pub(crate) const COMMAND: Command = Command {
     name: "quick",
@@ -52,8 +57,10 @@ is removed at the end (docs/hosts.md).
 
   --size=SIZE       size of the file (1g); twice as much must be free
   --time=TIME       time of each of the eight tests (5s)
+  --repeats=N       run all tests N times: medians, and intervals between the runs
   --format=FORMAT   text, markdown, csv or json
-  --save=FILE       save the full result, for fathom compare, report, show and explain
+  --save=FILE       save the full result, for fathom compare, report, show and explain; with --repeats a
+                    new directory, which gets a file for each run
   --force           let --save overwrite a file
   --show-job        print the tests as a job file, and run nothing
 ",
@@ -64,9 +71,18 @@ struct Wishes {
     directory: PathBuf,
     size: u64,
     time: Duration,
+    repeats: u32,
     format: Format,
-    save: Option<NewFile>,
+    save: Option<Save>,
     show_job: bool,
+}
+
+/// Where results are saved.
+enum Save {
+    /// That of one run.
+    File(NewFile),
+    /// Those of several.
+    Directory(NewDirectory),
 }
 
 fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
@@ -74,6 +90,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         directory: PathBuf::from("."),
         size: 1 << 30,
         time: Duration::from_secs(5),
+        repeats: 1,
         format: Format::Text,
         save: None,
         show_job: false,
@@ -86,6 +103,13 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
             Long("time") => {
                 let time_ms = arguments::milliseconds(&mut parser, "--time")?;
                 wishes.time = Duration::from_millis(time_ms.ceil() as u64);
+            }
+            Long("repeats") => {
+                let repeats = arguments::number(&mut parser, "--repeats", 1)?;
+                wishes.repeats =
+                    u32::try_from(repeats).ok().filter(|repeats| *repeats <= MOST_REPEATS).ok_or_else(
+                        || Failure::new(format!("--repeats={repeats}: {MOST_REPEATS} is the maximum")),
+                    )?;
             }
             Long("format") => {
                 wishes.format = arguments::choice(&mut parser, "--format", &FORMATS)?;
@@ -101,7 +125,19 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         return Err(Failure::new(format!("{} directories given; name one", directories.len())));
     }
     wishes.directory = directories.pop().unwrap_or(wishes.directory);
-    wishes.save = save.map(|path| NewFile::new(path, force));
+    wishes.save = match (save, wishes.repeats) {
+        (None, _) => None,
+        (Some(path), 1) => Some(Save::File(NewFile::new(path, force))),
+        (Some(_), _) if force => {
+            return Err(Failure::new(
+                "--force overwrites a file, and with --repeats --save names a new directory; leave out --force",
+            ));
+        }
+        (Some(path), _) => Some(Save::Directory(NewDirectory::new(path))),
+    };
+    if wishes.show_job && wishes.repeats > 1 {
+        return Err(Failure::new("--show-job prints one run of the tests; leave out --repeats"));
+    }
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
         return Err(Failure::new(format!("--size: {least} is the minimum; use a larger size")));
@@ -123,13 +159,16 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         engine: ENGINES[0],
         direct: true,
         time: wishes.time,
+        repeats: wishes.repeats,
     };
     if wishes.show_job {
         streams.out.write_all(grid::whole_job(&setting).as_bytes())?;
         return Ok(0);
     }
-    if let Some(file) = &wishes.save {
-        file.check()?;
+    match &wishes.save {
+        Some(Save::File(file)) => file.check()?,
+        Some(Save::Directory(directory)) => directory.check()?,
+        None => {}
     }
     let file = match elsewhere {
         true => None,
@@ -142,15 +181,16 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         }
         None => setting.file = elsewhere::file_in(&wishes.directory),
     }
-    let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32;
+    let expected = FILL_LIMIT / 4 + setting.time * grid::TESTS.len() as u32 * setting.repeats;
     let on_terminal = std::io::stderr().is_terminal();
     if on_terminal {
         let tests = grid::TESTS.len();
         let whole = figures::roughly::duration(expected.as_nanos() as f64);
         let each = figures::duration(setting.time.as_nanos() as f64);
+        let times = if setting.repeats > 1 { format!(", {} times", setting.repeats) } else { String::new() };
         writeln!(
             streams.err,
-            "fathom quick: this takes about {whole}: filling a file, then {tests} tests of {each} each"
+            "fathom quick: this takes about {whole}: filling a file, then {tests} tests of {each} each{times}"
         )?;
     }
     let mut progress = Progress::new(streams.err, on_terminal, expected);
@@ -163,22 +203,32 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     progress.end();
     let messages = std::mem::take(&mut progress.messages);
     messages.iter().try_for_each(|message| writeln!(streams.err, "{message}"))?;
-    let Some(ended) = measured? else {
+    let runs = measured?;
+    if runs.is_empty() {
         writeln!(streams.err, "fathom quick: stopped while filling the file; nothing is left behind")?;
         return Ok(ENDED_BY_SIGNAL);
-    };
-    let mut result = result_of(&ended.report)?;
+    }
+    if runs.len() < setting.repeats as usize {
+        let (done, asked) = (runs.len(), setting.repeats);
+        writeln!(streams.err, "fathom quick: stopped early: {done} of {asked} runs have figures")?;
+    }
     let place = match elsewhere {
         true => wishes.directory.clone(),
         false => wishes.directory.canonicalize().unwrap_or(wishes.directory.clone()),
     };
-    let place = place.display().to_string();
+    let mut results: Vec<RunResult> =
+        runs.iter().map(|ended| result_of(&ended.report)).collect::<Result<_, _>>()?;
     // Doubts are part of the result, for every command that reads it.
-    let quick = record::of(&result, &setting, place);
-    let place = fathom_results::single_line(&quick.place);
-    result.quick = Some(QuickResult { place, ..quick.clone() });
-    let report =
-        GridReport::of(&result).ok_or_else(|| Failure::new("the result does not describe its tests"))?;
+    let quicks: Vec<QuickResult> =
+        results.iter().map(|result| record::of(result, &setting, place.display().to_string())).collect();
+    for (result, quick) in results.iter_mut().zip(&quicks) {
+        let place = fathom_results::single_line(&quick.place);
+        result.quick = Some(QuickResult { place, ..quick.clone() });
+    }
+    let shown_quicks: Vec<QuickResult> = results.iter().filter_map(|result| result.quick.clone()).collect();
+    let quick = record::of_all(&shown_quicks);
+    let report = GridReport::of_runs(&results, &quick)
+        .ok_or_else(|| Failure::new("the result does not describe its tests"))?;
     let shown = match wishes.format {
         Format::Text => report.text(columns::of_terminal().or_else(columns::told)),
         Format::Markdown => report.markdown(),
@@ -187,15 +237,14 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     // Saved before the table is printed, because its reader may have gone; an error is reported after it,
     // because the figures are there.
-    let saved = match &wishes.save {
-        Some(file) => save(file, &ended.report, &quick),
-        None => Ok(()),
-    };
+    let saved = wishes.save.as_ref().map_or(Ok(()), |place| save(place, &runs, &quicks));
     print_as(wishes.format, streams, &shown)?;
     saved?;
-    Ok(match ended.signal.or_else(|| signals.asked_to_end()) {
+    let failed_jobs = runs.iter().map(|ended| ended.failed_jobs).max().unwrap_or(0);
+    Ok(match runs.iter().find_map(|ended| ended.signal).or_else(|| signals.asked_to_end()) {
         Some(_) => ENDED_BY_SIGNAL,
-        None => ended.failed_jobs.min(126) as u8,
+        None if failed_jobs == 0 && runs.len() < setting.repeats as usize => INCOMPLETE,
+        None => failed_jobs.min(126) as u8,
     })
 }
 
@@ -239,25 +288,25 @@ fn measure_here(
     file: &File,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
-) -> Result<Option<Ended>, Failure> {
+) -> Result<Vec<Ended>, Failure> {
     file.set_len(setting.size).map_err(|error| Failure::new(format!("cannot create the file: {error}")))?;
     setting.engine = usable_engine(setting, runner)?.unwrap_or(ENGINES[ENGINES.len() - 1]);
     measure(setting, 1, runner, progress)
 }
 
-/// Fills the file (`files` of them over all hosts), then runs all tests. What could not be filled in time is
-/// left out of `setting`. `None` if a signal came before there was anything to report.
+/// Fills the file (`files` of them over all hosts), then runs all tests as often as asked for. What could not be
+/// filled in time is left out of `setting`. No run if a signal came before there was anything to report.
 fn measure(
     setting: &mut Setting,
     files: u64,
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
-) -> Result<Option<Ended>, Failure> {
+) -> Result<Vec<Ended>, Failure> {
     progress.begin("filling the file");
     let filled = run_text(&grid::fill_job(setting, FILL_LIMIT), runner, progress)?;
     let written: u64 = filled.report.jobs.iter().map(|job| job.directions[Direction::Write].io_bytes).sum();
     if filled.signal.is_some() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     if filled.failed_jobs > 0 {
         return Err(Failure::new("cannot fill the file; nothing is left behind"));
@@ -271,7 +320,30 @@ fn measure(
             FILL_LIMIT.as_secs()
         )));
     }
-    run_text(&grid::test_jobs(setting), runner, progress).map(Some)
+    let jobs = grid::test_jobs(setting);
+    let mut runs: Vec<Ended> = Vec::new();
+    for number in 1..=setting.repeats {
+        progress.begin_run(number, setting.repeats);
+        let ended = match run_text(&jobs, runner, progress) {
+            // The runs before it are worth printing.
+            Err(failure) if !runs.is_empty() => {
+                progress.messages.push(format!("fathom quick: {failure}"));
+                break;
+            }
+            other => other?,
+        };
+        let is_stopped = ended.signal.is_some();
+        // A part of a run is better than none, but would distort the medians of whole ones.
+        if is_stopped && !runs.is_empty() {
+            break;
+        }
+        let is_last = is_stopped || ended.failed_jobs > 0;
+        runs.push(ended);
+        if is_last {
+            break;
+        }
+    }
+    Ok(runs)
 }
 
 /// The best engine that works there; `None` if none does.
@@ -291,10 +363,20 @@ fn run_text(text: &str, runner: &mut dyn Runner, progress: &mut Progress<'_>) ->
     runner.run(&spec, progress)
 }
 
-/// Saves the result as JSON, with histograms.
-fn save(file: &NewFile, report: &RunReport, quick: &QuickResult) -> Result<(), Failure> {
-    let text = record::with_quick(&String::from_utf8_lossy(&whole_document(report)?), quick)?;
-    file.write(text.as_bytes())
+/// Saves the results as JSON, with histograms.
+fn save(place: &Save, runs: &[Ended], quicks: &[QuickResult]) -> Result<(), Failure> {
+    let document = |(ended, quick): (&Ended, &QuickResult)| {
+        record::with_quick(&String::from_utf8_lossy(&whole_document(&ended.report)?), quick)
+    };
+    let documents: Vec<String> = runs.iter().zip(quicks).map(document).collect::<Result<_, _>>()?;
+    match place {
+        Save::File(file) => file.write(documents.concat().as_bytes()),
+        Save::Directory(directory) => {
+            let named = documents.into_iter().enumerate();
+            let files = named.map(|(index, text)| (format!("{}.json", index + 1), text.into_bytes()));
+            directory.write(&files.collect::<Vec<_>>())
+        }
+    }
 }
 
 #[cfg(test)]

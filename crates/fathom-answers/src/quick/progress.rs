@@ -22,6 +22,8 @@ pub(super) struct Progress<'a> {
     expected: Duration,
     /// The present step while no test runs.
     step: &'static str,
+    /// The present run of several, as `2 of 3: `.
+    round: String,
     drawn: usize,
     /// Messages of workers and of the supervisor.
     pub(super) messages: Vec<String>,
@@ -30,13 +32,18 @@ pub(super) struct Progress<'a> {
 impl<'a> Progress<'a> {
     pub(super) fn new(out: &'a mut dyn Screen, on_terminal: bool, expected: Duration) -> Progress<'a> {
         let (started, messages) = (Instant::now(), Vec::new());
-        Progress { out, on_terminal, started, expected, step: "", drawn: 0, messages }
+        Progress { out, on_terminal, started, expected, step: "", round: String::new(), drawn: 0, messages }
     }
 
     /// Begins another step.
     pub(super) fn begin(&mut self, step: &'static str) {
         self.step = step;
         self.draw(step, "");
+    }
+
+    /// Begins one of several runs of all tests, counted from 1.
+    pub(super) fn begin_run(&mut self, number: u32, of: u32) {
+        self.round = if of > 1 { format!("{number} of {of}: ") } else { String::new() };
     }
 
     /// Clears the line.
@@ -96,7 +103,8 @@ impl Watch for Progress<'_> {
         let step = match (tick.states.len(), under_way) {
             (count, Some(index)) if count == TESTS.len() => {
                 let test = TESTS[index];
-                format!("{} {}, depth {}", test.pattern(), test.direction_name(), test.depth)
+                let (pattern, direction) = (test.pattern(), test.direction_name());
+                format!("{}{pattern} {direction}, depth {}", self.round, test.depth)
             }
             _ => self.step.to_owned(),
         };

@@ -45,6 +45,35 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
     }
 }
 
+/// The evaluation of several runs: each doubt of any of them once, at its heaviest.
+pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
+    let mut all = runs.first().cloned().unwrap_or_default();
+    for run in runs.iter().skip(1) {
+        for (test, other) in all.tests.iter_mut().zip(&run.tests) {
+            other.doubts.iter().for_each(|doubt| add(&mut test.doubts, doubt));
+        }
+        for doubt in &run.doubts {
+            if !all.doubts.iter().any(|known| without_digits(known) == without_digits(doubt)) {
+                all.doubts.push(doubt.clone());
+            }
+        }
+    }
+    all
+}
+
+fn add(doubts: &mut Vec<QuickDoubt>, doubt: &QuickDoubt) {
+    match doubts.iter_mut().find(|known| known.kind == doubt.kind) {
+        Some(known) if known.weight >= doubt.weight => {}
+        Some(known) => *known = doubt.clone(),
+        None => doubts.push(doubt.clone()),
+    }
+}
+
+/// Doubts about a whole run have no kind; those of several differ in their figures.
+fn without_digits(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
+}
+
 /// The document with one more member at its end; the others stay as printed.
 pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
     let broken = |what: String| Failure::new(format!("cannot write the result: {what}"));
@@ -58,6 +87,19 @@ pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn doubts_of_several_runs_are_told_once() {
+        let run = |weight: f64, doubt: &str| {
+            let doubts = vec![QuickDoubt { kind: "wait".into(), weight, text: format!("{weight} %") }];
+            let tests = vec![QuickTest { doubts, ..QuickTest::default() }, QuickTest::default()];
+            QuickResult { tests, doubts: vec![doubt.into()], ..QuickResult::default() }
+        };
+        let all = of_all(&[run(2.0, "5 % by others"), run(7.0, "31 % by others"), run(3.0, "swapped")]);
+        let texts = |test: &QuickTest| test.doubts.iter().map(|doubt| doubt.text.clone()).collect::<Vec<_>>();
+        assert_eq!((texts(&all.tests[0]), texts(&all.tests[1])), (vec!["7 %".to_owned()], vec![]));
+        assert_eq!(all.doubts, ["5 % by others", "swapped"]);
+    }
 
     #[test]
     fn doubts_travel_with_the_result() {

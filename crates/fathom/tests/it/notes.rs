@@ -153,6 +153,7 @@ const NOTES: &[(&str, &str, How)] = &[
     ),
     ("fathom-run/src/zones/fit.rs", "rounded up offset", Not(ZONES)),
     ("fathom-run/src/zones/fit.rs", "rounded down io_size", Not(ZONES)),
+    ("fathom-api/src/child.rs", "", Not(PASSED_ON)),
     ("fathom-serve/src/work.rs", "", Not(PASSED_ON)),
     ("fathom-spec/src/assembly.rs", "--showcmd", Not(ANSWER)),
     (

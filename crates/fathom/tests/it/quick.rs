@@ -48,6 +48,46 @@ fn the_grid_has_eight_tests_and_says_where() {
 }
 
 #[test]
+fn repeats_give_medians_and_intervals() {
+    fathom_only!();
+    let directory = scratch();
+    let finished = quick(directory.path(), "--repeats=3 --save=before").expect_clean();
+    assert!(
+        finished.stdout.contains("95 % interval") && finished.stdout.contains(" to "),
+        "{}",
+        finished.stdout
+    );
+    assert!(finished.stdout.contains("medians of 3 runs"), "{}", finished.stdout);
+    let mut saved = names_in(&directory.path().join("before"));
+    saved.sort();
+    assert_eq!(saved, ["1.json", "2.json", "3.json"]);
+    let finished = quick(directory.path(), "--repeats=2 --format=json --save=after").expect_clean();
+    let grid: serde_json::Value = serde_json::from_str(&finished.stdout).expect("JSON and nothing else");
+    assert_eq!(grid["runs"].as_u64(), Some(2));
+    let rate_of = |number: u32| {
+        let path = directory.path().join(format!("after/{number}.json"));
+        let document = json::document(&std::fs::read_to_string(path).expect("it was saved"));
+        json::job(&document, "read-rand-4k-d32")["read"]["iops"].as_f64().expect("a rate")
+    };
+    let test = grid["tests"]
+        .as_array()
+        .and_then(|tests| tests.iter().find(|test| test["name"] == "read-rand-4k-d32"));
+    let test = test.expect("the test");
+    let (median, ends) = (test["iops"].as_f64().expect("a median"), &test["intervals"]["iops"]);
+    assert!((median - (rate_of(1) + rate_of(2)) / 2.0).abs() < 1e-6 * median, "{test}");
+    assert!(ends[0].as_f64() <= Some(median) && ends[1].as_f64() >= Some(median), "{test}");
+    Launch::fathom(directory.path()).words("compare before after").run().expect_clean();
+    // A comparison would take what is there already for runs of its own.
+    let refused = quick(directory.path(), "--repeats=2 --save=before");
+    assert!(refused.code() == 1 && refused.stderr.contains("not empty"), "{}", refused.stderr);
+    for (words, why) in [("--save=x --force", "leave out --force"), ("--show-job", "leave out --repeats")] {
+        let refused = quick(directory.path(), &format!("--repeats=2 {words}"));
+        assert!(refused.code() == 1 && refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert!(!directory.path().join("x").exists());
+}
+
+#[test]
 fn programs_get_the_same_figures() {
     fathom_only!();
     let directory = scratch();
@@ -193,7 +233,9 @@ fn a_limit_of_the_group_is_doubted_everywhere() {
     let (answer, grid) = finished.stdout.split_once("\n\n").expect("two parts");
     let rows: Vec<&str> = grid.lines().skip(1).take_while(is_row).collect();
     assert!(answer.starts_with("About ") && rows.len() == 8, "{}", finished.stdout);
-    assert!(flat(answer).contains(" a limit of the control group held them back"), "{answer}");
+    // On a busy machine, more tests may have waited for a processor than were held back.
+    let reasons = [" a limit of the control group held them back", " the tester waited for a CPU"];
+    assert!(reasons.iter().any(|reason| flat(answer).contains(reason)), "{answer}");
     let marked =
         rows.iter().filter(|row| row.starts_with("read   random") && row.ends_with("doubtful")).count();
     assert_eq!(marked, 2, "{}", finished.stdout);
