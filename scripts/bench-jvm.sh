@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# JMH: batches of 1,024 random reads and writes of 4 KiB with the JVM binding and with FileChannel, and the same I/O by fathom's own io_uring
-# engine, on one file; and what a call of native code costs. As root on its own file system on a loop device; DIRECTORY names another place.
-# FS=xfs makes another file system than ext4; DIRECT=1 goes past the page cache. JMH holds its arguments.
+# JMH: batches of 1,024 random reads and writes of 4 KiB with the JVM binding and with FileChannel, and the same I/O by fathom's own io_uring engine,
+# on one file; single reads, also with jasyncfio; and what a call of native code costs. As root on its own file system on a loop device; DIRECTORY
+# names another place. FS=xfs makes another file system than ext4; DIRECT=1 goes past the page cache. JMH holds its arguments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh

@@ -54,6 +54,8 @@ address_is_set() {
         '' | *.invalid*) echo "Cargo.toml, [workspace.package]: \"$value\" is a place holder"; status=1 ;;
         esac
     done
+    grep -qF "<fathom.repository>$repository</fathom.repository>" bindings/jvm/pom.xml ||
+        { echo "bindings/jvm/pom.xml: fathom.repository is not Cargo.toml's $repository"; status=1; }
     return $status
 }
 

@@ -64,12 +64,52 @@ example() {
     grep -q 'fathom: [0-9]* IOPS' "$scratch/output" && grep -q '1,024 blocks read with ' "$scratch/output"
 }
 
+# The example with coroutines, after the first one has made its file.
+kotlin_example() {
+    [ -f "$scratch/example/first.data" ] || { echo "SKIP the example in Kotlin: the first one has made no file" | tee -a "$FATHOM_SKIP_LOG"; return 0; }
+    local source=bindings/jvm/example-kotlin/src/main/kotlin/example/Coroutines.kt
+    if grep -qvxFf docs/jvm.md "$source"; then
+        echo "docs/jvm.md lacks lines of $source:"
+        grep -vxFf docs/jvm.md "$source"
+        return 1
+    fi
+    cp -r bindings/jvm/example-kotlin "$scratch/kotlin" && cp "$scratch/example/first.data" "$scratch/kotlin/" && cd "$scratch/kotlin" || return 1
+    if ! mvn -B -ntp -q dependency:resolve-plugins dependency:resolve >"$scratch/resolved" 2>&1; then
+        tail -n 3 "$scratch/resolved"
+        echo "SKIP the example in Kotlin: Maven does not get the compiler" | tee -a "$FATHOM_SKIP_LOG"
+        return 0
+    fi
+    mvn -B -ntp -q -Dstyle.color=never compile exec:java -Dexec.mainClass=example.CoroutinesKt | tee "$scratch/output" || return 1
+    grep -q '4194304 bytes read with ' "$scratch/output"
+}
+
+# What Maven Central demands is there, with place holders in one place.
+central() {
+    (cd bindings/jvm && mvn -B -ntp -q -Prelease -pl library -am -DskipTests -DskipITs package) || return 1
+    local pom=bindings/jvm/library/target/effective.xml element kind place
+    (cd bindings/jvm && mvn -B -ntp -q -pl library help:effective-pom -Doutput="$PWD/library/target/effective.xml") || return 1
+    for element in name description url licenses developers scm; do
+        grep -q "^ *<$element>" "$pom" || { echo "the POM has no <$element>"; return 1; }
+    done
+    place=$(sed -n 's/^repository = "\(.*\)"/\1/p' Cargo.toml)
+    # The POM's own address and its source control's; Maven adds a module's name to those of a parent.
+    if [ "$(grep -c "<url>$place</url>" "$pom")" -ne 2 ] || grep -qF "$place/" "$pom"; then
+        echo "the POM's addresses are not those of Cargo.toml, $place"
+        grep -n '<url>' "$pom"
+        return 1
+    fi
+    for kind in sources javadoc; do
+        unzip -l bindings/jvm/library/target/fathom-jvm-*-$kind.jar | grep -q 'dev/fathom/io/OpenFile\.' || { echo "no jar with $kind"; return 1; }
+    done
+}
+
 # The jar contains the licences of what is in its native library.
 licences() {
     unzip -p bindings/jvm/library/target/fathom-jvm-[0-9]*[0-9].jar META-INF/COPYRIGHT | grep '^io-uring [0-9.]* (MIT OR Apache-2.0)'
 }
 
-rm -rf bindings/jvm/library/target/failsafe-reports
+# Classes of a newer JDK would be in the way of an older one.
+rm -rf bindings/jvm/library/target
 step "formatting" cargo fmt --manifest-path bindings/jvm/native/Cargo.toml -- --check
 step "lints" native cargo clippy -q --all-targets --locked -- -D warnings
 step "tests of the native library" native cargo test -q --locked
@@ -82,6 +122,8 @@ export FATHOM_TEST_PROGRAM=${FATHOM_TEST_PROGRAM:-$(realpath -m "$target_directo
 step "tests of the jar, with $(java -version 2>&1 | head -1)" maven
 step "licences in the jar" licences
 step "the example of docs/jvm.md" in_subshell example
+step "the example of docs/jvm.md in Kotlin" in_subshell kotlin_example
+step "what Maven Central demands" central
 
 printf '\n== summary\n'
 failed=$(($(sum_of_jar failures) + $(sum_of_jar errors)))

@@ -4,7 +4,8 @@
 
 use crate::descriptor::Table;
 use crate::ring::{EngineWish, Ring};
-use crate::targets::Targets;
+use crate::singles::{Completion, Request, Singles};
+use crate::targets::{Place, Targets};
 use std::ffi::{CStr, c_char};
 
 /// # Safety
@@ -179,6 +180,102 @@ pub unsafe extern "C" fn fathom_ring_close(handle: i64) -> i32 {
 pub unsafe extern "C" fn fathom_ring_free(handle: i64) {
     // SAFETY: the caller answers for the handle.
     drop(unsafe { Box::from_raw(handle as *mut Ring) });
+}
+
+/// One read or write by the calling thread: bytes moved, or a negative error number.
+///
+/// # Safety
+/// `handle` is a live ring; `length` bytes at `address` stay valid while the call lasts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_single(
+    handle: i64,
+    operation: i32,
+    file: i32,
+    address: i64,
+    length: i32,
+    offset: i64,
+) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    unsafe { ring(handle) }.single(Place { operation, file, offset }, address as usize, length)
+}
+
+/// Sets a file's size.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_truncate(handle: i64, file: i32, size: i64) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { ring(handle) }.targets().truncate(file as usize, size).map(|()| 0))
+}
+
+/// Reserves space for a part of a file.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_ring_allocate(handle: i64, file: i32, offset: i64, length: i64) -> i32 {
+    // SAFETY: the caller answers for the handle.
+    number(unsafe { ring(handle) }.targets().allocate(file as usize, offset, length).map(|()| 0))
+}
+
+/// Sets up a ring of the calling thread for single reads and writes of a ring's files.
+///
+/// # Safety
+/// `handle` is a live ring.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_singles_new(handle: i64, depth: i32) -> i64 {
+    // SAFETY: the caller answers for the handle.
+    match Singles::new(unsafe { ring(handle) }.targets(), depth.max(1) as u32) {
+        Ok(singles) => Box::into_raw(Box::new(singles)) as i64,
+        Err(error) => i64::from(-error),
+    }
+}
+
+/// Submits requests and waits; returns how many completions were written.
+///
+/// # Safety
+/// `singles` came from `fathom_singles_new` of `handle`, which is live, in this thread; the rest is as for `Singles::turn`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_singles_turn(
+    singles: i64,
+    handle: i64,
+    requests: i64,
+    count: i32,
+    completions: i64,
+) -> i32 {
+    // SAFETY: the caller answers for both handles and the memory.
+    let done = unsafe {
+        let targets = ring(handle).targets();
+        let requests = requests as *const Request;
+        (*(singles as *const Singles)).turn(
+            targets,
+            requests,
+            count.max(0) as u32,
+            completions as *mut Completion,
+        )
+    };
+    number(done.map(|done| done as usize))
+}
+
+/// Ends the wait of a thread in `fathom_singles_turn`.
+///
+/// # Safety
+/// `singles` came from `fathom_singles_new` and is not freed while the call lasts.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_singles_wake(singles: i64) {
+    // SAFETY: the caller answers for the handle.
+    unsafe { &*(singles as *const Singles) }.wake();
+}
+
+/// Frees what `fathom_singles_new` made.
+///
+/// # Safety
+/// `singles` came from `fathom_singles_new` in this thread, nothing is in flight, no call on it is running, and none follows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fathom_singles_free(singles: i64) {
+    // SAFETY: the caller answers for the handle.
+    drop(unsafe { Box::from_raw(singles as *mut Singles) });
 }
 
 fn number(answer: Result<usize, i32>) -> i32 {

@@ -50,5 +50,12 @@ entry_points! {
     Java_dev_fathom_io_NativeCalls_ringAwait => fathom_ring_await(handle: jlong, slot: jint) -> jint;
     Java_dev_fathom_io_NativeCalls_ringRun => fathom_ring_run(handle: jlong, descriptors: jlong, count: jint) -> jint;
     Java_dev_fathom_io_NativeCalls_ringClose => fathom_ring_close(handle: jlong) -> jint;
+    Java_dev_fathom_io_NativeCalls_ringSingle => fathom_ring_single(handle: jlong, operation: jint, file: jint, address: jlong, length: jint, offset: jlong) -> jint;
+    Java_dev_fathom_io_NativeCalls_ringTruncate => fathom_ring_truncate(handle: jlong, file: jint, size: jlong) -> jint;
+    Java_dev_fathom_io_NativeCalls_ringAllocate => fathom_ring_allocate(handle: jlong, file: jint, offset: jlong, length: jlong) -> jint;
+    Java_dev_fathom_io_NativeCalls_singlesNew => fathom_singles_new(handle: jlong, depth: jint) -> jlong;
+    Java_dev_fathom_io_NativeCalls_singlesTurn => fathom_singles_turn(singles: jlong, handle: jlong, requests: jlong, count: jint, completions: jlong) -> jint;
+    Java_dev_fathom_io_NativeCalls_singlesWake => fathom_singles_wake(singles: jlong);
+    Java_dev_fathom_io_NativeCalls_singlesFree => fathom_singles_free(singles: jlong);
     Java_dev_fathom_io_NativeCalls_ringFree => fathom_ring_free(handle: jlong);
 }

@@ -8,10 +8,12 @@ mod descriptor;
 mod exports;
 mod jni;
 mod ring;
+mod singles;
 mod targets;
 mod uring;
 
 pub use descriptor::{Descriptor, READ, SIZE, Table, WRITE};
 pub use exports::*;
 pub use ring::{EngineWish, Ring};
-pub use targets::{CREATE, DIRECT, Targets, WRITABLE, WriteWay};
+pub use singles::{Completion, Request, Singles};
+pub use targets::{CREATE, DIRECT, Place, Targets, WRITABLE, WriteWay};

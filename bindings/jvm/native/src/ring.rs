@@ -2,7 +2,7 @@
 //! sleeps in the kernel and hands out all completions; the others sleep until theirs are complete or the leader goes.
 
 use crate::descriptor::Table;
-use crate::targets::{Targets, Transfer, WriteWay};
+use crate::targets::{Place, Targets, Transfer, WriteWay};
 use crate::uring::Uring;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::ThreadId;
@@ -162,6 +162,13 @@ impl Ring {
             Some(uring) => self.wait_uring(uring, slot),
             None => self.run_vectors(slot),
         }
+    }
+
+    /// One read or write by the calling thread: bytes moved, or a negative error number.
+    pub fn single(&self, place: Place, address: usize, length: i32) -> i32 {
+        self.targets
+            .transfer(place, address, length)
+            .map_or_else(|error| -error, |transfer| transfer.perform(0))
     }
 
     /// Refuses new batches, and waits until the kernel has nothing more to do. Returns how many I/Os it still has, which is 0 unless

@@ -47,7 +47,18 @@ pub struct Targets {
     buffers: Vec<(usize, usize)>,
 }
 
-/// A descriptor that has been checked: all of it lies within what the ring may touch.
+/// What a read or write does to which part of which file.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// `READ` or `WRITE`.
+    pub operation: i32,
+    /// The file's number.
+    pub file: i32,
+    /// Byte offset in the file.
+    pub offset: i64,
+}
+
+/// A read or write that has been checked: the file is open for it, and all of it is within what the ring may touch.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     /// True for a write.
@@ -72,7 +83,8 @@ impl Transfer {
         let vector = libc::iovec { iov_base: self.address.cast(), iov_len: self.length as usize };
         let (fd, offset) = (self.fd, self.offset as i64);
         loop {
-            // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring, and its file is open.
+            // SAFETY: the transfer was checked: its file is open, and its memory is within a buffer that outlives the ring, or was named
+            // by a caller that keeps it until the call returns.
             let moved = unsafe {
                 match (self.write, flags) {
                     (true, 0) => libc::pwritev64(fd, &vector, 1, offset),
@@ -162,6 +174,33 @@ impl Targets {
         if unsafe { libc::fdatasync(fd) } < 0 { Err(errno()) } else { Ok(()) }
     }
 
+    /// Sets a file's size: what is beyond it is cut off, what is missing becomes a hole.
+    pub fn truncate(&self, file: usize, size: i64) -> Result<(), i32> {
+        let fd = self.writable(file)?;
+        // SAFETY: an open descriptor.
+        if unsafe { libc::ftruncate64(fd, size) } < 0 { Err(errno()) } else { Ok(()) }
+    }
+
+    /// Reserves space for a part of a file, whose size grows to hold it.
+    pub fn allocate(&self, file: usize, offset: i64, length: i64) -> Result<(), i32> {
+        let fd = self.writable(file)?;
+        loop {
+            // SAFETY: an open descriptor.
+            if unsafe { libc::fallocate64(fd, 0, offset, length) } == 0 {
+                return Ok(());
+            }
+            match errno() {
+                libc::EINTR => {}
+                error => return Err(error),
+            }
+        }
+    }
+
+    fn writable(&self, file: usize) -> Result<RawFd, i32> {
+        let file = self.files.get(file).ok_or(libc::EINVAL)?;
+        if file.writable { Ok(file.descriptor.as_raw_fd()) } else { Err(libc::EBADF) }
+    }
+
     /// Who does the writes of a file.
     pub fn write_way(&self, file: u16) -> WriteWay {
         match self.files.get(usize::from(file)).map(|file| file.write_way.load(Relaxed)) {
@@ -180,33 +219,45 @@ impl Targets {
 
     /// Checks a descriptor against files and buffers; the error number is its result.
     pub fn check(&self, wanted: &Descriptor) -> Result<Transfer, i32> {
-        let file = usize::try_from(wanted.file).ok().and_then(|at| self.files.get(at)).ok_or(libc::EINVAL)?;
         let buffer =
             usize::try_from(wanted.buffer).ok().and_then(|at| self.buffers.get(at)).ok_or(libc::EINVAL)?;
-        let offset = u64::try_from(wanted.offset).map_err(|_| libc::EINVAL)?;
         let length = u32::try_from(wanted.length).map_err(|_| libc::EINVAL)?;
         let position = usize::try_from(wanted.position).map_err(|_| libc::EINVAL)?;
-        let write = match wanted.operation {
+        if position.checked_add(length as usize).is_none_or(|end| end > buffer.1) {
+            return Err(libc::EINVAL);
+        }
+        let place =
+            Place { operation: wanted.operation, file: i32::from(wanted.file), offset: wanted.offset };
+        let transfer = self.transfer(place, buffer.0 + position, wanted.length)?;
+        Ok(Transfer { buffer: wanted.buffer as u16, ..transfer })
+    }
+
+    /// Checks a read or write of memory that is not one of the buffers.
+    pub fn transfer(&self, place: Place, address: usize, length: i32) -> Result<Transfer, i32> {
+        let file = usize::try_from(place.file).ok().and_then(|at| self.files.get(at)).ok_or(libc::EINVAL)?;
+        let offset = u64::try_from(place.offset).map_err(|_| libc::EINVAL)?;
+        let length = u32::try_from(length).map_err(|_| libc::EINVAL)?;
+        let write = match place.operation {
             READ => false,
             WRITE if file.writable => true,
             WRITE => return Err(libc::EBADF),
             _ => return Err(libc::EINVAL),
         };
-        let inside = position.checked_add(length as usize).is_some_and(|end| end <= buffer.1);
         let fits = offset.checked_add(u64::from(length)).is_some_and(|end| i64::try_from(end).is_ok());
-        if !inside || !fits || length == 0 {
+        if !fits || length == 0 || address == 0 {
             return Err(libc::EINVAL);
         }
         let multiple = u64::from(file.alignment);
         if !offset.is_multiple_of(multiple) || !u64::from(length).is_multiple_of(multiple) {
             return Err(libc::EINVAL);
         }
+        let fd = file.descriptor.as_raw_fd();
         Ok(Transfer {
             write,
-            file: wanted.file as u16,
-            fd: file.descriptor.as_raw_fd(),
-            buffer: wanted.buffer as u16,
-            address: (buffer.0 + position) as *mut u8,
+            file: place.file as u16,
+            fd,
+            buffer: 0,
+            address: address as *mut u8,
             length,
             offset,
         })

@@ -2,6 +2,7 @@
 
 use crate::targets::{Targets, Transfer};
 use io_uring::{EnterFlags, IoUring, opcode, squeue, types};
+use std::os::fd::RawFd;
 
 /// An io_uring, and what is registered with it.
 pub(crate) struct Uring {
@@ -13,16 +14,23 @@ pub(crate) struct Uring {
 }
 
 impl Uring {
-    /// Sets up a ring with room for `depth` I/Os.
+    /// Sets up a ring with room for `depth` I/Os, which any thread may use.
     pub(crate) fn new(depth: u32) -> Result<Uring, i32> {
-        let ring = IoUring::builder()
+        // The waiting thread reaps the completions; no thread has to be interrupted.
+        Uring::build(depth, IoUring::builder().setup_submit_all().setup_coop_taskrun())
+    }
+
+    /// Sets up a ring that only the calling thread submits to and waits on.
+    pub(crate) fn of_this_thread(depth: u32) -> Result<Uring, i32> {
+        Uring::build(depth, IoUring::builder().setup_submit_all().setup_single_issuer().setup_defer_taskrun())
+    }
+
+    fn build(depth: u32, builder: &mut io_uring::Builder) -> Result<Uring, i32> {
+        let ring = builder
             .setup_clamp()
-            .setup_submit_all()
-            // The waiting thread reaps the completions; no thread has to be interrupted.
-            .setup_coop_taskrun()
             .build(depth)
             .or_else(|error| match error.raw_os_error() {
-                // Before Linux 5.19 the flags are not known.
+                // Before Linux 5.19, or 6.1, the flags are not known.
                 Some(libc::EINVAL) => IoUring::builder().setup_clamp().build(depth),
                 _ => Err(error),
             })
@@ -37,13 +45,21 @@ impl Uring {
 
     /// Registers files and buffers. Where that is refused, the I/Os name them by descriptor and address.
     pub(crate) fn register(&mut self, targets: &Targets) {
-        let submitter = self.ring.submitter();
-        self.fixed_files = submitter.register_files(&targets.descriptors()).is_ok();
+        self.register_files(targets);
+        let buffers = targets.vectors();
+        if buffers.is_empty() {
+            return;
+        }
         // SAFETY: the buffers stay valid until the ring is freed, as `Targets::add_buffer` demands.
-        match unsafe { submitter.register_buffers(&targets.vectors()) } {
+        match unsafe { self.ring.submitter().register_buffers(&buffers) } {
             Ok(()) => self.fixed_buffers = true,
             Err(error) => self.buffers_refused = error.raw_os_error().unwrap_or(libc::EIO),
         }
+    }
+
+    /// Registers files only: the I/Os name memory by its address.
+    pub(crate) fn register_files(&mut self, targets: &Targets) {
+        self.fixed_files = self.ring.submitter().register_files(&targets.descriptors()).is_ok();
     }
 
     /// Queues one I/O; false if the queue is full.
@@ -51,7 +67,19 @@ impl Uring {
         let entry = self.entry(transfer).user_data(user_data);
         // SAFETY: the caller holds the lock, so there is no other reference to this queue.
         let mut queue = unsafe { self.ring.submission_shared() };
-        // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring.
+        // SAFETY: the transfer was checked: its memory is within a buffer that outlives the ring, or is kept until it is complete.
+        unsafe { queue.push(&entry) }.is_ok()
+    }
+
+    /// Queues a read of eight bytes of a descriptor; false if the queue is full.
+    ///
+    /// # Safety
+    /// Eight bytes at `address` stay valid until the read is complete or the ring is gone.
+    pub(crate) unsafe fn push_read_of_counter(&self, fd: RawFd, address: *mut u64, user_data: u64) -> bool {
+        let entry = opcode::Read::new(types::Fd(fd), address.cast(), 8).build().user_data(user_data);
+        // SAFETY: the caller holds the lock.
+        let mut queue = unsafe { self.ring.submission_shared() };
+        // SAFETY: the caller answers for the memory.
         unsafe { queue.push(&entry) }.is_ok()
     }
 
@@ -71,7 +99,15 @@ impl Uring {
 
     /// Submits entries and waits for completions. Needs no lock: the kernel has one.
     pub(crate) fn enter(&self, submit: u32, wait: u32) -> Result<(), i32> {
-        let flags = if wait > 0 { EnterFlags::GETEVENTS.bits() } else { 0 };
+        self.call(submit, wait, if wait > 0 { EnterFlags::GETEVENTS.bits() } else { 0 })
+    }
+
+    /// Submits entries and has the kernel post what is complete, also where nothing is waited for.
+    pub(crate) fn enter_and_post(&self, submit: u32, wait: u32) -> Result<(), i32> {
+        self.call(submit, wait, EnterFlags::GETEVENTS.bits())
+    }
+
+    fn call(&self, submit: u32, wait: u32, flags: u32) -> Result<(), i32> {
         // SAFETY: no argument points anywhere; the entries were checked when they were queued.
         let entered = unsafe { self.ring.submitter().enter::<libc::sigset_t>(submit, wait, flags, None) };
         entered.map(drop).map_err(|error| error.raw_os_error().unwrap_or(libc::EIO))

@@ -10,7 +10,11 @@ import java.util.List;
  * @param arguments the command line after the program's name
  */
 public record Job(List<String> arguments) {
-    /** Copies the arguments. */
+    /**
+     * Copies the arguments.
+     *
+     * @param arguments the command line after the program's name
+     */
     public Job {
         arguments = List.copyOf(arguments);
     }

@@ -11,6 +11,9 @@ final class NativeCalls {
         NativeLibrary.load(path -> System.load(path.toString()));
     }
 
+    private static final boolean MAY_HAVE_ARENAS =
+            Runtime.version().feature() > 17 || ModuleLayer.boot().findModule("jdk.incubator.foreign").isPresent();
+
     private NativeCalls() {}
 
     /** How natives are called. A method, because a constant would be copied into whatever is compiled against it. */
@@ -20,6 +23,14 @@ final class NativeCalls {
 
     /** The address of a direct buffer's first byte. */
     static native long address(ByteBuffer buffer);
+
+    /**
+     * How long a direct buffer's memory stays valid. Java 18 to 21 have arenas as a preview, and 17 as an incubating module: there, buffers that
+     * may be of one count as such. Throws if it is not valid any more.
+     */
+    static Lifetime lifetime(ByteBuffer buffer) {
+        return MAY_HAVE_ARENAS ? Lifetime.ARENA : Lifetime.REACHABLE;
+    }
 
     /** An empty set of targets. */
     static native long targetsNew();
@@ -56,6 +67,27 @@ final class NativeCalls {
 
     /** Begins a batch and waits for it. */
     static native int ringRun(long handle, long descriptors, int count);
+
+    /** One read or write by the calling thread; bytes. */
+    static native int ringSingle(long handle, int operation, int file, long address, int length, long offset);
+
+    /** Sets a file's size. */
+    static native int ringTruncate(long handle, int file, long size);
+
+    /** Reserves space for a part of a file. */
+    static native int ringAllocate(long handle, int file, long offset, long length);
+
+    /** A ring of the calling thread for single reads and writes. */
+    static native long singlesNew(long handle, int depth);
+
+    /** Submits requests and waits; how many are complete. */
+    static native int singlesTurn(long singles, long handle, long requests, int count, long completions);
+
+    /** Ends the wait of the thread in {@link #singlesTurn}. */
+    static native void singlesWake(long singles);
+
+    /** Frees a ring for single reads and writes. */
+    static native void singlesFree(long singles);
 
     /** Refuses new batches and waits for the kernel; I/Os it keeps. */
     static native int ringClose(long handle);

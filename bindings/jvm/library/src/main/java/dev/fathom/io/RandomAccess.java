@@ -15,12 +15,13 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Random reads and writes in batches, on files and block devices.
+ * Random reads and writes on files and block devices: in batches, or one at a time on a file of {@link #file}.
  *
  * <p>All of it may be used by any number of threads, each with its own batches; at most 64 batches are in flight at a time. It is
  * fastest with one thread per {@code RandomAccess}. Waits do not end when a thread is interrupted, because the kernel still has its
@@ -34,16 +35,23 @@ public final class RandomAccess implements AutoCloseable {
     private final Session session;
     private final Cleaner.Cleanable cleanable;
     private final List<Path> files;
+    private final OpenFile[] openFiles;
     private final int[] alignments;
     private final Engine engine;
     private final String engineReason;
     private final int depth;
     private final String buffersReason;
     private final ThreadPoolExecutor completions;
+    private final Executor executor;
 
-    RandomAccess(Session session, List<Path> files, Engine wish) {
+    RandomAccess(Session session, List<Path> files, Engine wish, Executor executor) {
         this.session = session;
         this.files = files;
+        this.executor = executor;
+        openFiles = new OpenFile[files.size()];
+        for (int file = 0; file < openFiles.length; file++) {
+            openFiles[file] = new OpenFile(this, session, file, executor);
+        }
         alignments = new int[files.size()];
         for (int file = 0; file < alignments.length; file++) {
             alignments[file] = NativeCalls.ringAlignment(session.handle, file);
@@ -89,6 +97,16 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
+     * A file, for reads and writes without a batch.
+     *
+     * @param number of the file, in the order that they were named when opening
+     * @return the file; it is closed with this object
+     */
+    public OpenFile file(int number) {
+        return openFiles[Objects.checkIndex(number, openFiles.length)];
+    }
+
+    /**
      * The memory that batches read into and write from: page-aligned, and registered with the kernel where possible.
      *
      * @param number from 0
@@ -108,7 +126,8 @@ public final class RandomAccess implements AutoCloseable {
      */
     public int run(Batch batch) throws IOException {
         if (isVirtualThread()) {
-            return join(runAsync(batch)).failed;
+            submit(batch);
+            return join(later(batch, Runnable::run)).failed;
         }
         take(batch, Batch.IDLE);
         int answer;
@@ -170,14 +189,15 @@ public final class RandomAccess implements AutoCloseable {
      */
     public int await(Batch batch) throws IOException {
         if (isVirtualThread()) {
-            return join(later(batch)).failed;
+            return join(later(batch, Runnable::run)).failed;
         }
         take(batch, Batch.SUBMITTED);
         return awaitTaken(batch);
     }
 
     /**
-     * Submits a batch and completes a future when all of it is done. Futures of one object complete in the order of their submission.
+     * Submits a batch and completes a future when all of it is done, in the executor given to {@link RandomAccessBuilder#executor}. Batches are
+     * handed to it in the order of their submission.
      *
      * @param batch a batch of this object, not in flight
      * @return the batch when it is complete, or the exception that {@link #await} would have thrown
@@ -185,7 +205,7 @@ public final class RandomAccess implements AutoCloseable {
      */
     public CompletableFuture<Batch> runAsync(Batch batch) throws IOException {
         submit(batch);
-        return later(batch);
+        return later(batch, executor);
     }
 
     /**
@@ -291,20 +311,40 @@ public final class RandomAccess implements AutoCloseable {
         cleanable.clean();
     }
 
+    Path path(int file) {
+        return files.get(file);
+    }
+
     String name(int file) {
         return file >= 0 && file < files.size() ? files.get(file).toString() : "file " + file + ", which there is not";
     }
 
-    private CompletableFuture<Batch> later(Batch batch) {
+    private static void handOver(Executor where, CompletableFuture<Batch> future, Batch batch, Throwable failure) {
+        try {
+            where.execute(() -> {
+                if (failure == null) {
+                    future.complete(batch);
+                } else {
+                    future.completeExceptionally(failure);
+                }
+            });
+        } catch (Throwable refused) {
+            // The future must not be left open.
+            future.completeExceptionally(refused);
+        }
+    }
+
+    private CompletableFuture<Batch> later(Batch batch, Executor where) {
         take(batch, Batch.SUBMITTED);
         CompletableFuture<Batch> future = new CompletableFuture<>();
         completions.execute(() -> {
+            Throwable failure = null;
             try {
                 awaitTaken(batch);
-                future.complete(batch);
-            } catch (Throwable failure) {
-                future.completeExceptionally(failure);
+            } catch (Throwable failed) {
+                failure = failed;
             }
+            handOver(where, future, batch, failure);
         });
         return future;
     }
@@ -366,7 +406,7 @@ public final class RandomAccess implements AutoCloseable {
         }
     }
 
-    private static boolean isVirtualThread() {
+    static boolean isVirtualThread() {
         try {
             return IS_VIRTUAL != null && (boolean) IS_VIRTUAL.invokeExact(Thread.currentThread());
         } catch (Throwable thrown) {

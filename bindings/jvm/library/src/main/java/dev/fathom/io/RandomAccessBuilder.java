@@ -8,20 +8,30 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
 
 /** Settings of a {@link RandomAccess}. The property {@code dev.fathom.engine} changes what {@link Engine#AUTOMATIC} means. */
 public final class RandomAccessBuilder {
-    private static final int PAGE = 4096;
     private static final int WRITABLE = 1;
     private static final int DIRECT = 2;
     private static final int CREATE = 4;
 
-    private final List<Integer> buffers = new ArrayList<>();
+    private final List<Wanted> buffers = new ArrayList<>();
     private boolean writable;
     private boolean direct;
     private boolean create;
     private int depth = 1024;
     private Engine engine = Engine.AUTOMATIC;
+    private Executor executor = new CompletableFuture<>().defaultExecutor();
+
+    /** A buffer: its size, or the caller's memory. */
+    private record Wanted(int bytes, ByteBuffer own) {
+        ByteBuffer memory() {
+            return own == null ? Staging.allocate(bytes) : own;
+        }
+    }
 
     RandomAccessBuilder() {}
 
@@ -74,7 +84,7 @@ public final class RandomAccessBuilder {
     }
 
     /**
-     * Adds a buffer for batches; at least one is needed.
+     * Adds a buffer for batches, which need at least one.
      *
      * @param bytes its size, from 1 to 1 GiB
      * @return these settings
@@ -83,7 +93,39 @@ public final class RandomAccessBuilder {
         if (bytes < 1 || bytes > 1 << 30) {
             throw new IllegalArgumentException("a buffer has from 1 to 1073741824 bytes, not " + bytes);
         }
-        buffers.add(bytes);
+        buffers.add(new Wanted(bytes, null));
+        return this;
+    }
+
+    /**
+     * Adds the caller's own memory as a buffer for batches: what is between the position and the limit of a direct buffer, which must not be of an
+     * arena that can be closed, because the kernel uses it for as long as the files are open. For direct I/O its memory must be aligned.
+     *
+     * @param own a direct buffer; {@code segment.asByteBuffer()} of {@code Arena.global()} or {@code Arena.ofAuto()} is one, too
+     * @return these settings
+     */
+    public RandomAccessBuilder buffer(ByteBuffer own) {
+        if (!own.isDirect() || own.isReadOnly() || !own.hasRemaining()) {
+            throw new IllegalArgumentException("a buffer for batches is direct, not read-only, and has bytes between position and limit");
+        }
+        if (NativeCalls.lifetime(own) != Lifetime.REACHABLE) {
+            throw new IllegalArgumentException("the buffer may be of an arena that can be closed while the kernel uses it: take Arena.global(), Arena.ofAuto() or "
+                    + "ByteBuffer.allocateDirect (on Java 18 to 21, a buffer of this library's own)");
+        }
+        buffers.add(new Wanted(own.remaining(), own.slice()));
+        return this;
+    }
+
+    /**
+     * Where futures complete, and so where what depends on them runs. {@code Runnable::run} completes them in the thread that waits for the kernel,
+     * which is fastest; what depends on them must not wait there, because no other I/O completes meanwhile. A future whose executor refuses it
+     * fails with that exception.
+     *
+     * @param executor that of {@link CompletableFuture#defaultExecutor} unless set
+     * @return these settings
+     */
+    public RandomAccessBuilder executor(Executor executor) {
+        this.executor = Objects.requireNonNull(executor);
         return this;
     }
 
@@ -106,14 +148,13 @@ public final class RandomAccessBuilder {
      * @throws IOException if one cannot be opened, with the reason
      */
     public RandomAccess open(Path... files) throws IOException {
-        if (files.length == 0 || buffers.isEmpty()) {
-            throw new IllegalArgumentException("at least one file and one buffer are needed");
+        if (files.length == 0) {
+            throw new IllegalArgumentException("at least one file is needed");
         }
         Engine wish = wish();
         ByteBuffer[] memory = new ByteBuffer[buffers.size()];
         for (int number = 0; number < memory.length; number++) {
-            int bytes = buffers.get(number);
-            memory[number] = ByteBuffer.allocateDirect(Math.addExact(bytes, 2 * PAGE)).alignedSlice(PAGE).slice(0, bytes);
+            memory[number] = buffers.get(number).memory();
         }
         long targets = NativeCalls.targetsNew();
         try {
@@ -134,7 +175,7 @@ public final class RandomAccessBuilder {
         if (handle < 0) {
             throw new RandomAccessException("setting up io_uring (Engine.AUTOMATIC does without)", (int) -handle);
         }
-        return new RandomAccess(new Session(handle, memory), List.of(files), wish);
+        return new RandomAccess(new Session(handle, memory), List.of(files), wish, executor);
     }
 
     private void openFile(long targets, Path file) throws RandomAccessException {

@@ -43,6 +43,7 @@ public final class RandomAccessException extends IOException {
             case 28 -> "no space left on the device (ENOSPC)";
             case 30 -> "read-only file system (EROFS)";
             case 38 -> "not built into this kernel, or forbidden by seccomp (ENOSYS)";
+            case 95 -> "not supported by this file system (EOPNOTSUPP)";
             case 108 -> "closed meanwhile (ESHUTDOWN)";
             case 122 -> "disk quota exceeded (EDQUOT)";
             default -> "error number " + errno;

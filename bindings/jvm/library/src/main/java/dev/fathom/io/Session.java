@@ -17,17 +17,24 @@ final class Session implements Runnable {
     private static final int CLOSED = 1;
     private static final int CALL = 2;
 
-    /** Memory that a broken ring may still write to: never freed. */
+    /** Whose memory a broken ring may still write to: never freed. */
     private static final List<Session> BROKEN = new ArrayList<>();
 
     final long handle;
     final ByteBuffer[] buffers;
+    final Staging staging = new Staging();
 
     /** Descriptors of batches without a waiter, by slot. */
     final AtomicReferenceArray<ByteBuffer> inFlight = new AtomicReferenceArray<>(MOST_BATCHES);
 
     /** Descriptors of batches that were given up when closing. */
     private final List<ByteBuffer> givenUp = new ArrayList<>();
+
+    /** Who does reads and writes without a batch; null before the first one. */
+    private Singles singles;
+
+    /** The kernel keeps something for ever. */
+    private volatile boolean kept;
 
     /** Twice the number of running calls, plus {@code CLOSED}. */
     private final AtomicInteger calls = new AtomicInteger();
@@ -71,6 +78,23 @@ final class Session implements Runnable {
         }
     }
 
+    /** Who does reads and writes without a batch. The caller has begun a call. */
+    synchronized Singles singles() throws ClosedChannelException {
+        if (!isOpen()) {
+            throw new ClosedChannelException();
+        }
+        if (singles == null) {
+            boolean uring = NativeCalls.ringTrait(handle, 0) == 1;
+            singles = uring ? RingSingles.start(this, NativeCalls.ringTrait(handle, 3)) : null;
+            singles = singles == null ? new PoolSingles(this) : singles;
+        }
+        return singles;
+    }
+
+    private synchronized Singles singlesIfAny() {
+        return singles;
+    }
+
     /** Closes the ring, once. */
     @Override
     public void run() {
@@ -78,11 +102,33 @@ final class Session implements Runnable {
         if ((before & CLOSED) != 0) {
             return;
         }
-        int kept = NativeCalls.ringClose(handle);
+        if (NativeCalls.ringClose(handle) != 0) {
+            keep();
+        }
+        Singles begun = singlesIfAny();
+        if (begun == null) {
+            finish();
+        } else {
+            begun.stop();
+        }
+    }
+
+    /** Notes that the kernel keeps something for ever, so that it is not freed. */
+    void keep() {
+        kept = true;
+    }
+
+    /** Waits until no call is running; none begins, because it is closed. */
+    void awaitCalls() {
         while (calls.get() != CLOSED) {
             LockSupport.parkNanos(50_000);
         }
-        if (kept == 0) {
+    }
+
+    /** Frees the ring, when the last call has returned. */
+    void finish() {
+        awaitCalls();
+        if (!kept) {
             NativeCalls.ringFree(handle);
         } else {
             synchronized (BROKEN) {

@@ -28,8 +28,24 @@ final class NativeCalls {
     private static final MethodHandle RING_SUBMIT = handle("fathom_ring_submit", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
     private static final MethodHandle RING_AWAIT = handle("fathom_ring_await", JAVA_INT, JAVA_LONG, JAVA_INT);
     private static final MethodHandle RING_RUN = handle("fathom_ring_run", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle RING_SINGLE =
+            handle("fathom_ring_single", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle RING_TRUNCATE = handle("fathom_ring_truncate", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle RING_ALLOCATE = handle("fathom_ring_allocate", JAVA_INT, JAVA_LONG, JAVA_INT, JAVA_LONG, JAVA_LONG);
+    private static final MethodHandle SINGLES_NEW = handle("fathom_singles_new", JAVA_LONG, JAVA_LONG, JAVA_INT);
+    private static final MethodHandle SINGLES_TURN = handle("fathom_singles_turn", JAVA_INT, JAVA_LONG, JAVA_LONG, JAVA_LONG, JAVA_INT, JAVA_LONG);
+    private static final MethodHandle SINGLES_WAKE = handle("fathom_singles_wake", null, JAVA_LONG);
+    private static final MethodHandle SINGLES_FREE = handle("fathom_singles_free", null, JAVA_LONG);
     private static final MethodHandle RING_CLOSE = handle("fathom_ring_close", JAVA_INT, JAVA_LONG);
     private static final MethodHandle RING_FREE = handle("fathom_ring_free", null, JAVA_LONG);
+
+    /** The scopes that end with the last reference to them. Their classes are not public, so they are told apart from the others first. */
+    private static final Class<?> GLOBAL = Arena.global().scope().getClass();
+    private static final Class<?> AUTOMATIC = Arena.ofAuto().scope().getClass();
+    private static final boolean TOLD_APART = toldApart();
+
+    /** A thread other than that of any confined arena. */
+    private static final Thread ANOTHER = new Thread();
 
     private NativeCalls() {}
 
@@ -58,6 +74,28 @@ final class NativeCalls {
     /** The address of a direct buffer's first byte. */
     static long address(ByteBuffer buffer) {
         return MemorySegment.ofBuffer(buffer.duplicate().clear()).address();
+    }
+
+    /** How long a direct buffer's memory stays valid. Throws if it is not valid any more. */
+    static Lifetime lifetime(ByteBuffer buffer) {
+        MemorySegment segment = MemorySegment.ofBuffer(buffer);
+        if (!segment.scope().isAlive()) {
+            throw new IllegalStateException("the arena of the buffer is closed");
+        }
+        if (TOLD_APART && endsWithItsReferences(segment.scope())) {
+            return Lifetime.REACHABLE;
+        }
+        return segment.isAccessibleBy(ANOTHER) ? Lifetime.ARENA : Lifetime.CONFINED;
+    }
+
+    private static boolean endsWithItsReferences(MemorySegment.Scope scope) {
+        return GLOBAL.isInstance(scope) || scope.getClass() == AUTOMATIC;
+    }
+
+    private static boolean toldApart() {
+        try (Arena shared = Arena.ofShared(); Arena confined = Arena.ofConfined()) {
+            return !endsWithItsReferences(shared.scope()) && !endsWithItsReferences(confined.scope());
+        }
     }
 
     /** An empty set of targets. */
@@ -163,6 +201,69 @@ final class NativeCalls {
     static int ringRun(long handle, long descriptors, int count) {
         try {
             return (int) RING_RUN.invokeExact(handle, descriptors, count);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** One read or write by the calling thread; bytes. */
+    static int ringSingle(long handle, int operation, int file, long address, int length, long offset) {
+        try {
+            return (int) RING_SINGLE.invokeExact(handle, operation, file, address, length, offset);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Sets a file's size. */
+    static int ringTruncate(long handle, int file, long size) {
+        try {
+            return (int) RING_TRUNCATE.invokeExact(handle, file, size);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Reserves space for a part of a file. */
+    static int ringAllocate(long handle, int file, long offset, long length) {
+        try {
+            return (int) RING_ALLOCATE.invokeExact(handle, file, offset, length);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** A ring of the calling thread for single reads and writes. */
+    static long singlesNew(long handle, int depth) {
+        try {
+            return (long) SINGLES_NEW.invokeExact(handle, depth);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Submits requests and waits; how many are complete. */
+    static int singlesTurn(long singles, long handle, long requests, int count, long completions) {
+        try {
+            return (int) SINGLES_TURN.invokeExact(singles, handle, requests, count, completions);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Ends the wait of the thread in {@link #singlesTurn}. */
+    static void singlesWake(long singles) {
+        try {
+            SINGLES_WAKE.invokeExact(singles);
+        } catch (Throwable thrown) {
+            throw unexpected(thrown);
+        }
+    }
+
+    /** Frees a ring for single reads and writes. */
+    static void singlesFree(long singles) {
+        try {
+            SINGLES_FREE.invokeExact(singles);
         } catch (Throwable thrown) {
             throw unexpected(thrown);
         }

@@ -6,12 +6,18 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfEnvironmentVariable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Past the page cache, on its own small file system on a loop device. FATHOM_JVM_MOUNT is where it is mounted, FATHOM_JVM_DEVICE
@@ -64,6 +70,44 @@ class DirectTest {
             batch.clear().write(200L * chunk, chunk, 0);
             access.run(batch);
             assertEquals(28, assertThrows(RandomAccessException.class, batch::check).errno());
+        }
+    }
+
+    @ParameterizedTest
+    @EnumSource(Engine.class)
+    void singleReadsAndWritesNeedAlignedPlacesAndNoAlignedMemory(Engine engine) throws Exception {
+        byte[] content = new byte[4 * BLOCK];
+        new Random(5).nextBytes(content);
+        try (RandomAccess access = RandomAccess.builder().engine(engine).direct(true).writable(true).create(true).open(file)) {
+            OpenFile single = access.file(0);
+            ByteBuffer misaligned = ByteBuffer.allocateDirect(6 * BLOCK).alignedSlice(BLOCK).slice(1, 4 * BLOCK);
+            misaligned.put(content).flip();
+            assertEquals(content.length, single.writeAsync(misaligned, 0).get());
+            assertArrayEquals(content, Files.readAllBytes(file));
+            ByteBuffer aligned = ByteBuffer.allocateDirect(5 * BLOCK).alignedSlice(BLOCK).limit(BLOCK);
+            for (ByteBuffer buffer : List.of(misaligned.clear().limit(BLOCK), ByteBuffer.allocate(BLOCK), aligned)) {
+                assertEquals(BLOCK, single.read(buffer, BLOCK));
+                assertEquals(-1, single.read(buffer.flip(), 4 * BLOCK));
+                byte[] read = new byte[BLOCK];
+                buffer.get(read);
+                assertArrayEquals(Arrays.copyOfRange(content, BLOCK, 2 * BLOCK), read);
+            }
+            ByteBuffer buffer = ByteBuffer.allocateDirect(BLOCK);
+            String multiples = " (both in multiples of " + single.alignment() + "): invalid argument (EINVAL)";
+            assertEquals("read of 4096 bytes at offset 100 of " + file + multiples,
+                    assertThrows(RandomAccessException.class, () -> single.read(buffer, 100)).getMessage());
+            assertEquals("write of 100 bytes at offset 0 of " + file + multiples,
+                    assertThrows(CompletionException.class, () -> single.writeAsync(buffer.duplicate().limit(100), 0).join()).getCause().getMessage());
+        }
+        assertArrayEquals(content, Files.readAllBytes(file));
+    }
+
+    @Test
+    void spaceThatThereIsNotIsNotReserved() throws IOException {
+        try (RandomAccess access = RandomAccess.builder().writable(true).create(true).open(file)) {
+            RandomAccessException failure = assertThrows(RandomAccessException.class, () -> access.file(0).allocate(0, 1L << 30));
+            assertEquals("allocation of 1073741824 bytes at offset 0 of " + file + ": no space left on the device (ENOSPC)", failure.getMessage());
+            assertEquals(27, assertThrows(RandomAccessException.class, () -> access.file(0).truncate(1L << 62)).errno());
         }
     }
 

@@ -166,7 +166,7 @@ class RandomAccessTest {
         Path pipe = directory.resolve("pipe");
         assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
         assertEquals(22, assertThrows(RandomAccessException.class, () -> builder().open(pipe)).errno());
-        assertThrows(IllegalArgumentException.class, () -> RandomAccess.builder().open(file));
+        assertThrows(IllegalArgumentException.class, () -> builder().open());
     }
 
     @ParameterizedTest

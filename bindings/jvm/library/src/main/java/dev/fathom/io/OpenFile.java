@@ -1,0 +1,239 @@
+package dev.fathom.io;
+
+import java.io.IOException;
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.file.Path;
+import java.util.Objects;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+
+/**
+ * One file of a {@link RandomAccess}: reads and writes without a batch, from and into any {@link ByteBuffer}, and what concerns the file as a
+ * whole. Any number of threads may use it.
+ *
+ * <p>A read fills a buffer from its position to its limit, a write takes these bytes, and the position moves by what was read or written when
+ * it is done, as with {@link java.nio.channels.FileChannel}. Until then the buffer must be left alone. A {@code MemorySegment} is given as
+ * {@code segment.asByteBuffer()}.
+ *
+ * <p>The kernel uses the memory of direct buffers itself. Where it cannot, the bytes are copied: buffers on the heap, those of a shared or confined
+ * arena, which may be closed meanwhile, and those that direct I/O finds misaligned. If an arena is closed while a read into it is on its way,
+ * the read fails with an {@link IllegalStateException}, and no memory is touched.
+ */
+public final class OpenFile {
+    final Session session;
+    final int number;
+    private final RandomAccess access;
+    private final Executor executor;
+
+    OpenFile(RandomAccess access, Session session, int number, Executor executor) {
+        this.access = access;
+        this.session = session;
+        this.number = number;
+        this.executor = executor;
+    }
+
+    /**
+     * Reads and waits. A virtual thread lets go of its carrier meanwhile.
+     *
+     * @param destination filled from its position
+     * @param offset first byte in the file
+     * @return bytes; -1 if the file ends at the offset or before it
+     * @throws ClosedChannelException if the file was closed before
+     * @throws java.nio.channels.AsynchronousCloseException if it is closed meanwhile
+     * @throws IOException if the read fails
+     */
+    public int read(ByteBuffer destination, long offset) throws IOException {
+        return single(Operation.READ, writable(destination), offset);
+    }
+
+    /**
+     * Writes and waits. A virtual thread lets go of its carrier meanwhile.
+     *
+     * @param source written from its position
+     * @param offset first byte in the file
+     * @return bytes; fewer than asked for where the space ended
+     * @throws ClosedChannelException if the file was closed before
+     * @throws java.nio.channels.AsynchronousCloseException if it is closed meanwhile
+     * @throws IOException if the write fails
+     */
+    public int write(ByteBuffer source, long offset) throws IOException {
+        return single(Operation.WRITE, source, offset);
+    }
+
+    /**
+     * Begins a read. Futures complete in the order in which the kernel completes the reads and writes, in the executor given to
+     * {@link RandomAccessBuilder#executor}. What the kernel has cannot be cancelled: {@code cancel} is false then, and the future completes as any
+     * other. If the file is closed, what the kernel has completes, and what it does not have fails.
+     *
+     * @param destination filled from its position, and to be left alone until the future is complete
+     * @param offset first byte in the file
+     * @return bytes; -1 if the file ends at the offset or before it; an {@link IOException} if the read fails
+     */
+    public CompletableFuture<Integer> readAsync(ByteBuffer destination, long offset) {
+        return begin(Operation.READ, writable(destination), offset, executor);
+    }
+
+    /**
+     * Begins a write, as {@link #readAsync} does a read.
+     *
+     * @param source written from its position, and to be left alone until the future is complete
+     * @param offset first byte in the file
+     * @return bytes; fewer than asked for where the space ended; an {@link IOException} if the write fails
+     */
+    public CompletableFuture<Integer> writeAsync(ByteBuffer source, long offset) {
+        return begin(Operation.WRITE, source, offset, executor);
+    }
+
+    /**
+     * Sets the size: what is beyond it is cut off, and what is missing becomes a hole that reads as zeros.
+     *
+     * @param size bytes
+     * @throws IOException if the file is closed or not open for writing, is a device, or cannot be of that size
+     */
+    public void truncate(long size) throws IOException {
+        requireNotNegative("size", size);
+        call("truncation to " + size + " bytes of ", () -> NativeCalls.ringTruncate(session.handle, number, size));
+    }
+
+    /**
+     * Reserves space, so that later writes to this part do not lack it. The file grows if the part ends beyond its end, and what is new reads as
+     * zeros.
+     *
+     * @param offset first byte
+     * @param length bytes, at least 1
+     * @throws IOException if the file is closed or not open for writing, if there is not enough space, or if the file system cannot do that
+     */
+    public void allocate(long offset, long length) throws IOException {
+        requireNotNegative("offset", offset);
+        if (length < 1) {
+            throw new IllegalArgumentException("the length is at least 1, not " + length);
+        }
+        call("allocation of " + length + " bytes at offset " + offset + " of ", () -> NativeCalls.ringAllocate(session.handle, number, offset, length));
+    }
+
+    /**
+     * Makes what was written last ({@code fdatasync}). Writes in flight are not waited for.
+     *
+     * @throws IOException if that fails, or the file is closed
+     */
+    public void sync() throws IOException {
+        call("sync of ", () -> NativeCalls.ringSync(session.handle, number));
+    }
+
+    /**
+     * The size, also of a block device.
+     *
+     * @return bytes
+     * @throws IOException if the file is closed
+     */
+    public long size() throws IOException {
+        return access.size(number);
+    }
+
+    /**
+     * What offsets and lengths must be multiples of.
+     *
+     * @return bytes; 1 without {@link RandomAccessBuilder#direct}
+     */
+    public int alignment() {
+        return access.alignment(number);
+    }
+
+    /**
+     * The path it was opened by.
+     *
+     * @return the path, as it was given
+     */
+    public Path path() {
+        return access.path(number);
+    }
+
+    /**
+     * Names the file.
+     *
+     * @return its path
+     */
+    @Override
+    public String toString() {
+        return name();
+    }
+
+    String name() {
+        return access.name(number);
+    }
+
+    private int single(int kind, ByteBuffer buffer, long offset) throws IOException {
+        if (RandomAccess.isVirtualThread()) {
+            return begin(kind, buffer, offset, null).await();
+        }
+        requireNotNegative("offset", offset);
+        session.enter();
+        try {
+            Operation operation = new Operation(this, kind, buffer, offset, null);
+            int answer = operation.length == 0 ? 0
+                    : NativeCalls.ringSingle(session.handle, kind, number, operation.address, operation.length, offset);
+            return operation.settle(answer);
+        } finally {
+            session.exit();
+            Reference.reachabilityFence(buffer);
+            Reference.reachabilityFence(access);
+        }
+    }
+
+    private Operation begin(int kind, ByteBuffer buffer, long offset, Executor where) {
+        requireNotNegative("offset", offset);
+        Operation operation = null;
+        boolean entered = session.tryEnter();
+        try {
+            operation = new Operation(this, kind, buffer, offset, where);
+            if (!entered) {
+                operation.fail(new ClosedChannelException());
+            } else if (operation.length == 0) {
+                operation.finish(0);
+            } else {
+                session.singles().begin(operation);
+            }
+            return operation;
+        } catch (ClosedChannelException closed) {
+            operation.fail(closed);
+            return operation;
+        } finally {
+            if (entered) {
+                session.exit();
+            }
+            Reference.reachabilityFence(access);
+        }
+    }
+
+    private interface Call {
+        int run();
+    }
+
+    private void call(String what, Call call) throws IOException {
+        session.enter();
+        try {
+            int answer = call.run();
+            if (answer < 0) {
+                throw new RandomAccessException(what + name(), -answer);
+            }
+        } finally {
+            session.exit();
+            Reference.reachabilityFence(access);
+        }
+    }
+
+    private static ByteBuffer writable(ByteBuffer destination) {
+        if (Objects.requireNonNull(destination).isReadOnly()) {
+            throw new IllegalArgumentException("the buffer is read-only: nothing can be read into it");
+        }
+        return destination;
+    }
+
+    private static void requireNotNegative(String what, long value) {
+        if (value < 0) {
+            throw new IllegalArgumentException("the " + what + " is at least 0, not " + value);
+        }
+    }
+}
