@@ -14,6 +14,31 @@ if TYPE_CHECKING:
     from .result import Result
 
 
+# A notebook shows the first lines of a frame. The charts move there, each job's under its name if there are several, and what
+# came through a pipe has no file whose name could be a heading.
+_CHARTS_FIRST = """<script>
+{
+  const parts = [];
+  const all = document.querySelectorAll("main .charts");
+  for (const charts of all) {
+    let heading = charts.previousElementSibling;
+    while (heading && heading.tagName !== "H3") heading = heading.previousElementSibling;
+    if (heading && all.length > 1) {
+      const name = heading.cloneNode(true);
+      name.removeAttribute("id");
+      parts.push(name);
+    }
+    parts.push(charts);
+  }
+  document.querySelector("main")?.prepend(...parts);
+  for (const heading of document.querySelectorAll("main h2")) {
+    if (heading.textContent === "-") heading.textContent = "The run";
+  }
+}
+</script>
+"""
+
+
 def page_of_result(result: Result) -> str:
     """The page of `fathom report`."""
     return page_from(["report", "-", f"--title={title_of(result)}", "--output=-"], json.dumps(result.raw).encode())
@@ -38,12 +63,12 @@ def page_from(arguments: Sequence[str], given: bytes) -> str:
 
 
 def in_notebook(page: Callable[[], str], title: str) -> str:
-    """The page in a separate frame, so that styles and scripts of page and notebook do not affect each other.
+    """The page in a separate frame, charts first, so that styles and scripts of page and notebook do not affect each other.
 
     An error becomes a line of text, because a notebook shows anything raised here without its message.
     """
     try:
-        content = page()
+        content = page() + _CHARTS_FIRST
     except FathomError as error:
         return f"<pre>no charts: {html.escape(str(error))}</pre>"
     return (

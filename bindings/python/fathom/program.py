@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,31 @@ class FathomError(Exception):
         super().__init__(message)
         self.exit_status = exit_status
         self.result = result
+
+
+# Where the program finds an option of a job wrong: a job file and its line, the option as it is written there, what is expected.
+_WRONG_OPTION = re.compile(r"^fathom: (?P<place>.*?):(?P<line>[0-9]+): option (?P<option>.+?): (?P<reason>.*)$")
+_WRONG_LINE = re.compile(r"^fathom: .*?:[0-9]+: ")
+
+
+def text_first(said: str) -> str:
+    """What the program said of a job that it refused, beginning with what is wrong in the user's text.
+
+    The option is shown as the program quotes it, not as it stands in the text, because some values are secret.
+    """
+    lines = said.splitlines()
+    first = next((line for line in lines if _WRONG_LINE.match(line)), None)
+    if first is None:
+        return said
+    lines.remove(first)
+    wrong = _WRONG_OPTION.match(first)
+    if wrong:
+        option, place = wrong["option"], wrong["place"]
+        where = f"line {wrong['line']} of the job" if place == "-" else f"{place}, line {wrong['line']}"
+        lines[:0] = [option, f"{'^' * len(option)} {where}: {wrong['reason']}"]
+    else:
+        lines.insert(0, first)
+    return "\n".join(lines)
 
 
 def find_program() -> str:
@@ -220,7 +246,7 @@ def call(
         raise
     status = child.status()
     if status not in good:
-        raise FathomError(text_of(notes) or how_it_ended(status), status)
+        raise FathomError(text_first(text_of(notes)) or how_it_ended(status), status)
     return status, b"".join(output), text_of(notes)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any, Callable, Optional
 
 from .job import Job, Value, source
-from .program import Child, FathomError, Mailbox, how_it_ended, read_all, text_of
+from .program import Child, FathomError, Mailbox, how_it_ended, read_all, text_first, text_of
 from .result import Result
 
 # Without a listener, one line at the end is enough; within a day hardly another is written.
@@ -137,7 +137,7 @@ def _finished(output: _Output, status: int, notes: str, stopped: bool) -> Result
         if status == 0 or (stopped and not said):
             said = f"{how_it_ended(status) if status else 'fathom ended'} without a result. {said}".rstrip()
             said += "; if it is older than this package (fathom --version), install the one that belongs to it"
-        raise FathomError(said or how_it_ended(status), status)
+        raise FathomError(text_first(said) or how_it_ended(status), status)
     result = Result.from_document(document, status, notes)
     # A run that was asked to end says so with its status.
     if status != 0 and not stopped:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import tempfile
@@ -263,3 +265,23 @@ def test_names_in_a_notebook_start_no_markup() -> None:
     document = dict(result.raw, jobs=[])
     shown = fathom.Result.from_document(document)._repr_html_()
     assert shown.startswith(("<pre>no charts: ", "<iframe"))
+
+
+def test_a_notebook_shows_the_charts_first() -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        skip("needs chromium")
+    jobs = {
+        "one": {"rw": "write", "size": "64k", "filename": "data"},
+        "two": {"stonewall": None, "rw": "read", "size": "64k", "filename": "data"},
+    }
+    shown = fathom.run(jobs)._repr_html_()
+    frame = re.fullmatch(r'<iframe srcdoc="([^"]*)" sandbox="allow-scripts" title="fathom: [^"]+" [^>]*></iframe>', shown)
+    assert frame is not None
+    Path("frame.html").write_text(html.unescape(frame[1]))
+    arguments = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", Path("frame.html").resolve().as_uri()]
+    page = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=True).stdout
+    title, charts, facts = (page.index(part) for part in ("<h1>Storage test: one, two</h1>", 'class="charts"', 'class="facts"'))
+    assert title < page.index("<h3>one</h3>") < charts < page.index("<h3>two</h3>") < facts
+    assert page.count('class="charts"') == 2
+    assert ">The run</h2>" in page

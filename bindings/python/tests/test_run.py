@@ -68,6 +68,26 @@ def test_failures_have_the_message_of_the_program() -> None:
         fathom.run("missing.fio")
 
 
+def test_an_error_of_the_text_begins_with_the_text() -> None:
+    text = "[first]\nrw=read\nsize=64k\nfilename=data\nbs=four\n"
+    with pytest.raises(fathom.FathomError) as failure:
+        fathom.run(text)
+    lines = str(failure.value).splitlines()
+    assert lines[0] == "bs=four"
+    assert lines[1].startswith("^^^^^^^ line 5 of the job: expected a whole number"), lines
+    assert any("job first dropped" in line for line in lines[2:])
+    Path("own.fio").write_text(text)
+    with pytest.raises(fathom.FathomError, match=r"\Abs=four\n\^{7} \./own\.fio, line 5: expected"):
+        fathom.run("own.fio")
+    with pytest.raises(fathom.FathomError, match=r"\Aiodeth=3\n\^{8} .*did you mean iodepth"):
+        fathom.run({"name": "first", **options(), "iodeth": 3})
+    with pytest.raises(fathom.FathomError, match=r"\Afathom: -:1: section \[a has no closing bracket"):
+        fathom.run("[a\nrw=read\n")
+    # What is not about the text stays as the program says it.
+    with pytest.raises(fathom.FathomError, match=r"missing\.fio"):
+        fathom.run("missing.fio")
+
+
 def test_a_failed_job_has_a_result() -> None:
     jobs = {
         "good": {"rw": "write", "size": "64k", "filename": "data"},
