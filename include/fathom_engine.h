@@ -15,7 +15,7 @@ enum {                          /* capabilities */
     FATHOM_ASYNCHRONOUS  = 1,   /* queue may answer FATHOM_PENDING; reap is there */
     FATHOM_OWN_TARGETS   = 2,   /* names of targets are the engine's; otherwise fathom makes and opens files */
     FATHOM_TRIMS         = 4,   /* queue gets trims; otherwise fathom trims files itself */
-    FATHOM_DISCARDS_DATA = 8    /* nobody looks at what is written, and reads leave the buffer as it is */
+    FATHOM_DISCARDS_DATA = 8    /* what is written is discarded, and reads leave the buffer as it is */
 };
 
 enum { FATHOM_INT = 1, FATHOM_SIZE = 2, FATHOM_BOOL = 3, FATHOM_TIME = 4, FATHOM_TEXT = 5 };

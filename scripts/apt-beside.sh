@@ -1,4 +1,4 @@
-# Sourced by what takes packages of another suite or architecture of Debian: apt beside the system, with its own state. Nothing counts as
+# Sourced by what takes packages of another suite or architecture of Debian: apt apart from the system, with its own state. Nothing counts as
 # installed there, so all that a package needs comes along; the lists, pins and packages of the system do not matter, and stay as they are.
 
 # The mirror of Debian that this machine uses.

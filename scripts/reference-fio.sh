@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# reference-fio.sh DIRECTORY: puts the fio whose behaviour is followed into DIRECTORY, with the libraries it needs, beside the system
+# reference-fio.sh DIRECTORY: puts the fio whose behaviour is followed into DIRECTORY, with the libraries it needs, apart from the system
 # and without touching it, and prints the path of a program that runs it. It comes from Debian's unstable suite, so apt-get and
 # dpkg-deb are needed; packages are checked by Debian's keys, as with any other installation.
 set -euo pipefail

@@ -53,7 +53,7 @@ link_programs() {
 # install_package REGISTRY PACKAGE VERSION WITH: once for all clones of the repository; prints where it is, or why it is not.
 install_package() {
     local place=$cache/$1-${2//\//-}-$3
-    # What lies beside the fio that is compared with is linked for one run.
+    # The files next to the fio that is compared with are linked for one run.
     [ "$1" != debian ] || place=$scratch/$1-$2
     mkdir -p "$cache"
     (
@@ -104,7 +104,7 @@ try_out() {
     interpreter=$(head -n 1 "$1" | sed 's/^#!//; s/^.*env //')
     [[ $interpreter != python3 || ! -x $3/bin/python ]] || interpreter=$3/bin/python
     mkdir -p "$scratch/$side/$name/"{work,temporary}
-    # Python finds modules beside a script first, and consumers have the names of what they use.
+    # Python finds modules next to a script first, and consumers have the names of what they use.
     script=$scratch/$side/$name/script
     cp "$1" "$script"
     (

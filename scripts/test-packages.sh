@@ -255,7 +255,7 @@ container_image() {
     buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
-# pip finds the wheel for each platform, and in it is the program of the package for the same. It would take the archives beside the wheels
+# pip finds the wheel for each platform, and in it is the program of the package for the same. It would take the archives next to the wheels
 # for sources.
 python_wheels() {
     local environment=$scratch/python wheel
@@ -276,7 +276,7 @@ assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a
 }
 
 # A static program runs with every C library; any other asks for a loader, and must run with the oldest that packages are for. The licences of
-# what is inside are beside it.
+# what is inside are next to it.
 wheel_is_true() {
     python3 - "$1" "$oldest_glibc" <<'PYTHON'
 import re, sys, zipfile

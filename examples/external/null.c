@@ -29,7 +29,7 @@ static void close_engine(void *state)
 static const struct fathom_engine engine = {
     .version = FATHOM_ENGINE_VERSION,
     .capabilities = FATHOM_OWN_TARGETS | FATHOM_TRIMS | FATHOM_DISCARDS_DATA,
-    .help = "does nothing, at once",
+    .help = "does nothing, immediately",
     .size = size_of,
     .open = open_engine,
     .queue = queue,

@@ -21,7 +21,7 @@ lab_machine() {
     local directory=$1 program=$2 groups=$3 devices=$4 answer vm='' filters
     IFS=, read -ra filters <<<"$groups"
     filters=("${filters[@]/#/lab::}")
-    # Whoever ends this ends the machine.
+    # Ending this ends the machine.
     trap '[ -z "$vm" ] || kill "$vm" 2>/dev/null; wait; exit 143' TERM
     # What the machine writes for us goes through the one directory that it shares.
     mkdir -p "$directory"

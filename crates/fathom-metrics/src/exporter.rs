@@ -248,7 +248,7 @@ mod tests {
             move |snapshot: &Snapshot| sender.send(snapshot.taken_ns).map_err(|error| error.to_string());
         let thread = regularly("test", &shared, &tell, Duration::from_secs(3600), bring).expect("a thread");
         offer(&shared, 1, false);
-        assert_eq!(brought.recv(), Ok(1), "the first one is due at once");
+        assert_eq!(brought.recv(), Ok(1), "the first one is due immediately");
         offer(&shared, 2, false);
         offer(&shared, 3, true);
         thread.join().expect("no panic");

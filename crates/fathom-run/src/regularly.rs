@@ -48,14 +48,14 @@ mod tests {
         assert!(!regularly.is_due(109));
         assert_eq!(regularly.left(109), Some(Duration::from_nanos(1)));
         assert!(regularly.is_due(112));
-        assert!(!regularly.is_due(112), "who asks again at once does not spin");
+        assert!(!regularly.is_due(112), "asking again immediately does not spin");
         assert_eq!(regularly.left(112), Some(Duration::from_nanos(10)));
     }
 
     #[test]
     fn one_that_is_late_is_not_made_up_for() {
         let mut regularly = Regularly::at_once(Some(Duration::from_nanos(100)), 1000);
-        assert!(regularly.is_due(1000), "the first one is due at once");
+        assert!(regularly.is_due(1000), "the first one is due immediately");
         assert_eq!(regularly.left(1040), Some(Duration::from_nanos(60)));
         assert!(!regularly.is_due(1099));
         assert!(regularly.is_due(1350));

@@ -77,7 +77,7 @@ mod tests {
         while look(child.id()).is_some_and(|found| !found.has_ended) {
             assert!(start.elapsed().as_secs() < 60, "it does not end");
         }
-        assert!(look(child.id()).is_some_and(|found| found.has_ended), "nobody has asked for it yet");
+        assert!(look(child.id()).is_some_and(|found| found.has_ended), "it was not waited for yet");
         assert!(child.wait().is_ok());
         let line = "7 (a ) Z b) S 1 7 7 0 -1 4 0 0 0 0 0 0 0 0 20 0 1 0 4242 0 0";
         assert_eq!(read_stat(line).map(|found| (found.start, found.has_ended)), Some((4242, false)));

@@ -1,4 +1,4 @@
-//! The statistics beside those of SciPy and NumPy, which `scripts/set-up.sh` installs for the tests.
+//! The statistics compared with those of SciPy and NumPy, which `scripts/set-up.sh` installs for the tests.
 
 use fathom_stats::inference::{difference, effect, median, ranks};
 use serde_json::{Value, json};

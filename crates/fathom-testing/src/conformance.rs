@@ -267,7 +267,7 @@ impl Bench {
         for slot in 0..self.depth {
             let place = self.place(slot) + BLOCK;
             let beside = &self.arena[place..place + STRIDE - BLOCK];
-            assert!(beside.iter().all(|byte| *byte == CANARY), "{}: beside buffer {slot}", self.name);
+            assert!(beside.iter().all(|byte| *byte == CANARY), "{}: next to buffer {slot}", self.name);
         }
     }
 }

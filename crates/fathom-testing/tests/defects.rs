@@ -75,7 +75,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("panics", "internal error"),
 ];
 
-/// Names how the jobs of a run in a process of its own run.
+/// Names how the jobs of a run in a separate process run.
 const HOW: &str = "FATHOM_DEFECTS_AS";
 
 #[test]

@@ -144,7 +144,7 @@ proptest! {
     ) {
         let mut block = stamped(&rule, length, &write);
         let interval = rule.interval_of(length);
-        // Several flips stay out of the header: of its own checksum, one can be told.
+        // Several flips stay out of the header: its checksum can tell only one.
         let first = if places.len() == 1 { 0 } else { 400 * 8 };
         let bits: Vec<usize> = places.into_iter().map(|place| first + place % (interval * 8 - first)).collect();
         let sum_of_header_place = |bit: usize| {
@@ -352,7 +352,7 @@ fn a_broken_header_judges_no_data() {
     let damaged = |first, last, bytes| Some(Verdict::Damaged { first, last, bytes, zeroed: false });
     assert_eq!(spoiled(&[(8, 0x10)]), Some(Verdict::BitFlips { bits: vec![68] }));
     assert_eq!(spoiled(&[(8, 0xff)]), Some(Verdict::BitFlips { bits: (64..72).collect() }));
-    // Beside the data, what is broken in the header is told as well as can be.
+    // What is broken in the header, in addition to the data, is reported as well as possible.
     assert_eq!(spoiled(&[(45, 0xff), (46, 0xff)]), Some(Verdict::BitFlips { bits: (360..376).collect() }));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff)]), Some(Verdict::Unrecognised));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff), (3000, 1)]), Some(Verdict::Unrecognised));

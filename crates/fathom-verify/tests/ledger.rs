@@ -59,7 +59,7 @@ fn rules() -> impl Strategy<Value = Rule> {
             method,
             format,
             interval: Some(if halves { 1024 } else { BLOCK as u32 }),
-            // Beside itself, and inside its interval.
+            // Next to itself, and inside its interval.
             header_offset: if header_offset >= 176 { header_offset } else { 0 },
             pattern: None,
             pattern_interval: 0,

@@ -63,7 +63,7 @@ def tree(value: Any, path: str = "") -> list[str]:
 
 
 def document(text: str) -> Any:
-    """JSON that fio printed, and nothing else beside it."""
+    """JSON that fio printed, and nothing else."""
     return json.loads(text)
 
 

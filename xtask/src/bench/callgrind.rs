@@ -53,7 +53,7 @@ fn count(programs: &Programs, program: Program, job: &[String], bytes: u64) -> R
     let profiles = format!("--callgrind-out-file={}/profile.%p", directory.path().display());
     let before = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet", &profiles];
     let mut command = programs.command(program, &before);
-    // What it writes beside that is its own as well: runs go on side by side.
+    // Its other files are separate as well: several runs go on together.
     command.current_dir(directory.path());
     command.args(job).arg(format!("--io_size={bytes}")).arg("--output-format=json");
     let jobs = jobs_in(&programs.finish(program, command)?)?;

@@ -26,7 +26,7 @@ struct Group {
 pub(super) enum Counted {
     /// All of them, where the kernel ends an I/O by itself: the time that jobs take.
     Machine,
-    /// Those of the job, in user space and in the kernel, where the device works beside the machine: its processor time.
+    /// Those of the job, in user space and in the kernel, where the device works outside the machine: its processor time.
     Job,
 }
 
@@ -36,7 +36,7 @@ enum Device {
     Null(usize),
     /// What the lab has made, by the variable with its path.
     Lab(&'static str),
-    /// The same, where QEMU does the work of the device beside the machine.
+    /// The same, where QEMU does the work of the device outside the machine.
     Emulated(&'static str),
     /// A file on a file system with DAX.
     DaxFile,

@@ -113,7 +113,7 @@ impl Bench {
     fn check_canaries(&self) {
         for buffer in &self.buffers {
             let around = buffer[..LENGTH].iter().chain(&buffer[2 * LENGTH..]);
-            assert!(around.into_iter().all(|byte| *byte == CANARY), "memory beside a buffer was written to");
+            assert!(around.into_iter().all(|byte| *byte == CANARY), "memory next to a buffer was written to");
         }
     }
 }

@@ -6,7 +6,7 @@
 //! machine, in processes that share memory with the caller; workers on other machines would be another crew.
 //!
 //! Three traits say what there is to ask: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written
-//! beside them, and [`Machine`] about what they run on. Logs and devices are where the workers are, so a crew elsewhere
+//! with them, and [`Machine`] about what they run on. Logs and devices are where the workers are, so a crew elsewhere
 //! answers for its own.
 //!
 //! Everything that goes through these traits can be written down and read again.

@@ -1,6 +1,6 @@
 //! Does a worker get on? What can be seen of it from outside, and how long nothing of that has changed.
 //!
-//! A worker is stuck only when it is blocked on I/O and nothing moves: no I/O of its own ends, no stage is reached, no device
+//! A worker is stuck only when it is blocked on I/O and nothing moves: none of its I/Os ends, no stage is reached, no device
 //! below its files transfers anything, no log is written. One that was stopped cannot have got on, and time in which this process
 //! itself did not run says nothing about others. One that is ready and gets no processor cannot have got on either, but once it has
 //! had one and nothing has ended, that time was a wait like any other: on a busy machine, whatever wakes up now and then to see
@@ -304,7 +304,7 @@ mod tests {
             progress.see(distant, now);
             now += LOOK_EVERY_NS;
         }
-        assert!(!progress.is_stuck(PATIENCE_NS), "nobody has looked closely");
+        assert!(!progress.is_stuck(PATIENCE_NS), "it was not looked at closely");
         let end = now;
         while !progress.is_stuck(PATIENCE_NS) {
             progress.see(waiting(0), now);

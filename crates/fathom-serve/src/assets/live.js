@@ -79,7 +79,7 @@ export class Live {
     const problem = words ? `: ${words}` : "";
     byId("run-state").textContent = `${run.id}, ${stateInWords(run)}${problem}`;
     byId("stop").hidden = !goesOn;
-    byId("stop").textContent = run.is_stopping ? "Stop at once" : "Stop";
+    byId("stop").textContent = run.is_stopping ? "Stop now" : "Stop";
     byId("run-links").replaceChildren(...(goesOn ? [] : links(run)));
     if (!goesOn) {
       byId("progress").value = run.state === "done" ? 100 : byId("progress").value;

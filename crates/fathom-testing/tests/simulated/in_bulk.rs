@@ -49,7 +49,7 @@ fn fits_verify(words: &str) -> bool {
     words.contains("--rw=write ") && words.contains("--bs=4k ") && !words.contains("norandommap")
 }
 
-/// What was done, for whoever runs the test by itself.
+/// What was done, for those who run the test by itself.
 #[allow(clippy::print_stderr)]
 fn tell(runs: u64, ios: u64) {
     eprintln!("{ios} I/Os of {runs} jobs");

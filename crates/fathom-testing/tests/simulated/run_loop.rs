@@ -93,7 +93,7 @@ proptest! {
         check_slots(&run);
         let failed = run.record.served.iter().any(|io| io.result < 0);
         let is_told = run.block().error().is_some() || run.samples().tolerated_errors.load(Relaxed) > 0;
-        prop_assert!(!failed || is_told, "an error that nobody hears of");
+        prop_assert!(!failed || is_told, "an error that is not reported");
     }
 
     #[test]

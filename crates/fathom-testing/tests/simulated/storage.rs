@@ -31,7 +31,7 @@ fn objects_that_are_read_are_made_first() {
     assert_eq!(bytes(&run, Direction::Read), 64 << 10);
     let lengths: Vec<usize> = server.objects.values().map(Vec::len).collect();
     assert_eq!(lengths, [32 << 10; 2]);
-    assert!(server.objects["a"] != server.objects["b"], "each has content of its own");
+    assert!(server.objects["a"] != server.objects["b"], "they have different content");
     let announced = |message: &Message| matches!(message, Message::LayingOut { files: 2, bytes: 65536, .. });
     assert!(run.messages.iter().any(announced));
 }

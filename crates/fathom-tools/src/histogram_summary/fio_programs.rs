@@ -138,7 +138,7 @@ usage: fiologparser_hist.py [-h] [-i MS] [-d DIVISOR] [-m SEC] [-p P,P,...] [-g 
 
   -i, --interval      milliseconds of an interval (1000, or log_hist_msec of the job file)
   -d, --divisor       divide latencies by this (1)
-  -m, --max_latency   leave out latencies above so many seconds (20)
+  -m, --max_latency   leave out latencies above this many seconds (20)
   -p, --percentiles   default 90,95,99
   -g, --group_nr      groups of bins (29)
   -b, --buff_size     accepted; logs are read as a whole

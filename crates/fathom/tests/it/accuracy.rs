@@ -236,7 +236,7 @@ fn service_times(rows: &mut Rows) {
         rows.add(
             &format!("latency, about {service:?}"),
             &format!("service times noted by a FUSE file system, mean {:.1} µs", noted / 1e3),
-            format!("{off_us:+.1} µs beside the {:.1} µs that FUSE itself takes", (base - own) / 1e3),
+            format!("{off_us:+.1} µs besides the {:.1} µs that FUSE itself takes", (base - own) / 1e3),
             None,
         );
     }
@@ -253,7 +253,7 @@ fn own_delay(rows: &mut Rows, place: &str, has_goal: bool) {
     let (own, bare) = (Delay::middle(&own), Delay::middle(&bare));
     let figure = format!("own delay at 100 I/Os per second, {place}");
     let truth = format!("a loop that does nothing but wait: {bare}");
-    let goal = ("p99 below 20 µs beside that", own.p99_us < bare.p99_us + 20.0);
+    let goal = ("p99 less than 20 µs above that", own.p99_us < bare.p99_us + 20.0);
     rows.add(&figure, &truth, own.to_string(), has_goal.then_some(goal));
 }
 

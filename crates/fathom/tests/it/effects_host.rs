@@ -363,7 +363,7 @@ fn control_groups_of_version_2_are_used_where_there_is_no_other() {
         Launch::of(Path::new("unshare"), directory.path()).words("-m sh -c").argument(script).start();
     let members = root.join(&group).join("cgroup.procs");
     while std::fs::read_to_string(&members).unwrap_or_default().is_empty() {
-        assert!(running.elapsed() < PATIENCE, "nobody is in {}", members.display());
+        assert!(running.elapsed() < PATIENCE, "no process is in {}", members.display());
         std::thread::sleep(Duration::from_millis(10));
     }
     running.signal("INT");

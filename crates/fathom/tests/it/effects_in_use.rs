@@ -202,7 +202,7 @@ fn a_member_of_an_array_is_protected() {
 fn a_claimed_device_is_protected() {
     let device = require!(LoopDevice::new(MIB));
     let mut options = std::fs::OpenOptions::new();
-    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
+    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("it is free");
     expect_refused(device.text(), "it is claimed by the kernel or a program (open with O_EXCL)");
     drop(claim);
     expect_written(device.text());

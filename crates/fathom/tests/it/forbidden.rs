@@ -43,7 +43,7 @@ fn files_are_made_where_preallocation_is_forbidden() {
                 let is_told = finished.stderr.contains("fio: posix_fallocate fails: ");
                 assert_eq!(is_told, how == "posix" && error != "EOPNOTSUPP", "{what}");
                 if how == "native" {
-                    assert_eq!(finished.stderr, "", "nobody asked for it by name: {what}");
+                    assert_eq!(finished.stderr, "", "it was not asked for by name: {what}");
                 }
             }
         }

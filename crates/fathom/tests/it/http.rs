@@ -439,7 +439,7 @@ fn the_environment_names_server_and_region_of_s3() {
     assert!(refused.stderr.contains("127.0.0.1:1: Connection refused"), "{}", refused.stderr);
     let refused = run(&[("AWS_ENDPOINT_URL", &url)], "--http_s3_keyid=mine");
     assert!(refused.stderr.contains("http_s3_keyid= is set and http_s3_key= is not"), "{}", refused.stderr);
-    assert!(heads.lock().expect("no panic").is_empty(), "nobody hears of half a pair");
+    assert!(heads.lock().expect("no panic").is_empty(), "no request is made with half a pair");
 }
 
 #[test]

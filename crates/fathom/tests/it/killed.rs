@@ -30,7 +30,7 @@ fn one_of_three() {
         below
     };
     while workers().len() < 3 {
-        assert!(running.elapsed() < PATIENCE, "jobs are processes of their own: {:?}", workers());
+        assert!(running.elapsed() < PATIENCE, "jobs are separate processes: {:?}", workers());
         std::thread::sleep(Duration::from_millis(5));
     }
     let victim = workers()[2];

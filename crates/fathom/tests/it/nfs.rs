@@ -99,7 +99,7 @@ fn files_are_laid_out_and_removed_there() {
     let [first, second] = ["a.0.0", "a.0.1"].map(|name| content(&server, name));
     assert!(
         first.len() as u64 == MIB / 2 && second.len() == first.len() && first != second,
-        "each has content of its own"
+        "they have different content"
     );
     assert!(first.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)));
 

@@ -77,7 +77,7 @@ fn repeats_give_medians_and_intervals() {
     assert!((median - (rate_of(1) + rate_of(2)) / 2.0).abs() < 1e-6 * median, "{test}");
     assert!(ends[0].as_f64() <= Some(median) && ends[1].as_f64() >= Some(median), "{test}");
     Launch::fathom(directory.path()).words("compare before after").run().expect_clean();
-    // A comparison would take what is there already for runs of its own.
+    // A comparison would count the files that are there already.
     let refused = quick(directory.path(), "--repeats=2 --save=before");
     assert!(refused.code() == 1 && refused.stderr.contains("not empty"), "{}", refused.stderr);
     for (words, why) in [("--save=x --force", "leave out --force"), ("--show-job", "leave out --repeats")] {

@@ -48,7 +48,7 @@ fn only_browsers_that_were_let_in_are_served() {
     for path in ["/?token=", "/?token=wrong", "/?x=1", "/?token"] {
         refused("GET", path, &[&host, &cookie]);
     }
-    // Names that somebody else's name server points here, and requests of other pages.
+    // Names that another name server points here, and requests of other pages.
     for other in ["Host: example.org", "Host: localhost.example.org", "Host: 192.0.2.1", "Host: "] {
         refused("GET", "/api/runs", &[other, &cookie]);
     }
@@ -249,7 +249,7 @@ fn slow_clients_are_let_go() {
         .collect();
     let began = Instant::now();
     while served.get("/api/place").status != 200 {
-        assert!(began.elapsed() < PATIENCE, "nobody else is served");
+        assert!(began.elapsed() < PATIENCE, "no other client is served");
         std::thread::sleep(std::time::Duration::from_millis(200));
     }
     let mut bytes = Vec::new();

@@ -289,7 +289,7 @@ fn runs_do_not_overlap() {
     require!(takes_long());
     let (_directory, _data, served) = server("");
     let lock = std::fs::File::create(served.results.join("runs/lock")).expect("a lock");
-    lock.try_lock().expect("nobody has it");
+    lock.try_lock().expect("it is free");
     let folder = runs(&served, "[a]\nfilename=x\nsize=64k\nrw=write\n", "failed");
     let end = document(&folder.join("ended.json"));
     assert!(end["problem"].as_str().is_some_and(|text| text.contains("another run")), "{end}");

@@ -490,6 +490,6 @@ fn preconditions_go_where_the_jobs_go() {
     // Once on the device, below the future file systems: they do not.
     let once = sweep(directory.path(), &words);
     assert_eq!(once.code(), 1, "{}", once.stderr);
-    assert!(!directory.path().join("job.0.0").exists(), "nothing is written beside the device");
+    assert!(!directory.path().join("job.0.0").exists(), "nothing is written next to the device");
     expect_nothing_left(directory.path(), None);
 }

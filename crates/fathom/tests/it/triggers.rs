@@ -37,7 +37,7 @@ fn after_a_time_states_are_saved_and_the_command_runs() {
     let place = directory.path().canonicalize().expect("a path").display().to_string();
     assert!(
         finished.stderr.lines().any(|line| line == place),
-        "the command prints beside the report: {}",
+        "the command prints in addition to the report: {}",
         finished.stderr
     );
     let document = json::document(&finished.stdout);

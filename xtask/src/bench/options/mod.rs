@@ -1,4 +1,4 @@
-//! What each option costs: user-space instructions per I/O on an engine without a device, one option at a time and in pairs, beside
+//! What each option costs: user-space instructions per I/O on an engine without a device, one option at a time and in pairs, compared with
 //! the job without it. An option costs what it does, never a slower road, so each has a goal, and what is above it is marked.
 
 mod row;

@@ -1,7 +1,7 @@
 //! The options of the run loop: a row is a line of data.
 //!
 //! `--metrics` is not here: under valgrind its exporter cannot start the program again. In an open loop more I/Os are due than valgrind lets
-//! through, but not so many that counting them is most of the work.
+//! through, but few enough that counting them is not most of the work.
 
 use super::row::Goal::{Above, AtMost, NotAbove};
 use super::row::{Row, option, pair};

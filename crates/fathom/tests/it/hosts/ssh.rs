@@ -33,7 +33,7 @@ fn hosts_are_reached_by_ssh() {
     assert_eq!(json::integer(json::job(&document, "a"), "read/io_bytes"), 8 * 65536);
     for number in 0..8 {
         let own = host(&document, &format!("host{number}"));
-        assert_eq!(own["host_name"], format!("host{number}"), "each is a host of its own: {own}");
+        assert_eq!(own["host_name"], format!("host{number}"), "each is a separate host: {own}");
         assert_eq!(own["transport"], "shell");
     }
 }

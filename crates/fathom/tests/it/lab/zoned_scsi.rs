@@ -192,7 +192,7 @@ fn only_zoned_disks_are_targets() {
 fn a_disk_in_use_is_not_written_to_by_any_way() {
     let disk = require!(empty_disk());
     let held = std::fs::OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk);
-    let held = held.expect("nobody else has it");
+    let held = held.expect("it is free");
     for way in WAYS {
         let device = require!(device(way));
         let finished = run(&device, "--ioengine=libzbc --rw=write --bs=64k --size=64k");

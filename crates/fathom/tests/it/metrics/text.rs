@@ -93,7 +93,7 @@ fn the_page_follows_the_run() {
     let finished = running.finish();
     let document = json::document(&finished.stdout);
     assert!(json::integer(json::job(&document, "quiet"), "read/total_ios") as f64 >= value(&second, ios));
-    assert!(get(&address, "/metrics").is_err(), "nobody answers any more");
+    assert!(get(&address, "/metrics").is_err(), "the address still answers");
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn determined(document: &Value, is_timed: bool) -> BTreeMap<String, Value> {
 
 fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, found: &mut Vec<Difference>) {
     let names = |observed: &Observed| {
-        // What fathom says of wrong blocks beside fio's files.
+        // What fathom says of wrong blocks in addition to fio's files.
         observed
             .files
             .keys()

@@ -6,7 +6,7 @@ struct Known {
     /// Except for those that contain one of these.
     unless: &'static [&'static str],
     at: &'static [&'static str],
-    #[allow(dead_code, reason = "it is there for whoever reads the table")]
+    #[allow(dead_code, reason = "readers of the table need it")]
     reason: &'static str,
 }
 
@@ -129,7 +129,7 @@ const KNOWN: &[Known] = &[
         ALL_BUT_EXIT,
         "fio ends where a stretch leads beyond the last whole block",
     ),
-    known(&["=99999"], ALL, "such a number is refused in words of its own"),
+    known(&["=99999"], ALL, "such a number is refused with a different message"),
     known(&["--write_iolog=", SEVERAL_FILES], &["file/trace"], "files are opened before the first I/O"),
     known(&["--dataplacement=|--fdp="], ALL, "the engine is looked at first"),
     known(&["--atomic=1"], ALL, "an I/O that the kernel refuses is none"),

@@ -81,9 +81,9 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
             "verify_async_cpus",
             "num_range",
         ],
-        "they have rows of their own",
+        "they have separate rows",
     ),
-    (&["significant_figures", "kb_base", "description", "random_generator"], "they have rows of their own"),
+    (&["significant_figures", "kb_base", "description", "random_generator"], "they have separate rows"),
 ];
 
 /// Values of options whose text has its own grammar, or whose whole range would take too long.
@@ -185,7 +185,7 @@ const VALUES: &[(&str, &[&str])] = &[
 /// Numbers for all other options that take one.
 const NUMBERS: [&str; 9] = ["0", "1", "2", "3", "4", "8", "16", "50", "100"];
 const SIZES: [&str; 6] = ["0", "1", "4k", "16k", "64k", "100k"];
-/// What nobody should write.
+/// Invalid values.
 const WRONG: [&str; 5] = ["x", "-1", "", "1.5", "99999999999999999999"];
 
 const DIRECTIONS: [&str; 14] = [

@@ -80,7 +80,7 @@ impl LoopDevice {
     }
 
     fn backing(&self) -> &NamedTempFile {
-        self.backing.as_ref().expect("a device on a file of its own")
+        self.backing.as_ref().expect("a device on a separate file")
     }
 
     /// Bytes that the file behind the device occupies.
@@ -174,7 +174,7 @@ pub(crate) fn statistics(name: &str) -> Vec<u64> {
     text.split_whitespace().map(|word| word.parse().expect("a number")).collect()
 }
 
-/// Puts a device with an ext4 file system to uses in which nobody may write to it; `refused` sees that a program says so in these words.
+/// Puts a device with an ext4 file system to uses that forbid writing to it; `refused` checks that a program says so in these words.
 pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), String> {
     // Its journal would write by itself five seconds after the mount.
     let mount = MountPoint::new(&["-t", "ext4", "-o", "commit=300", device.text()])?;
@@ -182,7 +182,7 @@ pub(crate) fn in_use(device: &LoopDevice, refused: impl Fn(&str)) -> Result<(), 
     refused("is in use: it is mounted at ");
     drop(mount);
     let mut options = std::fs::OpenOptions::new();
-    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("nobody has it");
+    let claim = options.read(true).custom_flags(libc::O_EXCL).open(device.path()).expect("it is free");
     refused("it is claimed by the kernel or a program");
     drop(claim);
     run("blockdev", &["--setro", device.text()])?;
@@ -221,7 +221,7 @@ pub(crate) struct Throttle {
 }
 
 impl Throttle {
-    /// Nobody uses the device faster, the kernel's own writeback included: `read_bps`, `write_bps`, `read_iops` or
+    /// Limits the device for all processes and the kernel's own writeback: `read_bps`, `write_bps`, `read_iops` or
     /// `write_iops`. That takes the first version of control groups, where all processes share one group at the top.
     pub(crate) fn of_everybody(device: &Path, what: &str, limit: u64) -> Result<Throttle, String> {
         let group = PathBuf::from("/sys/fs/cgroup/blkio");
@@ -232,7 +232,7 @@ impl Throttle {
         Ok(Throttle { group, of_everybody: Some((file, number)) })
     }
 
-    /// Members of the group read the device no more often than so many times a second.
+    /// Limits members of the group to `reads_per_second` of the device.
     pub(crate) fn new(device: &Path, reads_per_second: u32) -> Result<Throttle, String> {
         let root = Path::new("/sys/fs/cgroup/blkio");
         let group = root.join(format!(

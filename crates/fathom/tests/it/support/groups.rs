@@ -31,7 +31,7 @@ impl Quota {
         Ok(quota)
     }
 
-    /// Where a process writes its number to, to join the inner group, which has no limit of its own.
+    /// Where a process writes its number to, to join the inner group, which has no separate limit.
     pub(crate) fn members(&self) -> PathBuf {
         self.inner.join("cgroup.procs")
     }

@@ -107,7 +107,7 @@ fn commands(line: usize, content: &[&str], between: &[&str]) -> Step {
             Some(("not run", reason)) => return Step::NotRun { line, reason: reason.to_owned() },
             Some(("needs", program)) => block.needs = Some(program.to_owned()),
             Some(("first", command)) => block.first.insert(0, command.to_owned()),
-            _ => panic!("line {line}: nobody knows the comment {comment:?} before this block"),
+            _ => panic!("line {line}: unknown comment {comment:?} before this block"),
         }
     }
     let mut begun = String::new();

@@ -270,7 +270,7 @@ impl Running {
         self.stderr.text()
     }
 
-    /// Waits until tasks of the program have gone to sleep so many times: once per I/O for jobs with `rate_iops`.
+    /// Waits until tasks of the program have gone to sleep `count` times: once per I/O for jobs with `rate_iops`.
     #[track_caller]
     pub(crate) fn wait_for_sleeps(&self, count: u64) {
         let all = || {

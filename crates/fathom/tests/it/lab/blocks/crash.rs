@@ -41,8 +41,8 @@ fn events_of(log: &Path) -> Vec<Event> {
     events
 }
 
-/// Syncs that overlap: how many they are, and when the last of them ended, ns. Which flush of the log belongs to which of them, nobody can
-/// tell; that their flushes come after those of the group before and ahead of those of the next, is certain.
+/// Syncs that overlap: how many they are, and when the last of them ended, ns. Which flush of the log belongs to which of them cannot be
+/// told; that their flushes come after those of the group before and ahead of those of the next, is certain.
 struct Syncs {
     count: usize,
     ended: u64,

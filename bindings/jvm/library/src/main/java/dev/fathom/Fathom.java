@@ -188,7 +188,7 @@ public final class Fathom {
                 } catch (IOException | RuntimeException | Error error) {
                     started.completeExceptionally(error);
                 } catch (InterruptedException error) {
-                    throw new AssertionError("nobody interrupts this thread", error);
+                    throw new AssertionError("this thread is never interrupted", error);
                 }
             }, "fathom-program");
             parent.setDaemon(true);
