@@ -1,64 +1,75 @@
 //! `null`: completes immediately without doing anything. What remains is the cost of fathom itself.
 
-use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
+use fathom_run::engine::{Completion, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 
 /// At depth 1 every I/O completes when it is queued; at larger depths, when it is reaped.
 pub(crate) struct Null {
-    deep: bool,
-    /// Submitted, not yet reaped: slot and length.
-    in_flight: Vec<(u32, u32)>,
+    /// Slots and lengths in order of arrival: a ring, whose length is a power of two, or 0 at depth 1. The other fields
+    /// count what was queued, and how far it has come.
+    ring: Box<[(u32, u32)]>,
+    queued: usize,
     committed: usize,
+    ended: usize,
+    taken: usize,
 }
 
 impl EngineType for Null {
     const DEFINITION: &'static EngineDef = &engines::plain::NULL;
 
     fn new(setup: &Setup<'_>) -> Result<Null, SetupError> {
-        let deep = setup.depth > 1;
-        Ok(Null { deep, in_flight: Vec::with_capacity(setup.depth as usize), committed: 0 })
+        let length = if setup.depth > 1 { setup.depth.next_power_of_two() as usize } else { 0 };
+        Ok(Null { ring: vec![(0, 0); length].into(), queued: 0, committed: 0, ended: 0, taken: 0 })
     }
 }
 
 impl Engine for Null {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        if !self.deep {
-            return Queued::Done(i64::from(io.length()));
-        }
-        self.in_flight.push((slot, io.length()));
+        let place = self.queued & self.ring.len().wrapping_sub(1);
+        let Some(place) = self.ring.get_mut(place) else { return Queued::Done(i64::from(io.length())) };
+        *place = (slot, io.length());
+        self.queued += 1;
         Queued::Pending
     }
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        let fresh = self.in_flight.len() - self.committed;
-        self.committed = self.in_flight.len();
+        let fresh = self.queued - self.committed;
+        self.committed = self.queued;
         Ok(fresh as u32)
     }
 
+    fn has_ends_in_place(&self) -> bool {
+        true
+    }
+
+    /// Oldest first, as from a device.
     #[inline(always)]
-    fn reap(&mut self, _min: u32, out: &mut Completions) -> Result<(), Errno> {
-        let count = self.committed.min(out.room());
-        for &(slot, length) in &self.in_flight[..count] {
-            out.push(slot, i64::from(length));
-        }
-        // Oldest first, as a device would; usually that is all of them.
-        if count == self.in_flight.len() {
-            self.in_flight.clear();
-        } else {
-            self.in_flight.drain(..count);
-        }
-        self.committed -= count;
+    fn await_ends(&mut self, _min: u32, most: u32) -> Result<(), Errno> {
+        self.ended = self.committed.min(self.taken + most as usize);
         Ok(())
     }
 
+    #[inline(always)]
+    fn ends(&self) -> u32 {
+        (self.ended - self.taken) as u32
+    }
+
+    #[inline(always)]
+    fn take_end(&mut self) -> Completion {
+        let last = self.ring.len() - 1;
+        let (slot, length) = self.ring[self.taken & last];
+        self.taken += 1;
+        Completion { slot, result: i64::from(length) }
+    }
+
     fn counts_batches(&self) -> bool {
-        self.deep
+        !self.ring.is_empty()
     }
 
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
-        !self.deep
+        self.ring.is_empty()
     }
 }

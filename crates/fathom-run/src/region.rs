@@ -389,7 +389,7 @@ impl Region {
     }
 
     /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
-    fn new(depths: &[u32]) -> Result<Region, Errno> {
+    pub(crate) fn new(depths: &[u32]) -> Result<Region, Errno> {
         let mut next = 0;
         let unit_ranges = depths
             .iter()

@@ -34,6 +34,15 @@ pub fn short_bin_of(ns: u64) -> usize {
     (((exponent as usize) << GROUP_BITS) + (ns >> exponent) as usize).min(BIN_COUNT - 1)
 }
 
+/// [`short_bin_of`] for values below 2^31, in steps that vectors have: the exponent of a floating-point number and its
+/// first binary places are the bin from 64 on. Smaller values are moved there and back.
+#[inline(always)]
+pub(crate) fn bin_by_float(ns: u32) -> u16 {
+    let moved = if ns < 64 { 64 } else { 0 };
+    let bits = f64::from((ns + moved) as i32).to_bits() >> (f64::MANTISSA_DIGITS - 1 - GROUP_BITS);
+    (bits as u32).wrapping_sub(((f64::MAX_EXP as u32 - 1 + GROUP_BITS - 1) << GROUP_BITS) + moved) as u16
+}
+
 /// The value in nanoseconds reported for a bin: its middle, truncated.
 pub fn value_of(bin: usize) -> u64 {
     if bin < 128 {
@@ -165,6 +174,16 @@ impl Histogram {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn floats_have_the_same_bins() {
+        let around = |power: u32| (0..130).map(move |step| (1u32 << power).wrapping_add(step << power >> 6));
+        for ns in (0..70_000).chain((6..31).flat_map(around)).filter(|&ns| ns < 1 << 31) {
+            for ns in [ns.saturating_sub(1), ns] {
+                assert_eq!(usize::from(bin_by_float(ns)), short_bin_of(ns.into()), "{ns}");
+            }
+        }
+    }
 
     #[test]
     fn known_bins() {

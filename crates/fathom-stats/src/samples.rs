@@ -7,7 +7,7 @@
 
 use crate::buckets::{DEPTH_BUCKETS, DISTRIBUTION_BOUNDS_NS, DISTRIBUTION_BUCKETS};
 use crate::direction::Direction;
-use crate::histogram::{BIN_COUNT, Histogram, bin_of, short_bin_of};
+use crate::histogram::{BIN_COUNT, Histogram, bin_by_float, bin_of, short_bin_of};
 use crate::latency::LatencyStats;
 use crate::per_direction::PerDirection;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,6 +20,12 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
 
 /// The square of a latency below this (four seconds) fits in a word.
 pub const SHORT_NS: u64 = 1 << 32;
+
+/// Number of values that are counted together.
+pub const LANES: usize = 16;
+
+/// Values below this (a quarter of a second) can be: the squares of all fit in a word.
+pub const LANES_NS: u64 = 1 << 28;
 
 /// Statistics of one latency: see [`LatencyStats`] for the owned form. All-zero memory is the empty value.
 #[repr(C, align(64))]
@@ -60,12 +66,17 @@ impl LatencySamples {
     /// [`record`](LatencySamples::record) without the histogram, for a value known to be below [`SHORT_NS`].
     #[inline(always)]
     pub fn record_short(&self, ns: u64) {
-        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(ns.wrapping_mul(ns));
+        self.add_short_square(ns.wrapping_mul(ns));
+        self.record_all_but_square(ns, false);
+    }
+
+    #[inline(always)]
+    fn add_short_square(&self, square: u64) {
+        let (low, carry) = self.sum_of_squares_low.load(Relaxed).overflowing_add(square);
         self.sum_of_squares_low.store(low, Relaxed);
         if carry {
             self.carry_square();
         }
-        self.record_all_but_square(ns, false);
     }
 
     /// [`record_short`](LatencySamples::record_short) with the histogram; returns the bin.
@@ -85,6 +96,69 @@ impl LatencySamples {
         } else {
             self.record_short(ns);
         }
+    }
+
+    /// Counts the first `count` of these values, at least one, each below [`LANES_NS`]. The others repeat the last of
+    /// them, so that the loop has a fixed length, and only steps that vectors have.
+    // An iterator over an array is a call in some builds, an index never is.
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    pub fn record_lanes(&self, values: &[u32; LANES], count: usize, with_bins: bool) {
+        let (mut sum, mut squares) = (0u64, 0u64);
+        // Their signs say whether a value is outside of the present range; the compiler makes no vectors of minima.
+        let (mut below, mut above) = (0, 0);
+        let bound = |bound: &AtomicU64| bound.load(Relaxed).min(LANES_NS) as i32;
+        let (min, max) = (bound(&self.min_ns), bound(&self.max_ns));
+        for lane in 0..LANES {
+            let ns = values[lane];
+            sum += u64::from(ns);
+            squares += u64::from(ns) * u64::from(ns);
+            below |= ns as i32 - min;
+            above |= max - ns as i32;
+        }
+        let (last, repeated) = (u64::from(values[LANES - 1]), (LANES - count) as u64);
+        bump(&self.sum_ns, sum - repeated * last);
+        self.add_short_square(squares - repeated * (last * last));
+        if below | above < 0 {
+            self.widen_to(values);
+        }
+        bump(&self.count, count as u64);
+        if with_bins {
+            self.record_bins(values, count, |_, _| {});
+        }
+    }
+
+    #[allow(clippy::needless_range_loop)]
+    #[inline(always)]
+    fn record_bins(&self, values: &[u32; LANES], count: usize, look: impl Fn(u32, usize)) {
+        let mut bins = [0; LANES];
+        for lane in 0..LANES {
+            bins[lane] = bin_by_float(values[lane]);
+        }
+        for lane in 0..count.min(LANES) {
+            let bin = usize::from(bins[lane]);
+            bump(&self.bins[bin], 1);
+            look(values[lane], bin);
+        }
+    }
+
+    /// A new smallest or largest value among some that are not counted yet.
+    #[cold]
+    #[inline(never)]
+    fn widen_to(&self, values: &[u32; LANES]) {
+        let (least, most) = values
+            .iter()
+            .fold((u64::MAX, 0), |(least, most), &ns| (u64::from(ns).min(least), u64::from(ns).max(most)));
+        match self.count.load(Relaxed) {
+            0 => self.set_range(least, most),
+            _ => self.set_range(self.min_ns.load(Relaxed).min(least), self.max_ns.load(Relaxed).max(most)),
+        }
+    }
+
+    fn set_range(&self, min: u64, max: u64) {
+        self.min_ns.store(min, Relaxed);
+        self.max_ns.store(max, Relaxed);
+        self.spread_ns.store(max - min, Relaxed);
     }
 
     #[inline(always)]
@@ -110,9 +184,7 @@ impl LatencySamples {
             1 => (ns, ns),
             _ => (self.min_ns.load(Relaxed).min(ns), self.max_ns.load(Relaxed).max(ns)),
         };
-        self.min_ns.store(min, Relaxed);
-        self.max_ns.store(max, Relaxed);
-        self.spread_ns.store(max - min, Relaxed);
+        self.set_range(min, max);
     }
 
     #[cold]
@@ -346,6 +418,24 @@ impl WorkerSamples {
         }
     }
 
+    /// The same for several; see [`LatencySamples::record_lanes`].
+    #[inline(always)]
+    pub fn record_clat_lanes(
+        &self,
+        clat: &LatencySamples,
+        values: &[u32; LANES],
+        count: usize,
+        with_bins: bool,
+    ) {
+        clat.record_lanes(values, count, false);
+        match with_bins {
+            true => {
+                clat.record_bins(values, count, |ns, bin| self.record_distribution_of_bin(ns.into(), bin))
+            }
+            false => values[..count].iter().for_each(|&ns| self.record_distribution(ns.into())),
+        }
+    }
+
     /// The same for a latency in this bin of its direction's histogram.
     #[inline(always)]
     pub fn record_distribution_of_bin(&self, ns: u64, bin: usize) {
@@ -514,6 +604,38 @@ mod tests {
             prop_assert_eq!(samples.snapshot(), expected);
             samples.reset();
             prop_assert_eq!(samples.snapshot(), LatencyStats::default());
+        }
+
+        #[test]
+        fn lanes_count_as_their_values_one_by_one(
+            before in prop::collection::vec(latency(), 0..3),
+            mut values in prop::array::uniform16(latency().prop_map(|ns| (ns % LANES_NS) as u32)),
+            count in 1..=LANES,
+            with_bins in any::<bool>(),
+        ) {
+            let [single, together] = [(); 2].map(|()| all_zeroed());
+            let lats = |samples: &WorkerSamples| samples.directions[Direction::Read].lat.snapshot();
+            let clats = |samples: &WorkerSamples| samples.directions[Direction::Read].clat.snapshot();
+            for samples in [&single, &together] {
+                let counters = &samples.directions[Direction::Read];
+                // Otherwise it is taken for unused.
+                bump(&counters.completed, 1);
+                for &ns in &before {
+                    counters.lat.record(ns, with_bins);
+                    samples.record_long_clat(&counters.clat, ns, with_bins);
+                }
+            }
+            let last = values[count - 1];
+            values[count..].fill(last);
+            for &ns in &values[..count] {
+                single.directions[Direction::Read].lat.record(ns.into(), with_bins);
+                single.record_long_clat(&single.directions[Direction::Read].clat, ns.into(), with_bins);
+            }
+            together.directions[Direction::Read].lat.record_lanes(&values, count, with_bins);
+            together.record_clat_lanes(&together.directions[Direction::Read].clat, &values, count, with_bins);
+            prop_assert_eq!(lats(&together), lats(&single));
+            prop_assert_eq!(clats(&together), clats(&single));
+            prop_assert_eq!(together.distribution(), single.distribution());
         }
 
         #[test]

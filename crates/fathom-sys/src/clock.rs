@@ -163,6 +163,25 @@ impl Clock {
         self.to_ns.apply(ticks)
     }
 
+    /// The same for several spans that are shorter than four seconds, in steps that vectors have.
+    #[inline(always)]
+    pub fn short_spans_to_ns<const COUNT: usize>(&self, spans: &mut [u32; COUNT]) {
+        let scaled = self.to_ns.scaled;
+        // A tick is mostly less than a nanosecond, and the product of two words of 32 bits is one step.
+        match u32::try_from(scaled) {
+            Ok(scaled) => {
+                for span in spans {
+                    *span = ((u64::from(*span) * u64::from(scaled)) >> 32) as u32;
+                }
+            }
+            Err(_) => {
+                for span in spans {
+                    *span = (u64::from(*span).wrapping_mul(scaled) >> 32) as u32;
+                }
+            }
+        }
+    }
+
     /// A span of nanoseconds in ticks.
     pub fn ticks_of_ns(&self, ns: u64) -> u64 {
         self.to_ns.invert(ns)

@@ -1,5 +1,6 @@
 //! Handling of results: count, continue, tolerate, or end the job.
 
+use super::tally::Tally;
 use super::{Loop, Worker};
 use crate::cause::{self, Cause};
 use crate::invariant::holds;
@@ -42,17 +43,26 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Handles a result. `now` is the tick of the reap.
     #[inline(always)]
     pub(super) fn complete(&mut self, slot: u32, result: i64, now: u64) -> After {
-        self.complete_unit(slot, self.slots.end(slot), result, now)
+        self.complete_unit(slot, self.slots.end(slot), result, now, None)
     }
 
-    /// The same for the unit of a completed slot.
+    /// The same for the unit of a completed slot. What is usual goes to the tally of the reap.
     #[inline(always)]
-    pub(super) fn complete_unit(&mut self, slot: u32, unit: &Unit, result: i64, now: u64) -> After {
+    pub(super) fn complete_unit(
+        &mut self,
+        slot: u32,
+        unit: &Unit,
+        result: i64,
+        now: u64,
+        tally: Option<&mut Tally>,
+    ) -> After {
         let length = unit.length();
         let whole = result == i64::from(length) && unit.done() == 0;
         match unit.direction() {
             Some(direction) if whole => {
-                self.record(slot, unit, direction, now);
+                if !tally.is_some_and(|tally| tally.take_end(direction, unit, length, now)) {
+                    self.record(slot, unit, direction, now);
+                }
                 After::Free
             }
             _ => self.any().complete_unusual(slot, result, now),

@@ -25,6 +25,7 @@ mod rules;
 mod setup;
 mod slots;
 mod sources;
+mod tally;
 
 use crate::cause::Cause;
 use crate::engine::{Buffers, Completions, Engine, EngineType};

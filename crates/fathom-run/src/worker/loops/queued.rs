@@ -9,6 +9,7 @@ use crate::unit::{Operation, Unit};
 use crate::worker::complete::After;
 use crate::worker::next::Next;
 use crate::worker::rules::Rules;
+use crate::worker::tally::Tally;
 use crate::worker::{Loop, Worker};
 use fathom_stats::samples::{batch_bucket, bump};
 use fathom_stats::{Direction, PerDirection};
@@ -21,6 +22,8 @@ const STALLED: Duration = Duration::from_secs(30);
 /// Units queued but not yet taken by the kernel, in order.
 struct Pending {
     slots: Vec<u32>,
+    /// What the present reap has to count.
+    tally: Tally,
 }
 
 /// What a reap waits for.
@@ -50,7 +53,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Runs until the budget, the time or an error ends it, then waits for what is in flight.
     pub(in crate::worker) fn run_queued(&mut self) {
         let mut batching = self.any().batching();
-        let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize) };
+        let tally = Tally::new(self.clock, self.recording, self.short_latency_ns, self.follows_issue);
+        let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize), tally };
         let alone = batching.submit == 1;
         let mut now = self.clock.ticks();
         let mut ended = false;
@@ -145,10 +149,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         match self.engine.commit() {
             Ok(1) => {
                 let now = self.clock.ticks();
-                self.mark_issued(unit, direction, now);
-                if self.recording.batches {
-                    bump(&self.samples.submit_map[batch_bucket(1)], 1);
-                }
+                self.mark_issued(unit, direction, now, &mut pending.tally);
                 now
             }
             Ok(taken @ 2..) => broken(Invariant::HandedOver, format_args!("{taken} were taken of 1")),
@@ -179,10 +180,16 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     }
 
     #[inline(always)]
-    fn mark_issued(&mut self, unit: &Unit, direction: Direction, now: u64) {
+    fn mark_issued(&mut self, unit: &Unit, direction: Direction, now: u64, tally: &mut Tally) {
         let depth = self.slots.hand_over(1);
         unit.issued_at(now);
+        if tally.take_issue(direction, depth, now, self.samples) {
+            return;
+        }
         self.count_issue(Some(direction), depth);
+        if self.recording.batches {
+            bump(&self.samples.submit_map[batch_bucket(1)], 1);
+        }
         if self.follows_issue {
             self.any().note_handed_over(unit);
         }
@@ -246,10 +253,14 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         let waited = self.engine.await_ends(min, max.min(REAP_BATCH as u32));
         let now = self.clock.ticks();
         self.count_reaped(self.engine.ends());
+        let collects = pending.tally.begin(self.engine.ends(), self.slots.handed_over(), now);
         let mut last = now;
         while self.engine.ends() > 0 {
             let end = self.engine.take_end();
             last = self.settle_end(end, now, last, tops_up, pending);
+        }
+        if collects {
+            pending.tally.end(self.samples);
         }
         self.look_at_reap(waited);
         last
@@ -269,9 +280,13 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         if matches!(wait, Wait::For(_)) || !completions.is_empty() {
             self.count_reaped(completions.len() as u32);
         }
+        let collects = pending.tally.begin(completions.len() as u32, self.slots.handed_over(), now);
         let mut last = now;
         for end in completions.list() {
             last = self.settle_end(*end, now, last, tops_up, pending);
+        }
+        if collects {
+            pending.tally.end(self.samples);
         }
         self.completions = Some(completions);
         self.look_at_reap(reaped);
@@ -298,14 +313,25 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     ) -> u64 {
         self.slots.take_back(slot);
         let unit = self.slots.end(slot);
-        match self.complete_unit(slot, unit, result, now) {
+        match self.complete_unit(slot, unit, result, now, Some(&mut pending.tally)) {
             // The wait, or a completion during an issue, may have gone beyond the end of the run.
-            After::Free if tops_up && last < self.next_event && !self.stopping => {
-                return self.top_up(slot, unit, pending, last);
+            After::Free if tops_up => {
+                return match last < self.next_event && !self.stopping {
+                    true => self.top_up(slot, unit, pending, last),
+                    false => self.leave_free(slot, last),
+                };
             }
             After::Free => self.slots.give_back(slot),
             After::GoOn => self.any().queue_rest(slot, pending),
         }
+        last
+    }
+
+    /// Apart, so that what usually follows needs no more than two jumps.
+    #[cold]
+    #[inline(never)]
+    fn leave_free(&mut self, slot: u32, last: u64) -> u64 {
+        self.slots.give_back(slot);
         last
     }
 

@@ -77,7 +77,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             }
             // `queue` returned the result of this unit, so no slot has to be looked up.
             unit.set_in_flight(false);
-            match self.complete_unit(0, unit, result, now) {
+            match self.complete_unit(0, unit, result, now, None) {
                 After::Free => return now,
                 After::GoOn => io = self.any().rest_of(0),
             }
