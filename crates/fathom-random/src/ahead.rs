@@ -36,7 +36,7 @@ impl DrawnAhead {
         number
     }
 
-    /// The next numbers.
+    /// The next numbers, at most as many as a batch has.
     #[inline(always)]
     pub fn next_of<const COUNT: usize>(&mut self) -> [u64; COUNT] {
         match self.drawn[self.used..].first_chunk() {
@@ -44,8 +44,20 @@ impl DrawnAhead {
                 self.used += COUNT;
                 *numbers
             }
-            None => std::array::from_fn(|_| self.next()),
+            None => self.next_of_two_batches(),
         }
+    }
+
+    #[inline(never)]
+    fn next_of_two_batches<const COUNT: usize>(&mut self) -> [u64; COUNT] {
+        const { assert!(COUNT <= DRAWN) }
+        let (mut numbers, rest) = ([0; COUNT], &self.drawn[self.used..]);
+        let (first, second) = numbers.split_at_mut(rest.len());
+        first.copy_from_slice(rest);
+        self.draw();
+        self.used = second.len();
+        second.copy_from_slice(&self.drawn[..self.used]);
+        numbers
     }
 
     /// True if the next number has not been drawn yet.
@@ -56,7 +68,7 @@ impl DrawnAhead {
 
     /// Draws and returns the next batch; unused numbers are lost.
     #[inline(never)]
-    pub fn draw(&mut self) -> &[u64] {
+    pub fn draw(&mut self) -> &[u64; DRAWN] {
         self.before.clone_from(&self.after);
         match &mut self.after {
             Generator::Bits32(generator) => generator.fill(&mut self.drawn),

@@ -115,8 +115,25 @@ impl BlockMap {
 
     /// Takes up to `wanted` free blocks from `first` on, stopping at the first taken one; returns their
     /// number.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
+        let bit = first % 64;
+        // Usually all are free and in one word, which does not become full.
+        if wanted.wrapping_sub(1) < 64 - bit
+            && let Some(word) = self.levels[0].get_mut((first / 64) as usize)
+        {
+            let taken = (u64::MAX >> (64 - wanted)) << bit;
+            if *word & taken == 0 && *word | taken != u64::MAX {
+                *word |= taken;
+                self.free -= wanted;
+                return wanted;
+            }
+        }
+        self.take_in_words(first, wanted)
+    }
+
+    #[inline(never)]
+    fn take_in_words(&mut self, first: u64, wanted: u64) -> u64 {
         let blocks = self.blocks;
         holds!(first < blocks, Block, "block {first} of {blocks} is taken");
         let mut taken = 0;

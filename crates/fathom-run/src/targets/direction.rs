@@ -130,18 +130,44 @@ impl Mix {
 
     #[inline(never)]
     fn draw_ahead(&mut self) {
-        // A copy, so that it stays in registers.
-        let mut state = self.state;
-        self.ahead = 0;
+        self.left = self.batch;
+        if self.batch == u64::BITS && self.draws_for_each() {
+            return self.draw_together();
+        }
+        // Copies, so that they stay in registers.
+        let (mut state, mut ahead) = (self.state, 0);
         for place in 0..self.batch {
             if state.drawn[state.current] >= state.draw_at {
                 self.draw(&mut state);
             }
             state.drawn[state.current] += 1;
-            self.ahead |= u64::from(state.current == Direction::Write) << place;
+            ahead |= u64::from(state.current == Direction::Write) << place;
         }
-        self.state = state;
-        self.left = self.batch;
+        (self.state, self.ahead) = (state, ahead);
+    }
+
+    /// True if none of the next 64 directions has to wait for a draw, whatever the draws are.
+    fn draws_for_each(&self) -> bool {
+        let [reads, writes, _] = self.state.drawn.into_array();
+        let (of_reads, of_writes) = (u64::from(self.read_percent), u64::from(100 - self.read_percent));
+        let waits = |own: u64, other: u64, share: u64| own < (other + u64::from(u64::BITS)) * share / 100;
+        self.state.drawn[self.state.current] >= self.state.draw_at
+            && !waits(reads, writes, of_reads)
+            && !waits(writes, reads, of_writes)
+    }
+
+    /// Draws 64 directions, with a draw for each.
+    fn draw_together(&mut self) {
+        let (numbers, reads_below) = (self.numbers.next_of::<64>(), self.reads_below);
+        let ahead =
+            numbers.iter().rev().fold(0, |ahead, &number| ahead << 1 | u64::from(number >= reads_below));
+        let writes = u64::from(ahead.count_ones());
+        self.state.drawn[Direction::Write] += writes;
+        self.state.drawn[Direction::Read] += u64::from(u64::BITS) - writes;
+        self.state.current = if ahead >> 63 == 1 { Direction::Write } else { Direction::Read };
+        // It has been reached, whatever it is.
+        self.state.draw_at = 0;
+        self.ahead = ahead;
     }
 
     #[inline(always)]
@@ -170,5 +196,20 @@ mod tests {
     fn golden_mixes() {
         assert_eq!(letters(50), "rrrwrrwwwrwrwrrr");
         assert_eq!(letters(70), "rrrwrrwrrrwrwrrr");
+    }
+
+    #[test]
+    fn directions_drawn_together_are_those_drawn_one_by_one() {
+        for read_percent in 0..=100 {
+            let mut together = Mix::new(read_percent, Seeds::new(0x89, 1).generator(SeedUse::Mix));
+            let mut single = together.clone();
+            single.draw_one_by_one();
+            for count in 0..2000 {
+                assert_eq!(together.next(), single.next(), "{count} with {read_percent} %");
+                assert_eq!(together.given(), single.given(), "{count} with {read_percent} %");
+            }
+            // Both ways were taken, except where one direction is too rare or missing.
+            assert!(together.draws_for_each() || !(10..=90).contains(&read_percent), "{read_percent} %");
+        }
     }
 }

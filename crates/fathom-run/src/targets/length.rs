@@ -144,8 +144,15 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
         let drawn = numbers.next();
         // Counted, not searched for: the end of a search would be unpredictable.
         let first = sizes.iter().map(|(most, _)| usize::from(drawn > *most)).sum::<usize>();
-        if let Some((_, size)) = sizes[first.min(sizes.len())..].iter().find(|(_, size)| *size <= room) {
-            return *size;
+        let mut possible = sizes[first.min(sizes.len())..].iter().map(|(_, size)| *size);
+        // Usually the first.
+        if let Some(size) = possible.next()
+            && size <= room
+        {
+            return size;
+        }
+        if let Some(size) = possible.find(|size| *size <= room) {
+            return size;
         }
     }
 }

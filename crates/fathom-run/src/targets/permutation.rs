@@ -88,8 +88,23 @@ impl Permutation {
     }
 
     /// Lists the next blocks; returns their number (0 when each has been given once).
-    #[inline(never)]
     pub fn fill(&mut self, blocks: &mut [u64]) -> usize {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has these vectors.
+            return unsafe { self.fill_in_wide_vectors(blocks) };
+        }
+        self.fill_in_vectors(blocks)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[target_feature(enable = "avx2")]
+    fn fill_in_wide_vectors(&mut self, blocks: &mut [u64]) -> usize {
+        self.fill_in_vectors(blocks)
+    }
+
+    #[inline(always)]
+    fn fill_in_vectors(&mut self, blocks: &mut [u64]) -> usize {
         let left = usize::try_from(self.blocks - self.position).unwrap_or(usize::MAX);
         let count = left.min(blocks.len());
         for batch in blocks[..count].chunks_mut(BATCH) {

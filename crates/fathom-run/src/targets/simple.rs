@@ -9,7 +9,7 @@ use super::shift_register::ShiftRegister;
 use super::uniform::{Extent, Grain, Uniform};
 use crate::invariant::holds;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
-use crate::random::{DrawnAhead, Generator, part_below};
+use crate::random::{DrawnAhead, part_below};
 use fathom_stats::{Direction, PerDirection};
 
 /// With more files than this it is not used: targets drawn ahead take memory for each file.
@@ -94,14 +94,14 @@ pub(super) enum Source {
     /// Any block, with repetition.
     Drawn { numbers: Box<DrawnAhead>, blocks: u64 },
     /// Random blocks of zones.
-    Zoned { zones: Zones, draws: Box<ZoneDraws>, beginning: Box<ZoneDraws> },
+    Zoned { zones: Zones, draws: Box<ZoneDraws> },
 }
 
 /// The generators of a zone and of a position in it.
 #[derive(Clone)]
 pub(super) struct ZoneDraws {
-    zone: Generator,
-    place: Generator,
+    zone: DrawnAhead,
+    place: DrawnAhead,
 }
 
 impl Ahead {
@@ -333,8 +333,9 @@ fn blocks_of_one_length(
         }
         RandomOffsets::Zoned { zones } if plan.directions.only().is_some() => {
             let zones = zones.into_array()[plan.used_directions()[0].index()].clone();
-            let draws = Box::new(ZoneDraws { zone: draws.zones().clone(), place: draws.offsets().clone() });
-            Source::Zoned { zones, beginning: draws.clone(), draws }
+            let [zone, place] =
+                [draws.zones(), draws.offsets()].map(|generator| DrawnAhead::new(generator.clone()));
+            Source::Zoned { zones, draws: Box::new(ZoneDraws { zone, place }) }
         }
         other => {
             file.random = Some(other);
@@ -365,13 +366,16 @@ impl Source {
                 drawn.len()
             }
             Source::Drawn { numbers, blocks } => {
-                *drawn = numbers.next_of().map(|number| part_below(number, *blocks));
+                for (place, number) in drawn.iter_mut().zip(numbers.next_of::<DRAWN>()) {
+                    *place = part_below(number, *blocks);
+                }
                 drawn.len()
             }
-            Source::Zoned { zones, draws, .. } => {
-                let ZoneDraws { zone, place } = &mut **draws;
-                let given =
-                    std::iter::from_fn(|| zones.next(1 + zone.below(100) as u32, |end| place.below(end)));
+            Source::Zoned { zones, draws } => {
+                let numbers = draws.zone.next_of::<DRAWN>().into_iter().zip(draws.place.next_of::<DRAWN>());
+                let given = numbers.map_while(|(zone, place)| {
+                    zones.next(1 + part_below(zone, 100) as u32, |end| part_below(place, end))
+                });
                 drawn.iter_mut().zip(given).map(|(place, block)| *place = block).count()
             }
         }
@@ -385,7 +389,10 @@ impl Source {
             // Such orders are endless: without a repetition they continue.
             Source::Skewed { .. } | Source::Zoned { .. } | Source::Drawn { .. } if !again => return false,
             Source::Drawn { numbers, .. } => numbers.rewind(),
-            Source::Zoned { draws, beginning, .. } => draws.clone_from(beginning),
+            Source::Zoned { draws, .. } => {
+                draws.zone.rewind();
+                draws.place.rewind();
+            }
             Source::Skewed { sampler, .. } => sampler.rewind(),
         }
         true
