@@ -118,7 +118,7 @@ run_server_tests() {
     build_tests || return 1
     with_tools
     run_program "$(programs_of_tests | grep '/it-')" --test-threads=2 \
-        ceph:: gluster:: hdfs:: http:: iscsi:: mounts:: nbd:: nfs:: s3:: servers::
+        ceph:: gluster:: hdfs:: hosts::ssh:: http:: iscsi:: metrics:: mounts:: nbd:: nfs:: s3:: servers::
 }
 
 # A test that skips itself ends well as far as cargo can see, and counts as passed in its line `test result:`.

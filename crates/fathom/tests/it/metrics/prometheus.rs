@@ -66,17 +66,30 @@ fn prometheus_reads_runs() {
 #[test]
 fn prometheus_sees_the_verdict() {
     fathom_only!();
+    for interval in ["1s", "2s", "5s", "15s"] {
+        require!(sees_the_verdict(interval));
+    }
+}
+
+/// One Prometheus that scrapes at this interval, and one run that waits for it.
+fn sees_the_verdict(interval: &str) -> Result<Server, String> {
     let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let target = port.to_string();
-    let server = require!(Server::start_large("prometheus", &[("TARGETS", &target), ("INSTALL", "1")]));
+    let settings = [("TARGETS", target.as_str()), ("INSTALL", "1"), ("INTERVAL", interval)];
+    let server = Server::start_large("prometheus", &settings)?;
     let (prometheus, directory) = (server.value("PROMETHEUS"), scratch());
     let finished = Launch::fathom(directory.path())
         .words("--name=a --ioengine=null --size=1m --rw=read --metrics-linger=120s")
         .argument(format!("--metrics={target}"))
+        .timeout(Duration::from_secs(300))
         .run();
-    assert_eq!(finished.code(), 0, "{}", finished.stderr);
-    assert!(ask(prometheus, "count_over_time(fathom_verdict[10m])", |count| count >= 2.0) <= 3.0);
+    assert_eq!(finished.code(), 0, "{interval}: {}", finished.stderr);
+    assert!(
+        ask(prometheus, "count_over_time(fathom_verdict[10m])", |count| count >= 2.0) <= 3.0,
+        "{interval}"
+    );
     ask(prometheus, "max(last_over_time(fathom_verdict[10m]))", |verdict| (0.0..=2.0).contains(&verdict));
+    Ok(server)
 }
 
 /// Prometheus' own tool finds nothing to complain about.
