@@ -265,7 +265,10 @@ fn depths(subject: &Subject, id: &str) -> Option<Figure> {
     let y =
         Axis { label: "share of the I/Os".into(), scale: Scale::Linear { max: 100.0 }, unit: Unit::Percent };
     let mut chart = Chart::new("Depth reached: I/Os in flight when one more was issued", x, y);
-    chart.bars(&names, &values, 0);
+    // Short, so that they fit next to each other on a phone.
+    let short: Vec<String> =
+        names.iter().map(|name| name.replace(" to ", "–").replace(" or more", "+")).collect();
+    chart.bars(&short, &values, 0);
     let mut table = Table::new(&[("in flight", Align::Right), ("share", Align::Right)]);
     for (name, value) in names.into_iter().zip(values) {
         table.row(vec![name, figures::percent(value)]);

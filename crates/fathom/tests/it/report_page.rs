@@ -194,6 +194,19 @@ fn readers_small_screens_the_dark_and_paper() {
     browser.call("Emulation.setDeviceMetricsOverride", metrics);
     let width = browser.value("document.documentElement.scrollWidth");
     assert!(width.as_u64().is_some_and(|width| width <= 360), "{width}");
+    // Texts of its charts are not cut, and do not cover each other.
+    let shown = "[...document.querySelectorAll('.chart > svg text')].filter(t => getComputedStyle(t).display != 'none')\
+                 .map(t => { const b = t.getBoundingClientRect(); return { text: t.textContent, b, svg: t.ownerSVGElement } })";
+    let cut = format!(
+        "{shown}.filter(t => t.b.width && (t.b.left < 0 || t.b.right > innerWidth)).map(t => t.text)"
+    );
+    assert_eq!(browser.value(&cut), json!([]));
+    let covered = format!(
+        "(all => all.flatMap((t, i) => all.slice(i + 1).filter(o => o.svg == t.svg && o.b.width && t.b.width \
+        && o.b.left < t.b.right && t.b.left < o.b.right && o.b.top < t.b.bottom - 2 && t.b.top < o.b.bottom - 2)\
+        .map(o => t.text + ' and ' + o.text)))({shown})"
+    );
+    assert_eq!(browser.value(&covered), json!([]));
     // Light and dark: text is legible on its background.
     let contrast = "(() => { const light = c => { const v = c.match(/\\d+/g).slice(0, 3).map(x => { x /= 255; \
                     return x <= .03928 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4 }); return .2126 * v[0] + .7152 * v[1] + .0722 * v[2] }; \

@@ -128,6 +128,6 @@ mod tests {
         let file = figure.file();
         assert!(!file.contains("var(") && file.contains(".heat { fill: #0b63b6;"), "{file}");
         assert!(file.contains("a &amp; b") && file.matches("<text class=\"label\"").count() == 7, "{file}");
-        assert!(file.contains("viewBox=\"0 0 720 366\""), "four lines above the plot: {file}");
+        assert!(file.contains("viewBox=\"0 0 720 376\""), "four lines above the plot: {file}");
     }
 }

@@ -15,11 +15,11 @@ use std::fmt::Write as _;
 
 /// Size of a chart and its margins, in SVG units.
 const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 260.0;
+const HEIGHT: f64 = 270.0;
 const LEFT: f64 = 96.0;
 const RIGHT: f64 = 30.0;
 const TOP: f64 = 12.0;
-const BOTTOM: f64 = 44.0;
+const BOTTOM: f64 = 54.0;
 
 /// An axis.
 #[derive(Clone, Debug)]
@@ -246,7 +246,7 @@ impl Chart {
                 (below(x, &self.x.unit.tick(tick)))
             }
             text.label x=(LEFT + (right - LEFT) / 2.0) y=(HEIGHT - 6.0) text-anchor="middle" { (self.x.label) }
-            text.label transform={ "translate(19 " (TOP + (bottom - TOP) / 2.0) ") rotate(-90)" } text-anchor="middle" {
+            text.label transform={ "translate(16 " (TOP + (bottom - TOP) / 2.0) ") rotate(-90)" } text-anchor="middle" {
                 (self.y.label)
             }
         }
@@ -273,7 +273,7 @@ fn shift_of(number: usize, count: usize) -> f64 {
 
 /// A label below the plot.
 fn below(x: f64, name: &str) -> Markup {
-    html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 16.0) text-anchor="middle" { (name) } }
+    html! { text.tick x=(Coordinate(x)) y=(HEIGHT - BOTTOM + 23.0) text-anchor="middle" { (name) } }
 }
 
 /// The path of a line through points.
