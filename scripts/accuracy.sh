@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the release and compares what it reports with what is known to be true (tests/it/accuracy.rs). Prints the table, and with
-# --write stores it in docs/accuracy.md. Fails when a goal is missed.
+# Builds the release and compares the figures that it reports with known true values (tests/it/accuracy.rs).
+# Prints the table, and with --write stores it in docs/accuracy.md. Fails when a goal is missed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh

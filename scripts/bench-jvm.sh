@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # JMH: batches of 1,024 random reads and writes of 4 KiB with the JVM binding and with FileChannel, and the same I/O by fathom's own io_uring engine,
 # on one file; single reads, also with jasyncfio; and what a call of native code costs. As root on its own file system on a loop device; DIRECTORY
-# names another place. FS=xfs makes another file system than ext4; DIRECT=1 goes past the page cache. JMH holds its arguments.
+# names another place. FS=xfs makes another file system than ext4; DIRECT=1 bypasses the page cache. JMH holds its arguments.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -15,7 +15,7 @@ program=${FATHOM:-$target_directory/release/fathom}
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/fathom-bench-jvm.XXXXXX")
 clean_up() {
     [ -z "${file:-}" ] || rm -f "$file"
-    # The kernel takes the rings of a process that just ended down in the background.
+    # After a process has ended, the kernel tears down its rings in the background, so unmounting may take several attempts.
     for _ in 1 2 3 4 5 6 7 8 9 10; do
         mountpoint -q "$scratch/mount" || break
         umount "$scratch/mount" 2>/dev/null || sleep 1
@@ -30,7 +30,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The page cache answers with DIRECT=0: what is measured then is the cost of a call, not the disk.
+# With DIRECT=0 the page cache answers, so the benchmark measures the cost of a call rather than the disk.
 direct=${DIRECT:-0}
 place=${DIRECTORY:-}
 if [ -z "$place" ] && [ "$(id -u)" -eq 0 ]; then

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Holds the manifests of packaging/kubernetes against the strict schemas of Kubernetes: the files, what grid.sh applies, and what kustomize makes of
-# them where it (or kubectl) is installed. A missing tool is a line `SKIP ...`, also in FATHOM_SKIP_LOG.
+# Validates the manifests of packaging/kubernetes against the strict schemas of Kubernetes: the files, what
+# grid.sh applies, and what kustomize makes of them where it (or kubectl) is installed. A missing tool is a
+# line `SKIP ...`, also in FATHOM_SKIP_LOG.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -17,11 +18,11 @@ environment=$tools_cache/kubernetes-validate-$validator_version
 validator=$environment/bin/kubernetes-validate
 if [ ! -x "$validator" ] && ! install_python_packages "$environment" "kubernetes-validate==$validator_version"; then
     rm -rf "$environment"
-    skip "kubernetes-validate is not to be had"
+    skip "kubernetes-validate could not be installed"
     exit 0
 fi
 
-# grid.sh with a kubectl that keeps what it is to apply, and says that its pod has begun.
+# Runs grid.sh with a fake kubectl, which records what it should apply and reports that the pod has started.
 cat >"$scratch/kubectl" <<'END'
 #!/usr/bin/env bash
 case $1 in

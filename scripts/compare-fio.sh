@@ -13,5 +13,5 @@ if [ -n "${2:-}" ]; then
     export COMPARE_SEED=$2
 fi
 echo "compare-fio: random jobs from seed ${COMPARE_SEED:-1}"
-# Each of the random tests prints what it finds, and how many jobs it made.
+# Each random test prints its findings and the number of its jobs.
 exec cargo test --locked --workspace --test it -- --nocapture same::

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes each target of fuzz/ for this many seconds: fuzz.sh [SECONDS [TARGET...]]. Findings go to fuzz/findings/TARGET, where the
-# tests go through them; the corpus stays in the target directory. cargo-fuzz is built into the target directory when it is
-# missing. A nightly Rust is used where there is one, with the address sanitizer; stable does without.
+# Fuzzes each target of fuzz/ for this many seconds: fuzz.sh [SECONDS [TARGET...]]. Findings are stored in
+# fuzz/findings/TARGET, and the tests replay them; the corpus stays in the target directory. cargo-fuzz is
+# built into the target directory when it is missing. A nightly Rust is used if installed, with the address
+# sanitizer; stable Rust runs without it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh

@@ -1,9 +1,9 @@
-# Sourced by the scripts of the JVM binding: builds its native library for each architecture that can be linked here, and the licences of what
-# is in it.
+# Sourced by the scripts of the JVM binding: builds its native library for each architecture that can be
+# linked here, and collects the licences of the contents.
 
 native_output=$(realpath -m "$target_directory")/jvm
 
-# The library for an architecture, into the place that Maven packs.
+# Builds the library for an architecture into the directory that Maven packs.
 build_native() {
     local architecture=$1 triple=$1-unknown-linux-gnu place
     place=$native_output/resources/dev/fathom/io/linux-$architecture
@@ -12,7 +12,8 @@ build_native() {
     cp "$native_output/$triple/release/libfathom_jvm.so" "$place/"
 }
 
-# The own architecture must build. The other one does where its compiler is installed; the jar lacks it otherwise, and that is said.
+# The library for this machine's architecture must build. The other architecture is built if its cross
+# compiler is installed; otherwise a message says that the jar lacks it.
 build_natives() {
     local own other
     own=$(uname -m)

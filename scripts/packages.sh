@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds what people install, into target/packages: for x86_64 and aarch64 a Debian package, an RPM package, a static program, a container
-# image and wheels for Python; packages of links under fio's names; the list of everything inside (CycloneDX); and checksums. The same commit gives the same bytes.
+# Builds everything that users install into target/packages: for x86_64 and aarch64 a Debian package, an RPM package, a static program, a
+# container image and wheels for Python; packages of links under fio's names; the list of everything inside (CycloneDX); and checksums. The
+# same commit gives the same bytes.
 #
 #   packages.sh [--only=ARCHITECTURE]    x86_64 or aarch64 instead of both
 #   packages.sh --again                  builds everything a second time elsewhere, and compares
@@ -18,13 +19,13 @@ for word in "$@"; do
     --only=x86_64 | --only=aarch64) architectures=("${word#--only=}") ;;
     --again) again=yes ;;
     *)
-        sed -n '2,6s/^# \{0,1\}//p' "$0" >&2
+        sed -n '2,7s/^# \{0,1\}//p' "$0" >&2
         exit 1
         ;;
     esac
 done
 
-# The packages are those of this file system's owner on whatever machine they are built.
+# Permissions, sort order and times must not depend on the build machine.
 umask 022
 export LC_ALL=C TZ=UTC
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)
@@ -43,7 +44,7 @@ mkdir -p "$output"
 echo "== fathom $version"
 make_all "$output" "$target_directory/release-builds"
 if [ "$again" = yes ]; then
-    # From another directory, so that no path of this one is in the programs.
+    # In another directory, to show that the programs do not contain build paths.
     git clone -q . "$scratch/clone"
     mkdir "$scratch/again"
     (cd "$scratch/clone" && make_all "$scratch/again" "$scratch/builds")

@@ -1,19 +1,20 @@
-# Sourced by the scripts that run tests: builds the programs that hold them, once, and runs them.
+# Sourced by the scripts that run tests: builds all test programs once, and runs them.
 
-# With every engine, as packages have them.
+# Every engine, as in packages.
 all_engines=(--features fathom-io/libhdfs)
 
-# build_tests: all programs and all tests, in one pass of the compiler: a second one would have other features of dependencies.
+# build_tests: builds all programs and tests with one cargo command; a second command could select other
+# features of dependencies and build them again.
 build_tests() {
     cargo build --workspace --all-targets --locked "${all_engines[@]}" --message-format=json-render-diagnostics >"$scratch/built"
 }
 
-# Each program of tests, after the directory that it runs in.
+# Prints one line per test program: the directory that it runs in, and its path.
 programs_of_tests() {
     sed -n '/"overflow_checks":[a-z]*,"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p' "$scratch/built"
 }
 
-# run_program "DIRECTORY PROGRAM" WORDS...: runs it as cargo does; what it says also goes to the file of tests.
+# run_program "DIRECTORY PROGRAM" WORDS...: runs a test program as cargo does, and appends its output to $scratch/tests.
 run_program() {
     local directory=${1%% *} program=${1#* }
     shift

@@ -30,7 +30,7 @@ exec "\$libraries/$loader" --argv0 fio --library-path "\$libraries:\$libraries/c
 END
 chmod +x "$scratch/fio"
 "$scratch/fio" --version >&2
-# All in one step, so that an interrupted run leaves nothing that looks complete.
+# Moved into place in one step, so that an interrupted run leaves nothing that looks complete.
 rm -rf "$directory"
 mkdir -p "$directory"
 mv "$scratch/root" "$scratch/fio" "$directory"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The dry run of a release: checks that version, change log and tag agree, builds the source archive, fills in the recipes and checks them
-# and the workflow as far as tools are to be had, and says what it did not check. The last line is `N passed, N failed, N skipped`.
+# Dry run of a release: checks that version, change log and tag agree, builds the source archive, fills in the
+# recipes, and checks them and the workflow with the tools that are installed. It lists the checks that it
+# skipped. The last line is `N passed, N failed, N skipped`.
 #
 #   release-check.sh [TAG]     TAG, such as v0.2.0, is that of the release; without one, what only a release needs is skipped
 #
@@ -35,7 +36,7 @@ versions_agree() {
     return $status
 }
 
-# What CHANGELOG.md says of this version.
+# The section of CHANGELOG.md about this version.
 changes() {
     awk -v wanted="## $version" 'index($0, wanted) == 1 && length($0) >= length(wanted) { on = 1; next } /^## / { on = 0 } on' CHANGELOG.md
 }
@@ -59,7 +60,7 @@ address_is_set() {
     return $status
 }
 
-# The archive is the same wherever it is made.
+# The archive is reproducible: the same commit gives the same bytes.
 source_archive() {
     git archive --format=tar --prefix="fathom-$version/" HEAD | gzip -9n >"$1"
 }
@@ -79,21 +80,21 @@ unpacked_hash() {
     nix-hash --type sha256 --base32 "$scratch/fathom-$version" 2>/dev/null || echo "@SHA256_UNPACKED@"
 }
 
-# recipe FILE: with the values of this release.
+# recipe FILE: fills in the values of this release.
 recipe() {
     sed -e "s|@VERSION@|$version|g; s|@REPOSITORY@|$repository|g; s|@MAINTAINER@|$maintainer|g" \
         -e "s|@SHA256@|$(sha256sum <"$archive" | cut -d ' ' -f 1)|g; s|@SHA512@|$(sha512sum <"$archive" | cut -d ' ' -f 1)|g" \
         -e "s|@SHA256_UNPACKED@|$(unpacked_hash)|g; /fills in the values between @ signs/d" "$1"
 }
 
-# What both kinds of shell recipe say when a shell reads them.
+# Checks a shell recipe: its syntax, its fields, and shellcheck.
 shell_recipe() {
     local said
     bash -n "$1" || return
     said=$(srcdir=/source pkgdir=/package bash -c '. "$1" && echo "$pkgver $url $source $builddir"' - "$1") || return
     echo "$said"
     [[ $said == "$version $repository $repository/releases/download/v$version/fathom-$version-source.tar.gz"* ]] || return
-    # Variables are read by the tools that the file is for, and fields come from there.
+    # Packaging tools read and set variables that the file itself does not use or define.
     shellcheck --shell=bash --severity=warning --exclude=SC2034,SC2154,SC2164 "$1"
 }
 

@@ -14,7 +14,7 @@ if [ -z "$fathom" ]; then
     fathom=$(realpath "$target_directory")/release/fathom
 fi
 
-# Not below /tmp, which is memory on many systems: that would be no disk.
+# Not below /tmp, which is a file system in memory on many systems.
 directory=$(mktemp -d "$target_directory/quick.XXXXXX")
 trap 'rm -rf "$directory"' EXIT
 trap 'exit 130' INT

@@ -1,9 +1,9 @@
 # Sourced by the other scripts: finds cargo, or says how to get it.
 
-# The newest Rust that the workspace asks for stands in Cargo.toml; cargo itself checks it.
+# Cargo.toml states the required Rust version, which cargo itself checks.
 wanted_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-# A shell that was open before Rust was installed does not have it on its path yet.
+# A shell that was started before the installation of Rust does not have cargo on its path yet.
 if ! command -v cargo >/dev/null && [ -x "$HOME/.cargo/bin/cargo" ]; then
     PATH="$HOME/.cargo/bin:$PATH"
 fi
@@ -24,10 +24,11 @@ if ! command -v cc >/dev/null; then
     exit 1
 fi
 
-# Where cargo puts what it builds.
+# Cargo's target directory.
 # shellcheck disable=SC2034 # for the other scripts
 target_directory=${CARGO_TARGET_DIR:-target}
 
-# Programs for tests that no package has, or only in another version: fetched or built once for all clones of the repository.
+# Test programs that are not packaged, or not in the right version. They are fetched or built once for all
+# clones of the repository.
 # shellcheck disable=SC2034 # for the other scripts
 tools_cache=${FATHOM_TOOLS:-${XDG_CACHE_HOME:-$HOME/.cache}/fathom}

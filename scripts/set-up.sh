@@ -1,7 +1,8 @@
-# Sourced by test.sh, and by other scripts with their own list: gets what they need and this machine lacks, where that is allowed. What
-# cannot be had is no failure: the tests that need it are skipped, and the summary says so.
+# Sourced by test.sh, and by other scripts with their own list: installs missing tools where that is
+# permitted. A tool that cannot be installed is not a failure: the tests that need it are skipped, and the
+# summary says so.
 
-# Debian package and what shows that it is there: a command, or a pattern of paths.
+# Debian package, and a command or path pattern that exists once it is installed.
 needed_packages=(
     fio:fio
     strace:strace
@@ -54,7 +55,7 @@ missing_packages() {
     done
 }
 
-# Says what is going to be done to this machine, and how long it takes, before anything is.
+# Announces what will be installed on this machine, and how long it takes, before doing so.
 announce() {
     local missing
     missing=$(missing_packages | tr '\n' ' ')
@@ -93,7 +94,7 @@ install_missing_packages() {
     echo "installing ${missing[*]}"
     local log=$1
     export DEBIAN_FRONTEND=noninteractive
-    # Servers are for the tests alone: in this run level their packages start none.
+    # Only the tests start servers: with this run level, the packages do not.
     { timeout 300 apt-get -qq update && RUNLEVEL=1 timeout 600 apt-get -qq install -y --no-install-recommends "${missing[@]}"; } \
         >"$log" 2>&1 </dev/null || { echo "note: that failed; what needs them is skipped"; tail -3 "$log"; }
 }
@@ -104,7 +105,7 @@ install_missing_components() {
     cargo clippy --version >/dev/null 2>&1 || rustup -q component add clippy || true
 }
 
-# Python packages in their own environment, a directory that goes with the scratch directory.
+# Installs Python packages into a virtual environment.
 install_python_packages() {
     local environment=$1 log=$1.log
     shift
@@ -123,7 +124,7 @@ install_python_packages() {
     return 1
 }
 
-# A reader of fio's results that the tests put to work. Tests find it by FATHOM_TEST_FIO_PLOT.
+# fio-plot, which the tests run on fathom's results. FATHOM_TEST_FIO_PLOT holds its path.
 fio_plot_version=1.1.21
 
 install_fio_plot() {
@@ -133,7 +134,7 @@ install_fio_plot() {
     fi
 }
 
-# What the statistics are compared with. Tests find it by FATHOM_TEST_SCIPY.
+# SciPy, the reference for statistics. FATHOM_TEST_SCIPY holds its path.
 numpy_version=2.4.6
 scipy_version=1.17.1
 
@@ -158,7 +159,7 @@ fetch_fio_examples() {
     fi
 }
 
-# A server of objects. It is built once, without optimisation, which takes a minute or two.
+# An S3 server. It is built once, without optimisation, in a minute or two.
 s3_server_version=0.14.1
 
 install_s3_server() {
@@ -167,14 +168,14 @@ install_s3_server() {
     command -v s3s-fs >/dev/null && return 0
     echo "building s3s-fs $s3_server_version, an S3 server"
     log=$(mktemp "${TMPDIR:-/tmp}/fathom-s3.XXXXXX")
-    # It is not debugged.
+    # Without debug information, which would only take time and space.
     CARGO_PROFILE_DEV_DEBUG=0 timeout 900 cargo install --quiet --locked --debug --root "$place" --target-dir "$log.build" --features binary \
         --version "$s3_server_version" s3s-fs >"$log" 2>&1 </dev/null ||
         { echo "note: that failed; the tests that need it will be skipped"; tail -3 "$log"; }
     rm -rf "$log" "$log.build"
 }
 
-# The fio that the tests compare with. Tests find it by FATHOM_TEST_FIO, and take the installed one where it cannot be had.
+# The reference fio of the tests. FATHOM_TEST_FIO holds its path; if it cannot be fetched, tests use the installed fio.
 use_reference_fio() {
     [ -z "${FATHOM_TEST_FIO:-}" ] || return 0
     local log

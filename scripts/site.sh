@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the documentation as a site with search, into target/site. Its sources keep the places that they have in the repository, so that
-# every link of a page works in the repository and on the site. mdBook is built into the cache the first time.
+# Builds the documentation as a site with search, into target/site. Its sources keep their paths from the
+# repository, so that every link works both in the repository and on the site. mdBook is built into the cache
+# the first time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -11,7 +12,7 @@ if [ ! -x "$mdbook" ]; then
     echo "building mdbook $mdbook_version"
     build=$(mktemp -d "${TMPDIR:-/tmp}/fathom-mdbook.XXXXXX")
     trap 'rm -rf "$build"' EXIT
-    # It is not debugged.
+    # Without debug information, which would only take time and space.
     CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root "$tools_cache/mdbook-$mdbook_version" --target-dir "$build" \
         --no-default-features --features search --version "$mdbook_version" mdbook
 fi
@@ -32,10 +33,10 @@ git ls-files --cached --others --exclude-standard -- '*.md' 'docs/*' 'examples/*
     mkdir -p "$sources/src/$(dirname "$file")"
     cp "$file" "$sources/src/$file"
 done
-# From the root, where mdBook wants it.
+# mdBook expects SUMMARY.md at the root, so its links get the prefix docs/.
 sed -E 's#\]\(\.\./#](#; t; s#\]\(#](docs/#' docs/SUMMARY.md >"$sources/src/SUMMARY.md"
 "$mdbook" build --dest-dir "$site" "$sources"
-# mdBook makes index.html of a README.md, and leaves the links to it.
+# mdBook renders README.md as index.html but does not change links to it, so both names exist.
 for readme in . docs; do
     cp "$site/$readme/index.html" "$site/$readme/README.html"
 done

@@ -1,17 +1,17 @@
-# Sourced by the scripts that end with `N passed, N failed, N skipped`: a scratch directory, steps that go on after a failure, and what cargo
-# counted.
+# Sourced by the scripts that end with `N passed, N failed, N skipped`: a scratch directory, steps that
+# continue after a failure, and the test counts of cargo.
 
-# Makes the directory, which goes with the script; NAME tells it from those of other scripts.
+# begin_steps NAME: makes a scratch directory, which is removed when the script exits; NAME distinguishes it from those of other scripts.
 begin_steps() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/$1.XXXXXX")
-    # Steps may have their own jobs, to which an interrupt does not come.
+    # Steps may start background jobs, which do not receive an interrupt.
     trap 'kill $(jobs -p) 2>/dev/null; wait; rm -rf "$scratch"' EXIT
     trap 'exit 130' INT
     trap 'exit 143' TERM
     # Tests that cannot run on this machine add a line each to this file.
     export FATHOM_SKIP_LOG=${FATHOM_SKIP_LOG:-$scratch/skipped}
     : >"$FATHOM_SKIP_LOG"
-    # What cargo says of its tests.
+    # Output of test programs, from which sum_of counts results.
     : >"$scratch/tests"
     failed_steps=()
     passed_steps=0

@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Programs that call fio, or read what it writes: each runs with fio and with fathom under fio's name, and both have to come to the same
-# conclusion. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed. test-consumers.sh [NAME...] runs
-# those alone.
+# Programs that call fio or read its output. Each runs with fio and with fathom under fio's name, and both
+# runs must reach the same conclusion. The last line is `N passed, N failed, N skipped`; the exit status is 0
+# when nothing failed. test-consumers.sh [NAME...] runs only those.
 #
-# A consumer is a file of scripts/consumers, a script that runs in an empty directory with `fio` on its path. What it prints is its
-# conclusion, and so is its exit status; what was measured is printed as a kind of figure (lib/consumer.py, lib/figures), because no two
-# measurements are equal. The first line sums it up for the table. Exit status 77 skips it, with the last line on standard error as the
-# reason. The comments at its head say:
+# A consumer is a file of scripts/consumers, a script that runs in an empty directory with `fio` on its path.
+# Its output and exit status are its conclusion. Measured values are printed as kinds of figures
+# (lib/consumer.py, lib/figures), because no two measurements are equal. The first line is a summary for the
+# table. Exit status 77 skips it, with the last line on standard error as the reason. The comments at its head
+# say:
 #
 #   # NAME: what it does with fio.
 #   # From: REGISTRY PACKAGE VERSION [WITH...], which is installed into a cache outside the project: pypi, go, or debian (a program of the
@@ -23,7 +24,7 @@ begin_steps fathom-test-consumers
 scripts=$PWD/scripts/consumers
 cache=$tools_cache/consumers
 patience=300
-# Debian package and what shows that it is there.
+# Debian package, and a command or path that exists once it is installed.
 needed_packages=(
     jq:jq
     bc:bc
@@ -31,12 +32,12 @@ needed_packages=(
     "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
 )
 
-# What the comment `# WORD: ...` at the head of a consumer says.
+# said FILE WORD: the text of the comment `# WORD: ...` at the head of a consumer.
 said() {
     sed -n "2,/^[^#]/s/^# $2: //p" "$1"
 }
 
-# The program that fio is compared with, as `fio` in its own directory.
+# Links both programs as `fio`, each in its own directory.
 link_programs() {
     local program=${FATHOM_TEST_PROGRAM:-$target_directory/debug/fathom}
     if [ -z "${FATHOM_TEST_PROGRAM:-}" ]; then
@@ -50,10 +51,11 @@ link_programs() {
     "$scratch/fio/bin/fio" --version && "$scratch/fathom/bin/fio" --version
 }
 
-# install_package REGISTRY PACKAGE VERSION WITH: once for all clones of the repository; prints where it is, or why it is not.
+# install_package REGISTRY PACKAGE VERSION WITH: installs a package once for all clones of the repository, and
+# prints its directory or the reason for the failure.
 install_package() {
     local place=$cache/$1-${2//\//-}-$3
-    # The files next to the fio that is compared with are linked for one run.
+    # Programs from Debian's package fio are links to the reference fio's files, which are only valid for this run.
     [ "$1" != debian ] || place=$scratch/$1-$2
     mkdir -p "$cache"
     (
@@ -74,19 +76,19 @@ install_from_pypi() {
     python3 -m venv "$1" && timeout 600 "$1/bin/pip" --quiet --no-input --disable-pip-version-check --no-cache-dir install "$2==$3" $4
 }
 
-# The code of a module alone; what it needs of others is not.
+# Downloads only the code of the module, without its dependencies.
 install_from_go() {
     command -v go >/dev/null || { echo "go is not installed"; return 1; }
     GOPATH=$1 GOFLAGS=-modcacherw timeout 300 go mod download "$2@$3"
 }
 
-# A crate of types in a program of two crates, which its consumer writes.
+# A crate of types, in a package whose program the consumer writes.
 install_from_crate() {
     printf '[package]\nname = "reader"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n%s = "=%s"\nserde_json = "1"\n[workspace]\n' "$2" "$3" >"$1/Cargo.toml"
     mkdir "$1/src" && echo 'fn main() {}' >"$1/src/main.rs" && timeout 300 cargo fetch --quiet --manifest-path "$1/Cargo.toml"
 }
 
-# Programs of fio's own packages are where that fio is.
+# Programs from fio's own packages are next to the reference fio.
 install_from_debian() {
     local root name
     root=$(dirname "$(realpath "$fio")")/root
@@ -97,14 +99,15 @@ install_from_debian() {
     done
 }
 
-# try_out FILE SIDE PLACE: what it concludes with that side's program, in its own directory. It ends with this script.
+# try_out FILE SIDE PLACE: runs a consumer with that side's program, in its own directory, and records its
+# conclusion. The consumer is killed if this script ends.
 try_out() {
     local name side=$2 interpreter status=0 script child
     name=$(basename "${1%.*}")
     interpreter=$(head -n 1 "$1" | sed 's/^#!//; s/^.*env //')
     [[ $interpreter != python3 || ! -x $3/bin/python ]] || interpreter=$3/bin/python
     mkdir -p "$scratch/$side/$name/"{work,temporary}
-    # Python finds modules next to a script first, and consumers have the names of what they use.
+    # Copied under another name: Python searches the script's directory first, and consumers are named after the modules that they import.
     script=$scratch/$side/$name/script
     cp "$1" "$script"
     (
@@ -126,7 +129,7 @@ skip_consumer() {
     echo "skipped: $2" >"$scratch/results/$1"
 }
 
-# judge NAME FILE STATUS: writes the word of the table, and what differs.
+# judge NAME FILE STATUS: writes the verdict for the table, and the differences.
 judge() {
     local differs
     differs=$(said "$2" Differs)
@@ -168,11 +171,11 @@ consumer() {
     fi
     try_out "$file" fathom "$place"
     judge "$name" "$file" "$status"
-    # What they leave can be large.
+    # The remaining files can be large.
     rm -rf "$scratch"/{fio,fathom}/"$name"/{work,temporary}
 }
 
-# As many at the same time as there are processors: they wait for devices more than they compute.
+# Runs as many concurrently as there are processors: consumers mostly wait for devices.
 run_consumers() {
     local file
     mkdir "$scratch/results"
@@ -184,7 +187,7 @@ run_consumers() {
     ! compgen -G "$scratch/*.failed" >/dev/null
 }
 
-# Users read what is tried in docs/compatibility.md.
+# docs/compatibility.md must list what is tested.
 check_documentation() {
     local file
     for file in "${files[@]}"; do

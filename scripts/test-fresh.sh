@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `make test` of the last commit in a new Debian that has only what the README asks for: Rust, a C compiler, make and git. What this machine
-# has been given by hand is not there, so that a step missing in scripts/set-up.sh shows. As root; takes some minutes longer than
-# `make test`. FATHOM_FRESH_COMMAND is another command, FATHOM_FRESH_TOOLS=1 lends it the tools that scripts/rust.sh names.
+# `make test` of the last commit in a new Debian that has only what the README asks for: Rust, a C compiler, make and git. Nothing that was
+# installed on this machine by hand is there, so a step missing from scripts/set-up.sh makes the tests fail. As root; takes some minutes
+# longer than `make test`. FATHOM_FRESH_COMMAND is another command, FATHOM_FRESH_TOOLS=1 lends it the tools that scripts/rust.sh names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/rust.sh
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 needed_packages=(debootstrap:debootstrap)
 [ "$(id -u)" -eq 0 ] || { echo "test-fresh: as root only: it makes a Debian, and mounts" >&2; exit 1; }
 
-# On the disk of the build directory, not in /tmp, which is memory on many systems.
+# On the disk of the build directory, not in /tmp, which is a file system in memory on many systems.
 mkdir -p "$target_directory"
 root=$(mktemp -d "$(realpath "$target_directory")/fresh.XXXXXX")
 trap 'rm -rf --one-file-system "$root"' EXIT
@@ -24,10 +24,10 @@ debootstrap --variant=minbase --include=ca-certificates,gcc,git,libc6-dev,make,p
 chmod 755 "$root" "$root/root"
 git clone -q . "$root/root/fathom"
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
-# The toolchain and what cargo has downloaded are lent; the certificates are those that this machine trusts.
+# The toolchain, cargo's downloads and the certificates are mounted from this machine.
 lent=("${RUSTUP_HOME:-$HOME/.rustup}:/root/.rustup" "${CARGO_HOME:-$HOME/.cargo}:/root/.cargo" /etc/ssl:/etc/ssl)
 [ -z "${FATHOM_FRESH_TOOLS:-}" ] || lent+=("$tools_cache:/root/.cache/fathom")
-# In a mount namespace, whose mounts end with it.
+# In a mount namespace, so that the mounts disappear with it.
 unshare --mount --propagation slave bash -s "$root" "${FATHOM_FRESH_COMMAND:-make test}" "${lent[@]}" <<'END'
 root=$1 command=$2
 shift 2

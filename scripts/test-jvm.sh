@@ -45,7 +45,7 @@ sum_of_jar() {
         grep -o " $1=\"[0-9]*\"" | tr -dc '0-9\n' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# What docs/jvm.md has a reader do: its own project, from an empty directory to a result.
+# Follows docs/jvm.md: a new project, from an empty directory to a result.
 example() {
     if [ ! -x "$FATHOM_TEST_PROGRAM" ]; then
         echo "SKIP the example: no fathom is built ($FATHOM_TEST_PROGRAM)" | tee -a "$FATHOM_SKIP_LOG"
@@ -83,7 +83,7 @@ kotlin_example() {
     grep -q '4194304 bytes read with ' "$scratch/output"
 }
 
-# What Maven Central demands is there, with place holders in one place.
+# Checks that everything which Maven Central requires is in the POM, and that placeholders are in one place.
 central() {
     (cd bindings/jvm && mvn -B -ntp -q -Prelease -pl library -am -DskipTests -DskipITs package) || return 1
     local pom=bindings/jvm/library/target/effective.xml element kind place
@@ -108,7 +108,7 @@ licences() {
     unzip -p bindings/jvm/library/target/fathom-jvm-[0-9]*[0-9].jar META-INF/COPYRIGHT | grep '^io-uring [0-9.]* (MIT OR Apache-2.0)'
 }
 
-# Classes of a newer JDK would be in the way of an older one.
+# Classes that a newer JDK compiled would break an older one.
 rm -rf bindings/jvm/library/target
 step "formatting" cargo fmt --manifest-path bindings/jvm/native/Cargo.toml -- --check
 step "lints" native cargo clippy -q --all-targets --locked -- -D warnings
@@ -117,7 +117,7 @@ step "native libraries" build_natives
 if [ "$(id -u)" -eq 0 ]; then
     step "a file system on a loop device" make_file_system
 fi
-# Where the tests find the program; without one those of Fathom.run are skipped.
+# The program under test; without it, the tests of Fathom.run are skipped.
 export FATHOM_TEST_PROGRAM=${FATHOM_TEST_PROGRAM:-$(realpath -m "$target_directory/debug/fathom")}
 step "tests of the jar, with $(java -version 2>&1 | head -1)" maven
 step "licences in the jar" licences

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit
 . scripts/steps.sh
 begin_steps fathom-test-mpi
 
-# Debian package and the file that shows that it is there.
+# Debian package, and a file that exists once it is installed.
 needed_packages=(
     "libopenmpi-dev:/usr/bin/mpicc.openmpi"
     "openmpi-bin:/usr/bin/mpirun.openmpi"
@@ -17,7 +17,7 @@ needed_packages=(
     "libclang-dev:/usr/lib/llvm-*/lib/libclang.so"
 )
 
-# The lints are those of the first MPI: the code is the same for all.
+# Lints run with the first MPI only: the code is the same for all.
 check() {
     (cd mpi && CARGO_TARGET_DIR=$2 MPICC=$1 cargo clippy --all-targets --locked -- -D warnings)
 }

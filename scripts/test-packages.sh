@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Installs, runs and removes what `make packages` made, each in its own root: the Debian packages in a new Debian, the RPM packages with
-# rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the wheels
-# with pip. As root. Builds the
-# packages first unless target/packages is that of this commit. The last line is `N passed, N failed, N skipped`.
+# Installs, runs and removes the output of `make packages`, each package in its own root: the Debian packages in a new Debian, the RPM
+# packages with rpm, the static programs in an empty directory (that of the other architecture under qemu), the image with buildah, the
+# wheels with pip. As root. Builds the packages first unless target/packages is up to date with this commit.
+# The last line is `N passed, N failed, N skipped`.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -29,7 +29,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 . scripts/checks.sh
 
-# A job that writes, reads back and checks, and its report as JSON: words before --name come from the caller.
+# Runs a job that writes, reads back and verifies, and checks its JSON report. The caller supplies the words before --name.
 runs_jobs() {
     local directory=$1
     shift
@@ -47,14 +47,14 @@ names_answer() {
     while read -r name; do
         case $name in
         fio) chroot "$1" fio --version >"$scratch/answer" ;;
-        # fio's programs say how they are called, whatever they then exit with.
+        # fio's programs print their usage, but their exit status varies.
         *) chroot "$1" "$name" --help >"$scratch/answer" 2>&1 || true ;;
         esac
         grep -qi 'usage\|syntax\|option\|^fio-' "$scratch/answer" || { echo "$name does not answer"; return 1; }
     done <packaging/fio-names
 }
 
-# The unit names the program that is there, and systemd finds nothing wrong with it, where there is one.
+# The unit names an installed program, and systemd accepts the unit, if systemd is installed.
 unit_is_right() {
     local unit=usr/lib/systemd/system/fathom-agent.service
     grep -q '^ExecStart=/usr/bin/fathom agent ' "$1/$unit" && [ -x "$1/usr/bin/fathom" ] || return
@@ -63,7 +63,7 @@ unit_is_right() {
         systemd-analyze verify --man=no "$scratch/unit/fathom-agent.service"
 }
 
-# Everything but what packaging tools note for themselves.
+# All files except those that packaging tools write for themselves.
 files_of() {
     find "$1" -xdev \( -path "$1/proc" -o -path "$1/dev" -o -path "$1/var" -o -path "$1/tmp" \) -prune -o -print | sort
 }
@@ -102,7 +102,7 @@ debian() {
     check "and nothing is left" diff "$scratch/before" "$scratch/after"
 }
 
-# stub NAME LINE: a package of no files with its own line, for what a system with rpm has.
+# stub NAME LINE: builds an empty package with this line in its spec, to stand in for a package of an RPM system.
 stub() {
     local top=$scratch/stubs
     mkdir -p "$top"
@@ -145,7 +145,7 @@ static_program() {
         <(chroot "$root" /fathom --name=a --ioengine=rados --pool=p --clientname=admin --size=1m --rw=read 2>&1)
 }
 
-# The program of the other architecture, on the same input as the one of this: the same words and figures.
+# Runs the program of the other architecture on the same input as this machine's: texts and figures must be equal.
 other_architecture() {
     local root=$scratch/aarch64 here=$scratch/static/fathom words
     if ! command -v qemu-aarch64-static >/dev/null; then
@@ -172,13 +172,13 @@ other_architecture() {
         # shellcheck disable=SC2086
         check "aarch64: the same answer to ${words%% /*}" same_text <($here $words 2>&1) <("${other[@]}" $words 2>&1)
     done
-    # Of one seed come the same offsets and the same data.
+    # The same seed gives the same offsets and data.
     words="--name=a --filename=data --size=1m --bs=4k --rw=randwrite --ioengine=psync --randseed=7 --buffer_compress_percentage=30"
     # shellcheck disable=SC2086
     check "aarch64: the same data of one seed" sh -c "cd $scratch && $here $words && mv data here.data && ${other[*]} $words && cmp data here.data"
 }
 
-# A whole machine of the other architecture: io_uring, a disk, a clock and its own processors. Its checks count as ours.
+# Emulates a whole machine of the other architecture, with io_uring, a disk, a clock and several processors. Its checks count as ours.
 other_machine() {
     local place=$target_directory/tools/aarch64-machine title
     if [ ! -x "$scratch/aarch64/fathom" ]; then
@@ -220,14 +220,14 @@ runs_jobs_anywhere() {
     esac
 }
 
-# Two files with the same text, and some.
+# True if two files have the same text and are not empty.
 same_text() {
     cat "$1" >"$scratch/one"
     cat "$2" >"$scratch/other"
     [ -s "$scratch/one" ] && cmp "$scratch/one" "$scratch/other"
 }
 
-# A think time of 2 ms in a job of 100 I/Os: the clock of the other architecture counts it.
+# A job of 100 I/Os with a think time of 2 ms shows that the clock of the other architecture is right.
 latencies_are_times() {
     "$@" --name=a --ioengine=psync --filename="$scratch/check.data" --size=400k --bs=4k --rw=read --thinktime=2000 --thinktime_spin=2000 \
         --output-format=json >"$scratch/report" || return
@@ -255,8 +255,8 @@ container_image() {
     buildah "${storage[@]}" rm "$container" >/dev/null
 }
 
-# pip finds the wheel for each platform, and in it is the program of the package for the same. It would take the archives next to the wheels
-# for sources.
+# For each platform, pip finds the wheel, which contains the same program as the package. Without
+# --only-binary, pip would take the archives next to the wheels for source distributions.
 python_wheels() {
     local environment=$scratch/python wheel
     if ! python3 -m venv "$environment" >"$scratch/log" 2>&1; then
@@ -275,8 +275,8 @@ assert fathom.run(name="a", rw="write", size="1m", filename="check.data").job("a
     check "and no program is left" test ! -e "$environment/bin/fathom" -a ! -e "$environment/bin/fio"
 }
 
-# A static program runs with every C library; any other asks for a loader, and must run with the oldest that packages are for. The licences of
-# what is inside are next to it.
+# A static program runs with every C library; any other requests a loader, and must run with the oldest
+# supported C library. The licences of the contents are included.
 wheel_is_true() {
     python3 - "$1" "$oldest_glibc" <<'PYTHON'
 import re, sys, zipfile
@@ -296,7 +296,7 @@ papers() {
     check "the checksums hold" sh -c "cd '$packages' && sha256sum -c --quiet SHA256SUMS"
     check "the list of components names the crates" components_are_named
     check "it names no directory of the machine that built it" names_no_directory
-    # A name without a version, and a circle of crates, are refused here; the crates themselves are built by everything else.
+    # Rejects dependencies without a version and circular dependencies. Other steps build the crates.
     check "the crates can be published" cargo package -q --workspace --no-verify --no-metadata --locked --target-dir "$scratch/crates"
 }
 

@@ -13,7 +13,7 @@ if [ ! -x "$program" ]; then
     echo "$program: no such program; build it with cargo build -p fathom-io, or let FATHOM_WHEEL_PROGRAM name one"
     exit 1
 fi
-# The tests are about the program in the wheel, and about no other.
+# Only the program in the wheel is tested.
 unset FATHOM_PROGRAM FATHOM_WHEEL_PROGRAM
 export PYTHONDONTWRITEBYTECODE=1 PIP_DISABLE_PIP_VERSION_CHECK=1 MPLBACKEND=Agg MPLCONFIGDIR=$scratch/matplotlib IPYTHONDIR=$scratch/ipython
 export JUPYTER_CONFIG_DIR=$scratch/jupyter JUPYTER_DATA_DIR=$scratch/jupyter JUPYTER_RUNTIME_DIR=$scratch/jupyter
@@ -21,7 +21,7 @@ test_tools=(pytest pytest-timeout hatchling pyelftools pandas matplotlib nbclien
 check_tools=(mypy pandas-stubs "ruff==0.17.6")
 results=()
 
-# The version and the path of the oldest and of the newest Python that can be had.
+# Version and path of the oldest and the newest supported Python on this machine.
 oldest_and_newest() {
     local candidate
     local candidates=(python3 {,/usr/bin/,/usr/local/bin/}python3.{9..20} "${PYENV_ROOT:-$HOME/.pyenv}"/versions/*/bin/python3
@@ -43,19 +43,19 @@ make_wheels() {
     scripts/wheel.sh "$scratch/wheels" "$scratch/fathom"
 }
 
-# The wheels are installed as files, so no index is asked for them.
+# The wheels are installed from files, not from an index.
 install() {
     "$2" -m venv "$scratch/$1" && "$scratch/$1/bin/pip" -q install "$scratch"/wheels/*.whl "${test_tools[@]}" "${@:3}"
 }
 
-# Away from the sources, so that what is tested is what is installed.
+# Away from the sources, so that the tests import the installed package.
 copy_tests() {
     mkdir "$scratch/$1/copy" && cp -r bindings/python/{tests,examples} "$scratch/$1/copy" && cp README.md bindings/python/hatch_build.py "$scratch/$1/copy" &&
         cp docs/{python,guide}.md bindings/python/README.md "$scratch/$1/copy/tests"
 }
 
 type_check() {
-    # mypy looks at what is installed only from outside, so the sources have their own place; the tests see the installed package.
+    # mypy does not check the inside of an installed package, so it gets a copy of the sources; for the tests it uses the installed package.
     mkdir "$scratch/$1/types" && cp -r bindings/python/fathom "$scratch/$1/types" &&
         (cd "$scratch/$1/types" && ../bin/mypy --strict --cache-dir="$scratch/mypy" fathom) &&
         (cd "$scratch/$1/copy" && ../bin/mypy --strict --cache-dir="$scratch/mypy" tests)
@@ -63,7 +63,7 @@ type_check() {
 
 lint() {
     local ruff=$scratch/$1/bin/ruff
-    # What builds the wheels is checked here, once, with the tools that it is built with.
+    # The build hooks of the wheels are checked once, with the tools that build the wheels.
     (cd bindings/python && "$ruff" check -q --no-cache . && "$ruff" format --no-cache --check . && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" \
         hatch_build.py && "${ruff%ruff}mypy" --strict --cache-dir="$scratch/mypy" fio-compat/hatch_build.py &&
         "$ruff" check -q --no-cache --config pyproject.toml ../../scripts/consumers && "$ruff" format --no-cache --config pyproject.toml --check \
@@ -86,7 +86,7 @@ if [ ${#pythons[@]} -eq 0 ]; then
     echo "no Python 3.9 or newer with venv was found; install python3-venv, or let PYTHONS name one"
     exit 1
 fi
-# The fio of Debian's unstable suite, where it was fetched before; the tests take what there is.
+# The reference fio if it has already been fetched; otherwise the tests use the installed one.
 reference=${CARGO_TARGET_DIR:-target}/tools/reference-fio/fio
 [ -n "${FATHOM_TEST_FIO:-}" ] || [ ! -x "$reference" ] || FATHOM_TEST_FIO=$(realpath "$reference")
 step "wheels" make_wheels

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The tests of `fathom serve`: its server asked and attacked byte by byte, and the page in a browser, from end to end, with connections
-# that are cut and servers that are killed. The last line is `N passed, N failed, N skipped`; the exit status is 0 when nothing failed.
+# The tests of `fathom serve`: valid and malicious requests to its server, and the page in a browser from end
+# to end, including lost connections and killed servers. The last line is `N passed, N failed, N skipped`; the
+# exit status is 0 when nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . scripts/rust.sh
@@ -8,14 +9,14 @@ cd "$(dirname "$0")/.." || exit
 . scripts/steps.sh
 begin_steps fathom-test-serve
 install_missing_packages "$scratch/packages"
-# Those that take long are skipped elsewhere.
+# Other runs skip the slow tests.
 export FATHOM_TEST_SERVE=all
 
 unit_tests() {
     cargo test -q --package fathom-serve --locked 2>&1 | tee -a "$scratch/tests"
 }
 
-# Browsers need memory, so few at a time.
+# Browsers need much memory, so only a few run concurrently.
 program_tests() {
     cargo test --package fathom-io --test it --no-fail-fast --locked -- --test-threads=2 \
         serve:: serve_attacks:: serve_page:: serve_safety:: 2>&1 | tee -a "$scratch/tests"

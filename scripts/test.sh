@@ -26,7 +26,7 @@ step_with() {
     fi
 }
 
-# Each script with all that it sources.
+# Checks each script together with the files that it sources.
 check_scripts() {
     local scripts file
     if ! command -v shellcheck >/dev/null; then
@@ -39,16 +39,16 @@ check_scripts() {
     shellcheck --external-sources --check-sourced --severity=warning --source-path=SCRIPTDIR --source-path=. "${scripts[@]}"
 }
 
-# It is for developers, so private items are documented and may be linked to. The library has the name of the program, so its pages are
-# made apart.
+# The pages are for developers, so they document and link private items. The library and the program have the
+# same name, so they need separate commands.
 check_documentation() {
     export RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links"
     cargo doc --workspace --exclude fathom-api --no-deps --document-private-items --all-features --locked &&
         cargo doc --package fathom-api --no-deps --document-private-items --all-features --locked
 }
 
-# Packages are for two C libraries and two architectures, which differ in types. This builds no program: the C in dependencies only has to
-# compile for something.
+# Packages exist for two C libraries and two architectures, which differ in types. This is only a type check,
+# so any C compiler will do for the C code in dependencies.
 check_other_platform() {
     local platform=aarch64-unknown-linux-musl
     if ! rustup -q target add "$platform" 2>/dev/null; then
@@ -58,24 +58,25 @@ check_other_platform() {
     CC_aarch64_unknown_linux_musl=cc cargo check --package fathom-io --locked --all-features --target "$platform"
 }
 
-# The unit tests and those on simulated devices compute, so one program at a time has all processors.
+# Unit tests and tests on simulated devices are CPU-bound, so one program runs at a time, on all processors.
 run_unit_tests() {
     local status=0 program
     while read -r program; do
         run_program "$program" --test-threads="$(nproc)" || status=1
     done < <(programs_of_tests | grep -v '/it-')
-    # The examples in the documentation of the library.
+    # Examples in the library's documentation.
     cargo test --quiet --doc --package fathom-api --locked 2>&1 | tee -a "$scratch/tests" || status=1
     return $status
 }
 
-# Those of the whole program wait for devices and for time more than they compute, so more of them run than there are processors. Those on
-# real kernel devices run inside machines that have them.
+# Tests of the whole program mostly wait, so more of them run concurrently than there are processors. Tests on
+# real kernel devices run in virtual machines.
 run_program_tests() {
     run_program "$(programs_of_tests | grep '/it-')" --skip lab:: --test-threads=$(($(nproc) + 3)) "$@"
 }
 
-# The tests on real kernel devices wait for their machines, so they run next to all others. What they say comes at the end.
+# The tests on real kernel devices mostly wait for their virtual machines, so they run concurrently with all
+# others. Their output is printed at the end.
 run_tests() {
     local status=0 lab
     build_tests || return 1
@@ -102,7 +103,7 @@ run_lab_tests() {
     lab_tests "$scratch" "$(nproc)" "$@"
 }
 
-# Fewer cases of each property, and those runs of the program that take no time.
+# Fewer cases per property test, and only fast runs of the program.
 run_quick_tests() {
     local status=0
     build_tests || return 1
@@ -113,7 +114,7 @@ run_quick_tests() {
     return $status
 }
 
-# Servers share ports and memory, so few at a time.
+# Servers compete for ports and memory, so only a few tests run concurrently.
 run_server_tests() {
     build_tests || return 1
     with_tools
@@ -121,14 +122,14 @@ run_server_tests() {
         ceph:: gluster:: hdfs:: hosts::ssh:: http:: iscsi:: metrics:: mounts:: nbd:: nfs:: s3:: servers::
 }
 
-# A test that skips itself ends well as far as cargo can see, and counts as passed in its line `test result:`.
+# Cargo counts a test that skips itself as passed in its line `test result:`.
 skipped_tests() {
     sed -n 's/^SKIP \([^ ]*\): .*/\1/p' "$FATHOM_SKIP_LOG" | sort -u | while read -r name; do
         grep -qF "test $name ... " "$scratch/tests" && echo "$name"
     done | wc -l
 }
 
-# The beginning of what each failed test said, without the calls that led there.
+# The first lines of each failed test's output, without the backtrace.
 failures() {
     awk '/^---- .* stdout ----$/ { most = 12; calls = 0 }
         /^(failures:|test result:)/ { most = 0 }
@@ -139,7 +140,7 @@ failures() {
 summary() {
     local passed failed skipped
     passed=$(($(sum_of passed) - $(skipped_tests)))
-    # Without the tests, the checks are what is counted.
+    # Without tests, checks are counted.
     [ "$what" != checks ] || passed=$passed_steps
     failed=$(sum_of failed)
     skipped=$(($(grep -c . "$FATHOM_SKIP_LOG") + $(sum_of ignored)))
@@ -160,7 +161,7 @@ summary() {
     [ "$failed" -eq 0 ]
 }
 
-# What compares and serves in tests is fetched while they are compiled.
+# Fetches reference programs and servers while the tests are compiled.
 get_tools() {
     install_s3_server
     use_reference_fio
@@ -170,11 +171,11 @@ get_tools() {
         install_scipy "$scratch/scipy"
         scripts/lab/lab --fetch || true
     fi
-    # As exports: a declaration in a function would end with it.
+    # As `export`: a `declare` in a function would be local to it.
     export -p | sed -nE 's/^declare -x ((FATHOM_TEST_[A-Z_]*|PATH)=)/export \1/p' >"$scratch/environment"
 }
 
-# with_tools: waits until they are there.
+# with_tools COMMAND...: waits for get_tools, then runs the command with its environment.
 with_tools() {
     wait "$tools"
     cat "$scratch/tools"
@@ -200,7 +201,7 @@ tests | servers)
     tools=$!
     ;;
 lab) use_reference_fio ;;
-# Not fetched for a quick look.
+# A quick check uses the reference fio only if it has already been fetched.
 quick) [ ! -x "$tools_cache/reference-fio/fio" ] || use_reference_fio ;;
 esac
 case $what in
@@ -223,6 +224,6 @@ tests) step tests run_tests ;;
 servers) step tests run_server_tests ;;
 lab) step "tests on real devices" run_lab_tests "${@:2}" ;;
 esac
-# By the program that has been built with the tests.
+# Runs the xtask that was built with the tests.
 case $what in quick | tests) step "house rules" "$target_directory/debug/xtask" tidy ;; esac
 summary

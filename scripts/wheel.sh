@@ -26,7 +26,7 @@ FATHOM_VERSION=${FATHOM_VERSION:-$(version_of_commit)}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 FATHOM_FIO_NAMES=$PWD/packaging/fio-names
 FATHOM_WHEEL_PROGRAM=$(realpath "$program")
-# Whatever is in the environment is not for the build.
+# The build must not depend on the environment.
 export FATHOM_VERSION SOURCE_DATE_EPOCH FATHOM_FIO_NAMES FATHOM_WHEEL_PROGRAM PYTHONDONTWRITEBYTECODE=1
 install_python_packages "$scratch/tools" "${wheel_tools[@]}" >&2 || { echo "the tools that make wheels could not be installed" >&2; exit 1; }
 # The files of the commit, without untracked files; symbolic links become files.

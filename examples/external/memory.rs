@@ -122,7 +122,7 @@ unsafe extern "C" fn size(setup: *const Setup, _: *const c_char) -> i64 {
 }
 
 unsafe extern "C" fn open(setup: *const Setup, state: *mut *mut c_void) -> c_int {
-    // SAFETY: as above; the place for the state is there.
+    // SAFETY: as above; `state` is valid for a write.
     unsafe {
         let bytes = size(setup, null()) as usize;
         let targets = (0..(*setup).target_count).map(|_| vec![0; bytes]).collect();

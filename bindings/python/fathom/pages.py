@@ -1,4 +1,4 @@
-"""Pages of the program, and their place in notebooks."""
+"""HTML pages that the program makes, and how notebooks show them."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def _figure_over(axes: Axes, cells: list[Cell], name: str, across: str, values: 
         lines.setdefault(others, []).append(cell)
     unit, factor = _UNITS.get(cells[0].figures[name].unit, (cells[0].figures[name].unit, 1.0))
     for number, (label, own) in enumerate(lines.items()):
-        # Intervals of several lines stand next to each other.
+        # Shift each line slightly, so that error bars of different lines do not overlap.
         shift = (number - (len(lines) - 1) / 2) * 0.04
         places, medians, below, above = [], [], [], []
         for cell in own:

@@ -186,7 +186,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that speaks against the figures, or has to be known about them."""
+    """A reason to doubt the figures, or something to know when reading them."""
 
     code: str
     severity: str

@@ -89,8 +89,8 @@ class Sweep:
         return frame_of(self.rows())
 
     def plot(self, figure: str | None = None) -> list[Axes]:
-        """A figure (or each of them) over the option with the most values, a line per combination of the others; needs
-        matplotlib."""
+        """Plots a figure (or every figure) against the option with the most values, one line per combination of the others;
+        needs matplotlib."""
         from .plots import plot_sweep
 
         return plot_sweep(self, figure)

@@ -9,7 +9,7 @@ const VIRTUAL_NAMES: [&str; 8] = ["vd", "xvd", "loop", "zram", "ram", "nullb", "
 const VIRTUAL_MODELS: [&str; 6] =
     ["qemu", "vbox", "vmware", "virtual", "persistentdisk", "elastic block store"];
 
-/// What kind of device it is. A virtual disk is said to be rotational whatever is below it, so nothing is said of that.
+/// Kind of device. Virtual disks claim to be rotational whatever is below them, so this is left out for them.
 pub(crate) fn kind(device: &DeviceReport) -> &'static str {
     let model = device.model.to_lowercase();
     let is_virtual = VIRTUAL_NAMES.iter().any(|name| device.name.starts_with(name))

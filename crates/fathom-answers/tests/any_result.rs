@@ -118,7 +118,7 @@ fn holder<'a>(document: &'a mut Value, place: &'a [String]) -> (&'a mut Value, &
     (here, last)
 }
 
-/// What a value becomes.
+/// The value that replaces another one in a result.
 fn strange_value() -> impl Strategy<Value = Value> {
     prop::sample::select(vec![
         json!(0),

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// A busy machine may need this long for anything.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A variable: begin late.
+/// Environment variable that makes this program call `Runner::begin` too late, when it has threads.
 const LATE: &str = "FATHOM_API_TEST_BEGINS_LATE";
 
 type Test = fn(&Runner);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct E4defrag {
     immediate: Immediate,
     donor: File,
-    /// The donor is allocated anew for each I/O, and freed after it.
+    /// The donor is allocated for each I/O and freed after it.
     in_place: bool,
     /// Bytes of a file system block.
     block: u64,

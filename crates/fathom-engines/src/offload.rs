@@ -69,7 +69,7 @@ struct Shared {
     ended: Condvar,
     /// The text of a thread's panic, which must reach the waiting worker.
     defect: Mutex<Option<String>>,
-    /// Slots whose write wrote zeroes.
+    /// Slots whose last write wrote zeroes instead of its buffer.
     zeroed: Box<[AtomicBool]>,
     /// Held during an I/O of engines that use the file position, which all threads share.
     position: Option<Mutex<()>>,

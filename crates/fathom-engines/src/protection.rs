@@ -100,8 +100,8 @@ struct Tuple {
 }
 
 impl Layout {
-    /// For blocks with these bytes of data and metadata, and this offset of protection information in the
-    /// metadata.
+    /// Layout of blocks with `data` bytes of data and `metadata` bytes of metadata, whose protection
+    /// information begins `offset` bytes into the metadata.
     pub(crate) fn new(guard: Guard, data: u32, metadata: u32, offset: u32) -> Layout {
         let (data, metadata, offset) = (data as usize, metadata as usize, offset as usize);
         Layout { guard, is_type_3: false, data_stride: data, data, is_extended: false, metadata, offset }

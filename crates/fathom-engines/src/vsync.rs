@@ -44,7 +44,7 @@ impl Engine for Vsync {
             return Queued::Done(self.immediate.perform(io));
         }
         if self.deep {
-            // SAFETY: it is not used after its completion is listed.
+            // SAFETY: the I/O is not used after its completion is listed.
             self.queued.push((slot, unsafe { io.keep() }));
             return Queued::Pending;
         }

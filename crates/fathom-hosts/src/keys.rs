@@ -270,7 +270,7 @@ impl Keys {
             .map_err(KeysError::Tls)?
             .with_client_cert_verifier(peer)
             .with_cert_resolver(Arc::new(AlwaysResolvesServerRawPublicKeys::new(identity)));
-        // Every connection authenticates anew.
+        // Every connection authenticates separately.
         config.send_tls13_tickets = 0;
         Ok(Arc::new(config))
     }

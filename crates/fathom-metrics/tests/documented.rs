@@ -1,4 +1,4 @@
-//! What the dashboard and the documentation name is there, and what is there is documented.
+//! Every metric that the dashboard and the documentation name exists, and every metric is documented.
 
 use fathom_metrics::Snapshot;
 use fathom_metrics::figures::{MetricKind, Values, families};

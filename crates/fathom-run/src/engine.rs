@@ -254,12 +254,12 @@ pub trait Engine {
         0
     }
 
-    /// Takes one of them.
+    /// Takes one completion.
     fn take_end(&mut self) -> Completion {
-        broken(Invariant::Ends, format_args!("an end is taken, and none is there"))
+        broken(Invariant::Ends, format_args!("a completion is taken, but none is ready"))
     }
 
-    /// Takes all of them into a list.
+    /// Moves all completions that are ready into `out`.
     fn list_ends(&mut self, out: &mut Completions) {
         while self.ends() > 0 {
             let Completion { slot, result } = self.take_end();

@@ -14,7 +14,7 @@ struct Group {
     /// Below the root of its hierarchy.
     name: String,
     is_v2: bool,
-    /// It has limits of processors, of I/O, or both.
+    /// Whether the hierarchy has CPU limits, and I/O limits.
     has_processors: bool,
     has_io: bool,
 }

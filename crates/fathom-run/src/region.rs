@@ -27,7 +27,7 @@ pub const DEVICES: usize = 16;
 
 /// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory means none.
 pub struct Reservation {
-    /// A number that stands for the file; 0 for none.
+    /// Number that identifies the file; 0 for none.
     file: AtomicU64,
     start: AtomicU64,
     end: AtomicU64,

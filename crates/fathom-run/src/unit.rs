@@ -35,7 +35,7 @@ impl Operation {
         self as u32 >= Operation::Sync as u32
     }
 
-    /// The operation with this number.
+    /// The inverse of `as u32`.
     fn from_number(number: u32) -> Operation {
         match number {
             0 => Operation::Read,

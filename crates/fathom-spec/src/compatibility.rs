@@ -62,7 +62,7 @@ fn state(option: &OptionDef) -> String {
     }
 }
 
-/// Those that do not do all they do in fio. Options of engines that are not built are refused with their engine.
+/// Options that do not do everything they do in fio. Options of engines that are not built are refused with their engine.
 fn write_options(text: &mut String, formats: &[&'static FormatDeclaration]) {
     text.push_str("\n### Options\n\n| option | meaning | state |\n|---|---|---|\n");
     let of_engines = engines::ALL.iter().filter(|engine| engine.built).flat_map(|engine| engine.options);

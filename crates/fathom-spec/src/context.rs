@@ -48,7 +48,7 @@ impl<'a> ParseContext<'a> {
         self.notes.push(Message::stderr(text));
     }
 
-    /// Says how a value is read that fio takes without a word.
+    /// Reports how a value was read that fio accepts silently.
     pub(crate) fn remark(&mut self, text: impl Into<String>) {
         self.remarks.push(text.into());
     }

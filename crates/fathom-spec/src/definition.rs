@@ -359,7 +359,7 @@ impl OptionDef {
         self.help.lines().skip(1).map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
-    /// Whether the option goes by this name.
+    /// True if this is the name or an alias of the option.
     pub fn is_named(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }

@@ -43,7 +43,7 @@ impl FormatDeclaration {
     };
 }
 
-/// The form that goes by this name or alias.
+/// The form with this name or alias.
 pub(crate) fn find(formats: &[&'static FormatDeclaration], word: &str) -> Option<&'static FormatDeclaration> {
     formats.iter().copied().find(|format| format.name == word || format.aliases.contains(&word))
 }

@@ -68,7 +68,7 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
     }
 }
 
-/// Reads the text of a job file, which goes by the name `path` in messages.
+/// Reads the text of a job file. Messages call the file `path`.
 pub(crate) fn read_text(text: &str, path: &str, source: &dyn Source) -> JobFile {
     let mut reader = Reader { source, file: JobFile::default(), open: false, open_was_lost: false };
     reader.read_lines(text, Path::new(path), 0);

@@ -9,10 +9,10 @@ use std::path::Path;
 /// Why an engine is not loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineNotLoaded {
-    /// This machine loads none.
+    /// Engines cannot be loaded on this machine.
     #[error("engines are not loaded here")]
     NotHere,
-    /// What is asked may run no programs; how to allow that.
+    /// This machine may not run programs; the text says how to allow that.
     #[error("{0}")]
     Forbidden(&'static str),
     /// What loads engines refuses this one.

@@ -1,4 +1,4 @@
-//! What is wrong with jobs, in our own words alone: who is told so compares nothing with what fio says.
+//! Mistakes in jobs, described without fio's messages, for users who do not compare fathom with fio.
 
 use crate::Message;
 use serde::Serialize;

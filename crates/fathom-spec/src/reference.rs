@@ -192,12 +192,13 @@ fn value(option: &OptionDef) -> String {
             TimeUnit::Milliseconds => "time; a number alone is milliseconds",
             TimeUnit::Microseconds => "time; a number alone is microseconds",
         },
-        Kind::Range => "a size or a range of sizes, up to three, separated by commas",
+        Kind::Range => "up to three sizes or ranges of sizes, separated by commas; each",
         Kind::FloatList => "numbers separated by colons",
     };
     let Bounds { min, max } = option.bounds;
     let bounds = match (option.kind, min, max) {
         (Kind::Bool | Kind::Flag, ..) | (_, None, None) => String::new(),
+        (Kind::Range, Some(min), None) => format!(" at least {min}"),
         (_, Some(min), None) => format!(" from {min}"),
         (_, None, Some(max)) => format!(" up to {max}"),
         (_, Some(min), Some(max)) => format!(" from {min} to {max}"),

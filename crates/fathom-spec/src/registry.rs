@@ -8,7 +8,7 @@ pub fn job_options() -> impl Iterator<Item = &'static OptionDef> {
     TABLES.iter().copied().flatten()
 }
 
-/// The option of every job that goes by this name or alias.
+/// The job option with this name or alias.
 pub fn find_job_option(name: &str) -> Option<&'static OptionDef> {
     job_options().find(|option| option.is_named(name))
 }

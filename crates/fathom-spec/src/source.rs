@@ -9,7 +9,7 @@ use crate::machine::{EngineNotLoaded, Machine};
 
 /// The machine, and what the program brings. Tests answer from memory; the program uses [`SystemSource`].
 pub trait Source: Machine {
-    /// The engines that jobs may name. One that was loaded goes by the name `external:PATH`.
+    /// The engines that jobs may name. A loaded engine is named `external:PATH`.
     fn engines(&self) -> &[&'static EngineDef] {
         engines::ALL
     }

@@ -40,7 +40,7 @@ fn figures_of_scipy(python: &PathBuf) -> Vec<Value> {
     serde_json::from_slice(&output.stdout).expect("the script prints JSON")
 }
 
-/// The same figures of ours, under the same names; what cannot be had is null.
+/// Our figures under the same names; null where they are undefined.
 fn figures_of_ours(first: &[f64], second: &[f64]) -> Value {
     let logarithms = |values: &[f64]| values.iter().map(|value| value.ln()).collect::<Vec<f64>>();
     let rank = ranks::mann_whitney(first, second);

@@ -1,4 +1,4 @@
-//! Load of the machine by others: how long a thread waited for a processor, and how processor time was spent.
+//! Load from other programs: how long a thread waited for a processor, and how the machine spent its processor time.
 
 /// Processor time of the whole machine since boot, summed over all processors, ms.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

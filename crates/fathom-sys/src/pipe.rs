@@ -109,7 +109,7 @@ mod tests {
         assert!(widen(&writer, 1 << 16).expect("a size") >= 1 << 16);
         let mut source = *b"through a pipe";
         let mut target = [0u8; 14];
-        // SAFETY: both arrays are ours and live on.
+        // SAFETY: both arrays are ours and outlive the calls.
         unsafe {
             assert_eq!(splice_memory(writer.as_raw_fd(), (source.as_mut_ptr(), 14), 0), Ok(14));
             assert_eq!(splice_memory(reader.as_raw_fd(), (target.as_mut_ptr(), 14), 0), Ok(14));

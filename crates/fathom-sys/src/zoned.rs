@@ -100,7 +100,7 @@ fn get_number(fd: RawFd, request: libc::c_ulong) -> Result<u32, Errno> {
     check(i64::from(result)).map(|_| number)
 }
 
-/// Zones from the one with this byte on, in order; at most 256. Empty after the last zone.
+/// Up to 256 zones in order, starting with the one that contains byte `offset`. Empty after the last zone.
 pub fn report(fd: RawFd, offset: u64) -> Result<Vec<ZoneReport>, Errno> {
     let mut raw = Box::new(RawReport {
         sector: offset / SECTOR,

@@ -15,7 +15,7 @@ pub struct Behaviour {
     pub channels: u32,
     /// Every I/O completes inside the call that queues it, as with synchronous engines.
     pub ends_at_once: bool,
-    /// Trims and syncs do, as with libaio.
+    /// Trims and syncs complete inside the call that queues them, as with libaio.
     pub ends_rare_ones_at_once: bool,
     /// How many of a thousand reads and writes are short.
     pub short_permille: u32,

@@ -27,7 +27,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Provides it for the next device that this thread sets up.
+    /// Hands this state to the next device that the thread sets up.
     pub(crate) fn lay_ready(self) {
         NEXT.set(Some(self));
     }

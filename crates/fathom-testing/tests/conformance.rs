@@ -14,7 +14,7 @@ fn subject(engine: &EngineEntry, words: &str) -> Subject {
     }
 }
 
-/// The engine with these words of the command line does all it must, or is not to be had here, which is said.
+/// The engine selected by these arguments meets every requirement, or is skipped with a message because this machine lacks it.
 fn try_engine(engine: &EngineEntry, words: &str) {
     if let Err(reason) = check(&subject(engine, words)) {
         fathom_skip::record(&reason);
@@ -23,8 +23,7 @@ fn try_engine(engine: &EngineEntry, words: &str) {
 
 #[test]
 fn engines() {
-    // Those that need their own devices are tried where there are some (fathom/tests/it/lab), those with a peer with one, by the tests of
-    // the program.
+    // Engines that need a special device or a peer are tested elsewhere: in fathom/tests/it/lab, and in the tests of the program.
     let needs_nothing = |engine: &&EngineEntry| {
         let engine = engine.definition;
         // What is loaded has its own test below.

@@ -129,9 +129,8 @@ impl<R: Read> Trace<R> {
         self.records
     }
 
-    /// The next event; `None` at the end. After an error reading cannot continue; all previous events are
-    /// valid.
-    // Not an iterator: after an error there is nothing more.
+    /// The next event; `None` at the end. Events before an error are valid; nothing can be read after it.
+    // Not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
         let record = match self.first.take() {

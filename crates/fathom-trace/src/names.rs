@@ -21,7 +21,7 @@ pub struct Device {
 pub enum FileName {
     /// By its path.
     Path(String),
-    /// By the number of the device.
+    /// By its device number.
     Device(Device),
 }
 

@@ -203,11 +203,11 @@ pub fn check_fragment(
 pub struct Fragment {
     /// The first wrong byte.
     pub first: usize,
-    /// The last one.
+    /// The last wrong byte.
     pub last: usize,
     /// Number of wrong bytes.
     pub bytes: usize,
-    /// Value of the first.
+    /// Value of the first wrong byte.
     pub found: u8,
     /// Its expected value.
     pub wanted: u8,

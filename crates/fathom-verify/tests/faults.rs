@@ -352,7 +352,7 @@ fn a_broken_header_judges_no_data() {
     let damaged = |first, last, bytes| Some(Verdict::Damaged { first, last, bytes, zeroed: false });
     assert_eq!(spoiled(&[(8, 0x10)]), Some(Verdict::BitFlips { bits: vec![68] }));
     assert_eq!(spoiled(&[(8, 0xff)]), Some(Verdict::BitFlips { bits: (64..72).collect() }));
-    // What is broken in the header, in addition to the data, is reported as well as possible.
+    // Damage to the header: the verdict is as specific as the remaining fields allow.
     assert_eq!(spoiled(&[(45, 0xff), (46, 0xff)]), Some(Verdict::BitFlips { bits: (360..376).collect() }));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff)]), Some(Verdict::Unrecognised));
     assert_eq!(spoiled(&[(8, 0xff), (9, 0xff), (3000, 1)]), Some(Verdict::Unrecognised));

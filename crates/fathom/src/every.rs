@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_secs(1);
 
 /// The repeated run.
 pub(crate) trait Repeated {
-    /// Runs it once: returns the exit status, as an error if the run did not begin.
+    /// Runs once and returns the exit status: `Err` if the run did not start.
     fn run_once(&mut self) -> Result<u8, u8>;
 
     /// Prints a line on standard error.

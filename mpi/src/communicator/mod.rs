@@ -152,7 +152,7 @@ impl Ranks {
         self.hear_within(from, about, Duration::ZERO)
     }
 
-    /// The same with low latency: for when the sender is known to be active.
+    /// Like `hear`, but polls longer before it sleeps, for low latency when the sender is known to be active.
     pub fn hear_closely(&self, from: usize, about: About) -> Note {
         self.hear_within(from, about, CLOSE_LOOKS)
     }

@@ -1,15 +1,15 @@
-//! User-space instructions per I/O, counted by valgrind: the same on a busy machine as on an idle one.
+//! User-space instructions per I/O, counted by valgrind. The count does not depend on the load of the machine.
 
 use super::programs::{Pair, Program, Programs, jobs_in, of_directions};
 use std::path::Path;
 
-/// I/Os of the shorter and the longer run. Both include the cost of start and end, so the difference is the I/O alone.
+/// Number of I/Os of the shorter and the longer run. Both include setup and teardown, so the difference is the cost of the I/O alone.
 const FEW: u64 = 100_000;
 const MANY: u64 = 400_000;
 /// Bytes of an I/O of the job.
 const BLOCK: u64 = 4096;
 
-/// What a run was.
+/// Counts of one run.
 struct Run {
     /// Instructions of all its processes and threads.
     instructions: u64,
@@ -24,13 +24,13 @@ pub(crate) fn instructions(programs: &Programs, job: &[String]) -> Result<Pair, 
     Ok(Pair { fio: per_io(Program::Fio)?, fathom: per_io(Program::Fathom)? })
 }
 
-/// Says so if there is no valgrind.
+/// An error if valgrind is not installed.
 pub(super) fn is_installed() -> Result<(), String> {
     let found = std::process::Command::new("valgrind").arg("--version").output();
     found.map(|_| ()).map_err(|_| "valgrind is not installed".to_owned())
 }
 
-/// Instructions for an I/O more, by a run that moves few bytes and one that moves many.
+/// Instructions per additional I/O: the difference between a short run and a long one.
 pub(super) fn per_io(
     programs: &Programs,
     program: Program,
@@ -53,7 +53,7 @@ fn count(programs: &Programs, program: Program, job: &[String], bytes: u64) -> R
     let profiles = format!("--callgrind-out-file={}/profile.%p", directory.path().display());
     let before = ["valgrind", "--tool=callgrind", "--trace-children=yes", "--quiet", &profiles];
     let mut command = programs.command(program, &before);
-    // Its other files are separate as well: several runs go on together.
+    // Other output files are separate too, because several runs execute concurrently.
     command.current_dir(directory.path());
     command.args(job).arg(format!("--io_size={bytes}")).arg("--output-format=json");
     let jobs = jobs_in(&programs.finish(program, command)?)?;
@@ -76,7 +76,7 @@ fn total_of(directory: &Path) -> Result<u64, String> {
     Ok(total)
 }
 
-/// The total of a profile. With a dump per thread there are several.
+/// Total instructions of a profile, summed over its dumps (one per thread).
 fn total_in(profile: &str) -> u64 {
     let totals = profile.lines().filter_map(|line| line.strip_prefix("totals: "));
     totals.filter_map(|total| total.trim().parse::<u64>().ok()).sum()

@@ -1,17 +1,17 @@
-//! The cases: which job, what is measured of it, and what fathom is to reach.
+//! The benchmark cases: the job, the figure measured, and fathom's goal.
 
 use super::device::DeviceKind;
 use super::table::{Goal, Unit};
 
 /// One line of the table.
 pub(crate) struct Case {
-    /// What is done, in the words of a job.
+    /// Description of the job.
     pub(crate) name: String,
-    /// What the figures are.
+    /// Unit of the figures.
     pub(crate) unit: Unit,
-    /// What is wanted of them.
+    /// Goal for fathom.
     pub(crate) goal: Goal,
-    /// How they are had.
+    /// How the figures are measured.
     pub(crate) measure: Measure,
 }
 
@@ -27,11 +27,11 @@ pub(crate) enum Measure {
     RateOnDevice(DeviceKind, Vec<String>),
     /// Time from start to exit, over this many runs.
     Wall(Vec<String>, usize),
-    /// What more words add to the time of a job, in nanoseconds for each of its I/Os.
+    /// Time that additional arguments add to a job, in nanoseconds per I/O.
     Added { job: Vec<String>, more: Vec<String>, ios: u32 },
     /// Time from start to exit of the replay of a log with this many entries.
     ReplayWall(u64),
-    /// Peak memory of it.
+    /// Peak memory of that replay.
     ReplayMemory(u64),
     /// User-space instructions per I/O.
     Instructions(Vec<String>),
@@ -56,7 +56,7 @@ pub(crate) fn all() -> Vec<Case> {
     cases
 }
 
-/// The engines and where they are tried.
+/// Engines and the targets they are measured on.
 const ON_DEVICES: [(&str, DeviceKind); 5] = [
     ("io_uring", DeviceKind::Loop),
     ("io_uring", DeviceKind::Zram),
@@ -87,7 +87,7 @@ fn device_case(engine: &str, kind: DeviceKind, depth: u32) -> Case {
     let job = format!(
         "--name=bench --ioengine={engine} --rw=randread --bs=4k --direct=1 --iodepth={depth} --time_based --runtime=2"
     );
-    // Where the kernel's own threads do the I/O, there is nothing to gain on them.
+    // Where kernel threads do the I/O, the tester cannot make it faster.
     let times = if engine == "io_uring" && kind == DeviceKind::Loop && depth == 32 { 1.3 } else { 1.0 };
     Case {
         name: format!("{engine} on {}, 4k randread, direct, depth {depth}", kind.name()),
@@ -97,7 +97,7 @@ fn device_case(engine: &str, kind: DeviceKind, depth: u32) -> Case {
     }
 }
 
-/// Covering each block once must cost no more on a huge range than on a small one.
+/// Visiting each block once must cost no more per I/O on a huge range than on a small one.
 fn range_cases() -> Vec<Case> {
     let job = |size: &str| {
         words(&format!(
@@ -120,10 +120,10 @@ fn range_cases() -> Vec<Case> {
     ]
 }
 
-/// I/Os of a run with logs.
+/// Number of I/Os in a run with logs.
 const LOGGED: u32 = 4_000_000;
 
-/// Per-I/O latency logs at the rate that a job without a device reaches.
+/// Per-I/O latency logs at the rate of the null engine.
 fn log_cases() -> Vec<Case> {
     let job = |depth: u32| format!("{ENDLESS} --norandommap --iodepth={depth} --number_ios={LOGGED}");
     let added = |depth: u32| Case {
@@ -145,7 +145,7 @@ fn log_cases() -> Vec<Case> {
     vec![added(1), added(32), memory]
 }
 
-/// Replaying a long log, which has to be read before and during the run.
+/// Replay of a long log, which is read before and during the run.
 fn replay_cases() -> Vec<Case> {
     const ENTRIES: u64 = 5_000_000;
     vec![
@@ -164,7 +164,7 @@ fn replay_cases() -> Vec<Case> {
     ]
 }
 
-/// Kinds of check, and how much faster than fio a run has to be.
+/// Verification methods, and the required speed relative to fio.
 const CHECKS: [(&str, f64); 15] = [
     ("crc32c", 1.0),
     ("crc32", 3.0),
@@ -183,7 +183,7 @@ const CHECKS: [(&str, f64); 15] = [
     ("pattern", 1.0),
 ];
 
-/// Writing a file in memory and checking it.
+/// Writing a file in memory and verifying it.
 fn verify_cases() -> Vec<Case> {
     let case = |(kind, times): (&str, f64)| {
         let mut job = format!(
@@ -203,7 +203,7 @@ fn verify_cases() -> Vec<Case> {
     CHECKS.into_iter().map(case).collect()
 }
 
-/// Filling buffers, written to nowhere.
+/// Filling buffers that are written to /dev/null.
 fn fill_cases() -> Vec<Case> {
     let case = |(what, options): (&str, &str)| Case {
         name: format!("64k writes to /dev/null, {what}"),

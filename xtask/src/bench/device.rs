@@ -1,4 +1,4 @@
-//! Block devices made of memory: so fast that the tester, not the device, decides on the rate.
+//! Block devices in memory, so fast that the tester rather than the device limits the rate.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -12,10 +12,11 @@ const SIZE: u64 = 256 << 20;
 /// Which kind of device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DeviceKind {
-    /// A compressed memory disk. It ends each I/O within the call that submits it, in the submitter's own thread. It
-    /// cannot be asked not to wait, so the kernel does io_uring's I/O on it by its own threads.
+    /// A compressed memory disk (zram). It completes each I/O within the submission call, in the submitter's
+    /// thread. It does not support non-blocking submission, so the kernel hands io_uring's I/O to worker
+    /// threads.
     Zram,
-    /// A loop device on a file in memory. I/O goes through a queue and ends later, as on a real device.
+    /// A loop device on a file in memory. I/O is queued and completes later, as on a real device.
     Loop,
 }
 
@@ -29,26 +30,26 @@ impl DeviceKind {
     }
 }
 
-/// A device that is gone when it is dropped.
+/// A device that is removed on drop.
 pub(crate) struct MemoryDevice {
     path: PathBuf,
     hold: Hold,
 }
 
-/// What keeps the device.
+/// Resource that keeps the device alive.
 enum Hold {
     Zram { number: String },
     Loop { _backing: NamedTempFile },
 }
 
 impl MemoryDevice {
-    /// A new device full of data, or why there can be none.
+    /// Creates a device filled with data; the error says why it cannot be created.
     pub(crate) fn create(kind: DeviceKind) -> Result<MemoryDevice, String> {
         if !is_root() {
             return Err("a block device needs root".to_owned());
         }
         let device = match kind {
-            DeviceKind::Zram => zram().map_err(|error| format!("no zram device: {error}"))?,
+            DeviceKind::Zram => zram().map_err(|error| format!("cannot create a zram device: {error}"))?,
             DeviceKind::Loop => loop_device()?,
         };
         fill(&device.path).map_err(|error| format!("{}: {error}", device.path.display()))?;
@@ -79,7 +80,7 @@ fn is_root() -> bool {
 }
 
 fn zram() -> Result<MemoryDevice, String> {
-    // Reading this file makes a device that nothing else has.
+    // Reading this file creates a new, unused device.
     let number =
         std::fs::read_to_string("/sys/class/zram-control/hot_add").map_err(|error| error.to_string())?;
     let number = number.trim().to_owned();
@@ -107,7 +108,7 @@ fn loop_device() -> Result<MemoryDevice, String> {
     }
 }
 
-/// Random content, which neither compression nor a shortcut for empty blocks makes cheaper to read.
+/// Writes random content, so that neither compression nor a shortcut for empty blocks makes reads cheaper.
 fn fill(path: &Path) -> io::Result<()> {
     let mut device = OpenOptions::new().write(true).open(path)?;
     io::copy(&mut File::open("/dev/urandom")?.take(SIZE), &mut device)?;

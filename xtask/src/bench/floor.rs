@@ -1,19 +1,19 @@
-//! What an I/O of io_uring costs in the whole machine against the least that it can cost: a loop of the same calls that does nothing else
-//! (`crates/fathom-engines/examples/floor.rs`).
+//! Compares the cost of an io_uring I/O, kernel included, with its floor: a loop that makes the same calls
+//! and does nothing else (`crates/fathom-engines/examples/floor.rs`).
 
 use super::instructions::{Counted, MANY, job_ms, null_device};
 use super::programs::{Program, Programs};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// I/Os of the shorter of two runs, which are subtracted.
+/// Number of I/Os of the shorter of the two runs whose costs are subtracted.
 const SHORT: u64 = 10_000;
-/// Of the longer one. Reports are in milliseconds, so figures are to 7 instructions.
+/// Number of I/Os of the longer run. Reports are in milliseconds, so the resolution is 7 instructions.
 const LONG: u64 = 160_000;
-/// What is allowed above the floor, in percent.
+/// Goal: at most this many percent above the floor.
 const GOAL: f64 = 3.0;
 
-/// A job and the loop that does the same: its depth, the I/Os of a call, and whether their ends are polled for.
+/// A job and the parameters of the equivalent loop: queue depth, I/Os per submission call, and whether completions are polled.
 struct Row {
     words: &'static str,
     depth: u32,
@@ -52,7 +52,7 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// Measures on a null_blk device, inside the virtual machine, and prints a table.
+/// Runs inside the virtual machine: measures on a null_blk device and prints a table.
 pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), String> {
     if only.is_some_and(|only| !"floor".contains(only)) {
         return Ok(());
@@ -75,7 +75,7 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
     Ok(())
 }
 
-/// Instructions for an I/O more of the loop.
+/// Instructions per additional I/O of the loop.
 fn floor(programs: &Programs, row: &Row, device: &str) -> Result<f64, String> {
     let program = floor_of(programs);
     let run = |ios: u64| -> Result<f64, String> {
@@ -87,12 +87,12 @@ fn floor(programs: &Programs, row: &Row, device: &str) -> Result<f64, String> {
             String::from_utf8_lossy(if ended.status.success() { &ended.stdout } else { &ended.stderr });
         said.trim().parse().map_err(|_| format!("the floor: {}", said.trim()))
     };
-    // The first run waits for its pages.
+    // The first run includes page faults, so it is discarded.
     run(SHORT)?;
     Ok((run(LONG)? - run(SHORT)?) / (LONG - SHORT) as f64)
 }
 
-/// The same of fathom, with all statistics.
+/// Instructions per additional I/O of fathom, with all statistics.
 fn fathom(programs: &Programs, row: &Row, device: &str) -> Result<f64, String> {
     let words: Vec<String> = ["--name=a", "--ioengine=io_uring", "--rw=randread", "--bs=4k", "--direct=1"]
         .into_iter()
@@ -105,7 +105,7 @@ fn fathom(programs: &Programs, row: &Row, device: &str) -> Result<f64, String> {
     Ok((run(LONG)? - run(SHORT)?) * 1e6 / (LONG - SHORT) as f64)
 }
 
-/// The loop is built where the program is that it is compared with.
+/// Path of the loop: an example in the build directory of the program that it is compared with.
 fn floor_of(programs: &Programs) -> PathBuf {
     programs.fathom_program().with_file_name("examples").join("floor")
 }

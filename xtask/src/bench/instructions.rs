@@ -1,42 +1,43 @@
-//! What an I/O costs in the whole machine, kernel and all: both programs in a virtual machine whose clock counts instructions, a nanosecond
-//! each (`lab --instructions`). No load or clock speed changes the figures, and devices that only such a machine has can be measured.
+//! Instructions per I/O of the whole machine, kernel included. Both programs run in a virtual machine whose
+//! clock advances one nanosecond per instruction (`lab --instructions`), so the figures do not depend on load
+//! or clock speed, and devices that only the virtual machine has can be measured.
 
 use super::programs::{Pair, Program, Programs, jobs_in, of_directions};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// I/Os of the shorter of two runs, which are subtracted: what is done once cancels out.
+/// Number of I/Os of the shorter of two runs. Their costs are subtracted, so setup and teardown cancel out.
 const SHORT: u64 = 10_000;
-/// Of the longer one. Reports are in milliseconds, so figures are to 25 instructions.
+/// Number of I/Os of the longer run. Reports are in milliseconds, so the resolution is 25 instructions.
 const LONG: u64 = 50_000;
-/// Devices for one thread.
+/// Number of devices that one thread uses.
 pub(super) const MANY: usize = 8;
 
-/// Jobs on one device.
+/// Number of jobs that share one device.
 struct Group {
     name: &'static str,
     device: Device,
     words: &'static str,
-    /// What differs from row to row.
+    /// Description of the row.
     rows: &'static [&'static str],
 }
 
-/// Whose instructions.
+/// Which instructions are counted.
 #[derive(Clone, Copy)]
 pub(super) enum Counted {
-    /// All of them, where the kernel ends an I/O by itself: the time that jobs take.
+    /// All instructions of the machine, measured as the run time of the jobs, where the kernel completes I/Os by itself.
     Machine,
-    /// Those of the job, in user space and in the kernel, where the device works outside the machine: its processor time.
+    /// Instructions of the job in user space and kernel, measured as its processor time, where the device works outside the machine.
     Job,
 }
 
-/// What the jobs of a group work on.
+/// Target of the jobs in a group.
 enum Device {
-    /// This many null_blk devices, which move nothing and end each I/O immediately.
+    /// This many null_blk devices, which move no data and complete each I/O immediately.
     Null(usize),
-    /// What the lab has made, by the variable with its path.
+    /// A device that the lab provides; the environment variable with this name holds its path.
     Lab(&'static str),
-    /// The same, where QEMU does the work of the device outside the machine.
+    /// A device that the lab provides and QEMU emulates outside the machine.
     Emulated(&'static str),
     /// A file on a file system with DAX.
     DaxFile,
@@ -154,10 +155,10 @@ const GROUPS: &[Group] = &[
     },
 ];
 
-/// The devices that the lab has to make.
+/// Devices that the lab must provide.
 const DEVICES: &str = "null_blk,nvme,scsi,mtd,pmem,dax";
 
-/// Boots the machine, in which [`inside`] does the rest.
+/// Boots the virtual machine, which runs [`inside`].
 pub(super) fn run(repository: &Path, programs: &Programs, only: Option<&str>) -> Result<(), String> {
     let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
     let lab = repository.join("scripts/lab/lab");
@@ -176,7 +177,7 @@ pub(super) fn run(repository: &Path, programs: &Programs, only: Option<&str>) ->
     }
 }
 
-/// Measures, inside the machine, and prints a table.
+/// Runs inside the virtual machine: measures and prints a table.
 pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), String> {
     if std::env::var_os("LAB_NULL_BLK").is_none() {
         return Err("--instructions-inside is for the virtual machine that --instructions boots".to_owned());
@@ -195,7 +196,7 @@ pub(super) fn inside(programs: &Programs, only: Option<&str>) -> Result<(), Stri
         for (number, row) in group.rows.iter().enumerate() {
             let words = words_of(group, row, &target);
             if number == 0 {
-                // The first run of a program waits for its pages.
+                // The first run of a program includes page faults, so it is discarded.
                 let _ = programs
                     .in_turns(1, |program| job_ms(programs, program, &words, SHORT, group.device.counted()));
             }
@@ -214,7 +215,7 @@ fn words_of(group: &Group, row: &str, target: &str) -> Vec<String> {
     words
 }
 
-/// The columns of both costs and their ratio.
+/// Table cells: both costs and their ratio.
 fn shown(measured: Result<Pair, String>) -> String {
     match measured {
         Ok(Pair { fio, fathom }) => format!("{fio:.0} | {fathom:.0} | {:.2}", fathom / fio),
@@ -222,14 +223,15 @@ fn shown(measured: Result<Pair, String>) -> String {
     }
 }
 
-/// Instructions for an I/O more.
+/// Instructions per additional I/O.
 fn per_io(programs: &Programs, program: Program, words: &[String], counted: Counted) -> Result<f64, String> {
     let [short, long] = [SHORT, LONG].map(|ios| job_ms(programs, program, words, ios, counted));
     Ok((long? - short?) * 1e6 / (LONG - SHORT) as f64)
 }
 
-/// How long a job of this many I/Os takes, or keeps the processor, in milliseconds: millions of instructions, as the machine's clock counts
-/// them. A program's whole run would not do: it sleeps here and there, and the clock leaps over that.
+/// Run time or processor time of a job of this many I/Os, in milliseconds; by the machine's clock, that is
+/// millions of instructions. The time of the whole program cannot be used, because the clock jumps ahead
+/// while the program sleeps.
 pub(super) fn job_ms(
     programs: &Programs,
     program: Program,
@@ -244,7 +246,7 @@ pub(super) fn job_ms(
         .map_err(|error| format!("{last_block_size}: {error}"))?;
     let mut command = programs.command(program, &[]);
     command.args(words).arg(format!("--io_size={}k", ios * kibibytes)).arg("--output-format=json");
-    // Copies by loops of the C library: a string instruction counts once for each byte.
+    // Makes the C library copy with loops: a string instruction would count once per byte.
     command.env("GLIBC_TUNABLES", "glibc.cpu.x86_rep_movsb_threshold=1073741824");
     let jobs = jobs_in(&programs.finish(program, command)?)?;
     let total = |key| jobs.iter().flat_map(|job| of_directions(job, key)).sum::<f64>();
@@ -263,7 +265,7 @@ fn path_in(variable: &str) -> Result<String, String> {
     std::env::var(variable).map_err(|_| format!("no {variable}"))
 }
 
-/// Makes a file system with DAX, and names a file there.
+/// Makes a file system with DAX and returns the path of a file on it.
 fn dax_file() -> Result<String, String> {
     let device = path_in("LAB_PMEM")?;
     let mounted = "/mnt/bench";
@@ -280,7 +282,7 @@ fn dax_file() -> Result<String, String> {
     Ok(format!("{mounted}/file"))
 }
 
-/// Makes a null_blk device with a queue for polling; its path.
+/// Creates a null_blk device with a poll queue and returns its path.
 pub(super) fn null_device(number: usize) -> Result<String, String> {
     let name = format!("fathom{number}");
     let settings = Path::new("/sys/kernel/config/nullb").join(&name);
@@ -296,7 +298,7 @@ pub(super) fn null_device(number: usize) -> Result<String, String> {
     ] {
         std::fs::write(settings.join(attribute), value).map_err(failed)?;
     }
-    // Older kernels number them.
+    // Older kernels name the devices by number.
     let named = format!("/dev/{name}");
     if Path::new(&named).exists() {
         return Ok(named);

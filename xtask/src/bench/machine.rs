@@ -1,4 +1,4 @@
-//! What a result depends on besides the programs.
+//! The environment of a result: date, machine and versions.
 
 use super::programs::{Program, Programs};
 use std::thread::available_parallelism;

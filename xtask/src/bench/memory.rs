@@ -1,11 +1,11 @@
-//! Peak memory of a run: proportional set sizes of all its processes together, so that shared pages count once.
+//! Peak memory of a run: the sum of the proportional set sizes of its processes, so that shared pages count once.
 
 use super::programs::{Pair, Program, Programs};
 use std::collections::HashMap;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// Time between two looks.
+/// Sampling interval.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Peak memory of both programs in MiB.
@@ -14,7 +14,7 @@ pub(crate) fn peaks(programs: &Programs, job: &[String]) -> Result<Pair, String>
 }
 
 fn peak(programs: &Programs, program: Program, job: &[String]) -> Result<f64, String> {
-    // A thousand busy jobs would leave no time to look at them, so they are nice about it.
+    // Run at low priority: a thousand busy jobs would otherwise leave no processor time for sampling.
     let mut command = programs.command(program, &["nice", "-n", "19"]);
     let fail = |error: std::io::Error| format!("{program:?}: {error}");
     let mut child = command.args(job).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(fail)?;
@@ -26,7 +26,7 @@ fn peak(programs: &Programs, program: Program, job: &[String]) -> Result<f64, St
     }
 }
 
-/// The most memory seen until the program ends, in KiB.
+/// Samples the memory until the program ends and returns the highest value, in KiB.
 fn watch(child: &mut Child) -> u64 {
     let mut highest = 0;
     while let Ok(None) = child.try_wait() {
@@ -37,11 +37,11 @@ fn watch(child: &mut Child) -> u64 {
     highest
 }
 
-/// The parent of every process there is.
+/// The parent of every process on the machine.
 fn parents() -> HashMap<u32, u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    // A process may end while we look; it then counts as gone.
+    // A process may end during the scan; it is then left out.
     pids.filter_map(|pid| {
         Some((pid, parent_in(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?))
     })
@@ -53,7 +53,7 @@ fn parent_in(stat: &str) -> Option<u32> {
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// A process and all that come from it.
+/// A process and all its descendants.
 fn descendants(root: u32, parents: &HashMap<u32, u32>) -> Vec<u32> {
     let mut family = vec![root];
     let mut next = 0;

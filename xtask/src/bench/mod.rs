@@ -1,4 +1,4 @@
-//! `xtask bench`: the same jobs with an installed fio and with fathom, in turns, and a table of what came out.
+//! `xtask bench`: runs the same jobs alternately with the installed fio and with fathom, and prints a table of the results.
 
 mod callgrind;
 mod cases;
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use table::{Measured, Row};
 
-/// What was asked for.
+/// The arguments.
 #[derive(Debug, PartialEq, Eq)]
 struct Options {
     /// Store the table in docs/performance.md.
@@ -33,22 +33,22 @@ struct Options {
     only: Option<String>,
     /// Which cases.
     what: What,
-    /// Another build of fathom than that of packages.
+    /// Path of a fathom to measure instead of the one in packages.
     program: Option<PathBuf>,
-    /// Whether fio is measured where that takes long.
+    /// Also measure fio where that takes long.
     fio: bool,
 }
 
 /// Which cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// Those of the table in docs/performance.md that `--write` stores.
+    /// Cases of the table in docs/performance.md, which `--write` stores.
     Table,
     /// Engines that talk to servers.
     Servers,
     /// Instructions of the whole machine, in a virtual one.
     Instructions,
-    /// The same, inside that machine.
+    /// The part of `--instructions` that runs inside the virtual machine.
     InstructionsInside,
     /// Instructions that each option adds to the run loop.
     Options,
@@ -77,7 +77,7 @@ impl Options {
                 ("--program", path) if !path.is_empty() => options.program = Some(path.into()),
                 ("--fio", "") => options.fio = true,
                 ("--only", text) => options.only = Some(text.to_owned()),
-                _ => return Err(format!("{word}: no such option of bench\n\n{}", crate::USAGE)),
+                _ => return Err(format!("{word}: bench has no such option\n\n{}", crate::USAGE)),
             }
         }
         match &options {
@@ -98,7 +98,7 @@ impl Options {
     }
 }
 
-/// Set when the user wants to stop. Programs that run get the signal too; what was set up is then taken down.
+/// Set when the user interrupts the benchmark. Running programs get the signal too, and devices are removed before the exit.
 #[derive(Clone)]
 struct Interrupt(Arc<AtomicBool>);
 
@@ -166,7 +166,7 @@ fn is_wanted(case: &Case, options: &Options) -> bool {
     options.only.as_ref().is_none_or(|text| case.name.contains(text.as_str()))
 }
 
-/// The block devices, or why there is none. Each is made when the first case wants it, and kept until the end.
+/// The block devices, or why there are none. Each is created for the first case that uses it and kept until the end.
 #[derive(Default)]
 struct Devices {
     zram: OnceCell<Result<MemoryDevice, String>>,

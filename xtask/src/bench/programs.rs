@@ -1,4 +1,4 @@
-//! The two programs, and runs of them.
+//! The two programs under test, and how to run them.
 
 use super::Interrupt;
 use serde_json::Value;
@@ -12,11 +12,11 @@ use tempfile::TempDir;
 pub(crate) enum Program {
     /// The installed fio.
     Fio,
-    /// What packages hold: the build of the profile `dist`, next to this one's.
+    /// The fathom of packages, built with the profile `dist` in the same target directory.
     Fathom,
 }
 
-/// A figure of each program.
+/// One figure per program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
     /// Of fio.
@@ -25,7 +25,7 @@ pub(crate) struct Pair {
     pub(crate) fathom: f64,
 }
 
-/// Both programs and a directory for what they leave lying about.
+/// Both programs, and a scratch directory for their files.
 pub(crate) struct Programs {
     fio: PathBuf,
     fathom: PathBuf,
@@ -34,7 +34,8 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Finds both, or says which is missing: fathom where packages have it from or at a path, fio if it is `compared` with.
+    /// Finds both programs; the error names the missing one. fathom is the `dist` build unless a path is
+    /// given; fio is needed only if it is `compared` with.
     pub(crate) fn find(
         interrupt: Interrupt,
         path: Option<PathBuf>,
@@ -42,7 +43,7 @@ impl Programs {
     ) -> Result<Programs, String> {
         let own = std::env::current_exe().map_err(|error| format!("the path of xtask: {error}"))?;
         let packaged = || own.parent().unwrap_or(Path::new(".")).join("../dist/fathom");
-        // Runs are in their own directories.
+        // Absolute, because runs start in another directory.
         let fathom = std::path::absolute(path.unwrap_or_else(packaged))
             .map_err(|error| format!("the path of fathom: {error}"))?;
         if !fathom.is_file() {
@@ -65,38 +66,38 @@ impl Programs {
         Ok(programs)
     }
 
-    /// What the program calls itself, or nothing if it cannot be run.
+    /// The program's version output, or nothing if it cannot be run.
     pub(crate) fn version(&self, program: Program) -> String {
         let told = self.command(program, &[]).arg("--version").output();
         told.map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned()).unwrap_or_default()
     }
 
-    /// The fathom of this build.
+    /// Path of the fathom under test.
     pub(crate) fn fathom_program(&self) -> PathBuf {
         self.fathom.clone()
     }
 
-    /// Those fio's that may have an engine: the one that the tests compare with, if there is one, then the installed one.
+    /// The fio programs to search for an engine: first the tests' reference fio if there is one, then the installed one.
     pub(crate) fn fios(&self) -> Vec<PathBuf> {
         reference().into_iter().chain([self.fio.clone()]).collect()
     }
 
-    /// The same with the fio that the tests compare with, if there is one.
+    /// The same programs, but with the tests' reference fio if there is one.
     pub(crate) fn with_reference(self) -> Programs {
         Programs { fio: reference().unwrap_or(self.fio), ..self }
     }
 
-    /// Says so if the user wants to stop.
+    /// An error if the user has interrupted the benchmark.
     pub(crate) fn check(&self) -> Result<(), String> {
         self.interrupt.check()
     }
 
-    /// Where temporary files go.
+    /// The scratch directory.
     pub(crate) fn scratch(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// The program with these words in front of it (such as `nice`), run where its files do no harm.
+    /// The program as a command in the scratch directory, prefixed with these words (such as `nice`).
     pub(crate) fn command(&self, program: Program, before: &[&str]) -> Command {
         let path = match program {
             Program::Fio => &self.fio,
@@ -130,7 +131,7 @@ impl Programs {
         phased_rate_in(&text).map_err(|error| format!("{program:?}: {error}"))
     }
 
-    /// The rate of a job in percent of that of another, which runs just before it.
+    /// The rate of a job as a percentage of that of another job, which runs right before it.
     pub(crate) fn rate_share(&self, program: Program, job: &[String], of: &[String]) -> Result<f64, String> {
         let whole = self.rate(program, of)?;
         Ok(self.rate(program, job)? / whole * 100.0)
@@ -145,7 +146,7 @@ impl Programs {
         Ok(start.elapsed().as_secs_f64() * 1000.0)
     }
 
-    /// What more words add to a job of this many I/Os, in nanoseconds per I/O from start to exit.
+    /// Time that additional arguments add to a job of this many I/Os, in nanoseconds per I/O, measured from start to exit.
     pub(crate) fn added_ns(
         &self,
         program: Program,
@@ -159,7 +160,7 @@ impl Programs {
         Ok(added * 1e6 / f64::from(ios))
     }
 
-    /// Runs to the end and gives what was printed; a run that failed is no measurement.
+    /// Runs to completion and returns the output; a failed run is an error.
     pub(crate) fn finish(&self, program: Program, mut command: Command) -> Result<String, String> {
         self.interrupt.check()?;
         let ended = command.output().map_err(|error| format!("{program:?} cannot be run: {error}"))?;
@@ -174,7 +175,7 @@ impl Programs {
         }
     }
 
-    /// Measures both in turns, so that a machine that drifts drifts under both, and gives the medians.
+    /// Measures both programs alternately, so that drift of the machine affects both, and returns the medians.
     pub(crate) fn in_turns(
         &self,
         rounds: usize,
@@ -204,13 +205,13 @@ fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// The rate in a report in JSON, which may have messages before it.
+/// The rate in a JSON report, which messages may precede.
 fn rate_in(text: &str) -> Result<f64, String> {
     let jobs = jobs_in(text)?;
     some_rate(jobs.iter().flat_map(|job| of_directions(job, "iops")).sum())
 }
 
-/// Where directions follow each other: all I/Os over the sum of their times.
+/// The rate when directions run one after another: all I/Os divided by the sum of their run times.
 fn phased_rate_in(text: &str) -> Result<f64, String> {
     let jobs = jobs_in(text)?;
     let total = |key| jobs.iter().flat_map(|job| of_directions(job, key)).sum::<f64>();
@@ -218,9 +219,10 @@ fn phased_rate_in(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn jobs_in(text: &str) -> Result<Vec<Value>, String> {
-    let begin = text.find('{').ok_or("no JSON in its output")?;
-    let report: Value = serde_json::from_str(&text[begin..]).map_err(|error| format!("its JSON: {error}"))?;
-    report["jobs"].as_array().cloned().ok_or_else(|| "no jobs in its report".to_owned())
+    let begin = text.find('{').ok_or("the output contains no JSON")?;
+    let report: Value = serde_json::from_str(&text[begin..])
+        .map_err(|error| format!("invalid JSON in the output: {error}"))?;
+    report["jobs"].as_array().cloned().ok_or_else(|| "the report contains no jobs".to_owned())
 }
 
 pub(super) fn of_directions(job: &Value, key: &str) -> Vec<f64> {
@@ -228,7 +230,7 @@ pub(super) fn of_directions(job: &Value, key: &str) -> Vec<f64> {
 }
 
 fn some_rate(rate: f64) -> Result<f64, String> {
-    if rate > 0.0 { Ok(rate) } else { Err("it reports no I/O".to_owned()) }
+    if rate > 0.0 { Ok(rate) } else { Err("the report contains no I/O".to_owned()) }
 }
 
 #[cfg(test)]

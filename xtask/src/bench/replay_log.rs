@@ -1,11 +1,11 @@
-//! A log to replay, and the job that does.
+//! A log, and the job that replays it.
 
 use super::programs::Programs;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-/// The words of a job that replays a text log of this many entries as fast as it can, on nothing. The log is in the scratch
-/// directory.
+/// Arguments of a job that replays a text log of this many entries on the null engine, as fast as possible.
+/// Writes the log to the scratch directory.
 pub(crate) fn job(programs: &Programs, entries: u64) -> Result<Vec<String>, String> {
     const BLOCKS: u64 = 1 << 28;
     let path = programs.scratch().join(format!("{entries}.iolog"));
@@ -14,7 +14,7 @@ pub(crate) fn job(programs: &Programs, entries: u64) -> Result<Vec<String>, Stri
         let mut log = BufWriter::new(File::create(&path).map_err(fail)?);
         writeln!(log, "fio version 3 iolog\n0 bench add\n0 bench open").map_err(fail)?;
         for number in 0..entries {
-            // Spread over the file by a multiplication that hits every block.
+            // The multiplication spreads the offsets over the file and reaches every block.
             let offset = number.wrapping_mul(0x9e37_79b9) % BLOCKS * 4096;
             let word = if number % 2 == 0 { "read" } else { "write" };
             writeln!(log, "{number} bench {word} {offset} 4096").map_err(fail)?;

@@ -1,11 +1,11 @@
-//! Engines that talk to servers: the same jobs with fio and with fathom, in turns, on the servers of `scripts/servers`.
+//! Engines that talk to servers: the same jobs run alternately with fio and with fathom on the servers of `scripts/servers`.
 
 use super::programs::{Programs, jobs_in};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A server, and how jobs name it.
+/// A server, and the arguments that select it.
 struct Case {
     name: &'static str,
     script: &'static str,
@@ -125,7 +125,7 @@ pub(super) fn run(
     Ok(())
 }
 
-/// A server that runs.
+/// A running server.
 struct Server {
     script: PathBuf,
     directory: PathBuf,
@@ -135,7 +135,7 @@ struct Server {
 impl Server {
     fn start(repository: &Path, case: &Case, programs: &Programs) -> Result<Server, String> {
         let script = repository.join("scripts/servers").join(case.script);
-        // Paths of sockets are short.
+        // Socket paths have a short maximum length.
         let directory = programs.scratch().join(case.script);
         let mut command = Command::new(&script);
         command.arg("start").arg(&directory).env("INSTALL", "1").stdin(Stdio::null());
@@ -150,7 +150,7 @@ impl Server {
     }
 
     fn words(&self, case: &Case) -> Vec<String> {
-        // Colons separate the names of files.
+        // In filename=, colons separate names, so they are escaped.
         let escaped = |key: &str, value: &String| match key {
             "ISCSI_URL" => value.replace(':', "\\:"),
             _ => value.clone(),
@@ -171,14 +171,14 @@ impl Drop for Server {
     }
 }
 
-/// What a run says: I/Os per second, and percent of a CPU.
+/// Result of a run: I/Os per second, and CPU use in percent.
 #[derive(Clone, Copy)]
 struct Figures {
     rate: f64,
     processor: f64,
 }
 
-/// Both find the same data. What cannot be filled shows when it is measured.
+/// Fills the target once so that both programs read the same data. A failure shows up in the measurement.
 fn fill(programs: &Programs, server: &Server, case: &Case) {
     let mut words = vec!["--name=a".to_owned()];
     words.extend(server.words(case));
@@ -225,7 +225,7 @@ fn measure(
     })
 }
 
-/// The run in the middle of those of an odd number.
+/// The median of an odd number of runs.
 fn middle(runs: &mut [Figures]) -> Figures {
     runs.sort_by(|first, second| first.rate.total_cmp(&second.rate));
     runs.get(runs.len() / 2).copied().unwrap_or(Figures { rate: f64::NAN, processor: f64::NAN })
@@ -240,7 +240,7 @@ fn figures(
 ) -> Result<Figures, String> {
     let mut command = Command::new(program);
     command.args(words).current_dir(programs.scratch()).stdin(Stdio::null()).envs(&server.keys);
-    // Not on a command line, which everybody can see.
+    // In the environment, because every user can see command lines.
     for (variable, key) in [("AWS_ACCESS_KEY_ID", "S3_KEYID"), ("AWS_SECRET_ACCESS_KEY", "S3_KEY")] {
         command.envs(server.keys.get(key).map(|value| (variable, value)));
     }
@@ -249,12 +249,12 @@ fn figures(
         return Err(format!("{}: {}", program.display(), String::from_utf8_lossy(&ended.stderr).trim()));
     }
     let jobs = jobs_in(&String::from_utf8_lossy(&ended.stdout))?;
-    let job = jobs.first().ok_or("no job in its report")?;
+    let job = jobs.first().ok_or("the report contains no job")?;
     let sum =
         |keys: [&str; 2], key: &str| keys.iter().filter_map(|part| job[*part][key].as_f64()).sum::<f64>();
     let processor = ["usr_cpu", "sys_cpu"].iter().filter_map(|key| job[*key].as_f64()).sum();
     match sum(["read", "write"], "iops") {
         rate if rate > 0.0 => Ok(Figures { rate, processor }),
-        _ => Err(format!("{}: it reports no I/O", program.display())),
+        _ => Err(format!("{}: the report contains no I/O", program.display())),
     }
 }

@@ -4,7 +4,7 @@ use super::programs::Pair;
 use std::fmt;
 use std::path::Path;
 
-/// What a figure is.
+/// Unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// I/Os per second.
@@ -35,7 +35,7 @@ impl Unit {
     }
 }
 
-/// What fathom is to reach. Ratios are fathom's figure divided by fio's.
+/// Goal for fathom. Ratios are fathom's figure divided by fio's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Goal {
     /// At least this multiple of fio's.
@@ -68,12 +68,12 @@ impl Goal {
     }
 }
 
-/// What came of a case.
+/// Outcome of a case.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Measured {
-    /// A figure of each program.
+    /// One figure per program.
     Pair(Pair),
-    /// Nothing, and why.
+    /// Not measured, with the reason.
     Skipped(String),
 }
 
@@ -81,11 +81,11 @@ pub(crate) enum Measured {
 pub(crate) struct Row {
     /// The case.
     pub(crate) case: String,
-    /// What its figures are.
+    /// Unit of its figures.
     pub(crate) unit: Unit,
-    /// What is wanted.
+    /// Its goal.
     pub(crate) goal: Goal,
-    /// What it is.
+    /// Its outcome.
     pub(crate) measured: Measured,
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn markdown(rows: &[Row]) -> String {
 const BEGIN: &str = "<!-- bench: begin; written by `make bench BENCH=--write` -->";
 const END: &str = "<!-- bench: end -->";
 
-/// Puts the table and what it was measured on into the page, between its two marks.
+/// Writes the table and the description of the machine between the two markers of the page.
 pub(crate) fn store(page: &Path, machine: &[String], rounds: usize, table: &str) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = std::fs::read_to_string(page).map_err(fail)?;
@@ -130,7 +130,10 @@ pub(crate) fn store(page: &Path, machine: &[String], rounds: usize, table: &str)
 
 fn section(machine: &[String], rounds: usize, table: &str) -> String {
     let machine: Vec<String> = machine.iter().map(|line| format!("* {line}")).collect();
-    format!("{}\n* Medians of {rounds} rounds unless the case says more\n\n{table}", machine.join("\n"))
+    format!(
+        "{}\n* Medians of {rounds} rounds unless the case states another number\n\n{table}",
+        machine.join("\n")
+    )
 }
 
 fn replaced(text: &str, section: &str) -> Option<String> {

@@ -96,7 +96,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        // Members that are about to end keep it for a moment.
+        // Processes that are still exiting keep the group busy for a moment.
         for _ in 0..50 {
             if std::fs::remove_dir(&self.0).is_ok() {
                 break;

@@ -120,5 +120,5 @@ fn scratch(directory: Option<&str>) -> Result<tempfile::TempDir, String> {
         Some(directory) => builder.tempdir_in(directory),
         None => builder.tempdir(),
     }
-    .map_err(|error| format!("soak: no directory to work in: {error}"))
+    .map_err(|error| format!("soak: cannot create a scratch directory: {error}"))
 }

@@ -25,7 +25,7 @@ pub(crate) fn check(metadata: &Metadata) -> Vec<String> {
 fn complaint(package: &Package) -> Option<String> {
     let named = format!("{} {}", package.name, package.version);
     match &package.licence {
-        None => Some(format!("{named}: states no licence")),
+        None => Some(format!("{named}: does not state a licence")),
         Some(licence) => match spdx::is_satisfied(licence, |one| ALLOWED.contains(&one)) {
             Ok(true) => None,
             Ok(false) => Some(format!("{named}: {licence} is not on the list of licences")),
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn others_are_told() {
-        assert_eq!(check(&package(None)), ["it 1.0.0: states no licence"]);
+        assert_eq!(check(&package(None)), ["it 1.0.0: does not state a licence"]);
         for licence in ["GPL-2.0-only", "MIT AND GPL-3.0", "AGPL-3.0", "MIT OR", ""] {
             assert_eq!(check(&package(Some(licence))).len(), 1, "{licence}");
         }

@@ -43,6 +43,6 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
     }
     match violations.len() {
         0 => Ok(()),
-        count => Err(format!("tidy: {count} to mend\n  {}", violations.join("\n  "))),
+        count => Err(format!("tidy: {count} to fix\n  {}", violations.join("\n  "))),
     }
 }

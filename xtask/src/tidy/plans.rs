@@ -8,10 +8,10 @@ const RUN: &str = "crates/fathom-run/src/";
 /// The plan as data.
 const MODEL: &str = "crates/fathom-run/src/plan/model/";
 
-/// Words by which code gets at options.
+/// Words with which code accesses options.
 const WORDS: [&str; 3] = ["JobSpec", "is_set(", "job_of("];
 
-/// Who may say which of them, by the beginning of a path below [`RUN`].
+/// Which files may use which of these words, by path prefix below [`RUN`].
 const MAY_READ: [(&str, &[&str]); 6] = [
     // The builders turn options into plans.
     ("plan/build/", &WORDS),

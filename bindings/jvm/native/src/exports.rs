@@ -162,7 +162,7 @@ pub unsafe extern "C" fn fathom_ring_run(handle: i64, descriptors: i64, count: i
     number(ring.submit(table, false).and_then(|slot| ring.wait(slot)).map(|failed| failed as usize))
 }
 
-/// Refuses new batches and waits for the kernel; returns how many I/Os it keeps for ever.
+/// Refuses new batches and waits for the kernel; returns how many I/Os the kernel never completes.
 ///
 /// # Safety
 /// `handle` is a live ring.

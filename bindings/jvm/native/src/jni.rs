@@ -1,6 +1,6 @@
 //! The entry points of JNI: the exported functions under the names that the virtual machine looks for.
 
-// The names are the virtual machine's.
+// JNI prescribes the names.
 #![allow(non_snake_case, missing_docs)]
 
 use crate::exports;

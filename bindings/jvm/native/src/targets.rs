@@ -25,7 +25,7 @@ pub struct File {
     write_way: AtomicU8,
 }
 
-/// Who does the writes of a file: the kernel's queue, or the thread that waits for them.
+/// Where the writes of a file are executed: in the kernel's queue, or in the thread that waits for them.
 ///
 /// Many file systems (ext4, tmpfs) cannot write into the page cache without being able to block. Their kernels hand every such write
 /// to a worker thread, which costs more than the write.
@@ -201,7 +201,7 @@ impl Targets {
         if file.writable { Ok(file.descriptor.as_raw_fd()) } else { Err(libc::EBADF) }
     }
 
-    /// Who does the writes of a file.
+    /// Where the writes of a file are executed.
     pub fn write_way(&self, file: u16) -> WriteWay {
         match self.files.get(usize::from(file)).map(|file| file.write_way.load(Relaxed)) {
             Some(way) if way == WriteWay::Unknown as u8 => WriteWay::Unknown,

@@ -138,8 +138,8 @@ impl Uring {
 }
 
 impl Drop for Uring {
-    /// The kernel takes a ring down later, in the background. What is registered is let go of now, so that a file system can be
-    /// unmounted, and the space of a removed file used, as soon as the ring is closed.
+    /// The kernel tears down a ring later, in the background. Unregister files and buffers now, so that a
+    /// file system can be unmounted, and the space of a removed file reused, as soon as the ring is closed.
     fn drop(&mut self) {
         if self.fixed_files {
             let _ = self.ring.submitter().unregister_files();

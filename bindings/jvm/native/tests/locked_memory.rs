@@ -1,4 +1,4 @@
-//! Where the kernel refuses to lock the buffers (`ulimit -l`), batches work all the same, and it is said.
+//! Where the kernel refuses to lock the buffers (`ulimit -l`), batches still work, and the refusal is reported.
 
 #![allow(clippy::unwrap_used)]
 

@@ -82,7 +82,7 @@ mod tests {
         is_told(&after(&format!(r#"{aio},"rate_iops":"10000""#), 400_000), Severity::Note, "its rate limit");
         is_told(&after(&format!(r#"{aio},"thinktime":"5ms""#), 400_000), Severity::Note, "thinktime");
         assert_eq!(after(aio, 3_200_000), []);
-        // Synchronous engines are another case.
+        // The check does not apply to synchronous engines.
         assert_eq!(
             (after(r#","ioengine":"psync""#, 100_000), after(r#","ioengine":"null""#, 9)),
             Default::default()

@@ -179,7 +179,7 @@ fn best_cut(points: &[f64]) -> Option<Cut> {
     let cuts = LEAST_ON_A_SIDE..=points.len() - LEAST_ON_A_SIDE;
     let left = |at: usize| squares(&points[..at]) + squares(&points[at..]);
     let at = cuts.min_by(|&a, &b| left(a).total_cmp(&left(b)))?;
-    // The point in which it fell belongs to neither side.
+    // The point during which the rate fell belongs to neither side.
     let (first, second) = (&points[..at - 1], &points[at + 1..]);
     let deviation = |part: &[f64]| (squares(part) / part.len() as f64).sqrt() / mean(part).max(1.0);
     let climb = |part: &[f64]| {
@@ -330,7 +330,7 @@ mod tests {
     fn a_credit_that_is_used_up_is_a_step() {
         let mut timeline = vec![50; 10];
         timeline.extend([20; 12]);
-        // The point in which it fell belongs to neither side.
+        // The point during which the rate fell belongs to neither side.
         timeline[10] = 33;
         is_told(&after(step, &timeline), Severity::Doubtful, "fell from 200 MB/s to 8");
         is_told(&after(step, &timeline), Severity::Doubtful, "in one step, after 477 MiB and 2.50 s");

@@ -35,9 +35,9 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         duration(longest.begin_ms + longest.length_ms),
     );
     let advice = match longest.awaited {
-        Awaited::Nothing => "look at what else the machine did at that time, and run it again",
+        Awaited::Nothing => "check what else the machine did at that time, and run it again",
         _ => {
-            "look at the storage, and at what else the machine did, at that time; the figures are means over times with and without it"
+            "check what the storage and the rest of the machine did at that time; the figures average over the outage and the time around it"
         }
     };
     let figures = [

@@ -14,7 +14,7 @@ pub(super) struct Matched {
     pub(super) pairs: Vec<Pair>,
     /// Jobs and directions that only A has.
     pub(super) only_a: Vec<String>,
-    /// Those that only B has.
+    /// Jobs and directions that only B has.
     pub(super) only_b: Vec<String>,
 }
 

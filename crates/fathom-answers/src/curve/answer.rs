@@ -61,9 +61,9 @@ pub(crate) enum Highest {
         /// Its 95 % interval.
         interval: Interval,
     },
-    /// All rates tried meet the limits: at least this one.
+    /// Every rate tried meets the limits: the answer is at least the highest of them.
     AtLeast(f64),
-    /// No rate tried meets them: below this one.
+    /// No rate tried meets the limits: the answer is below the lowest of them.
     Below(f64),
 }
 

@@ -4,7 +4,7 @@ use super::Evidence;
 use crate::figures;
 use fathom_results::model::{IoLimit, ProcessorLimit};
 
-/// A group that was throttled in less than this share of its periods, in percent, hardly was.
+/// Throttling in less than this percentage of a group's periods is negligible.
 const THROTTLED_PERIODS: f64 = 25.0;
 /// From this share on, a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side of it.
 const MET: f64 = 0.85;

@@ -36,7 +36,7 @@ pub(crate) enum Awaited {
 /// A stretch without completions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outage {
-    /// Its begin, ms since the start of the run.
+    /// Start of the outage, ms since the start of the run.
     pub(crate) begin_ms: f64,
     pub(crate) length_ms: f64,
     pub(crate) awaited: Awaited,

@@ -246,7 +246,7 @@ pub(super) const TERMS: &[Term] = &[
     ),
     term(
         &["slo"],
-        "A limit for response times, such as p99<2ms. fathom curve --slo finds the highest load that keeps to it.",
+        "A limit for response times, such as p99<2ms. fathom curve --slo finds the highest load that meets it.",
     ),
     term(&["zone resets"], "How many zones of a zoned device were reset before they were written again."),
 ];

@@ -111,7 +111,10 @@ impl Estimate {
         }
         let left_out: Vec<String> = plan.left_out().into_iter().map(figures::size).collect();
         if !left_out.is_empty() {
-            line("left out", &format!("blocks of {}, less than a sector of the device", left_out.join(", ")));
+            line(
+                "left out",
+                &format!("blocks of {}: smaller than a sector of the device", left_out.join(", ")),
+            );
         }
         let engine = if plan.engine.is_empty() { String::new() } else { format!(", {}", plan.engine) };
         line("load", &format!("{} × depth {}{engine}", threads(plan.threads), plan.depth));

@@ -54,7 +54,7 @@ fn text(finding: &Finding) -> String {
     }
 }
 
-/// What to do, in the options of quick where a job has others.
+/// The advice of a finding, in terms of quick's options rather than a job's.
 fn advice(finding: &Finding) -> &str {
     match finding.code.as_str() {
         "short" => "use a longer --time",

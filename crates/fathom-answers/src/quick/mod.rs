@@ -79,9 +79,9 @@ struct Wishes {
 
 /// Where results are saved.
 enum Save {
-    /// That of one run.
+    /// The result of one run.
     File(NewFile),
-    /// Those of several.
+    /// The results of several runs.
     Directory(NewDirectory),
 }
 

@@ -75,7 +75,7 @@ fn distribution(direction: &Shapes, screen: Screen) -> String {
         return String::new();
     }
     let mut text =
-        format!("\n{} latency distribution (share of the I/Os from a latency to the next)\n", direction.name);
+        format!("\n{} latency distribution (share of I/Os in each latency range)\n", direction.name);
     for row in rows {
         let bar = screen.ink.bar(row.percent / largest, screen.width - MARGIN - 10);
         let _ =

@@ -111,7 +111,7 @@ fn check_precondition(plan: &SweepPlan, runner: &dyn Runner) -> Result<(), Failu
     place::check_jobs(&read(text, false, runner)?, true).map_err(named)?;
     let mut kinds: Vec<&str> = match plan.precondition_each {
         true => (0..plan.cells()).filter_map(|cell| Some(plan.file_system_of(cell)?.1)).collect(),
-        // Once, before there is a file system.
+        // The precondition runs once, before a file system is made.
         false => vec![file_systems::NONE],
     };
     kinds.dedup();

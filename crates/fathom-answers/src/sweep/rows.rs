@@ -206,7 +206,7 @@ impl Results {
         names[..values].join(" ")
     }
 
-    /// The best row of a job in a figure: only cells are compared, because jobs do different work.
+    /// The best row of a job by one figure. Rows of other jobs do not compete, because jobs do different work.
     pub(crate) fn best(&self, figure: usize, job: &str) -> Best {
         let kind = self.figures[figure].0.figure;
         let mut ranked: Vec<(usize, f64)> = self

@@ -32,7 +32,7 @@ pub(super) struct Bucket {
     /// Why the options cannot be used.
     objection: Option<EndpointError>,
     connected: OnceCell<(Driver, Rc<Client>)>,
-    /// Bytes of the objects, if each block has one and all have the same length.
+    /// Size of an object in bytes, if every block is an object and all have the same length.
     block: Cell<Option<u64>>,
 }
 

@@ -79,7 +79,7 @@ impl Folder {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Refusal> {
-        // Chunks are created when they are written.
+        // Without data to write there is nothing to do: chunks are created when they are written.
         let Some(filling) = filling else { return Ok(()) };
         let connection = self.connection()?;
         let path = self.path(&entry.path);

@@ -52,7 +52,7 @@ impl Storage for Units {
         Ok(FileEntry::new(name, FileKind::Volume, size))
     }
 
-    /// A unit is always complete.
+    /// A logical unit always has its full size, so there is nothing to lay out.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -63,7 +63,7 @@ impl Storage for Units {
         Ok(())
     }
 
-    /// A unit is not removed.
+    /// A logical unit is never removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

@@ -335,7 +335,7 @@ impl Connection {
                 continue;
             }
             let head = reply_head(&self.incoming[self.from..self.to]);
-            match head.map_err(|_| Broken::Violation("what begins a reply is none"))? {
+            match head.map_err(|_| Broken::Violation("the reply header is invalid"))? {
                 None => return Ok(()),
                 Some((ReplyHead::Simple { error, cookie }, length)) => {
                     self.from += length;

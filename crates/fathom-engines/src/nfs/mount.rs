@@ -78,7 +78,7 @@ const MODE: c_int = 0o644;
 pub(super) struct Mount {
     pub(super) functions: Arc<Functions>,
     pub(super) context: *mut Context,
-    /// How often a lost connection is retried; negative for ever.
+    /// How often a lost connection is retried; negative for no limit.
     reconnects: i64,
 }
 

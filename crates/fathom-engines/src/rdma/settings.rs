@@ -1,5 +1,5 @@
-//! Connection parameters from the options of a job: who listens, where, and the operation. Inconsistent options are refused
-//! in fio's words.
+//! Connection parameters from the options of a job: which side listens, its address, and the operation.
+//! Inconsistent options are refused in fio's words.
 
 use super::wire::Verb;
 use fathom_run::files::FileError;

@@ -176,9 +176,9 @@ pub(super) struct PairState {
     other_key_index: u16,
     notifies_drained: u8,
     is_draining: u8,
-    /// `max_rd_atomic`: reads that this side may have in flight.
+    /// `max_rd_atomic`: RDMA reads that this side may have in flight.
     pub(super) reads_begun: u8,
-    /// `max_dest_rd_atomic`: reads of the other side.
+    /// `max_dest_rd_atomic`: RDMA reads that the peer may have in flight.
     pub(super) reads_answered: u8,
     pub(super) not_ready_timer: u8,
     port: u8,

@@ -167,7 +167,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
     #[inline(always)]
     pub(super) fn take<R>(&mut self, read: impl FnOnce(&C) -> R) -> R {
         if self.taken == self.batch_end {
-            broken(Invariant::Ends, format_args!("an end is taken, and none is there"));
+            broken(Invariant::Ends, format_args!("a completion is taken, but none is ready"));
         }
         if CHECKS_ALL && load(self.ends_there).wrapping_sub(self.taken) > self.end_mask + 1 {
             broken(Invariant::Ends, format_args!("an end was written over before it was taken"));

@@ -105,7 +105,7 @@ impl Channel {
         match (&self.fault, self.is_over) {
             (Some(fault), _) => fault,
             (None, true) => "it closed the connection",
-            (None, false) => "it sent nothing",
+            (None, false) => "it sent no data",
         }
     }
 

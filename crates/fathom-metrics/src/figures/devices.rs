@@ -1,4 +1,4 @@
-//! The kernel's counters of the devices below the files of the run, since its begin.
+//! The kernel's counters of the devices below the files, counted from the start of the run.
 
 use super::{Family, Labels, Numbers, Unit, parts, with};
 use fathom_stats::report::{DiskReport, RunReport};

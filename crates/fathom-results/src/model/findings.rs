@@ -107,7 +107,7 @@ pub struct SlicesResult {
 pub struct SliceResult {
     /// Reads in it.
     pub reads: u64,
-    /// Those that took longer than 1 ms.
+    /// Share of reads that took longer than 1 ms.
     pub percent_above_1ms: f64,
     /// Longer than 8 ms.
     pub percent_above_8ms: f64,
@@ -137,7 +137,7 @@ pub struct VerdictResult {
 pub struct FindingResult {
     /// Code of the check.
     pub code: String,
-    /// How much speaks against the figures.
+    /// How serious the doubts about the figures are.
     pub severity: Severity,
     /// The job; `None` for findings about all jobs.
     #[serde(skip_serializing_if = "Option::is_none")]

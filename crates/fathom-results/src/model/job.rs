@@ -274,7 +274,7 @@ pub struct ArrivalsResult {
     /// I/Os due per second.
     #[serde(deserialize_with = "lenient::number")]
     pub offered_iops: f64,
-    /// Those that had not been started at the end.
+    /// Arrivals that had not been started at the end.
     #[serde(deserialize_with = "lenient::whole")]
     pub waiting: u64,
     /// Mean number waiting, over time.
@@ -407,7 +407,7 @@ impl JobResult {
         Direction::ALL.map(|direction| shown(direction).filter(|figures| !figures.is_empty()))
     }
 
-    /// A direction as reported on its own.
+    /// The figures of one direction, `None` if it was not reported separately.
     pub fn reported(&self, direction: Direction) -> Option<&DirectionResult> {
         match direction {
             Direction::Read => self.read.as_ref(),

@@ -80,11 +80,10 @@ pub trait Crew: LogKeeper + Machine {
     /// The latencies that a worker has recorded in one direction.
     fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram;
 
-    /// The I/Os that a worker waits for.
+    /// The I/Os that a worker has in flight.
     fn in_flight(&self, worker: usize) -> Vec<InFlight>;
 
-    /// Bytes that a worker waits for: those in flight, and in its final sync written data that may still be
-    /// in memory.
+    /// Bytes that a worker waits for: those in flight and, during its final sync, written data that may still be in memory.
     fn awaited_bytes(&self, worker: usize) -> u64;
 
     /// External signs of progress of a worker.

@@ -3,9 +3,9 @@
 use super::Supervisor;
 use crate::crew::{Stage, WorkerState};
 
-/// Patience with I/O that makes no progress after the end of its job.
+/// How long I/O may make no progress after the end of its job.
 const PATIENCE_NS: u64 = 30_000_000_000;
-/// The same after the user has asked for the end.
+/// The limit after the user has asked to stop.
 const PATIENCE_AFTER_SIGNAL_NS: u64 = 10_000_000_000;
 /// A slow device is not stuck if it is slow again: patience is at least this multiple of its longest latency.
 const LATENCY_FACTOR: u64 = 4;

@@ -58,7 +58,7 @@ pub struct Schedule {
 pub struct RegionWrites {
     /// Writes to new blocks.
     pub new: u64,
-    /// Those of the new ones that a later region overwrites.
+    /// Writes to new blocks that a later region overwrites.
     pub doomed: u64,
     /// Writes to doomed blocks of earlier regions.
     pub again: u64,

@@ -85,11 +85,11 @@ pub(super) enum Order {
 /// Source of random blocks of one length.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// `begins_anew`: after the last block it starts over immediately, and the pass does not end.
+    /// `begins_anew`: starts over after the last block without ending the pass.
     Permuted { permutation: Permutation, begins_anew: bool },
-    /// Only whole blocks of those that the register visits.
+    /// The shift register, restricted to whole blocks.
     Registered { register: ShiftRegister, blocks: u64 },
-    /// Only whole blocks of those that the sampler ranks.
+    /// The sampler, restricted to whole blocks.
     Skewed { sampler: Box<Sampler>, blocks: u64 },
     /// Any block, with repetition.
     Drawn { numbers: Box<DrawnAhead>, blocks: u64 },

@@ -483,7 +483,7 @@ mod tests {
             prop_assert_eq!(given, model);
         }
 
-        /// Records given out are, block by block, the latest write of each block.
+        /// For every block, the records that the history returns hold the latest write of that block.
         #[test]
         fn a_model_agrees(
             writes in prop::collection::vec((0u64..24, 1u32..8, prop::bool::weighted(0.2)), 1..60),

@@ -6,7 +6,7 @@ use fathom_stats::samples::LatencySamples;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl Worker<'_> {
-    /// Checks that nothing is in flight any more, and the counters.
+    /// Checks at the end that nothing is in flight and that the counters agree.
     pub(super) fn check_end(&self) {
         self.slots.check_none_in_flight();
         self.check_accounts();

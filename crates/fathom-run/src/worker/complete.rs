@@ -321,7 +321,7 @@ impl Worker<'_> {
         if let Some(direction) = unit.direction() {
             let samples = &self.samples.directions[direction];
             bump(&samples.bytes, u64::from(unit.done()));
-            // Taken back: it counts as never issued.
+            // Subtracts one: the I/O counts as never issued.
             bump(&samples.issued, u64::MAX);
         }
         self.tell_of_end(unit);

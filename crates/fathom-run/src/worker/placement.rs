@@ -98,7 +98,10 @@ fn change_user(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
     let changed = |result: Result<(), Errno>, cause, option: &str| {
         if result == Err(Errno(libc::EPERM)) {
-            let text = format!("fathom: job {}: {option} of another needs root", context.worker_plan().name);
+            let text = format!(
+                "fathom: job {}: {option}= needs root to switch to another user or group",
+                context.worker_plan().name
+            );
             context.messages.send(&Message::Error(text));
         }
         check(context, result, cause)

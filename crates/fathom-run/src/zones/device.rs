@@ -28,7 +28,7 @@ pub struct OwnZones {
 
 /// Zones of a zoned block device.
 pub struct KernelZones {
-    /// A separate one: those of the job may be closed, or read-only.
+    /// A separate descriptor, because the job's may be closed or read-only.
     descriptor: OwnedFd,
 }
 

@@ -12,7 +12,7 @@ const FORMS = ["job", "quick", "sweep"];
 
 function show(view, isAsked) {
   for (const section of document.querySelectorAll("main > section")) section.hidden = section.id !== `view-${view}`;
-  // Who reads by ear is taken to what is new.
+  // Moves a screen reader to the new content.
   if (isAsked) byId("content").focus({ preventScroll: true });
 }
 

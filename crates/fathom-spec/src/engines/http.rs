@@ -105,19 +105,19 @@ options! {
     /// Password of WebDAV; ${NAME} takes it from the environment
     Built Text http_pass: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// S3 secret; without, AWS_SECRET_ACCESS_KEY or the credentials file of the AWS tools
+    /// S3 secret; if unset, AWS_SECRET_ACCESS_KEY or the credentials file of the AWS tools
     Built Text http_s3_key: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// S3 key id; without, AWS_ACCESS_KEY_ID or the credentials file of the AWS tools
+    /// S3 key id; if unset, AWS_ACCESS_KEY_ID or the credentials file of the AWS tools
     Built Text http_s3_keyid: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// S3 session token; without, AWS_SESSION_TOKEN or the credentials file of the AWS tools
+    /// S3 session token; if unset, AWS_SESSION_TOKEN or the credentials file of the AWS tools
     Built Text http_s3_security_token: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// Swift token; without, OS_AUTH_TOKEN
+    /// Swift token; if unset, OS_AUTH_TOKEN
     Built Text http_swift_auth_token: Option<String>, { names: Names::Remote, engine: ENGINE, secret: true };
 
-    /// S3 region; without, AWS_REGION or AWS_DEFAULT_REGION
+    /// S3 region; if unset, AWS_REGION or AWS_DEFAULT_REGION
     Built Text http_s3_region: String = "us-east-1", { names: Names::Remote, engine: ENGINE };
 
     /// Key that S3 encrypts the job's objects with (SSE-C): 32 characters
@@ -149,7 +149,7 @@ options! {
     /// Connections with each server; 0 opens as many as there are requests to send at a time
     Built Int http_connections: u32 = "0", { bounds: Bounds::between(0.0, 65536.0), engine: ENGINE };
 
-    /// How long a server may take, before the run, to accept a connection or to answer what is there
+    /// How long a server may take, before the run, to accept a connection or to answer the first requests
     Built Time http_connect_limit: Duration = "30s", { engine: ENGINE };
 
     /// Version of the protocol

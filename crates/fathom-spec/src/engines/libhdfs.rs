@@ -15,7 +15,7 @@ options! {
     /// Options of the `libhdfs` engine.
     pub struct LibhdfsOptions in Engine, table TABLE;
 
-    /// Name node: a host, or hdfs://NAME for what Hadoop's configuration calls so; without, localhost
+    /// Name node: a host, or hdfs://NAME for a name service in Hadoop's configuration; if unset, localhost
     Built Text namenode: Option<String>, { names: Names::Remote, engine: ENGINE };
 
     /// Same as namenode
@@ -27,7 +27,7 @@ options! {
     /// Folder of the job's files
     Built Text hdfsdirectory: String = "/", { names: Names::Remote, engine: ENGINE };
 
-    /// Bytes of each of the files that a file of the job is there
+    /// Size of the HDFS files that make up a file of the job, in bytes
     Built Int chunk_size: u32 = "1048576", { aliases: &["chunck_size"], bounds: Bounds::at_least(1.0), engine: ENGINE };
 
     /// One connection with the name node for all files of a clone; 0 gives each its own

@@ -8,11 +8,11 @@ use crate::value::{NoSource, ParseContext};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// Why an option of an engine cannot be one of a job.
+/// Why an option of a loaded engine cannot be a job option.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UnfitOption {
     /// A name that job files cannot have.
-    #[error("its option {0:?} is no word of letters, digits and _")]
+    #[error("its option {0:?} is not a word of letters, digits and _")]
     NoWord(&'static str),
     /// A name that has a meaning already.
     #[error("its option {0} has the name of an option of every job")]
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::definition::{Kind, OptionDef};
 
-    /// What is said of an engine with these options.
+    /// Messages about an engine with these options.
     fn answer(options: &[OptionDef]) -> String {
         let options = options.to_vec().leak();
         let engine = Box::leak(Box::new(EngineDef::new("external:/x", "for a test").with_options(options)));
@@ -78,7 +78,7 @@ mod tests {
     fn options_must_fit_into_job_files() {
         let option = |name| OptionDef::of_engine("external:/x", name, Kind::Int, "a number");
         for (options, reason) in [
-            (vec![option("a b")], "is no word"),
+            (vec![option("a b")], "is not a word"),
             (vec![option("bs")], "has the name of an option of every job"),
             (vec![option("one"), option("one")], "two options of the name one"),
             (vec![OptionDef { default: Some("many"), ..option("one") }], "many, is not what"),

@@ -119,7 +119,7 @@ fn refuse_what_has_no_meaning(job: &mut JobSpec, review: &mut Review<'_>) -> Res
         (job.size.fill_device, "fill_device= takes space for data, and there is none; leave it out"),
         (
             makes_targets && !job.file.allow_file_create,
-            "allow_file_create=0 forbids all that the job is there for",
+            "allow_file_create=0 forbids everything that the job would do",
         ),
     ];
     let (name, engine) = (job.name.clone(), job.engine.ioengine.name.clone());
@@ -165,7 +165,7 @@ mod tests {
             ("--ioengine=filestat --rw=trimwrite", "each I/O twice"),
             ("--ioengine=dirstat --zonemode=strided --zonesize=4k", "zonemode="),
             ("--ioengine=filedelete --fill_device=1", "fill_device="),
-            ("--ioengine=dircreate --allow_file_create=0", "forbids all"),
+            ("--ioengine=dircreate --allow_file_create=0", "forbids everything"),
         ] {
             let line = refusal(&format!("--name=a --filesize=4k {words}"));
             assert!(line.contains(said), "{words}: {line}");

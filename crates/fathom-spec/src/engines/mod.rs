@@ -101,18 +101,18 @@ pub struct EngineDef {
     pub options: &'static [OptionDef],
     /// What it demands of the jobs that use it.
     pub rules: &'static [Rule],
-    /// Those of its options that give single I/Os a priority.
+    /// The engine's options that give single I/Os a priority.
     pub priorities: Option<fn(&JobSpec) -> PriorityOptions<'_>>,
 }
 
-/// Where the data of an engine lies.
+/// Where an engine stores its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StorageKind {
     /// In files and devices of this machine.
     Files,
     /// With a server, or in its own library: the engine brings the storage.
     Server,
-    /// The same, in one thing that is there before the job and as large as it is: an export, an image, a logical unit.
+    /// With a server, in a single object that exists before the job and has a fixed size: an export, an image, a logical unit.
     Volume,
     /// Nowhere: there is nothing to prepare.
     None,
@@ -353,7 +353,7 @@ impl EngineDef {
         !matches!(self.storage, StorageKind::None)
     }
 
-    /// Its private option that goes by this name or alias.
+    /// Its private option with this name or alias.
     pub fn option(&self, name: &str) -> Option<&'static OptionDef> {
         self.options.iter().find(|option| option.is_named(name))
     }
@@ -473,7 +473,7 @@ pub const CHOICES: &[Choice] = &{
     choices
 };
 
-/// The engine of this crate that goes by this name.
+/// The engine of this crate with this name.
 pub fn find(name: &str) -> Option<&'static EngineDef> {
     Engines(ALL).find(name)
 }
@@ -494,7 +494,7 @@ pub fn without_secrets(options: &[(String, String)]) -> Vec<(String, String)> {
 pub struct Engines<'a>(pub &'a [&'static EngineDef]);
 
 impl Engines<'_> {
-    /// The engine that goes by this name.
+    /// The engine with this name.
     pub fn find(self, name: &str) -> Option<&'static EngineDef> {
         self.0.iter().copied().find(|engine| engine.name == name).or_else(|| loaded::find(name))
     }
@@ -504,7 +504,7 @@ impl Engines<'_> {
         self.find(&job.engine.ioengine.name)
     }
 
-    /// The private option of an engine that goes by this name or alias.
+    /// The private option of an engine with this name or alias.
     pub fn option(self, engine: &str, name: &str) -> Option<&'static OptionDef> {
         self.find(engine)?.option(name)
     }

@@ -20,7 +20,7 @@ options! {
     /// Options of the `mtd` engine.
     pub struct MtdOptions in Engine, table TABLE;
 
-    /// Leave bad erase blocks alone: what would reach one is not done there
+    /// Skip I/O to bad erase blocks
     Built Bool skip_bad: bool = "0", { engine: ENGINE };
 }
 

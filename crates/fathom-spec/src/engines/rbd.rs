@@ -29,10 +29,10 @@ options! {
     /// Namespace of the pool
     Built Text namespace: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// User, with or without client. before it; without, admin
+    /// User name, with or without the prefix client.; if unset, admin
     Built Text clientname: Option<String>, { names: Names::Remote, engine: ENGINE };
 
-    /// Configuration file of the cluster; without, CEPH_CONF or the usual one
+    /// Cluster configuration file; if unset, CEPH_CONF or the default one
     Built Text conf: Option<String>, { names: Names::ClientFile, engine: ENGINE };
 
     /// Looks for completions without a pause

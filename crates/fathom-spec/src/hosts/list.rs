@@ -13,7 +13,7 @@ pub struct HostList(pub Vec<HostEntry>);
 /// A host of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct HostEntry {
-    /// As written, which is what the way to it (ssh, ...) understands.
+    /// The name as written in the list; the transport (ssh, ...) resolves it.
     pub name: String,
     /// Groups that it belongs to.
     pub groups: Vec<String>,
@@ -101,7 +101,7 @@ impl HostList {
         if self.0.len() > MOST_HOSTS { Err(HostListError::TooMany) } else { Ok(()) }
     }
 
-    /// A host that is there already may be in one more group. Anything else is a mistake: it would be one host where two are meant.
+    /// Adds a group to a host that is already in the list. Listing it again otherwise is a mistake: the user meant two hosts.
     fn add_to_group(&mut self, at: usize, group: Option<&str>) -> Result<(), HostListError> {
         let HostEntry { name, groups } = &mut self.0[at];
         match group {

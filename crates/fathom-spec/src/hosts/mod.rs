@@ -37,7 +37,7 @@ pub enum FileOwner {
     /// A host of the run: the names that are generated for it begin with its own.
     #[default]
     Host,
-    /// Who asked a server for the jobs: all names begin with its address, as with fio. A socket has none.
+    /// A client that sent the jobs to a server: all names begin with its address, as with fio. Clients on a Unix socket have no address.
     Client(Option<String>),
 }
 

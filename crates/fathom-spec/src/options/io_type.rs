@@ -72,7 +72,7 @@ choices! {
 }
 
 choices! {
-    /// Among whom a data set is divided.
+    /// What a data set is divided among.
     pub enum Split {
         /// Not at all
         None = "none",
@@ -113,7 +113,7 @@ options! {
     /// Each clone adds this times its number to offset.
     Built Size offset_increment: SizeSpec = "0", { parent: Some("offset") };
 
-    /// Count the clones of all hosts for offset_increment, not those of each host anew
+    /// Number clones across all hosts for offset_increment, instead of starting over on each host
     ///
     /// For a file or device that several hosts share: each clone of each host gets its own region.
     Built Bool offset_increment_over_hosts: bool = "0", { parent: Some("offset_increment") };

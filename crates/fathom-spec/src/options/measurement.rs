@@ -141,7 +141,7 @@ options! {
 
     /// Skip latency measurements
     ///
-    /// Sets disable_lat, disable_clat and disable_slat and turns all percentiles off; what is given after it counts.
+    /// Sets disable_lat, disable_clat and disable_slat and turns all percentiles off; options after it override that.
     Built Bool gtod_reduce: bool = "0";
 
     /// Do not measure total latency

@@ -33,7 +33,7 @@ options! {
 }
 
 impl SizeOptions {
-    /// True for a job whose files take all the space there is.
+    /// True if the files of the job fill all available space.
     pub fn fills_space(&self) -> bool {
         self.fill_device
             && self.filesize.is_none()

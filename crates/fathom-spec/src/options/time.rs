@@ -48,8 +48,7 @@ options! {
 
     /// CPU that no job may use
     ///
-    /// In fio, a clock thread runs there. In fathom, every clone reads the CPU's own counter, which costs less than
-    /// reading such a thread's clock, so the CPU just stays free.
+    /// In fio, a clock thread runs there. fathom reads the CPU's cycle counter instead, which is cheaper, so the CPU stays idle.
     Built Int gtod_cpu: Option<u32>, { check: Some(check_cpu_number) };
 
     /// Clock id for the job start time in JSON

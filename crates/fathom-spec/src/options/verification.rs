@@ -100,7 +100,8 @@ options! {
 
     /// Check the seed in the header
     ///
-    /// Off by default for jobs that only read and for `verify_only`, which may be given data of another `randseed`: 1 refuses it.
+    /// Off by default for jobs that only read and for `verify_only`, since the data may come from a run with
+    /// another `randseed`. 1 reports such data as corrupt.
     Built Bool verify_header_seed: bool = "1", { parent: Some("verify") };
 
     /// Layout of the block headers to write; both are readable

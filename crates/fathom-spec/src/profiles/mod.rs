@@ -16,7 +16,7 @@ pub(crate) struct Profile {
     pub(crate) own_options: &'static [&'static str],
     /// What the profile's own options mean in terms of job options: names and values.
     pub(crate) meanings: fn(&JobSpec) -> Vec<(&'static str, String)>,
-    /// What to say about own options that have no effect.
+    /// Warnings about the profile's own options that have no effect.
     pub(crate) notes: fn(&JobSpec) -> Vec<Message>,
     /// The profile's jobs, given what the command line sets.
     pub(crate) jobs: fn(&JobSpec, &dyn Source) -> JobFile,

@@ -58,7 +58,7 @@ program_options! {
     "live" None "" => flag(live: bool);
     /// Print the full report at this interval
     "status-interval" Required "=time" => status_interval(status_interval: Option<Duration>);
-    /// Say after the report what speaks against its figures
+    /// After the report, list the reasons to doubt its figures
     "verdict" None "" => flag(verdict: bool);
     /// Exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
     "require" Required "=what" { values: Words(&["sound", "no-doubts"]) } => require(require: Option<Requirement>);

@@ -6,8 +6,8 @@ use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw, SizeSpec};
 use fathom_stats::Direction;
 
-/// Blocks that do not start at multiples of their size cannot be kept in the map, nor can those of directions whose
-/// multiples differ. An alignment that says what is so anyway changes nothing.
+/// The map cannot track blocks that do not start at multiples of their size, nor directions with different
+/// alignments. An alignment equal to the default changes nothing.
 pub(super) fn alignment_turns_map_off(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let aligned = Direction::ALL.iter().any(|direction| {
         job.block_size.ba[*direction].is_some_and(|align| align != job.smallest_block(*direction))
@@ -56,14 +56,14 @@ pub(super) fn check_longest(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// What was trimmed is what is written.
+/// A write covers exactly what was trimmed before it.
 pub(super) fn note_size_of_trimmed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let mode = job.io_type.rw.rw;
     let differ = job.block_sizes(Direction::Write) != job.block_sizes(Direction::Trim);
     if matches!(mode, Rw::TrimWrite | Rw::RandTrimWrite) && differ {
         let name = &job.name;
         review.note(format!(
-            "fathom: job {name}: the block size of writes has no effect with rw={mode}, a write has the size of the trim before it"
+            "fathom: job {name}: the block size of writes has no effect with rw={mode}: each write has the size of the trim before it"
         ));
     }
     Ok(())
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn writes_of_what_was_trimmed_have_its_size() {
         let (_, lines) = job("--name=a --rw=randtrimwrite --bs=4k,8k,16k");
-        let note = "fathom: job a: the block size of writes has no effect with rw=randtrimwrite, a write has the size of the trim before it";
+        let note = "fathom: job a: the block size of writes has no effect with rw=randtrimwrite: each write has the size of the trim before it";
         assert_eq!(lines, [note]);
         quiet_job("--name=a --rw=trimwrite --bs=4k,8k,8k");
         quiet_job("--name=a --rw=randrw --bs=4k,8k,16k");

@@ -5,7 +5,7 @@ use crate::diagnostic::Rejected;
 use crate::options::buffers::DedupeMode;
 use crate::spec::JobSpec;
 
-/// The pages of the working set are written once each, so they count as unique.
+/// Each page of the working set is written once, so it counts as unique.
 pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let Some(percent) = buffers.dedupe_percentage else { return Ok(()) };
@@ -25,7 +25,7 @@ pub(super) fn check_working_set(job: &mut JobSpec, review: &mut Review<'_>) -> R
     Ok(())
 }
 
-/// Says which options change nothing, because another one decides on the content.
+/// Reports options without effect because another option determines the content.
 pub(super) fn note_overruled(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let buffers = &job.buffers;
     let compresses = buffers.buffer_compress_percentage.is_some();

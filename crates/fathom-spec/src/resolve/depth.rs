@@ -14,8 +14,7 @@ pub(super) fn cap_synchronous(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     if !synchronous || offloaded || job.depth.iodepth <= 1 {
         return Ok(());
     }
-    // A note of the run says so, when the files have been laid out.
-    // vsync gathers adjacent blocks up to the depth, so the number still means something to it.
+    // The run notes this after laying out the files. For vsync the depth still matters: it merges adjacent blocks up to this number.
     if job.engine.ioengine.name != "vsync" {
         job.depth.iodepth = 1;
     }
@@ -39,7 +38,7 @@ pub(super) fn clamp_batches(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(),
     Ok(())
 }
 
-/// Some engines belong to the thread that set them up.
+/// Some engines can only be used by the thread that set them up.
 pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let engine = job.engine.ioengine.name.as_str();
     let refuses = review.engine_of(job).is_some_and(|engine| engine.one_thread);
@@ -53,7 +52,7 @@ pub(super) fn check_offload(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// Single I/Os get their priority by one rule.
+/// Only one option may set the priority of single I/Os.
 pub(super) fn check_command_priorities(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("cmdprio_percentage") && job.is_set("cmdprio_bssplit") {
         return Err(review.refuse(

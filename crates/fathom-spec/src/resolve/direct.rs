@@ -1,4 +1,4 @@
-//! What an engine can do to files: atomic writes, syncing, reading ahead.
+//! File operations that depend on the engine: atomic writes, syncing, pre-reading.
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -60,7 +60,7 @@ pub(super) fn check_unlink_each_loop(job: &mut JobSpec, review: &mut Review<'_>)
     Ok(())
 }
 
-/// Engines without files have nothing to read ahead.
+/// Engines without files have nothing to pre-read.
 pub(super) fn drop_pre_read(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.pre_read
         && review.engine_of(job).is_some_and(|engine| !engine.has_files() || !engine.moves_data())

@@ -1,4 +1,4 @@
-//! Jobs as members of groups, and how many there may be.
+//! Rules for jobs of a reporting group, and limits on the number of jobs.
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -33,7 +33,7 @@ pub(super) fn opens_group(job: &JobSpec) -> bool {
     job.threads.stonewall || job.measurement.new_group
 }
 
-/// The run has a fixed ceiling of clones.
+/// A run has a maximum number of clones.
 pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let clones = |job: &JobSpec| u64::from(job.job_description.numjobs);
     let total: u64 = review.earlier.iter().map(clones).sum::<u64>() + clones(job);
@@ -50,12 +50,12 @@ pub(super) fn check_job_count(job: &mut JobSpec, review: &mut Review<'_>) -> Res
     Ok(())
 }
 
-/// I/Os that all clones of a run may have in flight together: each takes memory before anything begins.
+/// Maximum number of I/Os in flight over all clones of a run. The memory for each is allocated before the run starts.
 const MOST_IN_FLIGHT: u64 = 1 << 27;
-/// Files that all clones of a run may have.
+/// Maximum number of files over all clones of a run.
 const MOST_FILES: u64 = 1 << 23;
 
-/// What takes memory for each clone has a ceiling over the whole run too.
+/// Options that cost memory per clone are also limited over the whole run.
 pub(super) fn check_amounts(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     type Amount = fn(&JobSpec) -> u64;
     let amounts: [(&str, Amount, u64); 2] = [

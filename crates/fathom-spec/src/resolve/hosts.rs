@@ -1,4 +1,5 @@
-//! Files of a job that several hosts run: own ones per host, shares of common ones (`split`), and reading another host's (`host_rotation`).
+//! Files of a job that several hosts run: separate files per host (`unique_filename`), shares of common files
+//! (`split`), and reading another host's files (`host_rotation`).
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -7,7 +8,7 @@ use crate::options::file::ZoneMode;
 use crate::options::io_type::Split;
 use crate::spec::JobSpec;
 
-/// On one host there are no other names to collide with.
+/// With a single host, names cannot collide.
 pub(super) fn note_unique_filename(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.is_set("unique_filename") && review.host.is_none() {
         review.note(format!(
@@ -28,26 +29,32 @@ pub(super) fn check_split(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
     let has_data = engine.is_none_or(|engine| engine.moves_data() && engine.has_storage());
     let has_one_file = job.file.filename.is_some() || job.file.opendir.is_some();
     let reasons = [
-        (!has_data, "this engine has no data that could be divided"),
-        (job.replay.read_iolog.is_some(), "a log says itself where its I/Os go (read_iolog)"),
-        (job.io_type.offset_increment_over_hosts, "offset_increment_over_hosts places the hosts otherwise"),
+        (!has_data, "this engine has no data to divide"),
+        (job.replay.read_iolog.is_some(), "the log determines the offsets (read_iolog)"),
+        (
+            job.io_type.offset_increment_over_hosts,
+            "offset_increment_over_hosts already gives each host its place",
+        ),
         (
             split == Split::Clones && job.is_set("offset_increment"),
-            "offset_increment places the clones otherwise; split=hosts goes with it",
+            "offset_increment already gives each clone its place; use split=hosts with it",
         ),
         (
             split == Split::Clones && !has_one_file,
             "without filename=, each clone has its own file; name one, or use split=hosts",
         ),
-        (job.size.file_append, "what is appended to a file has no end that could be divided (file_append)"),
-        (job.size.fill_device, "what is filled has no end that could be divided (fill_device)"),
+        (job.size.file_append, "appended data has no fixed size to divide (file_append)"),
+        (
+            job.size.fill_device,
+            "a device or file system that is filled has no fixed size to divide (fill_device)",
+        ),
         (
             job.file.zonemode == ZoneMode::Zbd,
-            "it is not built for zones (zonemode=zbd); use offset_increment_over_hosts",
+            "it does not support zones (zonemode=zbd); use offset_increment_over_hosts",
         ),
         (
             job.is_set("unique_filename") && job.file.unique_filename,
-            "hosts with their own files have none to divide; remove unique_filename",
+            "hosts with their own files have no common file to divide; remove unique_filename",
         ),
     ];
     let reason = reasons.into_iter().find_map(|(is_wrong, reason)| is_wrong.then_some(reason));
@@ -124,11 +131,11 @@ mod tests {
         for (options, reason) in [
             ("--ioengine=null", "this engine has no data"),
             ("--ioengine=filecreate --directory=/tmp", "this engine has no data"),
-            ("--offset_increment_over_hosts=1", "places the hosts otherwise"),
-            ("--offset_increment=4k --split=clones --filename=f", "places the clones otherwise"),
+            ("--offset_increment_over_hosts=1", "already gives each host its place"),
+            ("--offset_increment=4k --split=clones --filename=f", "already gives each clone its place"),
             ("--split=clones", "each clone has its own file"),
-            ("--file_append=1 --rw=write", "what is appended"),
-            ("--fill_device=1 --rw=write", "what is filled"),
+            ("--file_append=1 --rw=write", "appended data"),
+            ("--fill_device=1 --rw=write", "that is filled"),
             ("--unique_filename=1", "remove unique_filename"),
         ] {
             let (accepted, lines) = job(&format!("--name=a --size=1m --split=hosts {options}"));

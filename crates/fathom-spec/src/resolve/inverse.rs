@@ -3,7 +3,7 @@
 use crate::spec::JobSpec;
 use crate::value::CpuList;
 
-/// Lets the partner of an option that was just given follow it.
+/// Sets the counterpart of an option that was just given.
 pub(crate) fn follow(job: &mut JobSpec, option: &str) {
     let io_type = &mut job.io_type;
     match option {

@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// A depth is judged by the I/Os of a window, so there has to be one.
+/// Each depth is judged by the I/Os of one window, so the window must be set.
 pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let options = &job.latency;
     let has_target = options.latency_target.is_some_and(|target| !target.is_zero());
@@ -14,7 +14,7 @@ pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Err(review.refuse_in_our_words(
         &job.origin,
         format!(
-            "job {}: latency_target needs the time over which each depth is judged, such as latency_window=1s",
+            "job {}: latency_target needs the time to measure at each depth, such as latency_window=1s",
             job.name
         ),
     ))

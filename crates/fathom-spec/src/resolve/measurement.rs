@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Errors listed as ignorable also have to be survived.
+/// A job that ignores errors must also continue after them.
 pub(super) fn ignore_error_continues(job: &mut JobSpec, _: &mut Review<'_>) -> Result<(), Rejected> {
     if let Some(ignored) = &job.error_handling.ignore_error {
         let classes = &mut job.error_handling.continue_on_error;

@@ -75,7 +75,7 @@ const RULES: &[Rule] = &[
     steady_state::check_window,
 ];
 
-/// Those for what jobs that are right ask of the run, in the order they run.
+/// Rules that check valid jobs against limits of the run, in the order they run.
 const RULES_OF_THE_RUN: &[Rule] = &[
     logs::check_issue_time,
     logs::check_epoch_clock,
@@ -87,7 +87,7 @@ const RULES_OF_THE_RUN: &[Rule] = &[
     groups::check_amounts,
 ];
 
-/// What an engine demands of its jobs.
+/// Requirements that an engine has for its jobs.
 fn rules_of_the_engine(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rules = review.engine_of(job).map_or(&[][..], |engine| engine.rules);
     hold_against(rules, job, review)
@@ -102,7 +102,7 @@ fn hold_against(rules: &[Rule], job: &mut JobSpec, review: &mut Review<'_>) -> R
     verdict
 }
 
-/// Holds a complete job against all rules.
+/// Checks a complete job against all rules.
 pub(crate) fn review(
     job: &mut JobSpec,
     earlier: &[JobSpec],
@@ -146,14 +146,14 @@ pub(crate) mod testing {
         }
     }
 
-    /// The job of a command line that has to be accepted without a word.
+    /// The job of a command line that must be accepted silently.
     pub(crate) fn quiet_job(arguments: &str) -> JobSpec {
         let (job, lines) = job(arguments);
         assert_eq!(lines, Vec::<String>::new());
         job.unwrap()
     }
 
-    /// The first line printed for a command line that has to be refused.
+    /// The first line printed for a command line that must be refused.
     pub(crate) fn refusal(arguments: &str) -> String {
         let (job, lines) = job(arguments);
         assert!(job.is_none(), "{arguments} was accepted");

@@ -1,4 +1,4 @@
-//! `sprandom`: what a preconditioning pass needs, and what it leaves no room for.
+//! `sprandom`: what a preconditioning pass requires, and what it excludes.
 
 use super::Review;
 use crate::diagnostic::{Diagnostic, Rejected};
@@ -10,10 +10,10 @@ use crate::spec::JobSpec;
 use crate::value::{Distribution, Rw};
 use fathom_stats::Direction;
 
-/// Regions at most: more differ from each other by less than a disk can show.
+/// Maximum number of regions. With more, neighbouring regions would differ by less than a disk can show.
 const REGIONS: u32 = 100_000;
 
-/// Random writes of one block size, from the shift register, and regions that a disk can have.
+/// Requires random writes of one block size with the LFSR generator, and a valid number of regions.
 pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.io_type.sprandom {
         return note_idle_options(job, review);
@@ -42,7 +42,7 @@ pub(super) fn check_precondition(job: &mut JobSpec, review: &mut Review<'_>) -> 
     Ok(())
 }
 
-/// Sets the options that the pass needs, and refuses other values for them.
+/// Sets the options that the pass needs, and rejects other values.
 fn set_what_is_needed(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let needed = [
         ("random_generator", "lfsr", job.io_type.random_generator == RandomGenerator::Lfsr),

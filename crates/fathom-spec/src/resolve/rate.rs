@@ -7,7 +7,7 @@ use crate::options::verification::VerifyMethod;
 use crate::spec::JobSpec;
 use fathom_stats::Direction;
 
-/// A direction is held back by bytes or by I/Os, not by both.
+/// A direction is limited in bytes or in I/Os per second, not both.
 pub(super) fn check_exclusive(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let rate = &job.rate;
     if Direction::ALL.iter().any(|&direction| rate.rate[direction] > 0 && rate.rate_iops[direction] > 0) {
@@ -42,7 +42,7 @@ pub(super) fn check_minimum(job: &mut JobSpec, review: &mut Review<'_>) -> Resul
     Ok(())
 }
 
-/// What an open loop demands, and what only one can do.
+/// What an open loop requires, and options that need an open loop.
 pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.name.clone();
     if !job.rate.open_loop {
@@ -78,13 +78,16 @@ pub(super) fn check_open_loop(job: &mut JobSpec, review: &mut Review<'_>) -> Res
             "thinktime would hold arrivals back; a pause is rate_process=onoff:BUSY:IDLE",
         ),
         (options.thinkcycles > 0, "thinkcycles would hold arrivals back"),
-        (job.is_set("latency_target"), "latency_target searches for a depth, which must stay what it is"),
+        (
+            job.is_set("latency_target"),
+            "latency_target would change the depth, which an open loop keeps constant",
+        ),
         (job.is_set("flow"), "flow would hold arrivals back"),
         (
             job.verification.verify != VerifyMethod::None && job.verification.do_verify,
-            "verify= would read back in between; write with do_verify=0, and verify in a separate job",
+            "verify= would add read-backs between arrivals; write with do_verify=0, and verify in a separate job",
         ),
-        (is_replay && job.replay.replay_no_stall, "replay_no_stall=1 takes the times of the log away"),
+        (is_replay && job.replay.replay_no_stall, "replay_no_stall=1 ignores the times of the log"),
     ];
     if let Some((_, reason)) = unfit.iter().find(|(is_so, _)| *is_so) {
         let problem = format!("job {name}: open_loop=1: {reason}");

@@ -7,7 +7,7 @@ use super::groups::opens_group;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// The window has to hold several whole sampling steps, none of them shorter than a second.
+/// The window must be a multiple of the sampling interval, which is at least a second.
 pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let (duration, interval) =
         (job.steady_state.steadystate_duration, job.steady_state.steadystate_check_interval);
@@ -34,7 +34,7 @@ pub(super) fn check_window(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     Ok(())
 }
 
-/// A group that is reported as one becomes steady as one.
+/// A reporting group reaches its steady state as a whole.
 pub(super) fn check_group(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !job.measurement.group_reporting || opens_group(job) {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn check_group(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
 }
 
 fn same(one: &JobSpec, other: &JobSpec) -> bool {
-    // Without a window nothing is detected, whatever the criterion.
+    // Without a window nothing is detected, so the criterion does not matter.
     let active =
         |job: &JobSpec| job.is_set("steadystate") && !job.steady_state.steadystate_duration.is_zero();
     match (active(one), active(other)) {

@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// A job that goes by time needs one; without it the flag is dropped.
+/// `time_based` needs a runtime; without one the flag is dropped.
 pub(super) fn drop_time_based_without_runtime(
     job: &mut JobSpec,
     review: &mut Review<'_>,

@@ -1,11 +1,11 @@
-//! Trees of directories: how many files there are follows from the shape.
+//! Directory trees, whose shape determines the number of files.
 
 use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// Directories of a tree: its first one, and `width` in each of those of the level above for each of `depth` levels. `None` where
-/// no number could hold them.
+/// Number of directories in a tree: the root, and `depth` levels below it with `width` directories in each
+/// directory of the level above. `None` on overflow.
 pub fn directories(width: u32, depth: u32) -> Option<u32> {
     let mut of_level: u32 = 1;
     let mut all: u32 = 1;
@@ -16,14 +16,14 @@ pub fn directories(width: u32, depth: u32) -> Option<u32> {
     Some(all)
 }
 
-/// A tree has as many files as its shape says, with names that are made for it.
+/// The shape of a tree sets the number of its files, and their names are generated.
 pub(super) fn shape_tree(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let name = job.name.clone();
     if job.file.tree_files == 0 {
         let given = ["tree_width", "tree_depth"].into_iter().find(|option| job.is_set(option));
         let Some(option) = given else { return Ok(()) };
         let problem = format!(
-            "job {name}: {option}= shapes a tree that tree_files= asks for; give tree_files=, or leave {option}= out"
+            "job {name}: {option}= has no effect without tree_files=; give tree_files=, or leave {option}= out"
         );
         return Err(review.refuse_in_our_words(&job.origin, problem));
     }

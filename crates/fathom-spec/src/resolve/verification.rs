@@ -1,4 +1,4 @@
-//! Verification: what has to fit together for a check to mean anything.
+//! Verification: combinations of options that a meaningful check requires.
 
 use super::Review;
 use crate::diagnostic::Rejected;
@@ -18,11 +18,11 @@ fn writes(job: &JobSpec) -> bool {
     !matches!(job.io_type.rw.rw, Rw::Read | Rw::RandRead | Rw::Trim | Rw::RandTrim)
 }
 
-/// A check against a pattern needs one, and a pattern asks for a check.
+/// `verify=pattern` needs a pattern, and a pattern implies verification.
 pub(super) fn check_pattern(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let has_pattern = job.verification.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
     if has_pattern && !verifies(job) {
-        // A given pattern implies verification.
+        // A pattern implies verification.
         job.verification.verify = VerifyMethod::By(Method::PatternHeader);
     }
     let word = match job.verification.verify {
@@ -143,7 +143,7 @@ pub(super) fn check_header_place(job: &mut JobSpec, review: &mut Review<'_>) -> 
     Ok(())
 }
 
-/// Checks that an earlier run cannot have left the means for.
+/// Checks that need state which an earlier run cannot have saved.
 pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Result<(), Rejected> {
     let knows_what_was_written = writes(job) && !job.verification.verify_only;
     if !verifies(job) || knows_what_was_written {
@@ -158,7 +158,7 @@ pub(super) fn turn_checks_off(job: &mut JobSpec, _review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// Without a map, blocks of several sizes go partly over each other.
+/// Without a map, blocks of different sizes may partly overwrite each other.
 pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let sizes = job.block_sizes(Direction::Write);
     if verifies(job) && writes(job) && job.io_type.norandommap && sizes.min != sizes.max {
@@ -167,7 +167,7 @@ pub(super) fn warn_without_map(job: &mut JobSpec, review: &mut Review<'_>) -> Re
     Ok(())
 }
 
-/// Jobs that can run, but may not verify what was asked for.
+/// Warns about jobs that can run but may not verify everything that was requested.
 pub(super) fn warn_of_trouble(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if verifies(job)
         && let Some(engine) = review.engine_of(job).filter(|engine| !engine.moves_data())

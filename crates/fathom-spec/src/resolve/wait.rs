@@ -4,7 +4,7 @@ use super::Review;
 use crate::diagnostic::Rejected;
 use crate::spec::JobSpec;
 
-/// The job waited for exists, once, and before this one.
+/// `wait_for` must name exactly one job, defined before this one.
 pub(super) fn check_waitee(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     let Some(waitee) = job.threads.wait_for.clone() else {
         return Ok(());

@@ -8,7 +8,7 @@ use crate::spec::JobSpec;
 use crate::value::SizeSpec;
 use fathom_stats::Direction;
 
-/// Zones are counted only where there are zones.
+/// Amounts in zones need a zone size.
 pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if job.file.zonemode == ZoneMode::Zbd {
         return Ok(());
@@ -31,14 +31,14 @@ pub(super) fn check_zones(job: &mut JobSpec, review: &mut Review<'_>) -> Result<
         review.messages.push(Message::stderr(format!("{}: you need to specify size=", job.name)));
     }
     let problem = format!(
-        "job {}: {option} counts zones, which needs zonemode=zbd, or zonemode=strided and zonesize",
+        "job {}: {option} is in zones, which needs zonemode=zbd, or zonemode=strided and zonesize",
         job.name
     );
     review.messages.push(Diagnostic::general(&job.origin, problem).message());
     Err(Rejected)
 }
 
-/// Without zones of a device, those of `zonesize` are counted.
+/// Without a zoned device, `zonesize` is the unit.
 fn turn_zones_into_bytes(job: &mut JobSpec) {
     let zone = job.file.zonesize;
     let in_bytes = |amount: &mut SizeSpec| {
@@ -51,7 +51,7 @@ fn turn_zones_into_bytes(job: &mut JobSpec) {
     job.size.size.iter_mut().chain(&mut job.size.io_size).chain(&mut job.file.zoneskip).for_each(in_bytes);
 }
 
-/// What each way of treating zones needs.
+/// Requirements of each zone mode.
 pub(super) fn check_zone_mode(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     match job.file.zonemode {
         ZoneMode::None => check_without_zones(job, review),
@@ -87,7 +87,7 @@ fn check_zoned(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
         ));
     }
     if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {
-        let problem = format!("job {}: zoneskip={skip} is neither in bytes nor in zones", job.name);
+        let problem = format!("job {}: zoneskip={skip} is neither a size nor a number of zones", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
@@ -129,7 +129,7 @@ fn check_strided(job: &JobSpec, review: &mut Review<'_>) -> Result<(), Rejected>
         ));
     }
     if let Some(skip @ SizeSpec::Percent(_)) = &job.file.zoneskip {
-        let problem = format!("job {}: zoneskip={skip} is neither in bytes nor in zones", job.name);
+        let problem = format!("job {}: zoneskip={skip} is neither a size nor a number of zones", job.name);
         review.messages.push(Diagnostic::general(&job.origin, problem).message());
         return Err(Rejected);
     }
@@ -170,7 +170,9 @@ mod tests {
         let line = "fio: --zonemode=none and --zonesize are not compatible.";
         assert_eq!(refusal("--name=a --size=1m --zonesize=16k"), line);
         let strided = "--name=a --size=1m --zonemode=strided --zonesize=16k";
-        assert!(refusal(&format!("{strided} --zoneskip=10%")).contains("neither in bytes nor in zones"));
+        assert!(
+            refusal(&format!("{strided} --zoneskip=10%")).contains("neither a size nor a number of zones")
+        );
         assert!(refusal(&format!("{strided} --zonerange=2k --rw=randread")).contains("no room"));
         quiet_job(&format!("{strided} --zonerange=2k --zoneskip=14k"));
     }
@@ -194,7 +196,7 @@ mod tests {
         let line = "zonemode=zbd does not support experimental verify";
         assert_eq!(refusal(&format!("{zoned} --experimental_verify=1")), line);
         quiet_job(&format!("{zoned} --size=4z --io_size=8z --offset=1z --zoneskip=1z"));
-        assert!(refusal(&format!("{zoned} --zoneskip=10%")).contains("neither in bytes nor in zones"));
+        assert!(refusal(&format!("{zoned} --zoneskip=10%")).contains("neither a size nor a number of zones"));
         assert!(refusal(&format!("{zoned} --recover_zbd_write_error=1")).contains("continue_on_error=write"));
         quiet_job(&format!("{zoned} --recover_zbd_write_error=1 --continue_on_error=write"));
         let (_, lines) = job(&format!("{zoned} --rw=randwrite --zoneskip=64k --zone_reset_threshold=0.5"));
@@ -220,7 +222,7 @@ mod tests {
         for option in ["io_size", "offset", "offset_increment"] {
             let line = refusal(&format!("--name=a --{option}=1z"));
             let needed = "zonemode=zbd, or zonemode=strided and zonesize";
-            assert!(line.ends_with(&format!("{option} counts zones, which needs {needed}")), "{line}");
+            assert!(line.ends_with(&format!("{option} is in zones, which needs {needed}")), "{line}");
         }
         quiet_job("--name=a --size=1m --offset=4k");
     }

@@ -93,7 +93,7 @@ pub(crate) fn read_fraction(text: &str) -> (i128, &str) {
     (fraction, &digits[end..])
 }
 
-/// The end of a number that has no meaning, which fio drops without a word: `b5` in `4kb5`. Empty for numbers that are read as a whole.
+/// The end of a number that has no meaning, which fio drops silently: `b5` in `4kb5`. Empty for numbers that are read as a whole.
 fn unread(text: &str) -> &str {
     let text = text.trim();
     let unsigned = text.trim_start_matches(['-', '+']);
@@ -309,7 +309,7 @@ fn parse_floats(
     context: &mut ParseContext<'_>,
 ) -> Result<Vec<f64>, ValueError> {
     let mut values = Vec::new();
-    // fio drops a comma and what follows it without a word; but all of the numbers are meant.
+    // fio silently drops a comma and what follows it, but the user meant all of the numbers.
     for part in text.split([':', ',']) {
         if values.len() == LIST_LENGTH {
             context.complain(format!("the list exceeding max length {LIST_LENGTH}"));
@@ -361,7 +361,7 @@ impl OptionValue for f64 {
         definition: &OptionDef,
         context: &mut ParseContext<'_>,
     ) -> Result<(), ValueError> {
-        // A list of one: text after the first value is reported and ignored; a comma and the rest are ignored silently.
+        // Like fio: further values after a colon are reported and ignored; a comma and what follows it are ignored silently.
         let mut parts = text.split(':');
         let first = parts.next().and_then(|part| part.split(',').next()).unwrap_or("");
         let values = parse_floats(first, definition, context)?;

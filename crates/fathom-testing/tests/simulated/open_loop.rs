@@ -124,7 +124,7 @@ fn what_waits_at_the_end_counts_with_its_time_so_far() {
     assert_close("due", arrivals.due() as f64, 20_000.0);
     assert_close("waiting", arrivals.waiting as f64, 10_000.0);
     assert_eq!(arrivals.response.count, arrivals.due());
-    // Those that were started waited for up to 5 s, evenly; so did those that were not.
+    // The waits of started arrivals are spread evenly from 0 to 5 s, as are those of the arrivals that never started.
     assert_close("median", percentile(&arrivals, 50.0), 2.5 * SECOND as f64);
     assert_close("backlog", arrivals.mean_backlog(), 5_000.0);
 }

@@ -71,7 +71,7 @@ proptest! {
         check_ends(&run);
         check_slots(&run);
         check_latencies(&run);
-        // Both begin to count anew meanwhile.
+        // Both counters restart meanwhile.
         if !words.contains("ramp_time") && !words.contains("latency_target") {
             check_counts(&run);
         }
@@ -108,7 +108,7 @@ proptest! {
         let run = run(&words, device);
         let deadline = run.block().deadline_ns.load(Relaxed);
         if deadline > 0 {
-            // The rest of an I/O that moved only a part is not a new one.
+            // Resubmitting the rest of a short transfer does not count as a new I/O.
             let mut ios = run.record.ios();
             ios.retain(|io| io.queued_ns > deadline + SLACK_NS && !io.operation.is_sync());
             prop_assert!(ios.is_empty(), "deadline {deadline}: {ios:?}");

@@ -81,7 +81,7 @@ pub struct BrokenPromise {
     pub first_wrong: u64,
     /// The least that should be there.
     pub promised: PromisedWrite,
-    /// What is there: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
+    /// What was found: `short` beyond the end of the file, `unreadable`, or the class of the verdict.
     pub class: &'static str,
     /// The same as a sentence.
     pub sentence: String,

@@ -34,8 +34,7 @@ fn jobs_of_a_flow_keep_the_proportion_of_their_weights() {
     let until = |ios: &[u64], moment: u64| ios.iter().filter(|&&end| end <= moment).count();
     assert!(until(&one, ended) > 50, "{} and {}", one.len(), four.len());
     for &moment in one.iter().filter(|&&moment| moment <= ended) {
-        // Times in logs are whole milliseconds since a whole millisecond, and a late job catches up within
-        // one.
+        // Log times are rounded to milliseconds, and a job that is late catches up within a millisecond: allow for both.
         let (least, most) = (until(&four, moment - 2), until(&four, moment + 2));
         let one = until(&one, moment);
         let in_proportion = least.min(most.saturating_sub(16))..=most + 16;

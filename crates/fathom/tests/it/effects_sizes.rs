@@ -358,7 +358,7 @@ fn every_file_has_its_turn() {
     }
 }
 
-/// The rest of a file after `size` is continued.
+/// With a file longer than `size`, a later pass or a larger `io_size` continues after `size`.
 #[test]
 fn sequential_jobs_go_on_behind_size() {
     let rows = [

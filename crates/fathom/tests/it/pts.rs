@@ -417,7 +417,7 @@ fn sectors_of_4_kib_leave_half_a_kib_out() {
         pts(directory.path(), &format!("iops {} --scale=0.00016 --rounds=1 --format=json", on(&device)));
     assert_eq!(finished.code(), 0, "{}", finished.stderr);
     assert!(
-        finished.stderr.contains("blocks of 512 B, less than a sector of the device"),
+        finished.stderr.contains("blocks of 512 B: smaller than a sector of the device"),
         "{}",
         finished.stderr
     );

@@ -141,7 +141,7 @@ fn logs_replace_nothing() {
         is_refused(&served, &job, "logs and states are kept in the folder of their run");
     }
     assert_eq!(std::fs::read_to_string(&log).ok().as_deref(), Some("precious"));
-    // Those of a sweep are in its folder, too.
+    // The logs of a sweep are in its folder, too.
     let job = "[a]\nfilename=x\nsize=64k\nrw=write\nwrite_bw_log=mine\n";
     let sweep = json!({ "kind": "sweep", "job": job, "vary": ["bs=4k"], "repeats": 1 });
     let sweep = served.start_run(&sweep);

@@ -1,5 +1,5 @@
-//! What is merely slow is waited for, and is no error: slow devices, workers that get no processor, commands of the user. What
-//! is waited for is said, and a second Ctrl-C ends the wait.
+//! Slowness is not an error: fathom waits for slow devices, workers without a processor, and the user's
+//! commands. It says what it waits for, and a second Ctrl-C ends the wait.
 
 use crate::hung_fs::{Faults, HungFs};
 use crate::support::devices::{Mounted, Throttle};

@@ -402,7 +402,7 @@ fn ctrl_c_keeps_what_is_finished() {
         assert!(finished.stderr.contains(&told), "{}", finished.stderr);
         assert!(finished.stdout.contains(&format!("{done} of 32 runs are done")), "{}", finished.stdout);
         let shown = sweep(directory.path(), "job.sweep.jsonl").expect_clean();
-        assert_eq!(shown.stdout, finished.stdout, "the table of an unfinished sweep can be had again");
+        assert_eq!(shown.stdout, finished.stdout, "the table of an unfinished sweep can be printed again");
     }
 }
 

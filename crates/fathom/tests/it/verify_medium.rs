@@ -261,7 +261,8 @@ fn lost_writes_over_an_earlier_run_are_found() {
             "{}",
             finished.stderr
         );
-        // A later run finds it by the state of that run; without one it cannot, and says so.
+        // A later run finds the mismatch with the saved state of the first run. Without the state it accepts
+        // the data of any run, and reports that.
         run(&format!("{kind} --do_verify=0"));
         assert_eq!(run(&format!("{kind} --verify_only --verify_state_load=1")).0.code(), 1, "{kind}");
         let (finished, verification, _) = run(&format!("{kind} --verify_only"));

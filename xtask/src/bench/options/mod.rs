@@ -1,5 +1,6 @@
-//! What each option costs: user-space instructions per I/O on an engine without a device, one option at a time and in pairs, compared with
-//! the job without it. An option costs what it does, never a slower road, so each has a goal, and what is above it is marked.
+//! The cost of each option in user-space instructions per I/O, measured on the null engine, alone and in
+//! pairs, relative to the job without it. An option may cost its own work but must not push the job onto a
+//! slower path, so each has a goal, and the table marks options that miss it.
 
 mod row;
 mod rows;
@@ -14,13 +15,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread::available_parallelism;
 
-/// What a row costs at a depth, or why that is not known.
+/// Instructions per I/O by program, row and depth, or why they could not be measured.
 type Figures = HashMap<(Program, String, u32), Result<f64, String>>;
 
-/// A measurement that is wanted.
+/// A requested measurement.
 type Wanted = (Program, Row, u32);
 
-/// Measures the rows whose name contains `only`, with those that they are held against, and prints their table.
+/// Measures the rows whose name contains `only` and the rows that they are compared with, and prints their table.
 pub(super) fn run(programs: &Programs, only: Option<&str>, with_fio: bool) -> Result<(), String> {
     callgrind::is_installed()?;
     let rows: Vec<Row> =
@@ -31,14 +32,14 @@ pub(super) fn run(programs: &Programs, only: Option<&str>, with_fio: bool) -> Re
     Ok(())
 }
 
-/// The row with these words, which others name.
+/// Finds the row with these words, which another row refers to.
 fn row_of(words: &str) -> &'static Row {
     let found = ROWS.iter().find(|row| row.words == words && row.second.is_empty());
     found.unwrap_or_else(|| panic!("no row has the words {words}"))
 }
 
-/// What its figure is held against.
-fn held_against(row: &Row) -> Vec<Row> {
+/// The rows that a row is compared with.
+fn compared_with(row: &Row) -> Vec<Row> {
     let named = match row.goal {
         Goal::NotAbove(words) => vec![words],
         Goal::Parts => vec![row.words, row.second],
@@ -52,7 +53,7 @@ fn plain_of(row: &Row) -> Option<Row> {
     (!row.over.is_empty()).then(|| *row_of(row.over))
 }
 
-/// All measurements for the rows, each once.
+/// All measurements that the rows need, without duplicates.
 fn wanted(rows: &[Row], with_fio: bool) -> Vec<Wanted> {
     let mut wanted: Vec<Wanted> = Vec::new();
     let mut add = |program, row: Row, depth| {
@@ -62,7 +63,7 @@ fn wanted(rows: &[Row], with_fio: bool) -> Vec<Wanted> {
     };
     for row in rows {
         for &depth in row.depths() {
-            for held in held_against(row) {
+            for held in compared_with(row) {
                 add(Program::Fathom, held, depth);
             }
             add(Program::Fathom, *row, depth);
@@ -78,7 +79,7 @@ fn key((program, row, depth): &Wanted) -> (Program, String, u32) {
     (*program, row.name(), *depth)
 }
 
-/// Measures side by side: what is counted does not depend on the load.
+/// Measures in parallel, because instruction counts do not depend on the load.
 fn measure(programs: &Programs, wanted: &[Wanted]) -> Figures {
     let next = AtomicUsize::new(0);
     let figures = Mutex::new(Figures::new());
@@ -100,7 +101,7 @@ fn measure(programs: &Programs, wanted: &[Wanted]) -> Figures {
 
 fn figure(programs: &Programs, (program, row, depth): &Wanted) -> Result<f64, String> {
     let sizes = match program {
-        // Ten times the instructions, and no event that disturbs them: fewer I/Os will do.
+        // Ten times the instructions per I/O and no disturbing events: fewer I/Os are enough.
         Program::Fio => row.sizes().map(|bytes| bytes / 5),
         Program::Fathom => row.sizes(),
     };
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn every_row_that_is_named_exists_and_has_the_depths_of_the_one_that_names_it() {
         for row in ROWS {
-            for held in held_against(row) {
+            for held in compared_with(row) {
                 assert!(row.depths().iter().all(|depth| held.depths().contains(depth)), "{}", row.name());
             }
         }
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_row_is_held_against_is_measured_with_it_and_once() {
+    fn what_a_row_is_compared_with_is_measured_with_it_and_once() {
         let row = ROWS.iter().find(|row| row.second == "--fsync=32").expect("a pair with syncs");
         let names: Vec<(String, u32)> =
             wanted(&[*row], true).iter().map(|(_, row, depth)| (row.name(), *depth)).collect();

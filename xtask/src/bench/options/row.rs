@@ -1,37 +1,37 @@
-//! What a row is, and what its figure is held against.
+//! A row of the table of options, and its goal.
 
-/// What an option may cost.
+/// The goal of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Goal {
-    /// This many instructions per I/O at depth 1 and at depth 32.
+    /// At most this many instructions per I/O at depth 1 and at depth 32.
     AtMost(u32, u32),
-    /// This many more than the job without the option.
+    /// At most this many more than the job without the option.
     Above(u32),
     /// No more than the row with these words.
     NotAbove(&'static str),
-    /// No more than what both options add one at a time.
+    /// At most the sum of what both options cost alone.
     Parts,
 }
 
-/// A job, and what it may cost.
+/// A job and its goal.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
-    /// The words of the job that it is compared with; none if others are compared with this one.
+    /// Arguments of the job that the row is compared with; empty for a baseline job.
     pub(super) over: &'static str,
-    /// What is added to them.
+    /// Arguments that the row adds to `over`.
     pub(super) words: &'static str,
     /// The second option of a pair.
     pub(super) second: &'static str,
     pub(super) goal: Goal,
-    /// What its instructions are for.
+    /// What the additional instructions do.
     pub(super) bound_by: &'static str,
     /// Mean size of its blocks, in KiB.
     pub(super) kib: u64,
     /// I/Os of the shorter and the longer run.
     pub(super) ios: [u64; 2],
-    /// Makes a difference only where several I/Os are in flight.
+    /// Has an effect only with several I/Os in flight.
     pub(super) deep: bool,
-    /// Fio is measured as well if that is asked for.
+    /// With `--fio`, fio is measured as well.
     pub(super) with_fio: bool,
 }
 
@@ -50,13 +50,13 @@ pub(super) const fn option(words: &'static str, goal: Goal, bound_by: &'static s
     }
 }
 
-/// Two options that both have a row.
+/// A pair of options, each of which has its own row.
 pub(super) const fn pair(words: &'static str, second: &'static str, bound_by: &'static str) -> Row {
     Row { second, ..option(words, Goal::Parts, bound_by) }
 }
 
 impl Row {
-    /// Compared with another job than random reads.
+    /// Compares the row with a job other than random reads.
     pub(super) const fn over(self, over: &'static str) -> Row {
         Row { over, ..self }
     }
@@ -70,7 +70,7 @@ impl Row {
         Row { kib, ..self }
     }
 
-    /// For a file that has not more blocks.
+    /// Limits the number of I/Os, for a file with few blocks.
     pub(super) const fn short(self) -> Row {
         Row { ios: [10_000, 60_000], ..self }
     }
@@ -103,7 +103,7 @@ impl Row {
         job.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// Bytes that each of its clones moves in both runs.
+    /// Bytes that each clone moves in the shorter and the longer run.
     pub(super) fn sizes(&self) -> [u64; 2] {
         let clones = self.words.split_whitespace().find_map(|word| word.strip_prefix("--numjobs="));
         let clones: u64 = clones.and_then(|number| number.parse().ok()).unwrap_or(1);

@@ -1,12 +1,12 @@
-//! The options of the run loop: a row is a line of data.
+//! The options of the run loop, one row per line.
 //!
-//! `--metrics` is not here: under valgrind its exporter cannot start the program again. In an open loop more I/Os are due than valgrind lets
-//! through, but few enough that counting them is not most of the work.
+//! `--metrics` is missing because its exporter cannot restart the program under valgrind. The open-loop rows
+//! have more arrivals than the program can serve under valgrind, but few enough that counting them does not dominate.
 
 use super::row::Goal::{Above, AtMost, NotAbove};
 use super::row::{Row, option, pair};
 
-/// I/Os of one direction, which most rows are compared with.
+/// The job with a single direction, which most rows are compared with.
 pub(super) const READS: &str = "--rw=randread";
 const WRITES: &str = "--rw=randwrite";
 const ENDLESS: &str = "--number_ios=1000000000";

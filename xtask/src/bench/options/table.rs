@@ -4,10 +4,10 @@ use super::row::{Goal, Row};
 use super::{Figures, plain_of, row_of};
 use crate::bench::programs::Program;
 
-/// The loop looks at its clock every 10 ms, and the supervisor at the loop, so that a machine with other work counts a few instructions
-/// more or less from one run to the next.
+/// Tolerance in instructions. The run loop checks its clock every 10 ms and the supervisor polls the loop, so
+/// counts vary slightly with the load of the machine.
 const NOISE: f64 = 4.0;
-/// What two options may cost together that neither does alone.
+/// Allowance for a pair: instructions that neither option costs alone.
 const TOGETHER: f64 = 15.0;
 
 /// All rows as a Markdown table.
@@ -20,7 +20,7 @@ pub(super) fn markdown(rows: &[Row], figures: &Figures, with_fio: bool) -> Strin
         head.push("fio, depth 1 / 32".to_owned());
         align.push_str("---:|");
     }
-    head.push("what it is bound by".to_owned());
+    head.push("what the instructions do".to_owned());
     align.push_str("---|");
     let lines = rows.iter().map(|row| line(&table.cells(row)));
     [line(&head), align].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
@@ -57,7 +57,7 @@ impl Table<'_> {
                 _ if met.starts_with("not measured") => {}
                 Some(true) => {}
                 Some(false) => met = "**no**".to_owned(),
-                None => met = "not measured: what it is held against".to_owned(),
+                None => met = "not measured: the row that it is compared with".to_owned(),
             }
         }
         cells.push(self.goal(row));
@@ -74,13 +74,13 @@ impl Table<'_> {
         figure.cloned().unwrap_or_else(|| Err("not wanted".to_owned()))
     }
 
-    /// What it costs more than the job that it is compared with.
+    /// Additional cost over the job that the row is compared with.
     fn added(&self, row: &Row, depth: u32) -> Option<f64> {
         let plain = self.figure(&plain_of(row)?, depth).ok()?;
         Some(self.figure(row, depth).ok()? - plain)
     }
 
-    /// Nothing if it, or what it is held against, was not measured.
+    /// `None` if the row, or a row that it is compared with, was not measured.
     fn is_met(&self, row: &Row, depth: u32) -> Option<bool> {
         let (figure, limit) = match row.goal {
             Goal::AtMost(one, many) => {
@@ -93,7 +93,7 @@ impl Table<'_> {
         Some(figure <= limit + NOISE)
     }
 
-    /// What both options of a pair add one at a time.
+    /// Sum of the costs of both options of a pair alone.
     fn parts(&self, row: &Row, depth: u32) -> Option<f64> {
         Some(self.added(row_of(row.words), depth)? + self.added(row_of(row.second), depth)?)
     }
@@ -126,7 +126,7 @@ impl Table<'_> {
 mod tests {
     use super::*;
 
-    /// The last but one of the cells, with these figures at depth 1 and 32.
+    /// The goal cell: figures at depth 1 and at depth 32.
     fn met(row: &Row, figures: &[(&Row, f64, f64)]) -> String {
         let known: Figures = figures
             .iter()

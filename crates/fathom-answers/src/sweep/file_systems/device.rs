@@ -22,7 +22,7 @@ pub(in crate::sweep) enum Backing {
     Made,
 }
 
-/// What the name of a device leads to.
+/// A device found by its name.
 pub(super) struct FoundDevice {
     /// Its path without links.
     pub(super) path: PathBuf,

@@ -92,10 +92,10 @@ pub(crate) struct Volume {
     pub(super) makers: Vec<Maker>,
 }
 
-/// How a kind of file system is made and mounted.
+/// How a type of file system is made and mounted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Maker {
-    /// The kernel's name of the kind.
+    /// The kernel's name for the file system type.
     pub(super) kind: String,
     /// The program and its arguments, without the device.
     pub(super) command: Vec<String>,

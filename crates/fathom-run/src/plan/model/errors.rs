@@ -11,7 +11,7 @@ pub struct ErrorPlan {
     pub writes: Tolerance,
     /// Verification errors.
     pub checks: Tolerance,
-    /// Tolerated errors are reported all the same.
+    /// Tolerated errors are still reported.
     pub tells: bool,
 }
 

@@ -16,7 +16,7 @@ pub struct LatencyPlan {
     pub has_distribution: bool,
     /// An I/O above this limit ends the job: ns, per direction; `u64::MAX` for no limit.
     pub limits_ns: PerDirection<u64>,
-    /// The search for a depth.
+    /// The search for the largest depth that meets `latency_target`.
     pub search: Option<LatencyTarget>,
 }
 

@@ -192,7 +192,7 @@ pub enum FileOrder {
 }
 
 impl FileOrder {
-    /// True if some files are more frequent than others.
+    /// True if some files are chosen more often than others.
     pub fn is_skewed(self) -> bool {
         matches!(self, FileOrder::Zipf(_) | FileOrder::Pareto(_) | FileOrder::Normal(_))
     }

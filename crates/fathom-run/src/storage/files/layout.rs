@@ -139,7 +139,7 @@ pub(super) fn lay_out(
         }),
     };
     match laid_out {
-        // The job's own writes find the end of the space.
+        // No space to preallocate is not an error here: the job's own writes will reach the limit.
         Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }

@@ -82,7 +82,7 @@ impl Namespace {
         let kind = found.file_type();
         let on_directories = self.metadata.on_directories;
         match self.metadata.operation {
-            // A link stands for its target, or for itself, as the job says.
+            // The job decides whether a link is followed.
             NameOperation::Stat if on_directories && !kind.is_dir() => {
                 Some((libc::ENOTDIR, "exists and is not a directory"))
             }
@@ -212,7 +212,7 @@ impl Storage for Namespace {
     }
 
     fn open(&mut self, _: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
-        // Names are not closed between their operations.
+        // A name that has been opened stays open for all its operations.
         if index >= self.places.len() {
             let failed = |call: &'static str| move |errno| FileError::of_call(errno, call, &entry.path);
             if self.metadata.makes_targets() {

@@ -243,7 +243,7 @@ fn asking_again_behind_the_end_does_not_change_the_next_pass() {
     assert_eq!(order(0), order(5));
 }
 
-/// A loop that waits for completions asks again.
+/// While it waits for completions, the run loop asks for another target after the last one.
 #[test]
 fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
     let plan = plan(DirectionPlan::TrimThenWrite, false);

@@ -267,7 +267,7 @@ fn a_silent_side_is_named() {
     assert_eq!(finished.code(), 0);
 }
 
-/// A fio that listens, once it does.
+/// Starts fio as a listener and returns when it accepts connections.
 fn listening_fio(program: &Path, words: &str) -> Result<Running, String> {
     for _ in 0..ATTEMPTS {
         let mut running = fio(program, words).start();

@@ -1,4 +1,4 @@
-//! One row of a table: a command line for both programs, each in its own directory with the same files.
+//! One row of a table: a command line that both programs run, each in its own directory with the same files.
 
 use super::difference::{Difference, differences};
 use super::observed::Observed;
@@ -7,7 +7,7 @@ use crate::support::{KIB, file_of, scratch};
 use std::path::Path;
 use std::time::Duration;
 
-/// Time limit of a run, however loaded the machine is; then it is killed, and the outcome is compared.
+/// Time limit of a run, generous enough for a loaded machine. A run that exceeds it is killed, and the outcome is compared.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The input of both programs.
@@ -17,7 +17,7 @@ pub(super) struct Row {
     pub(super) words: &'static str,
     /// The content of `job.fio` in the directory.
     pub(super) job_file: &'static str,
-    /// Places where the two may differ: prefixes of a difference's place.
+    /// Places where the two may differ, as prefixes of `Difference::place`.
     pub(super) differs_at: &'static [&'static str],
     /// The reason.
     pub(super) reason: &'static str,
@@ -34,7 +34,7 @@ pub(super) const fn job_file(job_file: &'static str) -> Row {
 }
 
 impl Row {
-    /// Except for some places, where fathom differs intentionally.
+    /// Declares places where fathom differs intentionally.
     pub(super) const fn differs(self, at: &'static [&'static str], reason: &'static str) -> Row {
         Row { differs_at: at, reason, ..self }
     }
@@ -72,7 +72,7 @@ impl Case<'_> {
         if !self.job_file.is_empty() {
             std::fs::write(directory.path().join("job.fio"), self.job_file).expect("a file can be written");
         }
-        // Both are called fio, by a path of the same length, with the same messages about it.
+        // Both are started as `fio` through paths of equal length, so that messages which contain the path match.
         let names = scratch();
         let called = names.path().join("fio");
         std::os::unix::fs::symlink(program, &called).expect("a link can be made");

@@ -21,13 +21,13 @@ impl Chance {
         self.below(100) < percent
     }
 
-    /// One of a list.
+    /// A random element of a list.
     pub(super) fn one<'a>(&mut self, list: &[&'a str]) -> &'a str {
         list[self.below(list.len())]
     }
 }
 
-/// The seeds of random jobs: from `COMPARE_SEED` on, or from 1, for `COMPARE_SECONDS`, or this many jobs.
+/// The seeds of random jobs, starting with `COMPARE_SEED` (default 1): for `COMPARE_SECONDS`, or this many jobs if that is not set.
 pub(super) fn seeds(jobs: u64) -> impl Iterator<Item = u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let (first, seconds) = (number("COMPARE_SEED").unwrap_or(1), number("COMPARE_SECONDS"));

@@ -1,4 +1,4 @@
-//! What differs between two runs of the same words.
+//! Finds the differences between two runs of the same command line.
 
 use super::observed::Observed;
 use crate::support::{FILLING, json, shape};
@@ -33,13 +33,13 @@ const TIMED: [&str; 12] = [
     "exitall",
 ];
 
-/// Arguments of jobs whose content is determined.
+/// Arguments that make the content of files reproducible.
 const DETERMINED: [&str; 3] = ["buffer_pattern", "zero_buffers", "verify=pattern"];
 
-/// Looks like one of those but means the opposite.
+/// Begins like one of [`DETERMINED`] but means the opposite.
 const UNDETERMINED: &str = "zero_buffers=0";
 
-/// Files of which only the name can be compared: states of other versions, compressed times, and inputs.
+/// Files that are compared by name only: verification states of other versions, compressed logs with times, and inputs.
 const NAMES_ALONE: [&str; 3] = [".state", ".fz", "job.fio"];
 
 /// All differences between the reference's run and ours.
@@ -76,8 +76,7 @@ fn lines(place: &str, reference: &[String], ours: &[String], found: &mut Vec<Dif
     }
 }
 
-/// The first differing field in each pair of lines. Names, errors and amounts are compared; of the rest only
-/// the kind.
+/// The first differing field in each pair of lines. Names, errors and amounts must be equal; other fields must be of the same kind.
 fn terse(reference: &[String], ours: &[String], is_timed: bool, found: &mut Vec<Difference>) {
     if reference.len() != ours.len() {
         found.push(difference("terse", reference.len(), ours.len()));
@@ -88,7 +87,7 @@ fn terse(reference: &[String], ours: &[String], is_timed: bool, found: &mut Vec<
         if theirs.len() != own.len() {
             found.push(difference("terse/fields", theirs.len(), own.len()));
         }
-        // Version 2 and reports of all directions as one have other positions.
+        // Version 2 and reports with unified directions have different field positions.
         let has_amounts = theirs[0] != "2" && theirs.len() > 100 && !is_timed;
         let value = |at: usize, text: &str| match at {
             1 => String::new(),
@@ -113,7 +112,7 @@ fn kind(text: &str) -> String {
             other => kind.push(other),
         }
     }
-    // Results of a division by zero time.
+    // Results of a division by a time of zero.
     kind.replace("-nan", "N").replace("nan", "N").replace("inf", "N")
 }
 
@@ -176,7 +175,7 @@ fn determined(document: &Value, is_timed: bool) -> BTreeMap<String, Value> {
 
 fn files(words: &str, reference: &Observed, ours: &Observed, is_timed: bool, found: &mut Vec<Difference>) {
     let names = |observed: &Observed| {
-        // What fathom says of wrong blocks in addition to fio's files.
+        // Files about corrupt blocks that fathom writes in addition to fio's.
         observed
             .files
             .keys()
@@ -239,7 +238,7 @@ fn columns(name: &str, content: &[u8], is_timed: bool) -> Vec<String> {
     };
     let mut lines: Vec<String> = text.lines().map(line).collect();
     if is_timed {
-        // Their number depends on time, too.
+        // The number of such lines depends on time as well.
         lines.dedup();
     }
     lines

@@ -1,7 +1,8 @@
-//! One program checks what the other has written, by the same words.
+//! One program verifies what the other has written, with the same arguments.
 //!
-//! A separate check goes through the order of the writes again, so this shows that both programs make the same I/O and stamp it
-//! alike. Jobs whose own data the reference calls wrong say nothing, and are not counted.
+//! A separate verification repeats the sequence of writes, so it succeeds only if both programs issue the
+//! same I/O and write the same headers. Jobs in which fio rejects its own data prove nothing and are not
+//! counted.
 
 use super::chance::{Chance, seeds};
 use crate::support::program::{self, Launch};
@@ -31,7 +32,7 @@ const SIZES: [&str; 9] = [
 ];
 const MODES: [&str; 8] =
     ["write", "randwrite", "randwrite", "rw", "randrw", "write:8k", "randwrite:4", "randtrimwrite"];
-/// Each is present in some of the jobs.
+/// Options, each of which is present in some of the jobs.
 const SOMETIMES: [&[&str]; 11] = [
     &["--norandommap"],
     &["--loops=2", "--loops=3"],
@@ -79,22 +80,22 @@ fn job(chance: &mut Chance) -> String {
     words.join(" ")
 }
 
-/// Jobs that fio ends before a partial block, and fathom does not.
+/// Jobs that fio ends before the final partial block, while fathom includes it.
 const ENDS_AT_PARTS: [&str; 5] =
     ["--rw=randwrite:4", "--percentage_random=", "=zipf:", "=pareto:", "=normal:"];
 /// Regions that end with a partial block.
 const HAS_PARTS: [&str; 6] =
     ["--size=100k", "--nrfiles=3", "--bs=3k", "--bsrange=", "--bssplit=", "--offset="];
 
-/// True for a job that fio ends early.
+/// True if fio ends the job early.
 fn ends_early(words: &str) -> bool {
     let has_one_of = |list: &[&str]| list.iter().any(|word| words.contains(word));
     has_one_of(&ENDS_AT_PARTS) && has_one_of(&HAS_PARTS)
 }
 
-/// Data written by one program, checked by the other.
+/// Result of writing with one program and verifying with the other.
 struct Exchange {
-    /// Writes that were made; none if the writer failed.
+    /// Number of writes; `None` if the writer failed.
     writes: Option<u64>,
     /// Complaints of the check, if any.
     complaint: Option<String>,
@@ -129,9 +130,9 @@ fn exchange(writer: &Path, checker: &Path, words: &str) -> Exchange {
 /// Outcome of a job.
 enum Outcome {
     Agreed,
-    /// fio finds its own data wrong.
+    /// fio rejects its own data.
     Unsound,
-    /// One of them made fewer writes: the comparison of jobs covers that.
+    /// The programs made different numbers of writes, which the comparison of jobs covers.
     Shorter,
     Wrong(String),
 }

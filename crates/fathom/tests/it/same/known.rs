@@ -1,6 +1,6 @@
-//! Intentional differences of random jobs, with their reasons. A row of a table declares its own.
+//! Intentional differences in random jobs, with their reasons. Rows of the tables declare theirs in the row.
 
-/// Jobs that contain all of these words, or one of those with `|` between them, may differ at these places.
+/// Jobs that contain all of these words (`a|b` means either) may differ at these places.
 struct Known {
     words: &'static [&'static str],
     /// Except for those that contain one of these.

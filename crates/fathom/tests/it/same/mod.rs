@@ -1,9 +1,8 @@
-//! The same words for fathom and for fio, each in its own directory: they must end alike, say the same, print the same
-//! reports and leave the same files behind.
+//! Runs the same command lines with fathom and with fio, each in its own directory. Exit status, messages, reports and files must be equal.
 //!
-//! `rows/` holds the tables, a file for each family; adding a case is adding a line. Where fathom differs with intent, the
-//! row says where and why. [`random`] makes further jobs of the table of options, and [`exchange`] has one program check
-//! what the other has written. `make compare-fio` runs all of it, the random parts for as long as it is told to.
+//! `rows/` holds the tables, a file for each family; adding a case is adding a line. Where fathom differs intentionally, the row says where
+//! and why. [`random`] generates further jobs from the table of options, and [`exchange`] lets each program
+//! verify what the other has written. `make compare-fio` runs all of this, the random parts for a given time.
 
 mod case;
 mod chance;
@@ -19,10 +18,10 @@ use case::{Case, Row};
 use difference::Difference;
 use std::path::{Path, PathBuf};
 
-/// Reference releases whose behaviour fathom follows. The tables are made with the first.
+/// Releases of fio whose behaviour fathom follows. The tables were made with the first.
 const REFERENCES: [(u32, u32); 2] = [(3, 41), (3, 42)];
 
-/// Rows with common arguments.
+/// A family: rows that share arguments.
 pub(super) struct Family {
     /// Arguments before those of each row.
     base: &'static str,
@@ -42,7 +41,7 @@ pub(super) fn reference() -> Result<PathBuf, String> {
     }
 }
 
-/// Compares every row, and fails with all that differ.
+/// Compares every row, and fails with a list of those that differ.
 #[track_caller]
 fn check(family: &Family) {
     let reference = match reference() {

@@ -12,9 +12,9 @@ pub(super) const KILLED: i32 = 137;
 pub(super) struct Observed {
     /// The exit code.
     pub(super) code: i32,
-    /// Lines on standard error but for those that begin with `fathom: `, which are an addition.
+    /// Lines on standard error, without those that begin with `fathom: `, which only fathom prints.
     pub(super) errors: Vec<String>,
-    /// The lines of the normal report and of what is printed before it.
+    /// The lines of the normal report and of the output before it.
     pub(super) normal: String,
     /// The terse lines.
     pub(super) terse: Vec<String>,
@@ -29,7 +29,7 @@ impl Observed {
         let mut files = BTreeMap::new();
         collect(directory, "", &mut files);
         let out = files.remove("out").unwrap_or_default();
-        // Both print the name by which they were called.
+        // Both print the name under which they were started.
         let called = |text: &str| text.replace(&*program.to_string_lossy(), "fio");
         let (code, stdout, stderr) = match finished {
             Ok(finished) => (finished.code(), finished.stdout, finished.stderr),
@@ -48,7 +48,7 @@ impl Observed {
         observed
     }
 
-    /// Separates the formats of a text.
+    /// Splits an output into its report formats.
     fn sort_out(&mut self, printed: &str) {
         let mut json = String::new();
         for line in printed.lines() {
@@ -95,15 +95,14 @@ fn errors(stderr: &str) -> Vec<String> {
     stderr.lines().filter(|line| !line.starts_with("fathom: ")).map(folded).collect()
 }
 
-/// A line without what varies between runs or releases: process IDs and line numbers of sources.
+/// Removes from a line what varies between runs or releases: process IDs and source line numbers.
 fn folded(line: &str) -> String {
     let text = without_digits_after(line, "pid=", "PID");
     let text = without_digits_after(&text, ".c:", "");
     without_digits_after(&text.replace(".c:,", ".c,"), "fio-3.", "N")
 }
 
-/// Lines with different wording: meanings of choices, effects of options, and additions that begin with
-/// `fathom: `.
+/// Lines that fathom words differently: help for choices and options, and its additions that begin with `fathom: `.
 fn is_in_own_words(line: &str) -> bool {
     let starts = [
         "        valid values: ",
@@ -114,7 +113,7 @@ fn is_in_own_words(line: &str) -> bool {
         "    stats    : ",
         "    deletes  : ",
     ];
-    // Only the help has tabs.
+    // Only help texts contain tabs.
     starts.iter().any(|start| line.starts_with(start)) || line.contains('\t')
 }
 

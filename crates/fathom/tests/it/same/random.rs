@@ -1,7 +1,7 @@
-//! Random jobs of the table of options: what holds for the rows must hold for unforeseen combinations.
+//! Random jobs from the table of options: combinations that the tables do not foresee must also behave like fio.
 //!
-//! `COMPARE_SEED` gives the same jobs again, `COMPARE_SECONDS` says for how long; without it a few dozen are made. What differs
-//! is made smaller, word by word, until nothing more can be left out.
+//! `COMPARE_SEED` reproduces the jobs of a run. `COMPARE_SECONDS` sets the duration; without it a few dozen
+//! jobs run. A job that differs is reduced word by word until no word can be removed.
 
 use super::case::Case;
 use super::chance::{Chance, seeds};
@@ -15,12 +15,12 @@ use std::time::Instant;
 
 /// Number of jobs without a time limit.
 const JOBS: u64 = 60;
-/// Exit statuses from this one on indicate a signal.
+/// Exit statuses from this value indicate a signal.
 const SIGNALLED: i32 = 129;
 /// Maximum number of findings before a run ends.
 const MOST_FINDINGS: usize = 25;
 
-/// Options that are left out, and why.
+/// Options that random jobs do not use, with the reason.
 const LEFT_OUT: &[(&[&str], &str)] = &[
     (
         &["name", "filename", "directory", "opendir", "ioengine", "rw", "profile", "unique_filename"],
@@ -86,7 +86,7 @@ const LEFT_OUT: &[(&[&str], &str)] = &[
     (&["significant_figures", "kb_base", "description", "random_generator"], "they have separate rows"),
 ];
 
-/// Values of options whose text has its own grammar, or whose whole range would take too long.
+/// Values for options with their own grammar, or whose full range would take too long.
 const VALUES: &[(&str, &[&str])] = &[
     ("bs", &["512", "1k", "4k", "8k", "16k", "3k", "4k,8k", "64k"]),
     ("bsrange", &["4k-16k", "512-8k", "4k-8k,8k-16k", "1k-9k"]),
@@ -218,7 +218,7 @@ fn job(chance: &mut Chance, options: &[&'static OptionDef]) -> Vec<String> {
     add(format!("--bs={}", chance.one(&["4k", "4k", "8k", "1k", "16k"])));
     let direction = chance.one(&DIRECTIONS);
     add(format!("--rw={direction}"));
-    // The order of a named generator is that of fio. Trims of files are refused by it.
+    // With a named generator, the order is exactly fio's. fio refuses trims of files.
     add("--random_generator=tausworthe".to_owned());
     let engine = if direction.contains("trim") { "null" } else { chance.one(&ENGINES) };
     add(if engine.is_empty() { String::new() } else { format!("--ioengine={engine}") });
@@ -260,7 +260,7 @@ fn within_bounds(option: &OptionDef) -> Vec<&'static str> {
     NUMBERS.into_iter().filter(fits).collect()
 }
 
-/// The options of the table that random jobs use.
+/// Options that random jobs use.
 fn options() -> Vec<&'static OptionDef> {
     let is_left_out = |name: &str| LEFT_OUT.iter().any(|(names, _)| names.contains(&name));
     registry::job_options()
@@ -269,8 +269,8 @@ fn options() -> Vec<&'static OptionDef> {
         .collect()
 }
 
-/// What is new about a job: differences that are not declared. `None` where the reference is ended by a signal or does not end at
-/// all, as its 3.41 at times with `posixaio`: that says nothing about fathom.
+/// Undeclared differences of a job. `None` if a signal ended fio, or fio hung (3.41 sometimes does with
+/// `posixaio`): that proves nothing about fathom.
 fn news(words: &[String], reference: &Path) -> Option<Vec<Difference>> {
     let text = words.join(" ");
     let found = Case { words: &text, job_file: "" }.compare(reference);
@@ -280,7 +280,7 @@ fn news(words: &[String], reference: &Path) -> Option<Vec<Difference>> {
     Some(found.into_iter().filter(|one| !known::is_declared(&text, &one.place)).collect())
 }
 
-/// Whether a difference in exit status says that a signal ended the reference, or one of its jobs with it.
+/// True if a difference in exit status shows that a signal ended fio or one of its jobs.
 fn says_signal(text: &str) -> bool {
     let status = text.strip_prefix("fio: ").and_then(|rest| rest.split(',').next());
     status
@@ -288,7 +288,7 @@ fn says_signal(text: &str) -> bool {
         .is_some_and(|status: i32| (SIGNALLED..=KILLED).contains(&status))
 }
 
-/// Leaves out every word without which the same place still differs.
+/// Removes every word that the difference does not depend on.
 fn smaller(mut words: Vec<String>, place: &str, reference: &Path) -> Vec<String> {
     let mut at = words.len();
     while at > 1 {

@@ -15,7 +15,7 @@ fn complaint(words: &str) -> (String, String) {
     (stderr, stdout)
 }
 
-/// Jobs that make no sense, and what is said of them on standard error, and after the process's number.
+/// Invalid jobs, with the message about each on standard error, and the text after the process ID.
 const MISTAKES: &[(&str, &str, &str)] = &[
     (
         "--rw=randread --port=1",

@@ -273,7 +273,7 @@ fn a_block_that_was_changed_on_the_way_is_found() {
             let (running, mut peer) =
                 peer_of(&format!("--ioengine={engine} --rw=read --size=16k --verify=crc32c"));
             bytes[9000] ^= u8::from(is_changed);
-            // Those that find it end.
+            // The write fails if the job finds the mismatch early and ends.
             let _ = peer.write_all(&bytes);
             let Finished { stderr, status, .. } = running.finish();
             bytes[9000] ^= u8::from(is_changed);

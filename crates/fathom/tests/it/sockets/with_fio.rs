@@ -45,7 +45,7 @@ fn meet_fio(fio: &Path, way: &Way, fathom_waits: bool, (waiting, beginning): (&s
         let moved = json::total(&document, "read/io_bytes") + json::total(&document, "write/io_bytes");
         assert_eq!(moved, 32 << 10, "{name}");
     };
-    // Without the second one, the first may wait for ever.
+    // The first may wait forever if the second failed, so the second is checked first.
     check(&second, !fathom_waits);
     check(&first.finish(), fathom_waits);
 }

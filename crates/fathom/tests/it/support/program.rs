@@ -294,7 +294,7 @@ impl Running {
         let mut ended = None;
         loop {
             if ended.is_none() {
-                let status = self.child.try_wait().expect("the state of a child can be had");
+                let status = self.child.try_wait().expect("the state of a child can be read");
                 ended = status.map(|status| (status, self.elapsed()));
             }
             let closed = (self.stdout.closed(), self.stderr.closed());

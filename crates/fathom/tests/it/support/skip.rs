@@ -8,7 +8,7 @@ macro_rules! skip {
     }};
 }
 
-/// The value of a `Result<T, String>`, or the end of the test with the reason it could not be had.
+/// The value of a `Result<T, String>`, or the end of the test with the reason why it is missing.
 macro_rules! require {
     ($have:expr) => {
         match $have {

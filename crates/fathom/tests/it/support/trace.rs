@@ -80,7 +80,7 @@ fn whole_calls(log: &str) -> Vec<(u32, String)> {
             calls.push((pid, call.to_string()));
         }
     }
-    // What never returned was called all the same.
+    // A call that never returned still counts as a call.
     calls.extend(open.into_iter().map(|(pid, start)| (pid, start.to_string())));
     calls
 }

@@ -41,7 +41,7 @@ enum LedgerError {
     /// No file can be created there.
     #[error("{}: {error}; create the directory first, outside the storage under test", directory.display())]
     NoDirectory { directory: PathBuf, error: io::Error },
-    /// A failure that loses data would lose its ledger as well.
+    /// The ledger would be on the storage under test: a failure that loses data would lose the ledger as well.
     #[error(
         "it would be on the same storage as {target}, which is under test; name a file on another file \
         system, or tcp:HOST:PORT"

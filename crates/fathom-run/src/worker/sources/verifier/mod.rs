@@ -344,8 +344,7 @@ impl<'a> Verifier<'a> {
             None if target.direction == Direction::Write => {
                 let mut record = new_record(&mut self.generator, &mut self.number, target);
                 record.time_ns = self.clock.monotonic_ns();
-                // Drawn now, and not at completion: the order is then that of the writes, which can be
-                // regenerated.
+                // Drawn at issue rather than at completion, so that the draws follow the order of the writes, which can be regenerated.
                 record.to_trim = is_to_trim(self.plan, &mut self.trim_generator);
                 let (write, mut later) = (record.write(self.thread), self.generator.clone());
                 self.drafts.stamp(&self.plan.rule, buffer, &write, || later.buffer_seed());
@@ -409,7 +408,7 @@ impl<'a> Verifier<'a> {
         Some(Next::Io(Target { direction: Direction::Read, ..target }))
     }
 
-    /// A pass is over; true if the loop has to end for it, so that its data is read back.
+    /// Ends a pass. True if the run loop must stop here so that the data of the pass can be read back.
     pub(in crate::worker) fn ends_pass(&mut self) -> bool {
         let has_work = self.plan.reads_back || self.plan.trims.is_some();
         self.pass_is_over =
@@ -417,7 +416,7 @@ impl<'a> Verifier<'a> {
         self.pass_is_over
     }
 
-    /// The numbers of the writes on their way.
+    /// The numbers of the writes in flight.
     fn writes_in_flight(&self) -> impl Iterator<Item = u64> {
         self.loads.iter().filter_map(|load| match load {
             Load::Write(record) => Some(record.number),

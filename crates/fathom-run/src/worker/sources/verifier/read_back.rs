@@ -182,7 +182,7 @@ impl Verifier<'_> {
 }
 
 impl super::Findings<'_> {
-    /// Counts the source of checked data.
+    /// Counts checked bytes by where they came from: memory, the medium, or unknown.
     pub(super) fn count_source(&mut self, bytes: u64) {
         let counters = &self.block.verification;
         match &mut self.in_memory {

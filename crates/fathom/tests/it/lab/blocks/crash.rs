@@ -143,8 +143,10 @@ fn every_flush_of_a_device_keeps_its_promises() {
             let kept: Vec<&Event> = events[..=flushes[last - 1]].iter().collect();
             let outcome = broken_in(SIZE, &kept, (target, &ledger), ended);
             assert_eq!(outcome, (0, Vec::new()), "{words}: a cut at {ended}");
-            // A disk that had lost one write before the flush: that one is missed, and no other. Of the last ones, some may have been on
-            // their way when the sync began, or begun after it, which promises nothing: at most the depth, and those up to the next sync.
+            // If the disk had lost one write from before the flush, exactly that write must be reported. The
+            // last writes are exempt: they may have been in flight when the sync began, or been issued after
+            // it, so the sync promises nothing about them. There are at most as many as the depth, plus those
+            // up to the next sync.
             let on_their_way = if words.contains("iodepth") { 8 + 16 * count } else { 0 };
             let mut writes =
                 (0..kept.len()).rev().filter(|index| matches!(kept[*index], Event::Write { .. }));

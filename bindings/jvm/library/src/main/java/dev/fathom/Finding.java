@@ -1,7 +1,7 @@
 package dev.fathom;
 
 /**
- * Something that speaks against the figures of a result.
+ * A reason to doubt the figures of a result.
  *
  * @param code its word, such as {@code processor-wait}
  * @param severity {@code wrong}, {@code doubtful} or {@code note}

@@ -10,7 +10,7 @@ import java.util.List;
  *
  * @param jobs the jobs, in their order
  * @param verdict {@code no doubts}, {@code doubtful} or {@code wrong}
- * @param findings what speaks against the figures
+ * @param findings reasons to doubt the figures
  * @param messages what the program printed in addition to its result
  * @param json the whole result, which {@code fathom show}, {@code report} and {@code compare} read
  */

@@ -47,7 +47,7 @@ public class RandomBenchmark {
     private ByteBuffer[] buffers;
     private long blocks;
 
-    /** Opens the file both ways. */
+    /** Opens the file with RandomAccess and with FileChannel. */
     @Setup(Level.Trial)
     public void open() throws IOException {
         Path file = Path.of(System.getProperty("file"));

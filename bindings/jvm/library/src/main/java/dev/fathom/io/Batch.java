@@ -20,11 +20,11 @@ public final class Batch {
     private static final int BUFFER = 22;
     private static final int RESULT = 24;
 
-    /** Filled or complete. */
+    /** Being filled, or complete. */
     static final int IDLE = 0;
     /** In the kernel, with no waiter. */
     static final int SUBMITTED = 1;
-    /** With the kernel, and a thread waits. */
+    /** In the kernel, and a thread waits for it. */
     static final int AWAITED = 2;
 
     final RandomAccess owner;

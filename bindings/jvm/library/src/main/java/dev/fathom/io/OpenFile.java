@@ -35,7 +35,7 @@ public final class OpenFile {
     }
 
     /**
-     * Reads and waits. A virtual thread lets go of its carrier meanwhile.
+     * Reads and waits. A virtual thread releases its carrier while it waits.
      *
      * @param destination filled from its position
      * @param offset first byte in the file
@@ -49,7 +49,7 @@ public final class OpenFile {
     }
 
     /**
-     * Writes and waits. A virtual thread lets go of its carrier meanwhile.
+     * Writes and waits. A virtual thread releases its carrier while it waits.
      *
      * @param source written from its position
      * @param offset first byte in the file

@@ -38,7 +38,7 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
     /** What the kernel uses in place of the buffer, or null. */
     private ByteBuffer staging;
 
-    /** Keeps the files open, and names them, until the result is there. */
+    /** The file of the operation. The reference keeps it open until the operation completes. */
     private OpenFile owner;
 
     private int moved;
@@ -71,12 +71,12 @@ final class Operation extends CompletableFuture<Integer> implements Runnable {
         }
     }
 
-    /** Begins; false if it was cancelled before. */
+    /** Starts the operation; false if it has already been cancelled. */
     boolean take() {
         return state.compareAndSet(WAITING, TAKEN);
     }
 
-    /** Cancels an I/O that the kernel does not have yet. What the kernel has cannot be cancelled: false, and it completes as any other. */
+    /** Cancels an I/O that has not been submitted to the kernel yet. A submitted one cannot be cancelled: returns false, and it completes normally. */
     @Override
     public boolean cancel(boolean mayInterruptIfRunning) {
         if (state.compareAndSet(WAITING, CANCELLED)) {

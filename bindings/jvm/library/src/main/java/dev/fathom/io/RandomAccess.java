@@ -62,7 +62,7 @@ public final class RandomAccess implements AutoCloseable {
         engine = uring ? Engine.IO_URING : Engine.PREADV;
         engineReason = refused == 0
                 ? (wish == Engine.AUTOMATIC ? "the best there is" : "asked for")
-                : "io_uring is not to be had: " + RandomAccessException.text(refused);
+                : "io_uring is not available: " + RandomAccessException.text(refused);
         buffersReason = buffersRefused == 0 ? "" : "buffers are not registered: " + RandomAccessException.text(buffersRefused);
         depth = NativeCalls.ringTrait(session.handle, 3);
         completions = new ThreadPoolExecutor(1, 1, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), task -> {
@@ -117,7 +117,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Submits a batch and waits for it. A virtual thread lets go of its carrier meanwhile.
+     * Submits a batch and waits for it. A virtual thread releases its carrier while it waits.
      *
      * @param batch a batch of this object, not in flight
      * @return how many of its reads and writes failed; {@link Batch#check} throws for them
@@ -180,7 +180,7 @@ public final class RandomAccess implements AutoCloseable {
     }
 
     /**
-     * Waits for a batch. A virtual thread lets go of its carrier meanwhile.
+     * Waits for a batch. A virtual thread releases its carrier while it waits.
      *
      * @param batch a batch that was submitted and that no other thread waits for
      * @return how many of its reads and writes failed
@@ -369,7 +369,7 @@ public final class RandomAccess implements AutoCloseable {
 
     private int finish(Batch batch, int answer) throws IOException {
         if (answer == -RandomAccessException.ESHUTDOWN) {
-            // It stays in flight for ever: its results mean nothing.
+            // The batch stays in flight forever, so its results are invalid.
             throw new AsynchronousCloseException();
         }
         if (answer < 0) {
@@ -385,13 +385,13 @@ public final class RandomAccess implements AutoCloseable {
         return new RandomAccessException(errno == RandomAccessException.EBUSY ? "64 batches are in flight: await one first" : what, errno);
     }
 
-    /** Makes a batch this thread's until it sets another state. */
+    /** Claims a batch for this thread until the thread sets another state. */
     private void take(Batch batch, int from) {
         if (batch.owner != this) {
             throw new IllegalArgumentException("the batch belongs to another RandomAccess");
         }
         if (!batch.state.compareAndSet(from, Batch.AWAITED)) {
-            throw new IllegalStateException(from == Batch.IDLE ? "the batch is in flight" : "the batch is not in flight, or is awaited already");
+            throw new IllegalStateException(from == Batch.IDLE ? "the batch is in flight" : "the batch is not in flight, or another thread awaits it");
         }
     }
 

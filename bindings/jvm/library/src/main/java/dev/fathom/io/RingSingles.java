@@ -32,7 +32,7 @@ final class RingSingles implements Singles, Runnable {
     private final AtomicBoolean asleep = new AtomicBoolean();
     private volatile boolean stopping;
 
-    /** The thread was woken to stop, so its ring is not needed for that any more. */
+    /** The thread has been woken to stop, so nothing has to wake it through its ring again. */
     private volatile boolean told;
 
     private volatile IOException broken;

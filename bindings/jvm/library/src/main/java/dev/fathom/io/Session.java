@@ -30,10 +30,10 @@ final class Session implements Runnable {
     /** Descriptors of batches that were given up when closing. */
     private final List<ByteBuffer> givenUp = new ArrayList<>();
 
-    /** Who does reads and writes without a batch; null before the first one. */
+    /** The path for single reads and writes; null before the first one. */
     private Singles singles;
 
-    /** The kernel keeps something for ever. */
+    /** True if the kernel still uses memory or files after closing, so they are never freed. */
     private volatile boolean kept;
 
     /** Twice the number of running calls, plus {@code CLOSED}. */
@@ -78,7 +78,7 @@ final class Session implements Runnable {
         }
     }
 
-    /** Who does reads and writes without a batch. The caller has begun a call. */
+    /** The path for single reads and writes, which need no batch. The caller has begun a call. */
     synchronized Singles singles() throws ClosedChannelException {
         if (!isOpen()) {
             throw new ClosedChannelException();

@@ -1,6 +1,6 @@
 package dev.fathom.io;
 
-/** Who does the reads and writes that come without a batch. */
+/** Executes single reads and writes, which are not part of a batch. */
 interface Singles {
     /** Begins one. The caller has entered the session. */
     void begin(Operation operation);

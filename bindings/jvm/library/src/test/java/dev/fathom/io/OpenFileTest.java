@@ -157,7 +157,7 @@ class OpenFileTest {
             assertThrows(CompletionException.class, () -> file.readAsync(buffer, Long.MAX_VALUE).join());
             assertEquals(9, assertThrows(RandomAccessException.class, () -> file.truncate(0)).errno());
             assertEquals(9, assertThrows(RandomAccessException.class, () -> file.allocate(0, 10)).errno());
-            // It works all the same afterwards.
+            // It still works afterwards.
             assertEquals(100, file.readAsync(buffer, 0).get());
         }
         assertArrayEquals(content, Files.readAllBytes(path));
