@@ -65,7 +65,7 @@ run_unit_tests() {
         run_program "$program" --test-threads="$(nproc)" || status=1
     done < <(programs_of_tests | grep -v '/it-')
     # Examples in the library's documentation.
-    cargo test --quiet --doc --package fathom-api --locked 2>&1 | tee -a "$scratch/tests" || status=1
+    cargo test --quiet --doc --workspace --locked "${all_engines[@]}" 2>&1 | tee -a "$scratch/tests" || status=1
     return $status
 }
 
