@@ -65,12 +65,12 @@ fn parse_size(value: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// The value as a positive time in milliseconds: a number with `ms`, `s`, `m` or `h`; seconds without a unit.
+/// The value as a positive time in milliseconds: a number with `us`, `ms`, `s`, `m` or `h`; seconds without a unit.
 pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
     let value = text(parser, option)?;
     parse_milliseconds(&value).filter(|time| *time > 0.0).ok_or_else(|| {
         Failure::new(format!(
-            "{option}: `{value}` is not a time above zero; write seconds, or for example 500ms, 2m"
+            "{option}: `{value}` is not a time above zero; write seconds, or a number with us, ms, s, m or h, such as 500ms"
         ))
     })
 }
@@ -78,8 +78,8 @@ pub fn milliseconds(parser: &mut Parser, option: &str) -> Result<f64, Failure> {
 /// A time in milliseconds from text; may be zero or negative.
 pub fn parse_milliseconds(value: &str) -> Option<f64> {
     let value = value.trim();
-    // `ms` is tried before `s`.
-    for (suffix, factor) in [("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3600e3)] {
+    // `us` and `ms` are tried before `s`.
+    for (suffix, factor) in [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("m", 60e3), ("h", 3600e3)] {
         if let Some(number) = value.strip_suffix(suffix) {
             return parse_fraction(number).map(|number| number * factor);
         }
@@ -163,6 +163,7 @@ mod tests {
     #[test]
     fn times_have_units() {
         assert_eq!(parse_milliseconds("500ms"), Some(500.0));
+        assert_eq!(parse_milliseconds("500us"), Some(0.5));
         assert_eq!(parse_milliseconds("1.5"), Some(1500.0));
         assert_eq!(parse_milliseconds("2m"), Some(120_000.0));
         assert_eq!(parse_milliseconds("s"), None);

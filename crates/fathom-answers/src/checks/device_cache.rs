@@ -30,7 +30,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         .filter(|device| flushes(&device.name).map_or(!is_asked, |count| count == 0))
         .map(|device| device.name.as_str())
         .collect();
-    if writes == 0 || kept.is_empty() {
+    if writes == 0 || kept.is_empty() || evidence.skips_writes() {
         return Vec::new();
     }
     let found = Found::new(

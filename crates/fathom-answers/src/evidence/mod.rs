@@ -199,6 +199,11 @@ impl<'a> Evidence<'a> {
         }
     }
 
+    /// Some of these jobs count writes that they leave out (`verify_only`).
+    pub(crate) fn skips_writes(&self) -> bool {
+        self.neighbours().any(|job| self.run.is_set(job, "verify_only"))
+    }
+
     /// Jobs that share these counters, including this one.
     pub(crate) fn neighbours(&self) -> impl Iterator<Item = &'a JobResult> + use<'a> {
         let own = (&self.job.host, self.job.port);

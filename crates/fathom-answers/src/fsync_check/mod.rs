@@ -57,6 +57,22 @@ struct Wishes {
     save: Option<NewFile>,
 }
 
+/// Latencies are usually given in milliseconds, and other times in seconds, so a number alone would be a guess.
+fn threshold_ms(parser: &mut lexopt::Parser) -> Result<f64, Failure> {
+    let text = arguments::text(parser, "--threshold")?;
+    if text.trim().parse::<f64>().is_ok_and(|number| number > 0.0) {
+        return Err(Failure::new(format!(
+            "--threshold: `{text}` has no unit; write {0}ms or {0}s",
+            text.trim()
+        )));
+    }
+    arguments::parse_milliseconds(&text).filter(|time| *time > 0.0).ok_or_else(|| {
+        Failure::new(format!(
+            "--threshold: `{text}` is not a time above zero; write a number with us, ms or s, such as 10ms"
+        ))
+    })
+}
+
 fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     let mut wishes = Wishes {
         directory: PathBuf::from("."),
@@ -72,7 +88,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     while let Some(argument) = parser.next()? {
         match argument {
             Long("threshold") => {
-                wishes.threshold_ns = (arguments::milliseconds(&mut parser, "--threshold")? * 1e6) as u64;
+                wishes.threshold_ns = (threshold_ms(&mut parser)? * 1e6) as u64;
             }
             Long("percentile") => {
                 let text = arguments::text(&mut parser, "--percentile")?;
@@ -170,8 +186,10 @@ mod tests {
         let read = |words: &[&str]| wishes(&words.iter().map(OsString::from).collect::<Vec<_>>());
         let good = read(&["--threshold=5ms", "--percentile=99.9", "--bs=4k", "/tmp"]).expect("reads");
         assert_eq!((good.threshold_ns, good.percentile, good.block_size), (5_000_000, 99.9, 4096));
+        assert_eq!(read(&["--threshold=500us"]).expect("reads").threshold_ns, 500_000);
         for wrong in [
             &["--threshold=0"][..],
+            &["--threshold=10"],
             &["--threshold=fast"],
             &["--percentile=101"],
             &["--percentile=x"],

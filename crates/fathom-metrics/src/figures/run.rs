@@ -31,7 +31,8 @@ pub(super) fn families(snapshot: &Snapshot) -> Vec<Family> {
         "1 once the run is over and its figures are final",
     );
     finished.add(Labels::new(), f64::from(u8::from(snapshot.is_last)));
-    let mut to_go = Numbers::gauge("fathom.run.time_left", Unit::Seconds, "Estimated duration of the run");
+    let mut to_go =
+        Numbers::gauge("fathom.run.time_left", Unit::Seconds, "Estimated time until the run ends");
     let seconds = snapshot.report.jobs.iter().map(|job| job.eta_seconds).max().unwrap_or(0);
     to_go.add(Labels::new(), if snapshot.is_last { 0.0 } else { seconds as f64 });
     let mut notes = Numbers::gauge("fathom.run.notes", Unit::Things, "Notes in the report for its reader");
@@ -66,7 +67,7 @@ fn verdict(verdict: &VerdictReport) -> [Family; 3] {
     let mut word = Numbers::gauge(
         "fathom.verdict",
         Unit::Things,
-        "Verdict on the figures: 0 sound, 1 doubtful, 2 wrong",
+        "Verdict on the figures: 0 no doubts, 1 doubtful, 2 wrong",
     );
     word.add(
         Labels::new(),
