@@ -25,11 +25,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let result = running.finish()?.result;
-    if let Some(read) = &result.jobs[0].read {
+    for read in result.jobs.iter().filter_map(|job| job.read.as_ref()) {
         println!("{:.0} IOPS, mean latency {:.0} us", read.iops, read.lat.mean_ns / 1e3);
     }
-    let verdict = result.verdict.unwrap_or_default();
-    println!("{}", verdict.verdict);
-    verdict.findings.iter().for_each(|finding| println!("  {}", finding.text));
+    // Every finished run has one; results of fio have none.
+    if let Some(verdict) = &result.verdict {
+        println!("{}", verdict.verdict);
+        verdict.findings.iter().for_each(|finding| println!("  {}", finding.text));
+    }
     Ok(())
 }
