@@ -98,8 +98,9 @@ central() {
         grep -n '<url>' "$pom"
         return 1
     fi
+    # grep reads to the end: with -q it leaves unzip a closed pipe, and that counts as a failure.
     for kind in sources javadoc; do
-        unzip -l bindings/jvm/library/target/fathom-jvm-*-$kind.jar | grep -q 'dev/fathom/io/OpenFile\.' || { echo "no jar with $kind"; return 1; }
+        unzip -l bindings/jvm/library/target/fathom-jvm-*-$kind.jar | grep 'dev/fathom/io/OpenFile\.' >/dev/null || { echo "no jar with $kind"; return 1; }
     done
 }
 
