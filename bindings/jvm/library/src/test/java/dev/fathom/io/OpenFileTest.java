@@ -1,5 +1,6 @@
 package dev.fathom.io;
 
+import static dev.fathom.io.Threads.inThreads;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -503,30 +504,6 @@ class OpenFileTest {
             staging.give(memory);
             ByteBuffer again = staging.take(length);
             assertEquals(length <= 1 << 20, memory == again, length + " bytes");
-        }
-    }
-
-    private interface Work {
-        void run(int number) throws Exception;
-    }
-
-    private static void inThreads(int count, Work work) throws Exception {
-        List<CompletableFuture<Void>> results = new ArrayList<>();
-        for (int number = 0; number < count; number++) {
-            int own = number;
-            CompletableFuture<Void> result = new CompletableFuture<>();
-            results.add(result);
-            new Thread(() -> {
-                try {
-                    work.run(own);
-                    result.complete(null);
-                } catch (Throwable failure) {
-                    result.completeExceptionally(failure);
-                }
-            }).start();
-        }
-        for (CompletableFuture<Void> result : results) {
-            result.get();
         }
     }
 }

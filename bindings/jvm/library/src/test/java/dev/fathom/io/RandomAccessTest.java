@@ -1,5 +1,6 @@
 package dev.fathom.io;
 
+import static dev.fathom.io.Threads.inThreads;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -429,30 +430,6 @@ class RandomAccessTest {
 
     private static int descriptors() {
         return java.util.Objects.requireNonNull(new java.io.File("/proc/self/fd").list()).length;
-    }
-
-    private interface Work {
-        void run(int number) throws Exception;
-    }
-
-    private static void inThreads(int count, Work work) throws Exception {
-        List<CompletableFuture<Void>> results = new ArrayList<>();
-        for (int number = 0; number < count; number++) {
-            int own = number;
-            CompletableFuture<Void> result = new CompletableFuture<>();
-            results.add(result);
-            new Thread(() -> {
-                try {
-                    work.run(own);
-                    result.complete(null);
-                } catch (Throwable failure) {
-                    result.completeExceptionally(failure);
-                }
-            }).start();
-        }
-        for (CompletableFuture<Void> result : results) {
-            result.get();
-        }
     }
 
     private void readAll(RandomAccess access, int rounds, int number) throws IOException {
