@@ -6,7 +6,7 @@ use fathom_report::Chosen;
 use fathom_report::header::layout_line;
 use fathom_run::message::Message;
 use fathom_run::plan::Plan;
-use fathom_run::supervisor::{self, Observer, Options, Request};
+use fathom_run::supervisor::{self, Observer, Request};
 use fathom_stats::live::{LiveDetails, LiveTick};
 use fathom_stats::report::RunReport;
 use fathom_sys::clock::Calibration;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 pub(crate) fn perform() {
     let Ok((program, teller)) = take_streams() else { return };
     std::panic::set_hook(Box::new(|details| {
-        // Without a standard error there is no better place.
+        // If standard error is closed, the line has nowhere else to go.
         let _ = writeln!(io::stderr(), "{}", defect::line(details));
     }));
     let last = std::panic::catch_unwind(|| run(program, &teller))
@@ -60,18 +60,7 @@ fn run(mut program: BufReader<File>, teller: &Teller) -> Told {
     if let Err(error) = load_engines(&order.plan) {
         return refused(&error);
     }
-    let options = Options {
-        tick: order.progress_every,
-        live_view: false,
-        status_interval: None,
-        snapshot: None,
-        idleness: None,
-        slices: None,
-        timeline: true,
-        patience: None,
-        report_alone: true,
-        version: here::COMPATIBLE_VERSION,
-    };
+    let options = here::options(order.progress_every);
     let calibration = Calibration::start();
     let engines = here::engines(&order.plan);
     let mut events = Events { teller, program: Some(program.into_inner()), began: Instant::now() };
@@ -96,7 +85,7 @@ fn ended(mut outcome: supervisor::Outcome) -> Told {
         return Told::Defect(errors.map(|error| error.text.as_str()).collect::<Vec<_>>().join("; "));
     }
     if let Err(reason) = fathom_answers::judge(&mut outcome.report) {
-        return Told::Defect(format!("there is no verdict on the result: {reason}"));
+        return Told::Defect(format!("the result cannot be judged: {reason}"));
     }
     let document = Chosen::new(&["json+".to_owned()], 3).write(&outcome.report).concat();
     Told::Ended {
@@ -150,7 +139,7 @@ impl Observer for Events<'_> {
         self.teller.tell_if_read(&Told::Progress(Progress::of(tick, self.began.elapsed())));
     }
 
-    /// SIGUSR1 asks for an interim report, for which there is no event.
+    /// SIGUSR1 requests an interim report, which the library does not offer.
     fn interim_report(&mut self, _: &RunReport) {}
 
     fn input(&self) -> Option<RawFd> {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// How often the process itself is looked at: if it was killed, one of its workers may keep the pipe open.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How long a run that is no longer wanted may take to end.
+/// How long a dropped run may take to end before it is killed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// An event of a run.

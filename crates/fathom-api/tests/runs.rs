@@ -201,7 +201,7 @@ fn a_killed_run_is_lost(runner: &Runner) {
     wait_until("the run has a worker", || !children(id).is_empty());
     assert!(Command::new("kill").args(["-9", &id.to_string()]).status().expect("kill").success());
     while running.next_event().is_some() {}
-    let error = running.finish().expect_err("there is no outcome");
+    let error = running.finish().expect_err("the run was killed");
     assert!(matches!(&error, RunError::Lost(status) if !status.success()), "{error}");
     assert!(error.to_string().contains("signal: 9"), "{error}");
 }

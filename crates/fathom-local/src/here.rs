@@ -5,7 +5,7 @@ use fathom_report::header::{JobHeader, starting_line};
 use fathom_run::EngineEntry;
 use fathom_run::exhausted;
 use fathom_run::plan::{Plan, WorkerPlan};
-use fathom_run::supervisor::{SliceRule, StartError};
+use fathom_run::supervisor::{Options, SliceRule, StartError};
 use fathom_spec::options::description::KbBase;
 use fathom_spec::{JobSpec, Message, RunSpec};
 use fathom_stats::Direction;
@@ -19,6 +19,23 @@ pub fn engines(plan: &Plan) -> Vec<EngineEntry> {
     let engine =
         |job: &JobSpec| Some(fathom_engines::for_job(fathom_engines::find(&job.engine.ioengine.name)?, job));
     plan.jobs.iter().filter_map(engine).collect()
+}
+
+/// How a run is supervised whose result goes to code: with its timeline, and nothing displayed. `tick` is the time between
+/// two reports of progress.
+pub fn options(tick: Option<Duration>) -> Options {
+    Options {
+        tick,
+        live_view: false,
+        status_interval: None,
+        snapshot: None,
+        idleness: None,
+        slices: None,
+        timeline: true,
+        patience: None,
+        report_alone: true,
+        version: COMPATIBLE_VERSION,
+    }
 }
 
 /// Message for a run that could not start.

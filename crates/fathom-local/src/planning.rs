@@ -54,20 +54,14 @@ pub fn planned(spec: &RunSpec) -> Result<Plan, Vec<String>> {
 /// displayed.
 pub fn options(program: &ProgramOptions) -> Options {
     Options {
-        tick: None,
-        live_view: false,
-        status_interval: None,
-        snapshot: None,
         idleness: program.idleness.map(|shown| match shown {
             IdleProfile::System => Idleness::System,
             IdleProfile::PerCpu => Idleness::PerCpu,
         }),
-        slices: None,
         patience: program.patience,
-        // The time in which all hosts were running is computed from it.
-        timeline: true,
         report_alone: false,
-        version: here::COMPATIBLE_VERSION,
+        // The time in which all hosts were running is computed from the timeline.
+        ..here::options(None)
     }
 }
 

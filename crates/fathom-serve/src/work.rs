@@ -138,16 +138,10 @@ fn jobs(
 
 fn run(folder: &Folder, spec: &RunSpec, plan: &Plan, events: &RefCell<Events>) -> Result<u8, Failure> {
     let options = Options {
-        tick: Some(TICK),
         live_view: true,
-        status_interval: None,
-        snapshot: None,
-        idleness: None,
         slices: here::slices(spec),
-        timeline: true,
-        patience: None,
         report_alone: false,
-        version: here::COMPATIBLE_VERSION,
+        ..here::options(Some(TICK))
     };
     let calibration = Calibration::start();
     let engines = here::engines(plan);

@@ -11,7 +11,7 @@ use fathom_run::files::names;
 use fathom_run::message::Message;
 use fathom_run::plan::{Plan, WorkerPlan};
 use fathom_run::storage::files::use_of;
-use fathom_run::supervisor::{self, Observer, Options};
+use fathom_run::supervisor::{self, Observer};
 use fathom_spec::engines::StorageKind;
 use fathom_spec::hosts::Invocation;
 use fathom_spec::mistakes::in_own_words;
@@ -102,18 +102,7 @@ impl Runner for Program {
         }
         let calibration = Calibration::start();
         let plan = Plan::new(spec, fathom_engines::definition_of).map_err(Failure::because)?;
-        let options = Options {
-            tick: watch.interval(),
-            live_view: false,
-            status_interval: None,
-            snapshot: None,
-            idleness: None,
-            slices: None,
-            patience: None,
-            timeline: true,
-            report_alone: true,
-            version: here::COMPATIBLE_VERSION,
-        };
+        let options = here::options(watch.interval());
         let engines = here::engines(&plan);
         let mut listener = Listener { watch };
         let outcome = supervisor::run(&plan, engines, calibration.finish(), options, &mut listener)

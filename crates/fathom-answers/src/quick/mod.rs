@@ -216,17 +216,13 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         true => wishes.directory.clone(),
         false => wishes.directory.canonicalize().unwrap_or(wishes.directory.clone()),
     };
-    let mut results: Vec<RunResult> =
+    let results: Vec<RunResult> =
         runs.iter().map(|ended| result_of(&ended.report)).collect::<Result<_, _>>()?;
     // Doubts are part of the result, for every command that reads it.
     let quicks: Vec<QuickResult> =
         results.iter().map(|result| record::of(result, &setting, place.display().to_string())).collect();
-    for (result, quick) in results.iter_mut().zip(&quicks) {
-        let place = fathom_results::single_line(&quick.place);
-        result.quick = Some(QuickResult { place, ..quick.clone() });
-    }
-    let shown_quicks: Vec<QuickResult> = results.iter().filter_map(|result| result.quick.clone()).collect();
-    let quick = record::of_all(&shown_quicks);
+    let mut quick = record::of_all(&quicks);
+    quick.place = fathom_results::single_line(&quick.place);
     let report = GridReport::of_runs(&results, &quick)
         .ok_or_else(|| Failure::new("the result does not describe its tests"))?;
     let shown = match wishes.format {

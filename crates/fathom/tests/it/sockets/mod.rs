@@ -288,7 +288,7 @@ fn both_directions_go_over_one_stream() {
     let (running, mut peer) =
         peer_of("--ioengine=net_uring --iodepth=16 --rw=rw --size=64k --output-format=json");
     let mut other = peer.try_clone().expect("a copy");
-    // The job ends with bytes of this side unread, and must not lose any of its own bytes for that.
+    // The job ends with bytes of this side unread, and must still deliver all that it sent.
     let reader = std::thread::spawn(move || {
         let mut bytes = Vec::new();
         other.read_to_end(&mut bytes).map(|_| bytes.len())
