@@ -661,13 +661,13 @@ impl Rdma {
         }
     }
 
-    /// The connecting side disconnects first when both are done: unacknowledged data of this side would be
-    /// lost for it.
+    /// Waits for the connecting side to disconnect: a listener that leaves first resets a peer that has not
+    /// seen the completion of its last block yet, and on a busy host that takes it seconds.
     fn let_go(&mut self) {
         if self.is_left || matches!(self.standing, Standing::Ended(_)) {
             return;
         }
-        let until = Instant::now() + READINESS;
+        let until = Instant::now() + FAREWELL;
         while Instant::now() < until {
             match self.connection.next_event() {
                 Ok(Some(seen)) if seen.kind == event::DISCONNECTED => return,
