@@ -60,6 +60,32 @@ impl DrawnAhead {
         numbers
     }
 
+    /// The next numbers of the batch, which stay unused; at least one.
+    #[inline(always)]
+    pub fn peek(&mut self) -> &[u64] {
+        if self.is_used_up() {
+            self.draw();
+        }
+        &self.drawn[self.used..]
+    }
+
+    /// Uses the next numbers, which have been examined.
+    #[inline(always)]
+    pub fn skip(&mut self, count: usize) {
+        debug_assert!(
+            self.used + count <= DRAWN,
+            "{count} numbers are skipped after {} of a batch",
+            self.used
+        );
+        self.used += count;
+    }
+
+    /// Makes the last `count` numbers, all of one batch, the next ones again.
+    pub fn put_back(&mut self, count: usize) {
+        assert!(count <= self.used, "{count} numbers are put back of {} of a batch", self.used);
+        self.used -= count;
+    }
+
     /// True if the next number has not been drawn yet.
     #[inline(always)]
     pub fn is_used_up(&self) -> bool {
@@ -125,6 +151,17 @@ mod tests {
             for _ in 0..100 {
                 let expected = [(); 12].map(|()| generator.below(1 << 32));
                 assert_eq!(ahead.next_of::<12>().map(|number| part_below(number, 1 << 32)), expected);
+            }
+            for _ in 0..100 {
+                let examined = ahead.peek().len().min(9);
+                let expected: Vec<u64> = ahead.peek()[..examined].to_vec();
+                ahead.skip(examined);
+                ahead.put_back(examined / 2);
+                let used = examined - examined / 2;
+                for &number in &expected[..used] {
+                    assert_eq!(part_below(number, 1000), generator.below(1000));
+                }
+                assert_eq!(ahead.state(), generator.state());
             }
             ahead.rewind();
             assert_eq!(ahead.state(), first.state());

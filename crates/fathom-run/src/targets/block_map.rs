@@ -132,6 +132,32 @@ impl BlockMap {
         self.take_in_words(first, wanted)
     }
 
+    /// Takes blocks as [`take`](BlockMap::take) does, from the [next free one](BlockMap::next_free_below) on; returns
+    /// the first and their number. Takes none if the first one would not be below `most`, which is no more than `end`.
+    #[inline(always)]
+    pub fn take_next(&mut self, end: u64, from: u64, wanted: u64, most: u64) -> Option<(u64, u64)> {
+        let word = &mut self.levels[0][(from / 64) as usize];
+        let free = !*word & (u64::MAX << (from % 64));
+        let bit = u64::from(free.trailing_zeros());
+        let block = (from & !63) + bit;
+        // Usually all are free and in this word, which does not become full.
+        if block < most && wanted.wrapping_sub(1) < 64 - bit {
+            let taken = (u64::MAX >> (64 - wanted)) << bit;
+            if *word & taken == 0 && *word | taken != u64::MAX {
+                *word |= taken;
+                self.free -= wanted;
+                return Some((block, wanted));
+            }
+        }
+        self.search_and_take(end, from, wanted, most)
+    }
+
+    #[inline(never)]
+    fn search_and_take(&mut self, end: u64, from: u64, wanted: u64, most: u64) -> Option<(u64, u64)> {
+        let block = self.next_free_below(end, from).filter(|block| *block < most)?;
+        Some((block, self.take_in_words(block, wanted)))
+    }
+
     #[inline(never)]
     fn take_in_words(&mut self, first: u64, wanted: u64) -> u64 {
         let blocks = self.blocks;
@@ -227,12 +253,22 @@ mod tests {
                 let end = blocks.div_ceil(2).max(from + 1);
                 let below = (from..end).chain(0..from).find(|&b| !model[b as usize]);
                 prop_assert_eq!(map.next_free_below(end, from), below);
+                let most = random / 7 % (end + 1);
+                let mut other = map.clone();
+                let next = other.take_next(end, from, wanted, most);
                 let taken = if wanted == 1 {
                     map.take_one(first);
                     1
                 } else {
                     map.take(first, wanted)
                 };
+                if below == Some(first) && first < most {
+                    prop_assert_eq!(next, Some((first, taken)));
+                    prop_assert_eq!((&other.levels, other.free), (&map.levels, map.free));
+                } else if below.is_none_or(|block| block >= most) {
+                    prop_assert_eq!(next, None);
+                    prop_assert_eq!(other.free - taken, map.free);
+                }
                 let free = (first..blocks).take_while(|&block| !model[block as usize]).count() as u64;
                 prop_assert_eq!(taken, wanted.min(free));
                 for block in first..first + taken {

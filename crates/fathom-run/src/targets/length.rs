@@ -115,7 +115,45 @@ impl Lengths {
         })
     }
 
-    /// The same; returns `room` if even the smallest does not fit.
+    /// The next lengths, if there is room for the largest; returns how many. They stay to be drawn until they
+    /// are [used](Lengths::use_foreseen).
+    #[inline(always)]
+    pub(super) fn foresee(&mut self, lengths: &mut [u32]) -> usize {
+        if let Draw::Fixed(length) = &self.draw {
+            lengths.fill(*length as u32);
+            return lengths.len();
+        }
+        let numbers = self.numbers.peek();
+        let count = numbers.len().min(lengths.len());
+        let (numbers, lengths) = (&numbers[..count], &mut lengths[..count]);
+        match &self.draw {
+            Draw::Fixed(_) => {}
+            Draw::Range { min, max, step } => {
+                for (length, &number) in lengths.iter_mut().zip(numbers) {
+                    *length = range_length(*min, *max, *step, number) as u32;
+                }
+            }
+            Draw::Split(sizes) => foresee_split(sizes, numbers, lengths),
+        }
+        count
+    }
+
+    /// The next lengths count as drawn.
+    #[inline(always)]
+    pub(super) fn use_foreseen(&mut self, count: usize) {
+        if !matches!(self.draw, Draw::Fixed(_)) {
+            self.numbers.skip(count);
+        }
+    }
+
+    /// The last lengths, of those foreseen together, are to be drawn again.
+    pub(super) fn put_back(&mut self, count: usize) {
+        if !matches!(self.draw, Draw::Fixed(_)) {
+            self.numbers.put_back(count);
+        }
+    }
+
+    /// Like [`draw`](Lengths::draw); returns `room` if even the smallest does not fit.
     #[inline(always)]
     pub(super) fn draw_or_fill(&mut self, room: u64) -> u64 {
         self.draw(room).unwrap_or(self.smallest.min(room))
@@ -127,14 +165,19 @@ impl Lengths {
 #[inline(always)]
 fn draw_range(min: u64, max: u64, step: StrengthReducedU64, room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
-        let drawn = min + part_below(numbers.next(), max);
-        // Branch-free, because a branch would be unpredictable.
-        let length = select_unpredictable(drawn > max, max, drawn);
-        let length = length - length % step;
+        let length = range_length(min, max, step, numbers.next());
         if length <= room {
             return length;
         }
     }
+}
+
+#[inline(always)]
+fn range_length(min: u64, max: u64, step: StrengthReducedU64, number: u64) -> u64 {
+    let drawn = min + part_below(number, max);
+    // Branch-free, because a branch would be unpredictable.
+    let length = select_unpredictable(drawn > max, max, drawn);
+    length - length % step
 }
 
 /// Draws until a size fits: that of the first entry whose cumulative share includes a random number.
@@ -153,6 +196,20 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
         }
         if let Some(size) = possible.find(|size| *size <= room) {
             return size;
+        }
+    }
+}
+
+/// The sizes for these numbers, all of which fit.
+#[inline(always)]
+fn foresee_split(sizes: &[(u64, u64)], numbers: &[u64], lengths: &mut [u32]) {
+    // The shares of all together include every number.
+    let Some(((_, last), others)) = sizes.split_last() else { return };
+    lengths.fill(*last as u32);
+    // Entry by entry from the last on, so that the first whose share includes a number remains.
+    for (most, size) in others.iter().rev() {
+        for (length, number) in lengths.iter_mut().zip(numbers) {
+            *length = select_unpredictable(number <= most, *size as u32, *length);
         }
     }
 }

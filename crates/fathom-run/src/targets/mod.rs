@@ -5,6 +5,7 @@
 //! gives for the same seed, with a map of covered blocks. Everywhere else it is a keyed permutation, which needs no
 //! memory and costs the same at the end of a pass as at its start.
 
+mod ahead;
 pub mod block_map;
 mod corrections;
 pub mod direction;
@@ -24,6 +25,7 @@ use crate::invariant::holds;
 use crate::plan::model::distribution::DistributionRule;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
+use ahead::{Ahead, Extent};
 use direction::{Directions, Mix};
 use fathom_stats::{Direction, PerDirection};
 use file_choice::FileChoice;
@@ -31,10 +33,9 @@ use length::Lengths;
 use offset::{BlockCounts, Draws, RandomOffsets};
 use precondition::{NoSchedule, Schedule};
 use serde::{Deserialize, Serialize};
-use simple::{Ahead, Order, Short};
+use simple::{Order, Short};
 use stride::Stride;
 use thiserror::Error;
-use uniform::Extent;
 
 /// Target of an I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -260,9 +261,6 @@ impl Targets {
             return Some(target_in(0, self.direction, extent));
         }
         match (&mut self.short, &mut self.directions) {
-            (Short::Only(order @ Order::Uniform { .. }), _) => {
-                Some(target_in(0, self.direction, order.next(&mut self.ahead, self.direction)?))
-            }
             (Short::One(simple), Directions::Mix(mix)) if !self.pass_is_over => {
                 let direction = mix.next();
                 match simple.next(direction) {
@@ -311,7 +309,7 @@ impl Targets {
             (Short::One(_), Directions::Mix(mix)) => mix.given(),
             (Short::Only(order), _) => {
                 let mut given = PerDirection::default();
-                given[self.direction] = order.given();
+                given[self.direction] = order.given(&self.ahead);
                 given
             }
             _ => self.given,

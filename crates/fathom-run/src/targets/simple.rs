@@ -1,12 +1,13 @@
 //! Fast path to the next target, for the plans of most jobs.
 
 use super::FileState;
+use super::ahead::{Ahead, DRAWN, Extent};
 use super::distribution::{Sampler, Zones};
 use super::length::Lengths;
 use super::offset::{Draws, RandomOffsets};
 use super::permutation::Permutation;
 use super::shift_register::ShiftRegister;
-use super::uniform::{Extent, Grain, Uniform};
+use super::uniform::{Grain, Uniform};
 use crate::invariant::holds;
 use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::{DrawnAhead, part_below};
@@ -41,21 +42,6 @@ impl Short {
     }
 }
 
-/// Blocks drawn at a time.
-const DRAWN: usize = 32;
-
-/// Blocks of one length, drawn together, so that the generator's state stays in registers meanwhile.
-#[derive(Clone, Default)]
-pub(super) struct Ahead {
-    blocks: [u64; DRAWN],
-    used: usize,
-    count: usize,
-    /// Bytes of a block.
-    length: u32,
-    /// First byte of the first block.
-    start: u64,
-}
-
 /// Fast path of one file, for jobs with several files or directions.
 #[derive(Clone)]
 pub(super) struct Simple {
@@ -78,8 +64,8 @@ pub(super) enum Order {
         wraps: bool,
         is_foreseen: bool,
     },
-    /// Blocks and lengths, drawn one by one: a draw depends on what earlier ones have covered.
-    Uniform { start: u64, uniform: Box<Uniform> },
+    /// Blocks and lengths. Those of a single direction are drawn ahead.
+    Uniform { start: u64, uniform: Box<Uniform>, foreseen: Option<Direction> },
 }
 
 /// Source of random blocks of one length.
@@ -104,28 +90,6 @@ pub(super) struct ZoneDraws {
     place: DrawnAhead,
 }
 
-impl Ahead {
-    /// The next of the I/Os drawn ahead.
-    #[inline(always)]
-    pub(super) fn next(&mut self) -> Option<Extent> {
-        if self.is_used_up() {
-            return None;
-        }
-        let block = self.blocks[self.used & (DRAWN - 1)];
-        self.used += 1;
-        Some(Extent { offset: self.start + block * u64::from(self.length), length: self.length })
-    }
-
-    #[inline(always)]
-    fn is_used_up(&self) -> bool {
-        self.used >= self.count
-    }
-
-    fn clear(&mut self) {
-        (self.used, self.count) = (0, 0);
-    }
-}
-
 impl Simple {
     /// The fast path of a file with this order.
     pub(super) fn new(order: Order) -> Simple {
@@ -135,7 +99,11 @@ impl Simple {
     /// The next I/O of a direction.
     #[inline(always)]
     pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
-        self.ahead.next().or_else(|| self.order.next(&mut self.ahead, direction))
+        // A closure would not be inlined.
+        match self.ahead.next() {
+            None => self.order.next(&mut self.ahead, direction),
+            extent => extent,
+        }
     }
 
     /// Starts another pass; `again` repeats the order.
@@ -188,15 +156,13 @@ impl Order {
     #[inline(always)]
     pub(super) fn next(&mut self, ahead: &mut Ahead, direction: Direction) -> Option<Extent> {
         match self {
-            Order::Uniform { start, uniform } => {
-                uniform.next(direction).map(|extent| Extent { offset: *start + extent.offset, ..extent })
-            }
+            Order::Uniform { start, uniform, foreseen: None } => uniform.next_from(*start, direction),
             Order::Sequential { start, positions, length, last, wraps, is_foreseen: false } => {
                 let position = wrapped(positions[direction], *last, *wraps)?;
                 positions[direction] = position + u64::from(*length);
                 Some(Extent { offset: *start + position, length: *length })
             }
-            Order::Blocks { .. } | Order::Sequential { .. } => {
+            Order::Blocks { .. } | Order::Sequential { .. } | Order::Uniform { .. } => {
                 self.draw_ahead(ahead, direction);
                 ahead.next()
             }
@@ -208,11 +174,13 @@ impl Order {
         ahead.used = 0;
         match self {
             Order::Blocks { start, length, source } => {
-                (ahead.start, ahead.length) = (*start, *length);
+                ahead.start = *start;
+                ahead.set_length(*length);
                 ahead.count = source.fill(&mut ahead.blocks);
             }
             Order::Sequential { start, positions, length, last, wraps, .. } => {
-                (ahead.start, ahead.length, ahead.count) = (*start, *length, 0);
+                (ahead.start, ahead.count) = (*start, 0);
+                ahead.set_length(*length);
                 let Some(position) = wrapped(positions[direction], *last, *wraps) else { return };
                 let step = u64::from(*length);
                 let (first, left) = (position / step, (*last - position) / step + 1);
@@ -222,14 +190,23 @@ impl Order {
                 }
                 positions[direction] = position + ahead.count as u64 * step;
             }
-            Order::Uniform { .. } => ahead.count = 0,
+            Order::Uniform { start, uniform, .. } => {
+                ahead.start = *start;
+                uniform.fill(ahead, direction);
+                // One that ends the pass, begins another round or has to fit is drawn alone.
+                if ahead.count == 0
+                    && let Some(extent) = uniform.next_from(*start, direction)
+                {
+                    ahead.set_one(extent);
+                }
+            }
         }
     }
 
     /// Number of I/Os of several lengths given so far.
-    pub(super) fn given(&self) -> u64 {
+    pub(super) fn given(&self, ahead: &Ahead) -> u64 {
         match self {
-            Order::Uniform { uniform, .. } => uniform.given(),
+            Order::Uniform { uniform, .. } => uniform.given() - ahead.unused() as u64,
             _ => 0,
         }
     }
@@ -238,9 +215,9 @@ impl Order {
     /// has.
     pub(super) fn generator_state(&self, ahead: &Ahead) -> Option<(Vec<u64>, bool)> {
         match self {
-            Order::Uniform { uniform, .. } => Some(uniform.generator_state()),
+            Order::Uniform { uniform, .. } => Some(uniform.generator_state(ahead.unused())),
             Order::Blocks { source: Source::Drawn { numbers, .. }, .. } => {
-                Some(numbers.state_without(ahead.count - ahead.used))
+                Some(numbers.state_without(ahead.unused()))
             }
             _ => None,
         }
@@ -258,7 +235,13 @@ impl Order {
                 *positions = PerDirection::default();
                 ahead.clear();
             }
-            Order::Uniform { uniform, .. } => uniform.restart(again),
+            Order::Uniform { uniform, foreseen, .. } => {
+                if let Some(direction) = foreseen {
+                    uniform.put_back(ahead.unused(), *direction);
+                    ahead.clear();
+                }
+                uniform.restart(again);
+            }
         }
     }
 }
@@ -291,7 +274,7 @@ fn uniform(
         return Some(Order::Blocks { start: file.start, length: length as u32, source });
     }
     let grains = PerDirection::from_fn(|direction| {
-        Grain::new(file.blocks[direction], plan.alignment[direction], &plan.lengths[direction])
+        Grain::new(file.size, file.blocks[direction], plan.alignment[direction], &plan.lengths[direction])
     });
     let uniform = Uniform::new(
         file.size,
@@ -301,7 +284,7 @@ fn uniform(
         draws.offsets().clone(),
         plan.begins_files_anew,
     );
-    Some(Order::Uniform { start: file.start, uniform: Box::new(uniform) })
+    Some(Order::Uniform { start: file.start, uniform: Box::new(uniform), foreseen: plan.directions.only() })
 }
 
 /// Blocks whose length equals their distance.

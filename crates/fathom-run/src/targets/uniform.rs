@@ -1,5 +1,6 @@
 //! Uniform random blocks of one file, drawn with their lengths by fio's generators.
 
+use super::ahead::{Ahead, DRAWN, Extent};
 use super::block_map::BlockMap;
 use super::length::Lengths;
 use crate::plan::model::lengths::LengthRule;
@@ -19,7 +20,7 @@ pub(super) struct Uniform {
     /// After all blocks have been covered they are started over immediately, and the pass does not end.
     begins_anew: bool,
     is_over: bool,
-    /// Blocks and lengths given so far.
+    /// Blocks and lengths drawn so far.
     given: u64,
 }
 
@@ -33,26 +34,58 @@ pub(super) struct Grain {
     divisor: StrengthReducedU64,
     /// Every I/O is one block.
     has_one_block: bool,
+    /// The first blocks, after which there is room for every length.
+    roomy: u64,
+    /// Number of I/Os likely to be in these before one is not.
+    run: usize,
 }
 
 impl Grain {
-    /// Blocks at this distance, in bytes, for lengths by this rule.
-    pub(super) fn new(blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
+    /// Blocks at this distance, in bytes, in a file of this size, for lengths by this rule.
+    pub(super) fn new(size: u64, blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
+        let longest = lengths.max();
+        // Lengths drawn ahead have 32 bits.
+        let roomy = match size.checked_sub(longest) {
+            Some(last) if u32::try_from(longest).is_ok() => blocks.min(last / alignment + 1),
+            _ => 0,
+        };
         Grain {
             blocks,
             alignment,
             divisor: StrengthReducedU64::new(alignment),
             has_one_block: *lengths == LengthRule::Fixed(alignment),
+            roomy,
+            run: roomy.checked_div(blocks - roomy).unwrap_or(roomy).min(DRAWN as u64) as usize,
         }
     }
-}
 
-/// Offset and length of an I/O.
-pub(super) struct Extent {
-    /// Bytes from the start of the file, or of its used part.
-    pub(super) offset: u64,
-    /// Bytes.
-    pub(super) length: u32,
+    /// Draws blocks by these numbers, until one is not roomy; returns how many.
+    #[inline(always)]
+    fn draw(&self, numbers: &[u64], ahead: &mut Ahead) -> usize {
+        let drawn = numbers.iter().map(|&number| part_below(number, self.blocks));
+        let roomy = drawn.take_while(|block| *block < self.roomy);
+        ahead.blocks.iter_mut().zip(roomy).map(|(place, block)| *place = block).count()
+    }
+
+    /// Takes blocks by these numbers, until one is not roomy or none is free; shortens the lengths to what is free.
+    /// Returns how many.
+    #[inline(always)]
+    fn take(&self, map: &mut BlockMap, numbers: &[u64], ahead: &mut Ahead) -> usize {
+        let Grain { blocks, alignment, divisor, roomy, .. } = *self;
+        let places = ahead.blocks.iter_mut().zip(&mut ahead.lengths);
+        let mut count = 0;
+        for (&number, (place, length)) in numbers.iter().zip(places) {
+            let wanted = (u64::from(*length) + alignment - 1) / divisor;
+            let taken = map.take_next(blocks, part_below(number, blocks), wanted, roomy);
+            let Some((block, free)) = taken else { break };
+            *place = block;
+            if free < wanted {
+                *length = (free * alignment) as u32;
+            }
+            count += 1;
+        }
+        count
+    }
 }
 
 impl Uniform {
@@ -69,13 +102,14 @@ impl Uniform {
         Uniform { size, grains, map, lengths, offsets, begins_anew, is_over: false, given: 0 }
     }
 
-    /// The next block with its length; `None` when all have been covered, until the next pass begins.
+    /// The next block with its length, in a file whose used part begins at `start`; `None` when all have been
+    /// covered, until the next pass begins.
     #[inline(never)]
-    pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
+    pub(super) fn next_from(&mut self, start: u64, direction: Direction) -> Option<Extent> {
         if self.is_over {
             return None;
         }
-        let Grain { blocks, alignment, divisor, has_one_block } = self.grains[direction];
+        let Grain { blocks, alignment, divisor, has_one_block, .. } = self.grains[direction];
         if self.offsets.is_used_up() {
             self.draw_offsets(blocks);
         }
@@ -94,16 +128,53 @@ impl Uniform {
             if let Some(map) = &mut self.map {
                 map.take_one(block);
             }
-            return Some(Extent { offset: position, length: alignment as u32 });
+            return Some(Extent { offset: start + position, length: alignment as u32 });
         }
         let length = self.lengths[direction].draw_or_fill(self.size - position);
         let Some(map) = &mut self.map else {
-            return Some(Extent { offset: position, length: length as u32 });
+            return Some(Extent { offset: start + position, length: length as u32 });
         };
         let wanted = (length + alignment - 1) / divisor;
         let free = map.take(block, wanted);
         let length = if free < wanted { free * alignment } else { length };
-        Some(Extent { offset: position, length: length as u32 })
+        Some(Extent { offset: start + position, length: length as u32 })
+    }
+
+    /// Draws I/Os of the only direction together, so that the state stays in registers meanwhile. They end with the
+    /// numbers drawn together, and before a block that is not [roomy](Grain) or begins another round. So each has
+    /// taken one number of either generator.
+    #[inline(never)]
+    pub(super) fn fill(&mut self, ahead: &mut Ahead, direction: Direction) {
+        let grain = &self.grains[direction];
+        ahead.unit = grain.alignment;
+        ahead.count = 0;
+        if self.is_over || grain.run < 2 {
+            return;
+        }
+        if self.offsets.is_used_up() {
+            self.draw_offsets(grain.blocks);
+        }
+        let grain = &self.grains[direction];
+        let numbers = self.offsets.peek();
+        let most = numbers.len().min(grain.run);
+        let lengths = &mut self.lengths[direction];
+        let most = lengths.foresee(&mut ahead.lengths[..most]);
+        let numbers = &numbers[..most];
+        let count = match &mut self.map {
+            Some(map) => grain.take(map, numbers, ahead),
+            None => grain.draw(numbers, ahead),
+        };
+        self.offsets.skip(count);
+        lengths.use_foreseen(count);
+        self.given += count as u64;
+        ahead.count = count;
+    }
+
+    /// The last `count` I/Os of those drawn together are to be drawn again, in another pass.
+    pub(super) fn put_back(&mut self, count: usize, direction: Direction) {
+        self.offsets.put_back(count);
+        self.lengths[direction].put_back(count);
+        self.given -= count as u64;
     }
 
     /// Draws the next offsets, and preloads the map of large files for them.
@@ -137,13 +208,14 @@ impl Uniform {
         self.is_over = false;
     }
 
-    /// Number of I/Os given so far.
+    /// Number of I/Os drawn so far.
     pub(super) fn given(&self) -> u64 {
         self.given
     }
 
-    /// State of the generator of offsets, and whether its words have 64 bits.
-    pub(super) fn generator_state(&self) -> (Vec<u64>, bool) {
-        self.offsets.state()
+    /// State of the generator of offsets without those of the last `unused` I/Os drawn together, and whether its
+    /// words have 64 bits.
+    pub(super) fn generator_state(&self, unused: usize) -> (Vec<u64>, bool) {
+        self.offsets.state_without(unused)
     }
 }

@@ -1,0 +1,64 @@
+//! I/Os drawn before they are due.
+
+/// Blocks drawn at a time.
+pub(super) const DRAWN: usize = 32;
+
+/// Offset and length of an I/O.
+pub(super) struct Extent {
+    /// Bytes from the start of the file, or of its used part.
+    pub(super) offset: u64,
+    /// Bytes.
+    pub(super) length: u32,
+}
+
+/// I/Os drawn together, so that the generator's state stays in registers meanwhile.
+#[derive(Clone, Default)]
+pub(super) struct Ahead {
+    pub(super) blocks: [u64; DRAWN],
+    /// Bytes of each I/O.
+    pub(super) lengths: [u32; DRAWN],
+    pub(super) used: usize,
+    pub(super) count: usize,
+    /// Bytes of a block.
+    pub(super) unit: u64,
+    /// First byte of the first block.
+    pub(super) start: u64,
+}
+
+impl Ahead {
+    /// The next of the I/Os drawn ahead.
+    #[inline(always)]
+    pub(super) fn next(&mut self) -> Option<Extent> {
+        if self.is_used_up() {
+            return None;
+        }
+        let place = self.used & (DRAWN - 1);
+        self.used += 1;
+        Some(Extent { offset: self.start + self.blocks[place] * self.unit, length: self.lengths[place] })
+    }
+
+    /// Number of I/Os drawn ahead and not given.
+    pub(super) fn unused(&self) -> usize {
+        self.count - self.used
+    }
+
+    /// The next I/Os have one length, that of a block.
+    pub(super) fn set_length(&mut self, length: u32) {
+        (self.unit, self.lengths) = (length.into(), [length; DRAWN]);
+    }
+
+    /// The next I/O is this one, and none is known after it.
+    pub(super) fn set_one(&mut self, extent: Extent) {
+        (self.start, self.unit, self.count) = (0, 1, 1);
+        (self.blocks[0], self.lengths[0]) = (extent.offset, extent.length);
+    }
+
+    #[inline(always)]
+    fn is_used_up(&self) -> bool {
+        self.used >= self.count
+    }
+
+    pub(super) fn clear(&mut self) {
+        (self.used, self.count) = (0, 0);
+    }
+}
