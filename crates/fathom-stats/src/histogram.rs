@@ -35,12 +35,14 @@ pub fn short_bin_of(ns: u64) -> usize {
 }
 
 /// [`short_bin_of`] for values below 2^31, in steps that vectors have: the exponent of a floating-point number and its
-/// first binary places are the bin from 64 on. Smaller values are moved there and back.
+/// first binary places are the bin from 64 on. Smaller values are moved there and back. Of large ones, the last digits are
+/// left out, so that a number has all places and is not rounded up to the next bin.
 #[inline(always)]
-pub(crate) fn bin_by_float(ns: u32) -> u16 {
+pub(crate) fn bin_by_float(ns: u32) -> u32 {
     let moved = if ns < 64 { 64 } else { 0 };
-    let bits = f64::from((ns + moved) as i32).to_bits() >> (f64::MANTISSA_DIGITS - 1 - GROUP_BITS);
-    (bits as u32).wrapping_sub(((f64::MAX_EXP as u32 - 1 + GROUP_BITS - 1) << GROUP_BITS) + moved) as u16
+    let exact = if ns < 1 << f32::MANTISSA_DIGITS { ns } else { ns & !0xff };
+    let bits = ((exact + moved) as i32 as f32).to_bits() >> (f32::MANTISSA_DIGITS - 1 - GROUP_BITS);
+    bits.wrapping_sub(((f32::MAX_EXP as u32 - 1 + GROUP_BITS - 1) << GROUP_BITS) + moved)
 }
 
 /// The value in nanoseconds reported for a bin: its middle, truncated.
@@ -180,7 +182,7 @@ mod tests {
         let around = |power: u32| (0..130).map(move |step| (1u32 << power).wrapping_add(step << power >> 6));
         for ns in (0..70_000).chain((6..31).flat_map(around)).filter(|&ns| ns < 1 << 31) {
             for ns in [ns.saturating_sub(1), ns] {
-                assert_eq!(usize::from(bin_by_float(ns)), short_bin_of(ns.into()), "{ns}");
+                assert_eq!(bin_by_float(ns) as usize, short_bin_of(ns.into()), "{ns}");
             }
         }
     }

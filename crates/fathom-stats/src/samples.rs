@@ -21,11 +21,57 @@ pub fn bump(counter: &AtomicU64, amount: u64) {
 /// The square of a latency below this (four seconds) fits in a word.
 pub const SHORT_NS: u64 = 1 << 32;
 
-/// Number of values that are counted together.
-pub const LANES: usize = 16;
+/// At most this many values are counted together.
+pub const MOST_TOGETHER: usize = 256;
 
 /// Values below this (a quarter of a second) can be: the squares of all fit in a word.
-pub const LANES_NS: u64 = 1 << 28;
+pub const TOGETHER_NS: u64 = 1 << 28;
+
+/// Values in a vector.
+const LANES: usize = 8;
+
+/// Bins computed together.
+const BINS_TOGETHER: usize = 32;
+
+const _: () = assert!((TOGETHER_NS - 1).pow(2) <= u64::MAX / MOST_TOGETHER as u64);
+const _: () = assert!(MOST_TOGETHER.is_multiple_of(LANES) && BINS_TOGETHER.is_multiple_of(LANES));
+
+/// The number of values with those that fill the last vector.
+#[inline(always)]
+pub fn padded(count: usize) -> usize {
+    count.next_multiple_of(LANES).min(MOST_TOGETHER)
+}
+
+/// Sums of values that are counted together, in steps that vectors have.
+#[derive(Clone, Copy)]
+pub struct Sums {
+    sum: u64,
+    squares: u64,
+    min: u32,
+    max: u32,
+}
+
+impl Sums {
+    /// Those of no values.
+    pub const NONE: Sums = Sums { sum: 0, squares: 0, min: u32::MAX, max: 0 };
+
+    /// Adds a value below [`TOGETHER_NS`].
+    #[inline(always)]
+    pub fn add(&mut self, ns: u32) {
+        self.sum += u64::from(ns);
+        self.squares += u64::from(ns) * u64::from(ns);
+        self.min = self.min.min(ns);
+        self.max = self.max.max(ns);
+    }
+
+    /// Takes out a value this often; it is in it once more.
+    #[inline(always)]
+    pub fn take_out(&mut self, ns: u32, times: usize) {
+        let ns = u64::from(ns);
+        self.sum -= ns * times as u64;
+        self.squares -= ns * ns * times as u64;
+    }
+}
 
 /// Statistics of one latency: see [`LatencyStats`] for the owned form. All-zero memory is the empty value.
 #[repr(C, align(64))]
@@ -45,6 +91,9 @@ pub struct LatencySamples {
 impl LatencySamples {
     /// Counts one value in nanoseconds; `with_bins` also adds it to the histogram.
     pub fn record(&self, ns: u64, with_bins: bool) {
+        if ns < SHORT_NS {
+            return self.record_short_with(ns, with_bins);
+        }
         self.add_wide_square(ns);
         self.record_all_but_square(ns, with_bins);
     }
@@ -98,57 +147,50 @@ impl LatencySamples {
         }
     }
 
-    /// Counts the first `count` of these values, at least one, each below [`LANES_NS`]. The others repeat the last of
-    /// them, so that the loop has a fixed length, and only steps that vectors have.
-    // An iterator over an array is a call in some builds, an index never is.
-    #[allow(clippy::needless_range_loop)]
+    /// Counts values with these sums, but does not add them to the histogram.
     #[inline(always)]
-    pub fn record_lanes(&self, values: &[u32; LANES], count: usize, with_bins: bool) {
-        let (mut sum, mut squares) = (0u64, 0u64);
-        // Their signs say whether a value is outside of the present range; the compiler makes no vectors of minima.
-        let (mut below, mut above) = (0, 0);
-        let bound = |bound: &AtomicU64| bound.load(Relaxed).min(LANES_NS) as i32;
-        let (min, max) = (bound(&self.min_ns), bound(&self.max_ns));
-        for lane in 0..LANES {
-            let ns = values[lane];
-            sum += u64::from(ns);
-            squares += u64::from(ns) * u64::from(ns);
-            below |= ns as i32 - min;
-            above |= max - ns as i32;
-        }
-        let (last, repeated) = (u64::from(values[LANES - 1]), (LANES - count) as u64);
-        bump(&self.sum_ns, sum - repeated * last);
-        self.add_short_square(squares - repeated * (last * last));
-        if below | above < 0 {
-            self.widen_to(values);
+    pub fn record_sums(&self, sums: &Sums, count: usize) {
+        bump(&self.sum_ns, sums.sum);
+        self.add_short_square(sums.squares);
+        let (min, max) = (u64::from(sums.min), u64::from(sums.max));
+        if min < self.min_ns.load(Relaxed) || max > self.max_ns.load(Relaxed) {
+            self.widen_to(min, max);
         }
         bump(&self.count, count as u64);
-        if with_bins {
-            self.record_bins(values, count, |_, _| {});
-        }
     }
 
+    /// Adds the first `count` of these values to the histogram, each below [`TOGETHER_NS`].
+    #[inline(always)]
+    pub fn record_bins(&self, values: &[u32; MOST_TOGETHER], count: usize) {
+        self.record_bins_and(values, count, |_, _| {});
+    }
+
+    /// The same; `look` sees each value with its bin.
+    // An iterator over two slices is a call in some builds, an index never is.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    fn record_bins(&self, values: &[u32; LANES], count: usize, look: impl Fn(u32, usize)) {
-        let mut bins = [0; LANES];
-        for lane in 0..LANES {
-            bins[lane] = bin_by_float(values[lane]);
-        }
-        for lane in 0..count.min(LANES) {
-            let bin = usize::from(bins[lane]);
-            bump(&self.bins[bin], 1);
-            look(values[lane], bin);
+    fn record_bins_and(&self, values: &[u32; MOST_TOGETHER], count: usize, look: impl Fn(u32, usize)) {
+        let (mut bins, padded) = ([0; BINS_TOGETHER], padded(count));
+        for first in (0..padded).step_by(BINS_TOGETHER) {
+            let values = &values[first..padded.min(first + BINS_TOGETHER)];
+            let bins = &mut bins[..values.len()];
+            for place in 0..values.len() {
+                bins[place] = bin_by_float(values[place]);
+            }
+            let counted = values.len().min(count - first);
+            let (values, bins) = (&values[..counted], &bins[..counted]);
+            for place in 0..counted {
+                let bin = bins[place] as usize;
+                bump(&self.bins[bin], 1);
+                look(values[place], bin);
+            }
         }
     }
 
-    /// A new smallest or largest value among some that are not counted yet.
+    /// The smallest and the largest of some values that are not counted yet.
     #[cold]
     #[inline(never)]
-    fn widen_to(&self, values: &[u32; LANES]) {
-        let (least, most) = values
-            .iter()
-            .fold((u64::MAX, 0), |(least, most), &ns| (u64::from(ns).min(least), u64::from(ns).max(most)));
+    fn widen_to(&self, least: u64, most: u64) {
         match self.count.load(Relaxed) {
             0 => self.set_range(least, most),
             _ => self.set_range(self.min_ns.load(Relaxed).min(least), self.max_ns.load(Relaxed).max(most)),
@@ -418,19 +460,20 @@ impl WorkerSamples {
         }
     }
 
-    /// The same for several; see [`LatencySamples::record_lanes`].
+    /// The same for the first `count` of several, each below [`TOGETHER_NS`], with these sums.
     #[inline(always)]
-    pub fn record_clat_lanes(
+    pub fn record_clats(
         &self,
         clat: &LatencySamples,
-        values: &[u32; LANES],
+        sums: &Sums,
+        values: &[u32; MOST_TOGETHER],
         count: usize,
         with_bins: bool,
     ) {
-        clat.record_lanes(values, count, false);
+        clat.record_sums(sums, count);
         match with_bins {
             true => {
-                clat.record_bins(values, count, |ns, bin| self.record_distribution_of_bin(ns.into(), bin))
+                clat.record_bins_and(values, count, |ns, bin| self.record_distribution_of_bin(ns.into(), bin))
             }
             false => values[..count].iter().for_each(|&ns| self.record_distribution(ns.into())),
         }
@@ -607,10 +650,10 @@ mod tests {
         }
 
         #[test]
-        fn lanes_count_as_their_values_one_by_one(
+        fn values_count_together_as_one_by_one(
             before in prop::collection::vec(latency(), 0..3),
-            mut values in prop::array::uniform16(latency().prop_map(|ns| (ns % LANES_NS) as u32)),
-            count in 1..=LANES,
+            values in prop::collection::vec(latency().prop_map(|ns| (ns % TOGETHER_NS) as u32), 1..=MOST_TOGETHER - 7),
+            repeated in 0..8usize,
             with_bins in any::<bool>(),
         ) {
             let [single, together] = [(); 2].map(|()| all_zeroed());
@@ -625,14 +668,22 @@ mod tests {
                     samples.record_long_clat(&counters.clat, ns, with_bins);
                 }
             }
-            let last = values[count - 1];
-            values[count..].fill(last);
-            for &ns in &values[..count] {
+            let mut sums = Sums::NONE;
+            for &ns in &values {
+                sums.add(ns);
                 single.directions[Direction::Read].lat.record(ns.into(), with_bins);
                 single.record_long_clat(&single.directions[Direction::Read].clat, ns.into(), with_bins);
             }
-            together.directions[Direction::Read].lat.record_lanes(&values, count, with_bins);
-            together.record_clat_lanes(&together.directions[Direction::Read].clat, &values, count, with_bins);
+            (0..repeated).for_each(|_| sums.add(values[0]));
+            sums.take_out(values[0], repeated);
+            let (count, mut all) = (values.len(), [TOGETHER_NS as u32; MOST_TOGETHER]);
+            all[..count].copy_from_slice(&values);
+            let counters = &together.directions[Direction::Read];
+            counters.lat.record_sums(&sums, count);
+            if with_bins {
+                counters.lat.record_bins(&all, count);
+            }
+            together.record_clats(&counters.clat, &sums, &all, count, with_bins);
             prop_assert_eq!(lats(&together), lats(&single));
             prop_assert_eq!(clats(&together), clats(&single));
             prop_assert_eq!(together.distribution(), single.distribution());

@@ -67,6 +67,26 @@ pub struct Clock {
     to_ns: Ratio,
 }
 
+/// Length of a tick, for spans that are shorter than four seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShortScale {
+    /// A nanosecond.
+    One,
+    /// Less: this fraction of 2^32.
+    Below(u32),
+}
+
+impl ShortScale {
+    /// The nanoseconds of a span, as [`Clock::span_ns`] gives them.
+    #[inline(always)]
+    pub fn span_ns(self, ticks: u32) -> u32 {
+        match self {
+            ShortScale::One => ticks,
+            ShortScale::Below(scale) => ((u64::from(ticks) * u64::from(scale)) >> 32) as u32,
+        }
+    }
+}
+
 /// The same instant by two clocks.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment {
@@ -163,22 +183,12 @@ impl Clock {
         self.to_ns.apply(ticks)
     }
 
-    /// The same for several spans that are shorter than four seconds, in steps that vectors have.
-    #[inline(always)]
-    pub fn short_spans_to_ns<const COUNT: usize>(&self, spans: &mut [u32; COUNT]) {
-        let scaled = self.to_ns.scaled;
-        // A tick is mostly less than a nanosecond, and the product of two words of 32 bits is one step.
-        match u32::try_from(scaled) {
-            Ok(scaled) => {
-                for span in spans {
-                    *span = ((u64::from(*span) * u64::from(scaled)) >> 32) as u32;
-                }
-            }
-            Err(_) => {
-                for span in spans {
-                    *span = (u64::from(*span).wrapping_mul(scaled) >> 32) as u32;
-                }
-            }
+    /// How to do the same in steps that vectors have, if a tick is no longer than a nanosecond.
+    pub fn short_scale(&self) -> Option<ShortScale> {
+        match self.to_ns.scaled {
+            scaled @ ..0x1_0000_0000 => Some(ShortScale::Below(scaled as u32)),
+            0x1_0000_0000 => Some(ShortScale::One),
+            _ => None,
         }
     }
 

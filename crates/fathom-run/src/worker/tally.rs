@@ -4,13 +4,11 @@ use super::Recording;
 use crate::engine::REAP_BATCH;
 use crate::unit::Unit;
 use fathom_stats::samples::{
-    DirectionSamples, LANES, LANES_NS, WorkerSamples, batch_bucket, bump, depth_bucket,
+    DirectionSamples, MOST_TOGETHER, Sums, TOGETHER_NS, WorkerSamples, batch_bucket, bump, depth_bucket,
+    padded,
 };
 use fathom_stats::{Direction, PerDirection};
-use fathom_sys::clock::Clock;
-
-/// Maximum number of I/Os per direction.
-const MOST: usize = REAP_BATCH;
+use fathom_sys::clock::{Clock, ShortScale};
 
 /// With fewer completions, counting each is cheaper.
 const LEAST: u32 = 16;
@@ -22,11 +20,11 @@ const LATEST_NS: u64 = 1_000_000;
 /// A depth that no I/O reaches.
 const NO_DEPTH: u32 = u32::MAX;
 
-const _: () = assert!(MOST.is_multiple_of(LANES));
+const _: () = assert!(REAP_BATCH <= MOST_TOGETHER);
 
 /// Collects the I/Os of a reap that have no effect but to be counted.
 pub(super) struct Tally {
-    clock: Clock,
+    scale: ShortScale,
     recording: Recording,
     /// Ends of a reap from which on they are collected.
     least: u32,
@@ -38,8 +36,8 @@ pub(super) struct Tally {
     ended: PerDirection<usize>,
     bytes: PerDirection<u64>,
     /// Their ticks from start to end, and from issue to end: those of reads, of writes, and of trims.
-    whole: [u32; 3 * MOST],
-    after_issue: [u32; 3 * MOST],
+    whole: [u32; 3 * MOST_TOGETHER],
+    after_issue: [u32; 3 * MOST_TOGETHER],
     /// No later than this after the reap, all are counted.
     latest_ticks: u64,
     until: u64,
@@ -50,26 +48,28 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    /// Collects I/Os whose latency is below `short_ns`; none if a feature hears of each that is handed over.
+    /// Collects I/Os whose latency is below `short_ns`; none if a feature hears of each that is handed over, or ticks are too
+    /// long for vectors.
     pub(super) fn new(
         clock: Clock,
         recording: Recording,
         short_ns: PerDirection<u64>,
         follows_issue: bool,
     ) -> Tally {
-        let ticks = |ns: u64| clock.ticks_of_ns(ns.min(LANES_NS)).min(u64::from(u32::MAX));
+        let ticks = |ns: u64| clock.ticks_of_ns(ns.min(TOGETHER_NS)).min(u64::from(u32::MAX));
+        let scale = clock.short_scale();
         Tally {
-            clock,
+            scale: scale.unwrap_or(ShortScale::One),
             recording,
-            least: if follows_issue { u32::MAX } else { LEAST },
+            least: if follows_issue || scale.is_none() { u32::MAX } else { LEAST },
             latest_ticks: clock.ticks_of_ns(LATEST_NS),
             until: 0,
             short_ticks: short_ns.map(|ns| if recording.submission { ticks(ns) } else { 0 }),
             collected_ticks: PerDirection::default(),
             ended: PerDirection::default(),
             bytes: PerDirection::default(),
-            whole: [0; 3 * MOST],
-            after_issue: [0; 3 * MOST],
+            whole: [0; 3 * MOST_TOGETHER],
+            after_issue: [0; 3 * MOST_TOGETHER],
             depth: NO_DEPTH,
             issued: PerDirection::default(),
         }
@@ -96,10 +96,10 @@ impl Tally {
         }
         let (after_issue, count) = (now.wrapping_sub(unit.issue()), self.ended[direction]);
         // Huge if the clock went backwards.
-        if after_issue > whole || count >= MOST {
+        if after_issue > whole || count >= MOST_TOGETHER {
             return false;
         }
-        let place = direction.index() * MOST + count;
+        let place = direction.index() * MOST_TOGETHER + count;
         self.whole[place] = whole as u32;
         self.after_issue[place] = after_issue as u32;
         self.bytes[direction] += u64::from(length);
@@ -162,38 +162,31 @@ impl Tally {
         if !(slat || clat || lat) {
             return;
         }
-        let first = direction.index() * MOST;
-        let end = first + count;
-        for place in end..first + count.next_multiple_of(LANES) {
-            self.whole[place] = self.whole[end - 1];
-            self.after_issue[place] = self.after_issue[end - 1];
-        }
-        let latencies = Latencies { clock: &self.clock, recording: &self.recording, samples, counters };
-        let mut place = first;
-        while let (true, Some(whole), Some(after_issue)) =
-            (place < end, self.whole[place..].first_chunk(), self.after_issue[place..].first_chunk())
+        let first = direction.index() * MOST_TOGETHER;
+        let latencies = Latencies { scale: self.scale, recording: &self.recording, samples, counters };
+        if let Some(whole) = self.whole[first..].first_chunk_mut()
+            && let Some(after_issue) = self.after_issue[first..].first_chunk_mut()
         {
-            latencies.count(whole, after_issue, LANES.min(end - place));
-            place += LANES;
+            latencies.count(whole, after_issue, count);
         }
     }
 }
 
 /// Where latencies are counted.
 struct Latencies<'a> {
-    clock: &'a Clock,
+    scale: ShortScale,
     recording: &'a Recording,
     samples: &'a WorkerSamples,
     counters: &'a DirectionSamples,
 }
 
-/// One value per lane of vectors.
-type Lanes = [u32; LANES];
+/// Spans of several I/Os: first ticks, then nanoseconds.
+type Spans = [u32; MOST_TOGETHER];
 
 impl Latencies<'_> {
     /// Counts `count` I/Os by their ticks from start to end, and from issue to end.
     #[inline(always)]
-    fn count(&self, whole: &Lanes, after_issue: &Lanes, count: usize) {
+    fn count(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             // SAFETY: the processor has these vectors.
@@ -204,35 +197,72 @@ impl Latencies<'_> {
 
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2")]
-    fn count_in_wide_vectors(&self, whole: &Lanes, after_issue: &Lanes, count: usize) {
+    fn count_in_wide_vectors(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) {
         self.count_in_vectors(whole, after_issue, count);
     }
 
-    // An iterator over an array is a call in some builds, an index never is.
-    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    fn count_in_vectors(&self, whole: &Lanes, after_issue: &Lanes, count: usize) {
+    fn count_in_vectors(&self, lats: &mut Spans, clats: &mut Spans, count: usize) {
         let (recording, counters) = (self.recording, self.counters);
-        let (mut slats, mut clats, mut lats) = ([0; LANES], *after_issue, [0; LANES]);
-        for lane in 0..LANES {
-            slats[lane] = whole[lane] - after_issue[lane];
-        }
-        self.clock.short_spans_to_ns(&mut slats);
-        self.clock.short_spans_to_ns(&mut clats);
-        // The sum of the two others, each of which is rounded.
-        for lane in 0..LANES {
-            lats[lane] = slats[lane] + clats[lane];
-        }
+        let [slat_sums, clat_sums, lat_sums] = self.sums(lats, clats, count);
         if recording.slat {
-            counters.slat.record_lanes(&slats, count, recording.slat_bins);
+            counters.slat.record_sums(&slat_sums, count);
         }
         if recording.clat {
-            self.samples.record_clat_lanes(&counters.clat, &clats, count, recording.clat_bins);
+            self.samples.record_clats(&counters.clat, &clat_sums, clats, count, recording.clat_bins);
         }
         if recording.lat {
-            counters.lat.record_lanes(&lats, count, recording.lat_bins);
+            counters.lat.record_sums(&lat_sums, count);
+        }
+        if recording.lat && recording.lat_bins {
+            counters.lat.record_bins(lats, count);
+        }
+        if recording.slat && recording.slat_bins {
+            let mut slats = *lats;
+            slats.iter_mut().zip(clats).for_each(|(slat, clat)| *slat = slat.wrapping_sub(*clat));
+            counters.slat.record_bins(&slats, count);
         }
     }
+
+    /// Makes nanoseconds of ticks; returns the sums of submission, completion and total latencies.
+    #[inline(always)]
+    fn sums(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) -> [Sums; 3] {
+        // One loop for each kind of scale, in which it is a constant.
+        match self.scale {
+            ShortScale::One => sums_by(|ticks| ShortScale::One.span_ns(ticks), whole, after_issue, count),
+            scale @ ShortScale::Below(_) => sums_by(|ticks| scale.span_ns(ticks), whole, after_issue, count),
+        }
+    }
+}
+
+#[inline(always)]
+fn sums_by(
+    to_ns: impl Fn(u32) -> u32,
+    whole: &mut Spans,
+    after_issue: &mut Spans,
+    count: usize,
+) -> [Sums; 3] {
+    let (end, last) = (padded(count), count - 1);
+    // Vectors are filled with the last I/O.
+    for place in count..end {
+        (whole[place], after_issue[place]) = (whole[last], after_issue[last]);
+    }
+    let [mut slats, mut clats, mut lats] = [Sums::NONE; 3];
+    for place in 0..end {
+        let slat = to_ns(whole[place] - after_issue[place]);
+        let clat = to_ns(after_issue[place]);
+        // The sum of the two others, each of which is rounded.
+        let lat = slat + clat;
+        slats.add(slat);
+        clats.add(clat);
+        lats.add(lat);
+        (whole[place], after_issue[place]) = (lat, clat);
+    }
+    let (lat, clat) = (whole[last], after_issue[last]);
+    slats.take_out(lat - clat, end - count);
+    clats.take_out(clat, end - count);
+    lats.take_out(lat, end - count);
+    [slats, clats, lats]
 }
 
 #[cfg(test)]
@@ -291,11 +321,11 @@ mod tests {
             let [together, single] = [0, 1].map(|index| &region.worker(index).samples);
             let mut tally = Tally::new(clock, recording, PerDirection::all(limit_ns), false);
             let collected = collect(&mut tally, together, &ended);
-            let limit = limit_ns.min(LANES_NS);
+            let limit = limit_ns.min(TOGETHER_NS);
             for (&(before, after, index), is_collected) in ended.iter().zip(collected) {
                 if !is_collected {
                     let is_long = before.checked_add(after).is_none_or(|whole| whole >= clock.ticks_of_ns(limit));
-                    prop_assert!(is_long || ended.len() > MOST);
+                    prop_assert!(is_long || ended.len() > MOST_TOGETHER);
                     continue;
                 }
                 let counters = &single.directions[Direction::ALL[index]];
@@ -329,6 +359,16 @@ mod tests {
             // The next reap begins with nothing.
             prop_assert!(collect(&mut tally, together, &[]).is_empty());
             prop_assert_eq!(together.distribution(), single.distribution());
+            let counts = |samples: &WorkerSamples| {
+                let counts = |direction: &DirectionSamples| {
+                    [&direction.issued, &direction.completed, &direction.bytes].map(|count| count.load(Relaxed))
+                };
+                samples.directions.values().map(counts).collect::<Vec<_>>()
+            };
+            let before = counts(together);
+            collect(&mut tally, together, &ended);
+            let twice = before.iter().map(|counts| counts.map(|count| 2 * count)).collect::<Vec<_>>();
+            prop_assert_eq!(counts(together), twice);
         }
     }
 
