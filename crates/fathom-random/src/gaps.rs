@@ -35,17 +35,17 @@ impl Gaps {
     pub fn next_gap(&mut self) -> f64 {
         match self {
             Gaps::Even => 1.0,
-            Gaps::Exponential(numbers) => exponential_gap(numbers),
+            Gaps::Exponential(numbers) => exponential_gap(numbers.next_u32()),
             Gaps::Gamma(gamma, numbers) => gamma.sample(numbers),
         }
     }
 }
 
-/// A gap of a Poisson process whose mean gap is 1.
+/// The gap for a random number, in a Poisson process whose mean gap is 1.
 #[inline]
-pub fn exponential_gap(numbers: &mut Taus88) -> f64 {
+pub fn exponential_gap(number: u32) -> f64 {
     // 1 - u is never 0.
-    -(1.0 - f64::from(numbers.next_u32()) / 4_294_967_296.0).ln()
+    -(1.0 - f64::from(number) / 4_294_967_296.0).ln()
 }
 
 impl TryRng for Taus88 {

@@ -297,7 +297,7 @@ impl Worker<'_> {
         let (job, word) = (&self.plan.name, unit.operation().word());
         let name = &self.files.list[unit.file() as usize].name;
         let (offset, length, done) = (unit.offset(), unit.length(), unit.done());
-        let others = match self.slots.handed_over() {
+        let others = match self.slots.units().iter().filter(|unit| unit.is_in_flight()).count() {
             0 => String::new(),
             count => format!(" ({count} more I/Os abandoned)"),
         };

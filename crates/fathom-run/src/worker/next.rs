@@ -16,6 +16,8 @@ pub(super) enum Next {
     Wait(u64),
     /// Nothing before an I/O in flight has completed.
     WaitForEnd,
+    /// Nothing before all I/Os in flight have completed.
+    WaitForAll,
     /// Nothing more.
     End,
 }

@@ -67,8 +67,9 @@ impl Worker<'_> {
             Rules::AtTimes(Granted { shortest, .. }) => {
                 let by_count = self.budget.ios_left().unwrap_or(u64::MAX);
                 let by_sync = self.features.syncs.as_ref().map_or(u64::MAX, |syncs| syncs.foresees());
-                let by_pace =
-                    self.features.pace.as_ref().map_or(u64::MAX, |pace| pace.foresees(now, shortest));
+                let in_flight = self.slots.taken() as u64;
+                let pace = self.features.pace.as_mut();
+                let by_pace = pace.map_or(u64::MAX, |pace| pace.foresees(now, in_flight, shortest));
                 self.given = self.targets.given();
                 by_count.min(by_sync).saturating_mul(shortest).min(by_pace)
             }

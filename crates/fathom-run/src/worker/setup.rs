@@ -141,8 +141,8 @@ fn prepare_work<'a>(
     let regions = regions(plan, files);
     let mut targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
     let (timed, pace) = (Timed::of(context, clock)?, Pace::of(plan, clock));
-    // These delay a direction, and another is issued first.
-    if timed.is_some() || pace.is_some() {
+    // These delay a direction, and another is issued first, or need an I/O of a certain direction.
+    if timed.is_some() || pace.is_some() || plan.zones.is_some() {
         targets.draw_directions_one_by_one();
     }
     report_set_up(context, files, arena, &regions);

@@ -79,7 +79,14 @@ impl<'a> Slots<'a> {
         self.handed_over
     }
 
-    /// One of them has completed.
+    /// At least this many are handed over.
+    #[inline(always)]
+    pub(super) fn check_ends(&self, ends: u32) {
+        let most = self.handed_over;
+        holds!(ends <= most, Ends, "{ends} I/Os end of {most} that were handed over");
+    }
+
+    /// One of them has completed, and no other is handed over in its place.
     #[inline(always)]
     pub(super) fn take_back(&mut self, slot: u32) {
         let (left, is_below) = self.handed_over.overflowing_sub(1);
@@ -91,6 +98,11 @@ impl<'a> Slots<'a> {
     #[inline(always)]
     pub(super) fn handed_over(&self) -> u32 {
         self.handed_over
+    }
+
+    /// Slots that are not free.
+    pub(super) fn taken(&self) -> usize {
+        self.units.len() - self.free_count
     }
 
     /// True if another I/O has to wait for a slot.
@@ -167,6 +179,8 @@ mod tests {
             assert_eq!(broken_by(|| _ = slots.begin(slot)), Some(Invariant::FreeSlot));
         }
         assert_eq!(broken_by(|| slots.check_all_free()), Some(Invariant::Ends));
+        slots.check_ends(1);
+        assert_eq!(broken_by(|| slots.check_ends(2)), Some(Invariant::Ends));
         slots.take_back(slot);
         assert_eq!(broken_by(|| slots.check_none_in_flight()), Some(Invariant::FreeSlot));
         slots.end(slot);

@@ -129,6 +129,17 @@ fn latencies_are_those_of_the_device() {
     assert!((200_000..200_100).contains(&clat.max_ns), "{}", clat.max_ns);
 }
 
+/// An I/O in place of one that has completed is at the depth that was reached before.
+#[test]
+fn depths_are_those_that_are_reached() {
+    let device = Behaviour { service: Service::Fixed(200_000), ..Behaviour::default() };
+    for (depth, expected) in [(15, [1, 2, 4, 249, 0, 0, 0]), (63, [1, 2, 4, 8, 16, 225, 0])] {
+        let run = run(&format!("--rw=randread --bs=4k --size=1m --iodepth={depth}"), device.clone());
+        let depths = run.samples().depth_map.each_ref().map(|count| count.load(Relaxed));
+        assert_eq!(depths, expected, "depth {depth}");
+    }
+}
+
 #[test]
 fn a_stall_is_seen_by_what_was_in_flight() {
     let stall = BEGIN_NS + 1_000_000..BEGIN_NS + 501_000_000;

@@ -5,7 +5,7 @@ use crate::message::Message;
 use crate::plan::WorkerPlan;
 use crate::plan::model::pace::{MinimumRates, PacePlan, RateRule, ThinkTimePlan};
 use crate::plan::model::targets::TargetPlan;
-use crate::random::{SeedUse, Seeds, Taus88};
+use crate::random::{DrawnAhead, Generator, SeedUse, Seeds, Taus88};
 use crate::targets::{Target, Targets};
 use crate::unit::Unit;
 use crate::worker::Worker;
@@ -33,8 +33,6 @@ pub(in crate::worker) struct Pace {
     is_mix: bool,
     /// When the next I/O is due only depends on how many were issued before.
     is_foreseen: bool,
-    /// Maximum number of I/Os in flight.
-    depth: u64,
     /// Drawn, but delayed so far.
     drawn: Option<Direction>,
     think: Option<Think>,
@@ -53,7 +51,20 @@ struct Rate {
     /// The rate counts I/Os, not bytes.
     per_io: bool,
     /// Random arrivals instead of even ones.
-    arrivals: Option<Taus88>,
+    arrivals: Option<Box<Arrivals>>,
+}
+
+/// Gaps between random arrivals that are drawn ahead at most.
+const GAPS: usize = 32;
+
+/// The gaps between random arrivals.
+struct Arrivals {
+    numbers: DrawnAhead,
+    /// A ring of those that were drawn ahead.
+    ahead: [f64; GAPS],
+    /// How many have been drawn and used.
+    drawn: usize,
+    used: usize,
 }
 
 struct Think {
@@ -97,7 +108,6 @@ impl Pace {
             }),
             is_mix: rules.is_mix,
             is_foreseen: is_foreseen(rules, &plan.target_plan),
-            depth: u64::from(plan.depth),
             drawn: None,
             think: rules.think.map(Think::new),
             think_cycles: rules.think_cycles,
@@ -148,7 +158,7 @@ impl Pace {
             think.is_due = true;
         }
         if units.iter().any(Unit::is_in_flight) {
-            return Err(Next::WaitForEnd);
+            return Err(Next::WaitForAll);
         }
         think.is_due = false;
         let until = now + self.clock.ticks_of_ns(think.rule.pause_ns);
@@ -162,9 +172,10 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// Bytes that may be issued before the next decision, in I/Os at least as long as the shortest.
-    pub(in crate::worker) fn foresees(&self, now: u64, shortest: u64) -> u64 {
-        let due = self.rates.values().flatten().map(|rate| rate.are_due(now, shortest));
+    /// Bytes that may be issued before the next decision, in I/Os at least as long as the shortest. One more than those in
+    /// flight is about to be issued.
+    pub(in crate::worker) fn foresees(&mut self, now: u64, in_flight: u64, shortest: u64) -> u64 {
+        let due = self.rates.values_mut().flatten().map(|rate| rate.are_due(now, shortest));
         let by_rate = due.min().unwrap_or(u64::MAX);
         let by_think = match &self.think {
             None => u64::MAX,
@@ -172,8 +183,8 @@ impl Pace {
             Some(think) if think.rule.blocks == 0 => u64::MAX,
             Some(think) => {
                 // All I/Os in flight may complete before the next one.
-                let in_flight = if think.rule.counts_issues { 0 } else { self.depth };
-                think.rule.blocks.saturating_sub(think.count).saturating_sub(in_flight)
+                let completing = if think.rule.counts_issues { 0 } else { in_flight + 1 };
+                think.rule.blocks.saturating_sub(think.count).saturating_sub(completing)
             }
         };
         by_rate.min(by_think.saturating_mul(shortest))
@@ -187,7 +198,7 @@ impl Pace {
             // If directions share the bytes, all I/Os have one length.
             let units =
                 if rate.per_io { ios as f64 } else { let_go.bytes as f64 * ios as f64 / all_ios as f64 };
-            rate.advance(units);
+            rate.advance_by(ios, units);
         }
         if let Some(think) = self.think.as_mut().filter(|think| think.rule.counts_issues) {
             think.count += all_ios;
@@ -232,25 +243,33 @@ impl Gate for Pace {
     }
 }
 
-/// True if the due time only depends on the I/Os and bytes issued before, in each direction.
+/// True if the due time only depends on the I/Os and bytes issued before, in each direction. A random gap is one of a single
+/// I/O, so their bytes have to be known one by one.
 fn is_foreseen(rules: &PacePlan, targets: &TargetPlan) -> bool {
     let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
     let rates = || rules.rates.values().flatten();
     // For a mix, the I/Os of each direction are known, but not their bytes.
     let is_counted =
         targets.directions.only().is_some() || targets.has_one_length() || rates().all(|rule| rule.per_io);
-    !waits_for_time && is_counted && !rates().any(|rule| rule.is_poisson)
+    let is_each_known = || rates().all(|rule| rule.per_io || !rule.is_poisson) || has_whole_blocks(targets);
+    !waits_for_time && is_counted && is_each_known()
+}
+
+/// True if all I/Os have one length, also where blocks could overlap.
+fn has_whole_blocks(targets: &TargetPlan) -> bool {
+    let length = targets.one_length();
+    targets.used_directions().iter().all(|&direction| Some(targets.alignment[direction]) == length)
 }
 
 impl Rate {
     fn new(rule: RateRule, seeds: &Seeds, clock: Clock, direction: Direction) -> Rate {
         let ticks_per_second = clock.ticks_of(Duration::from_secs(1)) as f64;
-        let seed = || seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
+        let seed = seeds.get(SeedUse::Poisson).wrapping_add(direction as u64);
         Rate {
             due: 0.0,
             ticks_per_unit: ticks_per_second / rule.units_per_second,
             per_io: rule.per_io,
-            arrivals: rule.is_poisson.then(|| Taus88::new(seed())),
+            arrivals: rule.is_poisson.then(|| Box::new(Arrivals::new(seed))),
         }
     }
 
@@ -260,22 +279,76 @@ impl Rate {
     }
 
     /// Bytes that are due, in I/Os at least as long as the shortest: one that begins within them may start.
-    fn are_due(&self, now: u64, shortest: u64) -> u64 {
+    fn are_due(&mut self, now: u64, shortest: u64) -> u64 {
         let behind = now as f64 - self.due;
         if behind < 0.0 {
             return 0;
+        }
+        if let Some(arrivals) = &mut self.arrivals {
+            let units = if self.per_io { 1.0 } else { shortest as f64 };
+            return arrivals
+                .are_due(now as f64, self.due, units * self.ticks_per_unit)
+                .saturating_mul(shortest);
         }
         let units = ((behind / self.ticks_per_unit) as u64).saturating_add(1);
         if self.per_io { units.saturating_mul(shortest) } else { units }
     }
 
-    /// Advances the due time by a number of units.
+    /// Advances the due time by that of an I/O of a number of units.
     fn advance(&mut self, units: f64) {
         let factor = match &mut self.arrivals {
-            Some(generator) => exponential_gap(generator),
+            Some(arrivals) => arrivals.next_gap(),
             None => 1.0,
         };
         self.due += units * self.ticks_per_unit * factor;
+    }
+
+    /// The same for several I/Os of one length.
+    fn advance_by(&mut self, ios: u64, units: f64) {
+        if self.arrivals.is_none() {
+            return self.advance(units);
+        }
+        let units = units / ios as f64;
+        for _ in 0..ios {
+            self.advance(units);
+        }
+    }
+}
+
+impl Arrivals {
+    fn new(seed: u64) -> Arrivals {
+        let numbers = DrawnAhead::new(Generator::Bits32(Taus88::new(seed)));
+        Arrivals { numbers, ahead: [0.0; GAPS], drawn: 0, used: 0 }
+    }
+
+    /// The gap with this number.
+    #[inline(always)]
+    fn gap(&mut self, number: usize) -> f64 {
+        let place = number % GAPS;
+        if number == self.drawn {
+            self.ahead[place] = exponential_gap((self.numbers.next() >> 32) as u32);
+            self.drawn += 1;
+        }
+        self.ahead[place]
+    }
+
+    /// The gap after the next I/O.
+    fn next_gap(&mut self) -> f64 {
+        let gap = self.gap(self.used);
+        self.used += 1;
+        gap
+    }
+
+    /// Number of I/Os due now, as far as gaps are drawn ahead: the one due at the tick `due`, and those after it. `mean`
+    /// is the mean gap in ticks.
+    fn are_due(&mut self, now: f64, mut due: f64, mean: f64) -> u64 {
+        for ahead in 0..GAPS {
+            due += mean * self.gap(self.used + ahead);
+            if due > now {
+                return ahead as u64 + 1;
+            }
+        }
+        GAPS as u64 + 1
     }
 }
 
@@ -373,15 +446,16 @@ mod tests {
 
     const SHORTEST: u64 = 512;
 
-    fn rate(per_io: bool) -> Rate {
-        let ticks_per_unit = if per_io { 1000.0 } else { 0.25 };
-        Rate { due: 0.0, ticks_per_unit, per_io, arrivals: None }
+    fn rate(per_io: bool, is_random: bool) -> Rate {
+        let ticks_per_unit = if per_io { 1000.0 } else { 2.0 };
+        let arrivals = is_random.then(|| Box::new(Arrivals::new(7)));
+        Rate { due: 0.0, ticks_per_unit, per_io, arrivals }
     }
 
     #[test]
     fn a_rate_beyond_all_counting_grants_everything() {
         for per_io in [true, false] {
-            let rate = Rate { ticks_per_unit: 1e-30, ..rate(per_io) };
+            let mut rate = Rate { ticks_per_unit: 1e-30, ..rate(per_io, false) };
             assert_eq!(rate.are_due(1, SHORTEST), u64::MAX);
         }
     }
@@ -390,17 +464,22 @@ mod tests {
         /// Granted I/Os are issued neither before their time nor later than the rate allows.
         #[test]
         fn a_grant_is_what_questions_would_have_let_go(
-            per_io in any::<bool>(), gaps in prop::collection::vec((0u64..5000, 1u64..9), 1..200)
+            per_io in any::<bool>(), is_random in any::<bool>(),
+            // I/Os come sooner or later than the rate allows.
+            gaps in prop::collection::vec((prop_oneof![4 => 0u64..600, 1 => 0u64..5000], 1u64..3), 1..200),
+            pause in prop_oneof![Just(0u64), 0u64..300_000],
         ) {
-            let (mut asked, mut granting) = (rate(per_io), rate(per_io));
-            let (mut now, mut granted, mut used) = (0, 0, 0);
+            let (mut asked, mut granting) = (rate(per_io, is_random), rate(per_io, is_random));
+            // After a pause, many are due.
+            let (mut now, mut granted, mut used) = (pause, 0, 0);
             for (gap, blocks) in gaps {
                 now += gap;
-                // Rates of I/Os are exact if I/Os have one length.
-                let length = if per_io { SHORTEST } else { blocks * SHORTEST };
+                // Rates of I/Os and random gaps are exact if I/Os have one length.
+                let length = if per_io || is_random { SHORTEST } else { blocks * SHORTEST };
                 let is_due = asked.due <= now as f64;
                 if granted <= used {
-                    granting.advance(if per_io { (used / SHORTEST) as f64 } else { used as f64 });
+                    let ios = used / SHORTEST;
+                    granting.advance_by(ios, if per_io { ios as f64 } else { used as f64 });
                     (granted, used) = (granting.are_due(now, SHORTEST), 0);
                 }
                 prop_assert_eq!(is_due, granted > used, "at {}", now);

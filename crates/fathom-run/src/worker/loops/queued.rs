@@ -22,6 +22,8 @@ const STALLED: Duration = Duration::from_secs(30);
 /// Units queued but not yet taken by the kernel, in order.
 struct Pending {
     slots: Vec<u32>,
+    /// During a reap: another I/O is submitted in place of each that has completed.
+    tops_up: bool,
     /// What the present reap has to count.
     tally: Tally,
 }
@@ -54,7 +56,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     pub(in crate::worker) fn run_queued(&mut self) {
         let mut batching = self.any().batching();
         let tally = Tally::new(self.clock, self.recording, self.short_latency_ns, self.follows_issue);
-        let mut pending = Pending { slots: Vec::with_capacity(batching.depth as usize), tally };
+        let slots = Vec::with_capacity(batching.depth as usize);
+        let mut pending = Pending { slots, tops_up: false, tally };
         let alone = batching.submit == 1;
         let mut now = self.clock.ticks();
         let mut ended = false;
@@ -79,7 +82,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                         Next::Sync(operation, file) => {
                             now = self.any().queue_sync(operation, file, &mut pending, now)
                         }
-                        next @ (Next::Wait(_) | Next::WaitForEnd) => {
+                        next @ (Next::Wait(_) | Next::WaitForEnd | Next::WaitForAll) => {
                             wait = Some(next);
                             break;
                         }
@@ -116,24 +119,14 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     #[inline(always)]
     fn queue_io(&mut self, target: Target, pending: &mut Pending, now: u64, alone: bool) -> u64 {
         let slot = self.slots.take();
-        self.queue_in(slot, self.slots.begin(slot), target, pending, now, alone)
-    }
-
-    /// The same in a slot that is neither free nor in flight.
-    #[inline(always)]
-    fn queue_in(
-        &mut self,
-        slot: u32,
-        unit: &Unit,
-        target: Target,
-        pending: &mut Pending,
-        now: u64,
-        alone: bool,
-    ) -> u64 {
+        let unit = self.slots.begin(slot);
         let io = self.prepare_io(slot, unit, target, now);
         match self.engine.queue(slot, &io) {
             Queued::Pending if alone && pending.slots.is_empty() => {
-                self.commit_one(slot, unit, target.direction, pending)
+                let Some(now) = self.commit_one(unit) else { return self.leave_to_commit(slot, pending) };
+                let depth = self.slots.hand_over(1);
+                self.count_issued(unit, target.direction, depth, now, &mut pending.tally);
+                now
             }
             Queued::Pending => {
                 pending.slots.push(slot);
@@ -143,23 +136,47 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Submits a single I/O.
+    /// The same in place of an I/O of this slot that has completed: no more and no fewer than before are in flight.
     #[inline(always)]
-    fn commit_one(&mut self, slot: u32, unit: &Unit, direction: Direction, pending: &mut Pending) -> u64 {
+    fn replace_io(&mut self, slot: u32, unit: &Unit, target: Target, pending: &mut Pending, now: u64) -> u64 {
+        let io = self.prepare_io(slot, unit, target, now);
+        let queued = self.engine.queue(slot, &io);
+        if let Queued::Pending = queued
+            && pending.slots.is_empty()
+            && let Some(now) = self.commit_one(unit)
+        {
+            let depth = self.slots.handed_over();
+            self.count_issued(unit, target.direction, depth, now, &mut pending.tally);
+            return now;
+        }
+        self.slots.take_back(slot);
+        match queued {
+            Queued::Pending => self.leave_to_commit(slot, pending),
+            Queued::Done(result) => self.any().ended_at_once(slot, result, pending),
+        }
+    }
+
+    /// Submits a single I/O; returns the tick at which the kernel took it, or `None` if it did not.
+    #[inline(always)]
+    fn commit_one(&mut self, unit: &Unit) -> Option<u64> {
         match self.engine.commit() {
             Ok(1) => {
                 let now = self.clock.ticks();
-                self.mark_issued(unit, direction, now, &mut pending.tally);
-                now
+                unit.issued_at(now);
+                Some(now)
             }
             Ok(taken @ 2..) => broken(Invariant::HandedOver, format_args!("{taken} were taken of 1")),
-            // Left to the next commit of the loop: in the middle of a reap, all I/Os in flight may already be
-            // listed, and waiting for more would never end.
-            _ => {
-                pending.slots.push(slot);
-                self.clock.ticks()
-            }
+            _ => None,
         }
+    }
+
+    /// Leaves an I/O to the next commit of the loop: in the middle of a reap, all I/Os in flight may already be
+    /// listed, and waiting for more would never end.
+    #[cold]
+    #[inline(never)]
+    fn leave_to_commit(&mut self, slot: u32, pending: &mut Pending) -> u64 {
+        pending.slots.push(slot);
+        self.clock.ticks()
     }
 
     /// Submits what is queued. All units of one call share its time of issue.
@@ -179,10 +196,9 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
+    /// Counts an I/O that was submitted alone, at the depth reached with it.
     #[inline(always)]
-    fn mark_issued(&mut self, unit: &Unit, direction: Direction, now: u64, tally: &mut Tally) {
-        let depth = self.slots.hand_over(1);
-        unit.issued_at(now);
+    fn count_issued(&mut self, unit: &Unit, direction: Direction, depth: u32, now: u64, tally: &mut Tally) {
         if tally.take_issue(direction, depth, now, self.samples) {
             return;
         }
@@ -240,24 +256,24 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     /// Handles completions. All units of one reap share its time.
     #[inline(always)]
     fn reap(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+        pending.tops_up = tops_up;
         match wait {
-            Wait::For(min) if self.engine.has_ends_in_place() => {
-                self.reap_in_place(min, max, tops_up, pending)
-            }
-            _ => self.reap_by_list(wait, max, tops_up, pending),
+            Wait::For(min) if self.engine.has_ends_in_place() => self.reap_in_place(min, max, pending),
+            _ => self.reap_by_list(wait, max, pending),
         }
     }
 
     #[inline(always)]
-    fn reap_in_place(&mut self, min: u32, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+    fn reap_in_place(&mut self, min: u32, max: u32, pending: &mut Pending) -> u64 {
         let waited = self.engine.await_ends(min, max.min(REAP_BATCH as u32));
         let now = self.clock.ticks();
         self.count_reaped(self.engine.ends());
+        self.slots.check_ends(self.engine.ends());
         let collects = pending.tally.begin(self.engine.ends(), self.slots.handed_over(), now);
         let mut last = now;
         while self.engine.ends() > 0 {
             let end = self.engine.take_end();
-            last = self.settle_end(end, now, last, tops_up, pending);
+            last = self.settle_end(end, now, last, pending);
         }
         if collects {
             pending.tally.end(self.samples);
@@ -267,7 +283,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     }
 
     #[inline(always)]
-    fn reap_by_list(&mut self, wait: Wait, max: u32, tops_up: bool, pending: &mut Pending) -> u64 {
+    fn reap_by_list(&mut self, wait: Wait, max: u32, pending: &mut Pending) -> u64 {
         // Taken out for the duration of the reap, so that the rest of the worker can be borrowed.
         let mut completions = self.completions.take().unwrap_or_default();
         completions.begin(max);
@@ -280,10 +296,11 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         if matches!(wait, Wait::For(_)) || !completions.is_empty() {
             self.count_reaped(completions.len() as u32);
         }
+        self.slots.check_ends(completions.len() as u32);
         let collects = pending.tally.begin(completions.len() as u32, self.slots.handed_over(), now);
         let mut last = now;
         for end in completions.list() {
-            last = self.settle_end(*end, now, last, tops_up, pending);
+            last = self.settle_end(*end, now, last, pending);
         }
         if collects {
             pending.tally.end(self.samples);
@@ -308,29 +325,19 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         Completion { slot, result }: Completion,
         now: u64,
         last: u64,
-        tops_up: bool,
         pending: &mut Pending,
     ) -> u64 {
-        self.slots.take_back(slot);
         let unit = self.slots.end(slot);
-        match self.complete_unit(slot, unit, result, now, Some(&mut pending.tally)) {
-            // The wait, or a completion during an issue, may have gone beyond the end of the run.
-            After::Free if tops_up => {
-                return match last < self.next_event && !self.stopping {
-                    true => self.top_up(slot, unit, pending, last),
-                    false => self.leave_free(slot, last),
-                };
-            }
-            After::Free => self.slots.give_back(slot),
-            After::GoOn => self.any().queue_rest(slot, pending),
+        if let After::GoOn = self.complete_unit(slot, unit, result, now, Some(&mut pending.tally)) {
+            self.slots.take_back(slot);
+            self.any().queue_rest(slot, pending);
+            return last;
         }
-        last
-    }
-
-    /// Apart, so that what usually follows needs no more than two jumps.
-    #[cold]
-    #[inline(never)]
-    fn leave_free(&mut self, slot: u32, last: u64) -> u64 {
+        // The wait, or a completion during an issue, may have gone beyond the end of the run.
+        if pending.tops_up && last < self.next_event && !self.stopping {
+            return self.top_up(slot, unit, pending, last);
+        }
+        self.slots.take_back(slot);
         self.slots.give_back(slot);
         last
     }
@@ -349,8 +356,9 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
     #[inline(always)]
     fn top_up(&mut self, slot: u32, unit: &Unit, pending: &mut Pending, now: u64) -> u64 {
         if let Some(target) = self.next_in_pass() {
-            return self.queue_in(slot, unit, target, pending, now, true);
+            return self.replace_io(slot, unit, target, pending, now);
         }
+        self.slots.take_back(slot);
         self.slots.give_back(slot);
         if self.rules == Rules::None { now } else { self.top_up_with_rules(pending, now) }
     }
@@ -366,6 +374,10 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             }
             // All of these are repeated when the loop asks the next time.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
+            Next::WaitForAll => {
+                pending.tops_up = false;
+                now
+            }
         }
     }
 }

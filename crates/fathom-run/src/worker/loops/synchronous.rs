@@ -36,7 +36,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     now = self.issue_and_wait(io, self.slots.unit(0), None);
                 }
                 Next::Wait(until) => now = self.any().wait_until(until),
-                Next::WaitForEnd => now = self.clock.ticks(),
+                Next::WaitForEnd | Next::WaitForAll => now = self.clock.ticks(),
                 Next::End => return,
             }
         }

@@ -101,7 +101,8 @@ impl Worker<'_> {
         };
         let next = self.admit(next, now);
         if let Some(open_loop) = self.features.timed.as_mut().and_then(|timed| timed.open_loop.as_mut())
-            && (matches!(next, Next::WaitForEnd) || matches!(next, Next::Wait(_)) && open_loop.has_chosen())
+            && (matches!(next, Next::WaitForEnd | Next::WaitForAll)
+                || matches!(next, Next::Wait(_)) && open_loop.has_chosen())
         {
             open_loop.hold_back();
         }
