@@ -23,6 +23,8 @@ pub(super) struct Ahead {
     pub(super) unit: u64,
     /// First byte of the first block.
     pub(super) start: u64,
+    /// In a mix, the I/Os that are writes, the first in the lowest bit.
+    pub(super) writes: u32,
 }
 
 impl Ahead {
@@ -35,6 +37,12 @@ impl Ahead {
         let place = self.used & (DRAWN - 1);
         self.used += 1;
         Some(Extent { offset: self.start + self.blocks[place] * self.unit, length: self.lengths[place] })
+    }
+
+    /// Number of writes in a mix among those drawn ahead and not given.
+    pub(super) fn unused_writes(&self) -> usize {
+        let given = (1u64 << self.used) - 1;
+        (u64::from(self.writes) & !given).count_ones() as usize
     }
 
     /// Number of I/Os drawn ahead and not given.

@@ -41,6 +41,19 @@ pub struct Mix {
     batch: u32,
 }
 
+/// Directions that are known in advance.
+#[derive(Clone, Copy, Debug)]
+pub struct Following {
+    /// The next one in the lowest bit: 1 for a write.
+    pub(super) writes: u64,
+    pub(super) count: u32,
+}
+
+impl Following {
+    /// None are.
+    pub(super) const NONE: Following = Following { writes: 0, count: 0 };
+}
+
 /// State of a mix.
 #[derive(Clone, Copy, Debug)]
 struct MixState {
@@ -94,6 +107,12 @@ impl Mix {
         self.ahead >>= 1;
         self.left -= 1;
         if is_write { Direction::Write } else { Direction::Read }
+    }
+
+    /// The directions after the last one, as far as they have been drawn.
+    #[inline(always)]
+    pub fn following(&self) -> Following {
+        Following { writes: self.ahead, count: self.left }
     }
 
     /// The last direction had no target.

@@ -201,6 +201,8 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
 }
 
 /// The sizes for these numbers, all of which fit.
+// An iterator over two slices is a call in some builds, an index never is.
+#[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn foresee_split(sizes: &[(u64, u64)], numbers: &[u64], lengths: &mut [u32]) {
     // The shares of all together include every number.
@@ -208,8 +210,8 @@ fn foresee_split(sizes: &[(u64, u64)], numbers: &[u64], lengths: &mut [u32]) {
     lengths.fill(*last as u32);
     // Entry by entry from the last on, so that the first whose share includes a number remains.
     for (most, size) in others.iter().rev() {
-        for (length, number) in lengths.iter_mut().zip(numbers) {
-            *length = select_unpredictable(number <= most, *size as u32, *length);
+        for place in 0..lengths.len().min(numbers.len()) {
+            lengths[place] = select_unpredictable(numbers[place] <= *most, *size as u32, lengths[place]);
         }
     }
 }

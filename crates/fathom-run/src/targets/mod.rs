@@ -26,7 +26,7 @@ use crate::plan::model::distribution::DistributionRule;
 use crate::plan::model::targets::{DirectionPlan, GeneratorKind, TargetPlan};
 use crate::random::{Generator, SeedUse, Seeds, Taus88};
 use ahead::{Ahead, Extent};
-use direction::{Directions, Mix};
+use direction::{Directions, Following, Mix};
 use fathom_stats::{Direction, PerDirection};
 use file_choice::FileChoice;
 use length::Lengths;
@@ -263,7 +263,7 @@ impl Targets {
         match (&mut self.short, &mut self.directions) {
             (Short::One(simple), Directions::Mix(mix)) if !self.pass_is_over => {
                 let direction = mix.next();
-                match simple.next(direction) {
+                match simple.next(direction, mix.following()) {
                     Some(extent) => Some(target_in(0, direction, extent)),
                     None => {
                         self.end_pass(direction);
@@ -344,10 +344,11 @@ impl Targets {
     pub fn next_in_direction(&mut self, direction: Direction) -> Option<Target> {
         let target = match &mut self.short {
             Short::Only(order) => {
-                let extent = self.ahead.next().or_else(|| order.next(&mut self.ahead, direction))?;
+                let extent = self.ahead.next();
+                let extent = extent.or_else(|| order.next(&mut self.ahead, direction, Following::NONE))?;
                 return Some(target_in(0, direction, extent));
             }
-            Short::One(simple) => return Some(target_in(0, direction, simple.next(direction)?)),
+            Short::One(simple) => return Some(target_in(0, direction, simple.next_alone(direction)?)),
             Short::Several(_) => self.next_of_several_files(direction),
             Short::None => self.next_general(direction),
         };
@@ -432,7 +433,7 @@ impl Targets {
     #[inline(always)]
     fn next_in_file(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if let Short::Several(simple) = &mut self.short {
-            return Some(target_in(file, direction, simple[file].next(direction)?));
+            return Some(target_in(file, direction, simple[file].next(direction, Following::NONE)?));
         }
         match self.plan.stride {
             Some(_) => self.next_strided(file, direction),

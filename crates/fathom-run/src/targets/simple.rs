@@ -2,6 +2,7 @@
 
 use super::FileState;
 use super::ahead::{Ahead, DRAWN, Extent};
+use super::direction::Following;
 use super::distribution::{Sampler, Zones};
 use super::length::Lengths;
 use super::offset::{Draws, RandomOffsets};
@@ -64,8 +65,8 @@ pub(super) enum Order {
         wraps: bool,
         is_foreseen: bool,
     },
-    /// Blocks and lengths. Those of a single direction are drawn ahead.
-    Uniform { start: u64, uniform: Box<Uniform>, foreseen: Option<Direction> },
+    /// Blocks and lengths, for which the only direction, or those of the next I/Os, have to be known.
+    Uniform { start: u64, uniform: Box<Uniform>, only: Option<Direction> },
 }
 
 /// Source of random blocks of one length.
@@ -96,14 +97,22 @@ impl Simple {
         Simple { ahead: Ahead::default(), order }
     }
 
-    /// The next I/O of a direction.
+    /// The next I/O of a direction, and those of the following ones as well if that is cheaper.
     #[inline(always)]
-    pub(super) fn next(&mut self, direction: Direction) -> Option<Extent> {
+    pub(super) fn next(&mut self, direction: Direction, following: Following) -> Option<Extent> {
         // A closure would not be inlined.
         match self.ahead.next() {
-            None => self.order.next(&mut self.ahead, direction),
+            None => self.order.next(&mut self.ahead, direction, following),
             extent => extent,
         }
+    }
+
+    /// The next I/O of a direction that may be none of those expected: nothing must be drawn ahead for others.
+    #[inline(always)]
+    pub(super) fn next_alone(&mut self, direction: Direction) -> Option<Extent> {
+        let expected = self.order.expected(&self.ahead);
+        holds!(expected == 0, Direction, "{direction:?} is next, with {expected} I/Os drawn of others");
+        self.next(direction, Following::NONE)
     }
 
     /// Starts another pass; `again` repeats the order.
@@ -154,23 +163,30 @@ impl Order {
 
     /// The next I/O of a direction, once all of those drawn ahead have been given. Draws more if possible.
     #[inline(always)]
-    pub(super) fn next(&mut self, ahead: &mut Ahead, direction: Direction) -> Option<Extent> {
+    pub(super) fn next(
+        &mut self,
+        ahead: &mut Ahead,
+        direction: Direction,
+        following: Following,
+    ) -> Option<Extent> {
         match self {
-            Order::Uniform { start, uniform, foreseen: None } => uniform.next_from(*start, direction),
+            Order::Uniform { start, uniform, only: None } if following.count == 0 => {
+                uniform.next_from(*start, direction)
+            }
             Order::Sequential { start, positions, length, last, wraps, is_foreseen: false } => {
                 let position = wrapped(positions[direction], *last, *wraps)?;
                 positions[direction] = position + u64::from(*length);
                 Some(Extent { offset: *start + position, length: *length })
             }
             Order::Blocks { .. } | Order::Sequential { .. } | Order::Uniform { .. } => {
-                self.draw_ahead(ahead, direction);
+                self.draw_ahead(ahead, direction, following);
                 ahead.next()
             }
         }
     }
 
     #[inline(never)]
-    fn draw_ahead(&mut self, ahead: &mut Ahead, direction: Direction) {
+    fn draw_ahead(&mut self, ahead: &mut Ahead, direction: Direction, following: Following) {
         ahead.used = 0;
         match self {
             Order::Blocks { start, length, source } => {
@@ -190,9 +206,12 @@ impl Order {
                 }
                 positions[direction] = position + ahead.count as u64 * step;
             }
-            Order::Uniform { start, uniform, .. } => {
+            Order::Uniform { start, uniform, only } => {
                 ahead.start = *start;
-                uniform.fill(ahead, direction);
+                match only {
+                    Some(direction) => uniform.fill(ahead, *direction),
+                    None => uniform.fill_mix(ahead, direction, following),
+                }
                 // One that ends the pass, begins another round or has to fit is drawn alone.
                 if ahead.count == 0
                     && let Some(extent) = uniform.next_from(*start, direction)
@@ -223,6 +242,14 @@ impl Order {
         }
     }
 
+    /// Number of I/Os drawn ahead for the directions of a mix and not given.
+    fn expected(&self, ahead: &Ahead) -> usize {
+        match self {
+            Order::Uniform { only: None, .. } => ahead.unused(),
+            _ => 0,
+        }
+    }
+
     /// Starts another pass; `again` repeats the order.
     pub(super) fn restart(&mut self, ahead: &mut Ahead, again: bool) {
         match self {
@@ -235,11 +262,9 @@ impl Order {
                 *positions = PerDirection::default();
                 ahead.clear();
             }
-            Order::Uniform { uniform, foreseen, .. } => {
-                if let Some(direction) = foreseen {
-                    uniform.put_back(ahead.unused(), *direction);
-                    ahead.clear();
-                }
+            Order::Uniform { uniform, only, .. } => {
+                uniform.put_back(ahead, *only);
+                ahead.clear();
                 uniform.restart(again);
             }
         }
@@ -284,7 +309,7 @@ fn uniform(
         draws.offsets().clone(),
         plan.begins_files_anew,
     );
-    Some(Order::Uniform { start: file.start, uniform: Box::new(uniform), foreseen: plan.directions.only() })
+    Some(Order::Uniform { start: file.start, uniform: Box::new(uniform), only: plan.directions.only() })
 }
 
 /// Blocks whose length equals their distance.

@@ -2,17 +2,23 @@
 
 use super::ahead::{Ahead, DRAWN, Extent};
 use super::block_map::BlockMap;
+use super::direction::Following;
 use super::length::Lengths;
 use crate::plan::model::lengths::LengthRule;
 use crate::random::{DrawnAhead, Generator, part_below};
 use fathom_stats::{Direction, PerDirection};
 use strength_reduce::StrengthReducedU64;
 
+/// The directions of a mix.
+const OF_MIX: [Direction; 2] = [Direction::Read, Direction::Write];
+
 /// The blocks of one file; with a map, without repetition within a pass.
 #[derive(Clone)]
 pub(super) struct Uniform {
     size: u64,
     grains: PerDirection<Grain>,
+    /// That of a mix, if reads and writes have the same blocks.
+    mixed: Option<Grain>,
     map: Option<BlockMap>,
     lengths: PerDirection<Lengths>,
     /// All directions draw from one generator.
@@ -49,14 +55,28 @@ impl Grain {
             Some(last) if u32::try_from(longest).is_ok() => blocks.min(last / alignment + 1),
             _ => 0,
         };
-        Grain {
+        let grain = Grain {
             blocks,
             alignment,
             divisor: StrengthReducedU64::new(alignment),
             has_one_block: *lengths == LengthRule::Fixed(alignment),
             roomy,
-            run: roomy.checked_div(blocks - roomy).unwrap_or(roomy).min(DRAWN as u64) as usize,
-        }
+            run: 0,
+        };
+        grain.limited_to(roomy)
+    }
+
+    /// The same with no more roomy blocks than these.
+    fn limited_to(self, most: u64) -> Grain {
+        let roomy = self.roomy.min(most);
+        let run = roomy.checked_div(self.blocks - roomy).unwrap_or(roomy).min(DRAWN as u64);
+        Grain { roomy, run: run as usize, ..self }
+    }
+
+    /// The grain of a mix of two directions, if they have the same blocks.
+    fn mixed(reads: Grain, writes: Grain) -> Option<Grain> {
+        let are_equal = (reads.blocks, reads.alignment) == (writes.blocks, writes.alignment);
+        are_equal.then(|| reads.limited_to(writes.roomy))
     }
 
     /// Draws blocks by these numbers, until one is not roomy; returns how many.
@@ -99,7 +119,8 @@ impl Uniform {
         begins_anew: bool,
     ) -> Uniform {
         let offsets = DrawnAhead::new(offsets);
-        Uniform { size, grains, map, lengths, offsets, begins_anew, is_over: false, given: 0 }
+        let mixed = Grain::mixed(grains[Direction::Read], grains[Direction::Write]);
+        Uniform { size, grains, mixed, map, lengths, offsets, begins_anew, is_over: false, given: 0 }
     }
 
     /// The next block with its length, in a file whose used part begins at `start`; `None` when all have been
@@ -145,36 +166,83 @@ impl Uniform {
     /// taken one number of either generator.
     #[inline(never)]
     pub(super) fn fill(&mut self, ahead: &mut Ahead, direction: Direction) {
-        let grain = &self.grains[direction];
-        ahead.unit = grain.alignment;
+        let grain = self.grains[direction];
+        let most = self.prepare_to_fill(ahead, &grain);
+        let most = self.lengths[direction].foresee(&mut ahead.lengths[..most]);
+        let count = self.fill_blocks(ahead, &grain, most);
+        self.lengths[direction].use_foreseen(count);
+    }
+
+    /// The same for a mix, up to the last direction that is known.
+    #[inline(never)]
+    pub(super) fn fill_mix(&mut self, ahead: &mut Ahead, direction: Direction, following: Following) {
         ahead.count = 0;
+        let Some(grain) = self.mixed else { return };
+        let known = following.count as usize + 1;
+        let writes = following.writes << 1 | u64::from(direction == Direction::Write);
+        let most = self.prepare_to_fill(ahead, &grain).min(known);
+        let mut foreseen = [[0; DRAWN]; 2];
+        let drawn = [0, 1].map(|which| self.lengths[OF_MIX[which]].foresee(&mut foreseen[which][..most]));
+        let (mut used, mut count) = ([0; 2], 0);
+        for length in &mut ahead.lengths[..most] {
+            let which = (writes >> count & 1) as usize;
+            if used[which] == drawn[which] {
+                break;
+            }
+            *length = foreseen[which][used[which] % DRAWN];
+            used[which] += 1;
+            count += 1;
+        }
+        let count = self.fill_blocks(ahead, &grain, count);
+        ahead.writes = (writes & ((1 << count) - 1)) as u32;
+        let writes = ahead.writes.count_ones() as usize;
+        self.lengths[Direction::Read].use_foreseen(count - writes);
+        self.lengths[Direction::Write].use_foreseen(writes);
+    }
+
+    /// Draws numbers if there are none; returns the most I/Os that are drawn together now.
+    #[inline(always)]
+    fn prepare_to_fill(&mut self, ahead: &mut Ahead, grain: &Grain) -> usize {
+        (ahead.unit, ahead.count) = (grain.alignment, 0);
         if self.is_over || grain.run < 2 {
-            return;
+            return 0;
         }
         if self.offsets.is_used_up() {
             self.draw_offsets(grain.blocks);
         }
-        let grain = &self.grains[direction];
-        let numbers = self.offsets.peek();
-        let most = numbers.len().min(grain.run);
-        let lengths = &mut self.lengths[direction];
-        let most = lengths.foresee(&mut ahead.lengths[..most]);
-        let numbers = &numbers[..most];
+        self.offsets.peek().len().min(grain.run)
+    }
+
+    /// Draws at most this many blocks for the lengths drawn ahead; returns their number.
+    #[inline(always)]
+    fn fill_blocks(&mut self, ahead: &mut Ahead, grain: &Grain, most: usize) -> usize {
+        if most == 0 {
+            return 0;
+        }
+        let numbers = &self.offsets.peek()[..most];
         let count = match &mut self.map {
             Some(map) => grain.take(map, numbers, ahead),
             None => grain.draw(numbers, ahead),
         };
         self.offsets.skip(count);
-        lengths.use_foreseen(count);
         self.given += count as u64;
         ahead.count = count;
+        count
     }
 
-    /// The last `count` I/Os of those drawn together are to be drawn again, in another pass.
-    pub(super) fn put_back(&mut self, count: usize, direction: Direction) {
+    /// The unused I/Os of those drawn together are to be drawn again.
+    pub(super) fn put_back(&mut self, ahead: &Ahead, only: Option<Direction>) {
+        let count = ahead.unused();
         self.offsets.put_back(count);
-        self.lengths[direction].put_back(count);
         self.given -= count as u64;
+        match only {
+            Some(direction) => self.lengths[direction].put_back(count),
+            None => {
+                let writes = ahead.unused_writes();
+                self.lengths[Direction::Write].put_back(writes);
+                self.lengths[Direction::Read].put_back(count - writes);
+            }
+        }
     }
 
     /// Draws the next offsets, and preloads the map of large files for them.

@@ -149,3 +149,34 @@ fn a_mix_goes_on_where_all_blocks_have_been_given() {
         assert_eq!(target, long.next());
     }
 }
+
+/// In zones, some I/Os are writes whatever the mix says.
+#[test]
+fn an_io_of_another_direction_needs_a_mix_drawn_one_by_one() {
+    let split = |blocks: [u64; 2]| {
+        LengthRule::split(blocks.map(|blocks| WeightedSize { size: blocks * 512, percent: 50 }).into())
+    };
+    let lengths = PerDirection::new([split([1, 3]), split([1, 8]), split([1, 1])]);
+    let alignment = PerDirection::all(512);
+    let plan = TargetPlan { lengths, alignment, ..plan(DirectionPlan::Mix(50), true) };
+    let regions = [TargetRegion { name: "f".into(), start: 0, size: 1 << 20, file_size: 1 << 20 }];
+    let seeds = Seeds::new(1, 1);
+    let [mut short, mut long] =
+        [Targets::new(plan.clone(), &regions, seeds.clone()), the_long_way(&plan, &regions, &seeds)];
+    let mut ahead = short.clone();
+    assert!(matches!(short.short, Short::One(_)));
+    short.draw_directions_one_by_one();
+    long.draw_directions_one_by_one();
+    for count in 0..200 {
+        let next = |targets: &mut Targets| match count % 7 {
+            3 => targets.next_in_direction(Direction::Write),
+            _ => targets.next(),
+        };
+        assert_eq!(next(&mut short), next(&mut long), "{count}");
+        assert_eq!(short.generator_state(), long.generator_state(), "{count}");
+    }
+    ahead.next();
+    let attempt = std::panic::AssertUnwindSafe(|| ahead.next_in_direction(Direction::Write));
+    let broken = std::panic::catch_unwind(attempt).expect_err("I/Os of others are drawn ahead");
+    assert!(broken.is::<crate::invariant::Broken>());
+}
