@@ -18,7 +18,7 @@ const FILES: &str = "--nrfiles=64 --file_service_type=roundrobin";
 const BATCHES: &str = "--iodepth_batch=16";
 const IN_MEMORY: &str = "--rw=randwrite --ioengine=psync --size=256m";
 const BOTH: &str = "both";
-const ASKED: &str = "asked before each I/O";
+const ASKED: &str = "both; asked while many are in flight";
 /// Mean block of `SPLIT`, in KiB.
 const SPLIT_KIB: u64 = 28;
 
@@ -33,7 +33,11 @@ pub(super) const ROWS: &[Row] = &[
     option(ENDLESS, Above(5), "granted to the short path as a whole"),
     option(FREE_RATE, Above(60), "granted until the rate could be reached"),
     option("--rate=1000g", Above(60), "as rate_iops"),
-    option("--rate_iops=1000000000 --rate_process=poisson", Above(100), "asked before each I/O, a logarithm"),
+    option(
+        "--rate_iops=1000000000 --rate_process=poisson",
+        Above(100),
+        "granted as far as gaps are drawn, a logarithm",
+    ),
     option("--random_distribution=zipf:1.1", Above(60), "the curve in pieces, a hash of the rank").with_fio(),
     option("--random_distribution=pareto:0.2", Above(60), "the curve in pieces"),
     option("--random_distribution=normal:30", Above(120), "twelve draws for a mean").with_fio(),
@@ -59,11 +63,11 @@ pub(super) const ROWS: &[Row] = &[
         .over(IN_MEMORY)
         .short(),
     option(SYNCS, Above(20), "a sync in 32, an I/O itself").over(WRITES),
-    option(PAUSES, Above(60), "asked before each I/O, a sleep in 32"),
+    option(PAUSES, Above(60), "asked while many are in flight, told of each end, a sleep in 32"),
     option(
         "--thinktime=1 --thinktime_blocks=32 --thinktime_blocks_type=issue",
         Above(60),
-        "asked before each I/O, a sleep in 32",
+        "granted up to the next pause, a sleep in 32",
     ),
     option(FILES, Above(30), "whose turn it is, what each file has drawn ahead"),
     option(
