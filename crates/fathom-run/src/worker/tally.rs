@@ -357,8 +357,6 @@ mod tests {
             prop_assert_eq!(together.depth_map[depth_bucket(7)].load(Relaxed), ended.len() as u64);
             prop_assert_eq!(together.submit_map[batch_bucket(1)].load(Relaxed), ended.len() as u64);
             // The next reap begins with nothing.
-            prop_assert!(collect(&mut tally, together, &[]).is_empty());
-            prop_assert_eq!(together.distribution(), single.distribution());
             let counts = |samples: &WorkerSamples| {
                 let counts = |direction: &DirectionSamples| {
                     [&direction.issued, &direction.completed, &direction.bytes].map(|count| count.load(Relaxed))
@@ -366,6 +364,9 @@ mod tests {
                 samples.directions.values().map(counts).collect::<Vec<_>>()
             };
             let before = counts(together);
+            prop_assert!(collect(&mut tally, together, &[]).is_empty());
+            prop_assert_eq!(together.distribution(), single.distribution());
+            prop_assert_eq!(counts(together), before.clone());
             collect(&mut tally, together, &ended);
             let twice = before.iter().map(|counts| counts.map(|count| 2 * count)).collect::<Vec<_>>();
             prop_assert_eq!(counts(together), twice);
