@@ -42,6 +42,8 @@ needed_packages=(
     kmod:depmod
     xz-utils:xz
     bc:bc
+    blktrace:blkparse
+    zstd:zstd
     python3-six:/usr/lib/python3/dist-packages/six.py
 )
 

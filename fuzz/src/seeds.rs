@@ -2,10 +2,10 @@
 
 use fathom_hosts::frames::{FrameKind, Outgoing};
 use fathom_hosts::protocol::{FromAgent, Hello, ToAgent};
-use fathom_stats::Direction;
 use fathom_stats::report::{JobReport, RunReport};
 use fathom_trace::Device;
-use fathom_trace::blktrace::{Event, TraceAction};
+use fathom_trace::blktrace::{Event, code};
+use fathom_trace::side::{End, Note};
 use fathom_verify::header::HeaderFormat;
 use fathom_verify::ledger::record::{Issued, Record, Start, SyncKind};
 use fathom_verify::method::Method;
@@ -85,24 +85,24 @@ fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {
 }
 
 fn trace() -> Vec<u8> {
-    let event = |time_ns: u64, sector: u64, code: u32| Event {
-        time_ns,
-        sector,
-        bytes: 4096,
-        action: TraceAction::Other,
-        direction: Direction::Read,
-        flushes: false,
-        pid: 17,
-        device: Device { major: 8, minor: 1 },
-        cpu: 0,
-        code,
-    };
     // Queued and completed reads and writes.
     let codes = [0x1_0001, 0x2_0001, 0x1_0008, 0x2_0008, 0x2000_0001];
-    let records = codes.iter().enumerate();
-    records
-        .flat_map(|(at, code)| event(at as u64 * 1000, at as u64 * 8, *code).to_record(at as u32))
-        .collect()
+    let mut bytes = Vec::new();
+    for (at, code) in codes.into_iter().enumerate() {
+        let event = Event {
+            time_ns: at as u64 * 1000,
+            sector: at as u64 * 8,
+            bytes: 4096,
+            pid: 17,
+            device: Device { major: 8, minor: 1 },
+            ..Event::of_code(code)
+        };
+        event.encode(at as u32, &[], &mut bytes);
+    }
+    // What `fathom record` adds.
+    let end = Note::End(End::default());
+    Event::of_code(code::MESSAGE).encode(0, &end.to_payload(), &mut bytes);
+    bytes
 }
 
 fn a_ledger() -> Vec<u8> {

@@ -12,6 +12,7 @@ use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::scan;
+use fathom_trace::side::Note;
 use fathom_verify::ledger::{Account, After, FileToCheck, check};
 use fathom_verify::state::StateFile;
 use std::ffi::OsString;
@@ -130,7 +131,10 @@ pub fn io_log(data: &[u8]) {
 /// A block trace, event by event and merged with itself.
 pub fn block_trace(data: &[u8]) {
     if let Ok(mut trace) = Trace::open(Cursor::new(data)) {
-        while let Ok(Some(_)) = trace.next() {}
+        let mut payload = Vec::new();
+        while let Ok(Some(_)) = trace.next_with_payload(&mut payload) {
+            let _ = Note::of_payload(&payload);
+        }
     }
     if let Ok(mut reader) = Reader::new(Cursor::new(data), Rules::default()) {
         while let Ok(Some(_)) = reader.next() {}

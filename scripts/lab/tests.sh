@@ -9,7 +9,7 @@ export LAB_CACHE=${LAB_CACHE:-$tools_cache/lab}
 # first, so that none is left alone at the end.
 lab_machines=(
     "zones,vsock,flash zns,zoned_null,vsock,mtd,nand:badblocks=3,5"
-    "commands,scsi nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi"
+    "commands,scsi,record nvme,zns,fdp,pi,pi64,pi_ext,md,md_ext,scsi,virtio_scsi,dm"
     "blocks,persistent nvme,fdp,null_blk,virtio,virtio_scsi,scsi,dm,pmem,dax"
     "zoned_scsi,rdma zoned_scsi,rdma"
     "scsi_dif scsi_dif"

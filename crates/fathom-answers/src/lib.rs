@@ -23,6 +23,7 @@ mod measures;
 mod output;
 mod pts;
 mod quick;
+mod record;
 mod report;
 mod results_file;
 mod runner;
@@ -61,6 +62,7 @@ pub const COMMANDS: &[Command] = &[
     fsync_check::COMMAND,
     sweep::COMMAND,
     curve::COMMAND,
+    record::COMMAND,
     pts::COMMAND,
     compare::COMMAND,
     report::COMMAND,

@@ -40,7 +40,11 @@ impl NewFile {
 
     /// Writes the whole file.
     pub fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let failed = |error| Failure::file(&self.path, &error);
+        self.create()?.write_all(bytes).map_err(|error| Failure::file(&self.path, &error))
+    }
+
+    /// Opens the file to write it piece by piece.
+    pub fn create(&self) -> Result<File, Failure> {
         let mut options = OpenOptions::new();
         options.write(true);
         match self.find()? {
@@ -48,8 +52,7 @@ impl NewFile {
             Found::Replaceable => options.truncate(true),
             Found::Stream => &mut options,
         };
-        let mut file: File = options.open(&self.path).map_err(failed)?;
-        file.write_all(bytes).map_err(failed)
+        options.open(&self.path).map_err(|error| Failure::file(&self.path, &error))
     }
 
     fn find(&self) -> Result<Found, Failure> {

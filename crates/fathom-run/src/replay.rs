@@ -2,7 +2,7 @@
 
 use crate::plan::model::replay::LogSource;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader};
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
@@ -38,8 +38,8 @@ const BUFFER: usize = 256 << 10;
 /// long as this process and its children.
 static COPIES: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
-/// Opens a log from its beginning.
-pub(crate) fn open(source: &LogSource) -> io::Result<BufReader<File>> {
+/// Opens a log from its beginning; a compressed one is decompressed.
+pub(crate) fn open(source: &LogSource) -> io::Result<Box<dyn BufRead + Send>> {
     match source {
         LogSource::File(path) => open_file(path),
         LogSource::Copy(number) => {
@@ -52,12 +52,12 @@ pub(crate) fn open(source: &LogSource) -> io::Result<BufReader<File>> {
 }
 
 /// The same for a file.
-pub(crate) fn open_file(path: &Path) -> io::Result<BufReader<File>> {
+pub(crate) fn open_file(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::Error::from_raw_os_error(libc::EISDIR));
     }
-    Ok(BufReader::with_capacity(BUFFER, file))
+    fathom_trace::plain(BufReader::with_capacity(BUFFER, file))
 }
 
 /// True for a file that can be read only once.

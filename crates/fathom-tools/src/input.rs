@@ -7,7 +7,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
 /// Opens a file for reading from its start.
-pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub(crate) fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
     if path == Path::new("-") {
         return Ok(Box::new(BufReader::new(io::stdin())));
     }

@@ -22,12 +22,56 @@ const WRITE: u32 = 1 << 1;
 const FLUSH: u32 = 1 << 2;
 const NOTIFY: u32 = 1 << 10;
 const DISCARD: u32 = 1 << 13;
-/// Actions, in the lower half; a flag marks a payload that names a control group.
+/// A flag of actions, in the lower half: the payload names a control group.
 const CONTROL_GROUP: u32 = 1 << 8;
-const QUEUE: u32 = 1;
-const BACK_MERGE: u32 = 2;
-const FRONT_MERGE: u32 = 3;
-const COMPLETE: u32 = 8;
+
+/// Numbers of actions with their own categories, to which those of the request are added.
+pub mod code {
+    const fn of(action: u32, category: u32) -> u32 {
+        action | category << super::CATEGORY_SHIFT
+    }
+
+    /// Requested.
+    pub const QUEUE: u32 = of(1, 1 << 4);
+    /// Appended to a request in flight.
+    pub const BACK_MERGE: u32 = of(2, 1 << 4);
+    /// Prepended to a request in flight.
+    pub const FRONT_MERGE: u32 = of(3, 1 << 4);
+    /// Returned by the driver, to be issued again.
+    pub const REQUEUE: u32 = of(6, 1 << 5);
+    /// Given to the driver.
+    pub const ISSUE: u32 = of(7, 1 << 6);
+    /// Completed.
+    pub const COMPLETE: u32 = of(8, 1 << 7);
+    /// Given to the scheduler.
+    pub const INSERT: u32 = of(12, 1 << 4);
+    /// Split in two.
+    pub const SPLIT: u32 = of(13, 0);
+    /// The name of a process, in the payload.
+    pub const PROCESS: u32 = of(0, super::NOTIFY);
+    /// The time of day, in the payload: seconds and nanoseconds of 32 bits each.
+    pub const TIME_OF_DAY: u32 = of(1, super::NOTIFY);
+    /// A text, in the payload.
+    pub const MESSAGE: u32 = of(2, super::NOTIFY);
+    /// Category of reads.
+    pub const READ: u32 = of(0, 1);
+    /// Category of writes, and of discards.
+    pub const WRITE: u32 = of(0, super::WRITE);
+    /// Category of flushes: earlier data must be durable.
+    pub const FLUSH: u32 = of(0, super::FLUSH);
+    /// Category of synchronous requests, whose caller waits for them.
+    pub const SYNC: u32 = of(0, 1 << 3);
+    /// Category of file data and metadata, in contrast to commands.
+    pub const FILE_SYSTEM: u32 = of(0, 1 << 8);
+    /// Category of read-ahead.
+    pub const AHEAD: u32 = of(0, 1 << 11);
+    /// Category of metadata.
+    pub const METADATA: u32 = of(0, 1 << 12);
+    /// Category of discards.
+    pub const DISCARD: u32 = of(0, super::DISCARD);
+    /// Category of writes that complete when they are durable.
+    pub const DURABLE: u32 = of(0, 1 << 15);
+}
 
 /// Type of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +82,13 @@ pub enum TraceAction {
     BackMerge,
     /// It was prepended to a request in flight that begins at its end.
     FrontMerge,
+    /// The driver got it.
+    Issue,
+    /// The driver returned it, to be issued again.
+    Requeue,
     /// The device completed it.
     Complete,
-    /// A kernel message, such as the name of a process.
+    /// A message instead of an I/O, such as the name of a process.
     Note,
     /// Anything else.
     Other,
@@ -67,28 +115,49 @@ pub struct Event {
     pub device: Device,
     /// The processor.
     pub cpu: u32,
-    /// Action and categories as stored in the record.
+    /// Action and categories as stored in the record; see [`code`](mod@code).
     pub code: u32,
+    /// Error number of a completion; 0 for success.
+    pub error: u16,
 }
 
 impl Event {
-    /// The record of this event, in little-endian byte order and without a payload.
-    pub fn to_record(&self, sequence: u32) -> [u8; RECORD] {
+    /// Appends the record of this event in little-endian byte order, with a payload, which is cut to what a record can have.
+    #[inline]
+    pub fn encode(&self, sequence: u32, payload: &[u8], out: &mut Vec<u8>) {
+        let length = u16::try_from(payload.len()).unwrap_or(u16::MAX);
         let device = self.device.major << 20 | self.device.minor & 0xf_ffff;
-        let mut record = [0; RECORD];
-        let mut put = |at: usize, bytes: &[u8]| {
-            record.iter_mut().skip(at).zip(bytes).for_each(|(place, byte)| *place = *byte);
-        };
-        put(0, &(MAGIC | VERSION).to_le_bytes());
-        put(4, &sequence.to_le_bytes());
-        put(8, &self.time_ns.to_le_bytes());
-        put(16, &self.sector.to_le_bytes());
-        put(24, &self.bytes.to_le_bytes());
-        put(28, &(self.code & !CONTROL_GROUP).to_le_bytes());
-        put(32, &self.pid.to_le_bytes());
-        put(36, &device.to_le_bytes());
-        put(40, &self.cpu.to_le_bytes());
-        record
+        // The kernel stores negative error numbers.
+        let error = self.error.wrapping_neg();
+        let pair = |low: u32, high: u32| (u64::from(low) | u64::from(high) << 32).to_le_bytes();
+        let record: [[u8; 8]; RECORD / 8] = [
+            pair(MAGIC | VERSION, sequence),
+            self.time_ns.to_le_bytes(),
+            self.sector.to_le_bytes(),
+            pair(self.bytes, self.code & !CONTROL_GROUP),
+            pair(self.pid, device),
+            pair(self.cpu, u32::from(error) | u32::from(length) << 16),
+        ];
+        out.extend_from_slice(record.as_flattened());
+        out.extend_from_slice(&payload[..usize::from(length)]);
+    }
+
+    /// An event of this code, with the fields that follow from it.
+    #[inline]
+    pub fn of_code(code: u32) -> Event {
+        Event {
+            time_ns: 0,
+            sector: 0,
+            bytes: 0,
+            action: action_of(code),
+            direction: direction_of(code),
+            flushes: (code >> CATEGORY_SHIFT) & FLUSH != 0,
+            pid: 0,
+            device: Device { major: 0, minor: 0 },
+            cpu: 0,
+            code,
+            error: 0,
+        }
     }
 }
 
@@ -133,6 +202,27 @@ impl<R: Read> Trace<R> {
     // Not an iterator, because an error ends it.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
+        let Some((event, payload)) = self.next_record()? else { return Ok(None) };
+        let skipped = io::copy(&mut self.reader.by_ref().take(u64::from(payload)), &mut io::sink());
+        match skipped? == u64::from(payload) {
+            true => Ok(Some(event)),
+            false => Err(CutOff::Payload),
+        }
+    }
+
+    /// [`Trace::next`], with the event's payload in place of what `payload` held.
+    pub fn next_with_payload(&mut self, payload: &mut Vec<u8>) -> Result<Option<Event>, CutOff> {
+        payload.clear();
+        let Some((event, length)) = self.next_record()? else { return Ok(None) };
+        let read = self.reader.by_ref().take(u64::from(length)).read_to_end(payload)?;
+        match read == usize::from(length) {
+            true => Ok(Some(event)),
+            false => Err(CutOff::Payload),
+        }
+    }
+
+    /// The next event, and the length of the payload that follows.
+    fn next_record(&mut self) -> Result<Option<(Event, u16)>, CutOff> {
         let record = match self.first.take() {
             Some(record) => record,
             None => {
@@ -149,29 +239,19 @@ impl<R: Read> Trace<R> {
         if !is_magic(magic) {
             return Err(CutOff::Magic(magic));
         }
-        self.skip_payload(u64::from(self.u16(&record, 46)))?;
-        let action = self.u32(&record, 28);
         let device = self.u32(&record, 36);
-        Ok(Some(Event {
+        let error = self.u16(&record, 44);
+        let event = Event {
             time_ns: self.u64(&record, 8),
             sector: self.u64(&record, 16),
             bytes: self.u32(&record, 24),
-            action: action_of(action),
-            direction: direction_of(action),
-            flushes: (action >> CATEGORY_SHIFT) & FLUSH != 0,
             pid: self.u32(&record, 32),
             device: Device { major: device >> 20, minor: device & 0xf_ffff },
             cpu: self.u32(&record, 40),
-            code: action,
-        }))
-    }
-
-    fn skip_payload(&mut self, length: u64) -> Result<(), CutOff> {
-        let skipped = io::copy(&mut self.reader.by_ref().take(length), &mut io::sink());
-        match skipped? == length {
-            true => Ok(()),
-            false => Err(CutOff::Payload),
-        }
+            error: if error > i16::MAX as u16 { error.wrapping_neg() } else { error },
+            ..Event::of_code(self.u32(&record, 28))
+        };
+        Ok(Some((event, self.u16(&record, 46))))
     }
 
     fn bytes<const N: usize>(&self, record: &[u8; RECORD], at: usize) -> [u8; N] {
@@ -203,10 +283,21 @@ fn action_of(action: u32) -> TraceAction {
     if (action >> CATEGORY_SHIFT) & NOTIFY != 0 {
         return TraceAction::Note;
     }
-    match action & 0xffff & !CONTROL_GROUP {
+    const fn number(code: u32) -> u32 {
+        code & 0xffff
+    }
+    const QUEUE: u32 = number(code::QUEUE);
+    const BACK_MERGE: u32 = number(code::BACK_MERGE);
+    const FRONT_MERGE: u32 = number(code::FRONT_MERGE);
+    const ISSUE: u32 = number(code::ISSUE);
+    const REQUEUE: u32 = number(code::REQUEUE);
+    const COMPLETE: u32 = number(code::COMPLETE);
+    match number(action) & !CONTROL_GROUP {
         QUEUE => TraceAction::Queue,
         BACK_MERGE => TraceAction::BackMerge,
         FRONT_MERGE => TraceAction::FrontMerge,
+        ISSUE => TraceAction::Issue,
+        REQUEUE => TraceAction::Requeue,
         COMPLETE => TraceAction::Complete,
         _ => TraceAction::Other,
     }

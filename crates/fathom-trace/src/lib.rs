@@ -2,6 +2,7 @@
 //!
 //! * [`reader`] gives the [`Entry`]s of a log or trace one after the other, with the [`Rules`] of a replay applied.
 //! * [`scan`] goes through all of them once and says what they add up to.
+//! * [`side`] is what `fathom record` adds to a block trace.
 //! * [`iolog`] has the lines of text logs, [`blktrace`] the records of binary traces, [`merge`] makes one trace of several.
 //!
 //! Everything works on streams and takes the same memory however long they are. Nothing here opens a file.
@@ -9,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blktrace;
+mod compressed;
 mod entry;
 pub mod error;
 pub mod iolog;
@@ -17,7 +19,9 @@ mod names;
 pub mod reader;
 mod rules;
 pub mod scan;
+pub mod side;
 
+pub use compressed::plain;
 pub use entry::{Action, Entry};
 pub use error::{CutOff, Damage, TraceError};
 pub use names::{Device, FileName};

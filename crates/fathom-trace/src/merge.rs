@@ -73,11 +73,12 @@ pub fn merge<R: Read>(
         input.advance(|| open(number)).map_err(|error| MergeError { part: Some(number), error })?;
         inputs.push(input);
     }
-    let mut merged = Merged::default();
+    let (mut merged, mut record) = (Merged::default(), Vec::new());
     loop {
         let heads = inputs.iter().enumerate().filter_map(|(number, input)| Some((number, input.head?)));
         let Some((number, event)) = heads.min_by_key(|(_, event)| event.time_ns) else { break };
-        let record = event.to_record(merged.events as u32);
+        record.clear();
+        event.encode(merged.events as u32, &[], &mut record);
         out.write_all(&record).map_err(|error| MergeError { part: None, error: error.into() })?;
         merged.events += 1;
         inputs[number].advance(|| open(number)).map_err(|error| MergeError { part: Some(number), error })?;
@@ -128,28 +129,24 @@ impl<R: Read> Input<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::blktrace::code;
     use crate::names::Device;
     use proptest::prelude::*;
 
     fn trace(times: &[u32]) -> Vec<u8> {
-        let record = |time: &u32| {
-            let direction = fathom_stats::Direction::Read;
-            let device = Device { major: 8, minor: 16 };
+        let mut bytes = Vec::new();
+        for time in times {
             let event = Event {
                 time_ns: u64::from(*time),
                 sector: 8,
                 bytes: 4096,
-                action: TraceAction::Queue,
-                direction,
-                flushes: false,
                 pid: 1,
-                device,
-                cpu: 0,
-                code: 1 << 16 | 1,
+                device: Device { major: 8, minor: 16 },
+                ..Event::of_code(code::QUEUE | code::READ)
             };
-            event.to_record(0)
-        };
-        times.iter().flat_map(record).collect()
+            event.encode(0, &[], &mut bytes);
+        }
+        bytes
     }
 
     fn times(bytes: &[u8]) -> Vec<u64> {

@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 26] = [
     (
         "fathom-io",
         &[
@@ -27,7 +27,16 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     ),
     (
         "fathom-answers",
-        &["fathom-command", "fathom-report", "fathom-results", "fathom-spec", "fathom-stats", "fathom-sys"],
+        &[
+            "fathom-command",
+            "fathom-record",
+            "fathom-report",
+            "fathom-results",
+            "fathom-spec",
+            "fathom-stats",
+            "fathom-sys",
+            "fathom-trace",
+        ],
     ),
     (
         "fathom-api",
@@ -74,6 +83,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
     ("fathom-logs", &["fathom-stats"]),
     ("fathom-metrics", &["fathom-stats"]),
     ("fathom-random", &[]),
+    ("fathom-record", &["fathom-sys", "fathom-trace"]),
     ("fathom-report", &["fathom-results", "fathom-spec", "fathom-stats"]),
     ("fathom-results", &["fathom-stats"]),
     (

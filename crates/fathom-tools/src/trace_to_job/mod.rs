@@ -212,7 +212,8 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u6
         TraceError::Io(error) => Failure::file(path, &error),
         other => Failure::new(format!("{}: {other}", path.display())),
     };
-    let mut trace = Trace::open(input::open(path)?).map_err(unreadable)?;
+    let reader = fathom_trace::plain(input::open(path)?).map_err(|error| Failure::file(path, &error))?;
+    let mut trace = Trace::open(reader).map_err(unreadable)?;
     let (mut tracker, mut events) = (Tracker::default(), 0);
     loop {
         match trace.next() {

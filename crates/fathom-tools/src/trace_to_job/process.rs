@@ -149,7 +149,7 @@ impl Tracker {
             TraceAction::Queue => self.queue(event),
             TraceAction::BackMerge | TraceAction::FrontMerge => self.merge(event),
             TraceAction::Complete => self.complete(event),
-            TraceAction::Note | TraceAction::Other => {}
+            _ => {}
         }
     }
 

@@ -88,6 +88,7 @@ mod profiles;
 mod pts;
 mod published_scripts;
 mod quick;
+mod record;
 mod recording_disk;
 mod replay;
 mod replay_traces;

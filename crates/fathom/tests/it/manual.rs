@@ -5,8 +5,8 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 9] =
-    ["quick", "fsync-check", "sweep", "curve", "pts", "compare", "report", "show", "explain"];
+const COMMANDS: [&str; 10] =
+    ["quick", "fsync-check", "sweep", "curve", "record", "pts", "compare", "report", "show", "explain"];
 
 fn printed(words: &str) -> String {
     let directory = scratch();
@@ -14,7 +14,7 @@ fn printed(words: &str) -> String {
 }
 
 #[test]
-fn the_eight_commands_stand_before_anything_else() {
+fn the_commands_stand_before_anything_else() {
     fathom_only!();
     let text = printed("--help");
     let screen = text.split("\n\nfathom 0.").next().expect("a screen");

@@ -6,6 +6,7 @@ mod commands;
 mod flash;
 mod persistent;
 mod rdma;
+mod record;
 mod scsi;
 mod scsi_dif;
 mod vsock;
