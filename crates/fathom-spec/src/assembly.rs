@@ -1,6 +1,6 @@
 //! Collecting jobs: defaults, the jobs of the command line, and the jobs of job files.
 
-use crate::assign::{ADDING_UP, RawOption, Surroundings, assign};
+use crate::assign::{ADDING_UP, Surroundings, assign, refuse_forbidden};
 use crate::definition::OptionDef;
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
@@ -10,6 +10,7 @@ use crate::options::private;
 use crate::outcome::GlobalSection;
 use crate::profiles;
 use crate::program_options::ProgramOptions;
+use crate::raw_option::RawOption;
 use crate::registry::{self, find_job_option};
 use crate::resolve;
 use crate::show_command;
@@ -130,8 +131,22 @@ impl<'a> Assembly<'a> {
         job
     }
 
+    /// Refuses a complete job that would write although `--readonly` came before its direction.
+    pub(crate) fn refuse_forbidden(&mut self, job: &JobSpec) -> Result<(), Rejected> {
+        refuse_forbidden(job, &self.surroundings(), &mut self.messages)
+    }
+
+    /// Refuses defaults that would write under `--readonly`, if there is no job for them.
+    pub(crate) fn refuse_forbidden_defaults(&mut self) -> Result<(), Rejected> {
+        match self.jobs.is_empty() {
+            true => refuse_forbidden(&self.defaults, &self.surroundings(), &mut self.messages),
+            false => Ok(()),
+        }
+    }
+
     /// Takes in a complete job, unless --section leaves it out.
     pub(crate) fn close_job(&mut self, mut job: JobSpec) -> Result<(), Rejected> {
+        self.refuse_forbidden(&job)?;
         let sections = &self.program.sections;
         if !sections.is_empty() && !sections.contains(&job.section) {
             return Ok(());
@@ -258,6 +273,9 @@ impl<'a> Assembly<'a> {
                     rejected = true;
                 }
             }
+        }
+        if !section.is_global() {
+            rejected |= self.refuse_forbidden(&job).is_err();
         }
         if !rejected {
             order_as_written(&mut job, section, self.engines());

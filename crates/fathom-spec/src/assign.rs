@@ -4,44 +4,12 @@ use crate::definition::{Kind, OptionDef, Status};
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
 use crate::message::Message;
+use crate::raw_option::RawOption;
+use crate::registry::find_job_option;
 use crate::resolve;
 use crate::source::Source;
 use crate::spec::JobSpec;
-use crate::value::{ParseContext, ValueError, list_choices};
-
-/// An option as written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct RawOption {
-    /// The name, as typed.
-    pub(crate) name: String,
-    /// The text after the `=`.
-    pub(crate) value: Option<String>,
-    /// Where it was written.
-    pub(crate) origin: Origin,
-    /// The line of the job file, if variables or keywords were replaced in it.
-    pub(crate) unexpanded: Option<String>,
-}
-
-impl RawOption {
-    /// An option without variables.
-    pub(crate) fn new(name: &str, value: Option<String>, origin: Origin) -> Self {
-        RawOption { name: name.to_owned(), value, origin, unexpanded: None }
-    }
-
-    /// `name=value`, or the name alone; fio quotes variables as they were written.
-    pub(crate) fn text(&self) -> String {
-        match (&self.unexpanded, &self.value) {
-            (Some(line), _) => line.clone(),
-            (None, Some(value)) => format!("{}={value}", self.name),
-            (None, None) => self.name.clone(),
-        }
-    }
-
-    /// The value up to its first colon: the word of those that are words.
-    fn word(&self) -> &str {
-        self.value.as_deref().unwrap_or("").split(':').next().unwrap_or("")
-    }
-}
+use crate::value::{ParseContext, ValueError, list_choices, refuse_readonly};
 
 /// Where options are parsed: the machine, and the rule against writing.
 pub(crate) struct Surroundings<'a> {
@@ -62,13 +30,7 @@ pub(crate) fn assign(
     if matches!(definition.status, Status::Removed | Status::Ignored) {
         return assign_deprecated(definition, raw, messages);
     }
-    let mut context = ParseContext::new(surroundings.source);
-    context.engines = Some(surroundings.source.engines().iter().map(|engine| engine.name).collect());
-    context.kb_base = job.job_description.kb_base.factor();
-    context.readonly = surroundings.readonly;
-    context.parse_only = surroundings.parse_only;
-    context.in_job_file = raw.origin != Origin::CommandLine;
-    context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
+    let mut context = context_of(job, raw, surroundings);
 
     let result = match &raw.value {
         Some(value) if value.is_empty() && definition.kind != Kind::OptionalText => {
@@ -86,13 +48,7 @@ pub(crate) fn assign(
     };
     messages.append(&mut context.notes);
     if let Err(error) = result {
-        if !error.fully_reported {
-            messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
-        }
-        messages.push(
-            Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), error.to_string()).message(),
-        );
-        return Err(Rejected);
+        return Err(report(raw, &error, messages));
     }
     messages.extend(
         context
@@ -111,10 +67,47 @@ pub(crate) fn assign(
             definition.name
         )));
     }
+    if definition.name == "rw" {
+        let mode = job.io_type.rw.rw;
+        job.forbidden = (surroundings.readonly && (mode.writes() || mode.trims())).then(|| raw.clone());
+    }
     job.mark_set(definition.name);
     remember(job, definition, raw);
     resolve::inverse::follow(job, definition.name);
     Ok(())
+}
+
+/// Refuses a complete job whose direction was given under `--readonly`, unless it reads instead of writing.
+pub(crate) fn refuse_forbidden(
+    job: &JobSpec,
+    surroundings: &Surroundings<'_>,
+    messages: &mut Vec<Message>,
+) -> Result<(), Rejected> {
+    let Some(raw) = job.forbidden.as_ref().filter(|_| !job.only_checks()) else { return Ok(()) };
+    let Some(definition) = find_job_option(&raw.name) else { return Ok(()) };
+    let mut context = context_of(job, raw, surroundings);
+    let error = refuse_readonly(definition, &mut context);
+    messages.append(&mut context.notes);
+    Err(report(raw, &error, messages))
+}
+
+fn context_of<'a>(job: &JobSpec, raw: &RawOption, surroundings: &Surroundings<'a>) -> ParseContext<'a> {
+    let mut context = ParseContext::new(surroundings.source);
+    context.engines = Some(surroundings.source.engines().iter().map(|engine| engine.name).collect());
+    context.kb_base = job.job_description.kb_base.factor();
+    context.parse_only = surroundings.parse_only;
+    context.in_job_file = raw.origin != Origin::CommandLine;
+    context.job_name = if job.name.is_empty() { "(null)".to_owned() } else { job.name.clone() };
+    context
+}
+
+fn report(raw: &RawOption, error: &ValueError, messages: &mut Vec<Message>) -> Rejected {
+    if !error.fully_reported {
+        messages.push(Message::stderr(format!("fio: failed parsing {}", raw.text())));
+    }
+    messages
+        .push(Diagnostic::option(&raw.origin, &raw.name, raw.value.as_deref(), error.to_string()).message());
+    Rejected
 }
 
 fn may_stand_alone(definition: &OptionDef) -> bool {

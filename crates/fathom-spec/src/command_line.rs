@@ -2,7 +2,6 @@
 //! names, values after `=` or in the next argument, job files anywhere.
 
 use crate::assembly::{Assembly, known_names, unknown_option};
-use crate::assign::RawOption;
 use crate::definition::{Kind, OptionDef};
 use crate::diagnostic::{Diagnostic, Origin, Rejected};
 use crate::engines::Engines;
@@ -13,6 +12,7 @@ use crate::message::Message;
 use crate::options::private;
 use crate::outcome::Outcome;
 use crate::program_options::{self, Argument, Given, ProgramOption};
+use crate::raw_option::RawOption;
 use crate::registry::{find_job_option, job_option_names};
 use crate::spec::JobSpec;
 use crate::spelling;

@@ -9,8 +9,6 @@ use crate::message::Message;
 pub struct ParseContext<'a> {
     /// 1024 when `k` means 1024 bytes, 1000 when it means 1000.
     pub kb_base: u32,
-    /// Directions that write or trim are refused.
-    pub readonly: bool,
     /// Only the text is looked at, as far as that was asked for before it.
     pub parse_only: bool,
     /// The value stands in a job file rather than on the command line.
@@ -32,7 +30,6 @@ impl<'a> ParseContext<'a> {
     pub fn new(source: &'a dyn Machine) -> Self {
         ParseContext {
             kb_base: 1024,
-            readonly: false,
             parse_only: false,
             in_job_file: false,
             job_name: String::new(),

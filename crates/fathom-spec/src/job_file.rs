@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use crate::assign::RawOption;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::keywords;
 use crate::message::Message;
+use crate::raw_option::RawOption;
 use crate::source::Source;
 
 /// Includes nested deeper than this include each other.

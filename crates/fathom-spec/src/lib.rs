@@ -29,6 +29,7 @@ pub mod options;
 mod outcome;
 mod profiles;
 mod program_options;
+mod raw_option;
 mod reference;
 pub mod registry;
 mod resolve;
@@ -73,7 +74,8 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
     let mut assembly = Assembly::new(source);
     let read = command_line::read(program_name, args, &mut assembly).and_then(|files| {
         assembly.read_profile()?;
-        files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)
+        files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)?;
+        assembly.refuse_forbidden_defaults().map_err(Stop::from)
     });
     assembly.note_idle_profile_options();
     let Assembly { program, mut messages, jobs, global_options, global_sections, .. } = assembly;
@@ -143,15 +145,20 @@ pub fn program_options(
 /// `--readonly`; a trailing `--readonly` means the same.
 fn changing_job<'a>(program: &ProgramOptions, jobs: &'a [JobSpec]) -> Option<&'a JobSpec> {
     let mode = |job: &JobSpec| job.io_type.rw.rw;
-    jobs.iter()
-        .find(|job| program.readonly && (mode(job).writes() || mode(job).trims() || trims_to_verify(job)))
+    let changes = |job: &JobSpec| mode(job).writes() || mode(job).trims() || trims_to_verify(job);
+    jobs.iter().find(|job| program.readonly && !job.only_checks() && changes(job))
 }
 
-/// Lines on files that jobs would remove, and that stay because of `--readonly`.
+/// Lines on files that jobs would remove, and that stay because of `--readonly` or because they are evidence.
 fn what_stays(program: &ProgramOptions, jobs: &[JobSpec]) -> Vec<Message> {
     let told = |job: &JobSpec, option: &str, is_set: bool| {
-        let line = || format!("fathom: job {}: {option}=1 removes nothing because of --readonly", job.name);
-        (program.readonly && is_set).then(|| Message::stderr(line()))
+        let reason = match (program.readonly, job.only_checks()) {
+            (true, _) => "--readonly",
+            (false, true) => "verify_only",
+            (false, false) => return None,
+        };
+        let line = || format!("fathom: job {}: {option}=1 removes nothing because of {reason}", job.name);
+        is_set.then(|| Message::stderr(line()))
     };
     let lines = |job: &JobSpec| {
         [told(job, "unlink", job.file.unlink), told(job, "unlink_each_loop", job.file.unlink_each_loop)]

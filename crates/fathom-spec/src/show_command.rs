@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::assign::RawOption;
 use crate::job_file::Section;
+use crate::raw_option::RawOption;
 use crate::registry::{find_job_option, rank};
 
 /// One line for a job file: the options of `[global]` first, then each job. A `[global]` after a job repeats those before it, and a blank

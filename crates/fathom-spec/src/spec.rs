@@ -20,6 +20,7 @@ use crate::options::{
     verification::VerificationOptions,
 };
 use crate::options::{io_type::RandomGenerator, verification::VerifyMethod};
+use crate::raw_option::RawOption;
 use crate::value::SizeRange;
 
 /// `--trigger-file`, `--trigger-timeout` and `--trigger`.
@@ -131,6 +132,9 @@ pub struct JobSpec {
     pub private: PrivateOptions,
     /// The requested queue depth; `depth.iodepth` is 1 where the engine allows no more.
     pub asked_iodepth: u32,
+    /// Its direction as given, if it writes or trims although `--readonly` came first.
+    #[serde(skip)]
+    pub(crate) forbidden: Option<RawOption>,
     given: BTreeSet<String>,
 }
 
@@ -163,8 +167,17 @@ impl JobSpec {
             profile: ProfileOptions::default(),
             private: PrivateOptions::default(),
             asked_iodepth: 1,
+            forbidden: None,
             given: BTreeSet::new(),
         }
+    }
+
+    /// Whether the job reads and checks what it is told to write (`verify_only`).
+    pub fn only_checks(&self) -> bool {
+        let options = &self.verification;
+        let has_pattern = options.verify_pattern.as_ref().is_some_and(|pattern| !pattern.0.is_empty());
+        let verifies = options.verify != VerifyMethod::None || has_pattern;
+        verifies && options.verify_only && self.io_type.rw.rw.writes()
     }
 
     /// Whether the option was given for this job or inherited from `[global]`; by canonical name.

@@ -1,7 +1,7 @@
 //! Creates and fills what is missing of a clone's targets before a run: the rules for every storage.
 
 use super::filling::Filling;
-use super::{FileEntry, FileError, FileKind};
+use super::{FileEntry, FileError, FileKind, evidence};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::LayoutPlan;
 use crate::storage::Storage;
@@ -30,6 +30,10 @@ pub fn prepare_unless(
     announce: impl FnOnce(usize, u64),
 ) -> Result<(), FileError> {
     let layout = &plan.files.layout;
+    if plan.keeps_data() {
+        evidence::check(plan, entries)?;
+        return storage.check(plan, entries);
+    }
     entries.iter().try_for_each(|entry| check_creation(layout, entry))?;
     storage.check(plan, entries)?;
     // A log is replayed on the files as they are.

@@ -2,6 +2,7 @@
 //! creates and fills what is missing; [`open`] opens for the run. A [`Storage`] implements these for its kind of file.
 
 pub mod entry;
+mod evidence;
 pub mod filling;
 pub mod layout;
 pub mod names;
@@ -96,7 +97,7 @@ fn check_size(job: &str, entry: FileEntry) -> Result<FileEntry, FileError> {
 /// Files that filled the space and are read end where the space ended.
 pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
-    if !layout.fills_device || !layout.content_needed {
+    if !layout.fills_device || !(layout.content_needed || plan.keeps_data()) {
         return;
     }
     for entry in entries.iter_mut().filter(|entry| entry.kind.can_grow()) {
@@ -179,7 +180,7 @@ fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     let has_end = |entry: &FileEntry| match entry.kind {
         FileKind::Block | FileKind::Medium | FileKind::Volume => true,
         FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
-            plan.files.layout.content_needed
+            plan.files.layout.content_needed || plan.keeps_data()
         }
         FileKind::Directory | FileKind::Name | FileKind::None => false,
     };

@@ -27,7 +27,11 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
         for entry in entries.iter().filter(|entry| entry.size == 0 && has_all) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
-        prepare(context, &mut *storage, &entries)
+        // What an earlier job of this run has yet to write is examined when the worker opens it.
+        match plan.keeps_data() && !plan.files.layout.is_all {
+            true => Ok(()),
+            false => prepare(context, &mut *storage, &entries),
+        }
     });
     if block.should_stop() {
         process::exit_now(0);
@@ -45,7 +49,7 @@ pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let mut storage = storage_of(context);
     let opened = files::resolve(&*storage, plan).and_then(|mut entries| {
         note_what_is_beyond(context, &entries);
-        if plan.files.layout.by_worker {
+        if plan.files.layout.by_worker || plan.keeps_data() {
             prepare(context, &mut *storage, &entries)?;
         }
         files::end_where_filled(&*storage, plan, &mut entries);
@@ -138,7 +142,8 @@ const MOST_NAMED: usize = 3;
 /// Effects of the layout that may be due to a mistyped name or size: files that a job only reads are
 /// extended, and missing directories are created.
 fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
-    if plan.storage != StorageKind::Files || !plan.files.layout.creates || plan.replay.is_some() {
+    let lays_out = plan.files.layout.creates && plan.replay.is_none() && !plan.keeps_data();
+    if plan.storage != StorageKind::Files || !lays_out {
         return Vec::new();
     }
     let laid_out = !plan.files.layout.happens_at_open && !plan.files.part.appends;

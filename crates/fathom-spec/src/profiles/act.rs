@@ -3,11 +3,11 @@
 //! half as many records; the share of reads that take longer than 1, 8 and 64 ms shows whether the device keeps up.
 
 use super::Profile;
-use crate::assign::RawOption;
 use crate::diagnostic::{Diagnostic, Origin};
 use crate::job_file::{JobFile, Section};
 use crate::message::Message;
 use crate::options::private::act::ActOptions;
+use crate::raw_option::RawOption;
 use crate::spec::JobSpec;
 use std::time::Duration;
 

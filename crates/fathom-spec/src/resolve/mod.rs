@@ -67,6 +67,7 @@ const RULES: &[Rule] = &[
     replay::check_merge,
     verification::check_pattern,
     verification::check_ledger,
+    verification::check_appended,
     verification::fit_interval,
     verification::check_header_place,
     verification::turn_checks_off,

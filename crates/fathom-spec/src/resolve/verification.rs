@@ -61,6 +61,21 @@ pub(super) fn check_ledger(job: &mut JobSpec, review: &mut Review<'_>) -> Result
     ))
 }
 
+/// What an earlier run appended begins where its file ended then.
+pub(super) fn check_appended(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
+    match job.only_checks() && job.size.file_append {
+        false => Ok(()),
+        true => Err(review.refuse_in_our_words(
+            &job.origin,
+            format!(
+                "job {}: verify_only cannot know where file_append=1 began to write; leave file_append out, and give the place as \
+                 offset= and size=",
+                job.name
+            ),
+        )),
+    }
+}
+
 /// `verify_interval` must divide every block that is written or read.
 pub(super) fn fit_interval(job: &mut JobSpec, review: &mut Review<'_>) -> Result<(), Rejected> {
     if !verifies(job) {

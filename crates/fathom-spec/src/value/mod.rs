@@ -66,6 +66,7 @@ pub use power_of_two::PowerOfTwo;
 pub use priority_shares::{OwnPriority, PriorityShare, PriorityShares};
 pub use range::SizeRange;
 pub use replay_skip::ReplaySkip;
+pub(crate) use rw::refuse_readonly;
 pub use rw::{Rw, RwMode};
 pub use size::SizeSpec;
 pub use steady_state::{SteadyCriterion, SteadyState};

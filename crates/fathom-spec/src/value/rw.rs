@@ -97,16 +97,14 @@ impl OptionValue for RwMode {
             Some((_, postfix)) => Some(parse_postfix(rw, postfix, context)?),
             None => None,
         };
-        if context.readonly && (rw.writes() || rw.trims()) {
-            report_readonly(definition, context);
-            return Err(ValueError::new("a read-only direction, because of --readonly"));
-        }
         *self = RwMode { rw, postfix };
         Ok(())
     }
 }
 
-fn report_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) {
+/// The refusal of a direction because of `--readonly`. Only once the job is complete is it known whether it reads instead
+/// (`verify_only`).
+pub(crate) fn refuse_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) -> ValueError {
     context.complain(format!(
         "fio: job <{}> has write or trim bit set, but fio is in read-only mode",
         context.job_name
@@ -114,6 +112,7 @@ fn report_readonly(definition: &OptionDef, context: &mut ParseContext<'_>) {
     context.complain("Correct format for offending option");
     context.complain(help::option_head(definition));
     list_choices(definition, context);
+    ValueError::new("a read-only direction, because of --readonly, or verify_only=1, which only reads")
 }
 
 fn parse_postfix(rw: Rw, text: &str, context: &mut ParseContext<'_>) -> Result<i64, ValueError> {

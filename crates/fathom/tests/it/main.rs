@@ -121,6 +121,7 @@ mod triggers;
 mod untouched;
 mod verdicts;
 mod verify;
+mod verify_evidence;
 mod verify_medium;
 mod verify_passes;
 mod verify_random;

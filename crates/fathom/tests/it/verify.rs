@@ -224,24 +224,6 @@ fn a_block_of_another_file_is_told_with_its_name() {
 }
 
 #[test]
-fn a_short_file_is_found() {
-    let directory = scratch();
-    let words = "--rw=write --verify=crc32c";
-    fathom(directory.path(), &format!("{words} --do_verify=0"));
-    let file = std::fs::OpenOptions::new().write(true).open(directory.path().join("data")).expect("a file");
-    file.set_len(40000).expect("a shorter file");
-    let (finished, document) = fathom(directory.path(), &format!("{words} --verify_only"));
-    assert_eq!(finished.code(), 1);
-    // The file was extended to the length the job needs, and holds zeros there.
-    assert_eq!(
-        classes(&document),
-        [("damaged".to_owned(), 1), ("never_written".to_owned(), 6)],
-        "{}",
-        finished.stderr
-    );
-}
-
-#[test]
 fn the_first_mismatch_can_end_the_job_and_none_has_to() {
     let spoil = |data: &mut Vec<u8>| {
         data[5000] ^= 1;

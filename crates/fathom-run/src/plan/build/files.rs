@@ -9,7 +9,7 @@ use fathom_spec::options::io_type::{FadviseHint, Split};
 /// The file plan of a job.
 pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     let (job, options) = (subject.job, &subject.job.file);
-    let has_storage = subject.engine.has_storage();
+    let may_remove = subject.engine.has_storage() && !subject.spec.program.readonly && !job.only_checks();
     FilesPlan {
         names: names::names_plan(subject),
         kind: options.filetype,
@@ -19,8 +19,8 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
         opening: opening(subject),
         lock: options.lockfile,
         scheduler: options.ioscheduler.clone(),
-        are_renewed: options.unlink_each_loop && has_storage && !subject.spec.program.readonly,
-        are_removed: options.unlink && has_storage && !subject.spec.program.readonly,
+        are_renewed: options.unlink_each_loop && may_remove,
+        are_removed: options.unlink && may_remove,
         seeds: Seeds::new(job.io_type.randseed, subject.place.thread_number),
     }
 }

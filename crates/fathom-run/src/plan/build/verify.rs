@@ -35,7 +35,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let pattern = options.verify_pattern.as_ref().filter(|pattern| !pattern.0.is_empty());
     let pattern = pattern.map(assembled);
     let counts_by_time = writes && options.verify_only && job.time.time_based;
-    let only_checks = writes && options.verify_only;
+    let only_checks = job.only_checks();
     let checks_in_place = only_checks && targets.follows_zones;
     let rule = Rule {
         method,
@@ -146,7 +146,7 @@ pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     }
 }
 
-/// Marks workers whose blocks other workers of their stage may write, too. They may find any of these writes,
+/// Marks workers whose blocks other workers of their stage may write, too, or have written before a `verify_only`. They may find any of these writes,
 /// each of which only has to be intact.
 pub(super) fn mark_shared_blocks(plan: &mut Plan) {
     let (jobs, workers) = (&plan.jobs, &mut plan.workers);
@@ -155,7 +155,8 @@ pub(super) fn mark_shared_blocks(plan: &mut Plan) {
         return;
     }
     let mut writers: HashMap<(u32, PathBuf), Vec<Writer>> = HashMap::new();
-    for (index, worker) in workers.iter().enumerate().filter(|(_, worker)| worker.changes_data()) {
+    let writers_of_run = |worker: &WorkerPlan| worker.changes_data() || worker.only_checks();
+    for (index, worker) in workers.iter().enumerate().filter(|(_, worker)| writers_of_run(worker)) {
         for path in names::planned_paths(&worker.files.names) {
             writers.entry((worker.stage, path)).or_default().push(Writer {
                 index,

@@ -37,6 +37,7 @@ use fathom_spec::engines::metadata::Metadata;
 use fathom_spec::engines::{BackgroundLoad, StorageKind};
 use fathom_spec::{JobSpec, Trigger};
 use fathom_stats::Direction;
+use fathom_verify::method::Method;
 use files::FilesPlan;
 use flow::FlowPlan;
 use latency::LatencyPlan;
@@ -194,7 +195,18 @@ impl WorkerPlan {
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Write) || replay.uses(Direction::Trim);
         }
-        self.target_plan.directions != DirectionPlan::Read
+        self.target_plan.directions != DirectionPlan::Read && !self.only_checks()
+    }
+
+    /// True if the job reads what it is told to write (`verify_only`).
+    pub fn only_checks(&self) -> bool {
+        self.verify.as_ref().is_some_and(|verify| verify.only_checks)
+    }
+
+    /// True if the job verifies data of an earlier run, which must stay as it was found.
+    pub fn keeps_data(&self) -> bool {
+        let verifies = |verify: &VerifyPlan| !verify.writes && verify.rule.method != Method::Null;
+        self.only_checks() || !self.changes_data() && self.verify.as_ref().is_some_and(verifies)
     }
 
     /// True if the job reads.
@@ -202,7 +214,7 @@ impl WorkerPlan {
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Read);
         }
-        self.target_plan.directions.reads()
+        self.target_plan.directions.reads() || self.only_checks()
     }
 
     /// True if the job writes.
@@ -210,7 +222,7 @@ impl WorkerPlan {
         if let Some(replay) = &self.replay {
             return replay.uses(Direction::Write);
         }
-        self.target_plan.directions.writes()
+        self.target_plan.directions.writes() && !self.only_checks()
     }
 }
 

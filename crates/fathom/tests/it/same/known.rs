@@ -86,9 +86,13 @@ const KNOWN: &[Known] = &[
         words: &["--verify"],
         unless: WRITES,
         at: ALL_BUT_EXIT,
-        reason: "fio ends at the first wrong block; all are told",
+        reason: "fio makes what is missing, and ends at the first wrong block; all are told",
     },
-    known(&["--verify_only", "--verify="], ALL_BUT_EXIT, "fio ends at the first wrong block; all are told"),
+    known(
+        &["--verify_only", "--verify="],
+        ALL_BUT_EXIT,
+        "fio makes what is missing, and ends at the first wrong block; all are told",
+    ),
     known(
         &["--verify_only"],
         ALL_BUT_EXIT,
