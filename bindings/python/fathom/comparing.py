@@ -39,7 +39,7 @@ class Difference:
     """The 95 % confidence interval of the change, in percent."""
     change_high: float | None
     verdict: str
-    """`faster`, `slower`, `not distinguishable`, `not tested`, `not judged` and others of docs/compare.md."""
+    """`faster`, `slower`, `not distinguishable`, `too few I/Os`, `not tested` and others of docs/compare.md."""
     raw: dict[str, Any] = field(repr=False)
 
 

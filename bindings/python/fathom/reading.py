@@ -94,9 +94,16 @@ def _latency(figures: Any, key: str, count: int) -> Latency | None:
         max_ns=float(latency["max"]),
         mean_ns=float(latency["mean"]),
         stddev_ns=float(latency["stddev"]),
-        percentiles_ns={float(percent): int(value) for percent, value in latency.get("percentile", {}).items()},
+        # Printed is the centre of a bin, which may be above the largest latency in it.
+        percentiles_ns={
+            float(percent): _at_most(int(value), latency["max"]) for percent, value in latency.get("percentile", {}).items()
+        },
         bins_ns={int(value): int(number) for value, number in latency.get("bins", {}).items()},
     )
+
+
+def _at_most(percentile: int, maximum: float) -> int:
+    return min(percentile, int(maximum)) if maximum else percentile
 
 
 def _group(number: int, jobs: list[JobResult]) -> Group:

@@ -43,7 +43,7 @@ class Latency:
             passed += self.bins_ns[latency]
             # Sums of halves are exact; a share such as 99.9 % of 1000 is not.
             if passed >= due - 1e-6:
-                return latency
+                return min(latency, int(self.max_ns)) if self.max_ns else latency
         raise FathomError(f"percentile {percent}: the result has no histogram; use --output-format=json+")
 
 

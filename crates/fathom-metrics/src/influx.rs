@@ -193,7 +193,7 @@ fn latency(field: &str, stats: &LatencyStats) -> String {
         stats.sum_ns as f64 / 1e9,
         stats.max_ns as f64 / 1e9
     );
-    let values = stats.histogram.percentiles(&PERCENTILES.map(|(percentile, _)| percentile));
+    let values = stats.percentiles(&PERCENTILES.map(|(percentile, _)| percentile));
     for ((_, word), ns) in PERCENTILES.iter().zip(values) {
         let _ = write!(text, ",{field}_{word}={}", ns as f64 / 1e9);
     }

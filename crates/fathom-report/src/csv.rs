@@ -97,7 +97,7 @@ impl Row {
     }
 
     fn percentiles(&mut self, name: &str, stats: &LatencyStats) {
-        let values = stats.histogram.percentiles(&PERCENTILES.map(|(percentile, _)| percentile));
+        let values = stats.percentiles(&PERCENTILES.map(|(percentile, _)| percentile));
         for (index, (_, word)) in PERCENTILES.iter().enumerate() {
             let value = values.get(index).map(u64::to_string);
             self.cell(&format!("{name}_{word}_ns"), value.unwrap_or_default());

@@ -49,6 +49,17 @@ impl LatencyStats {
         if self.count == 0 { 0.0 } else { self.sum_ns as f64 / self.count as f64 }
     }
 
+    /// A percentile in ns (0 to 100), never above the largest value, as the centre of its bin may be; `None` without
+    /// values. Reports in fio's formats print the bins instead, as fio does.
+    pub fn percentile(&self, percent: f64) -> Option<u64> {
+        self.percentiles(&[percent]).first().copied()
+    }
+
+    /// Several percentiles likewise, in ascending order; empty without values.
+    pub fn percentiles(&self, percents: &[f64]) -> Vec<u64> {
+        self.histogram.percentiles(percents).into_iter().map(|ns| at_most(ns, self.max_ns)).collect()
+    }
+
     /// Sample standard deviation (n - 1) in ns; 0 with fewer than two values.
     pub fn stddev_ns(&self) -> f64 {
         if self.count < 2 {
@@ -63,6 +74,11 @@ impl LatencyStats {
         };
         (spread / (self.count as f64 * (self.count - 1) as f64)).sqrt()
     }
+}
+
+/// A percentile, which is the centre of a bin, as far as the largest value that is known; 0 if none is.
+pub fn at_most(percentile_ns: u64, max_ns: u64) -> u64 {
+    if max_ns == 0 { percentile_ns } else { percentile_ns.min(max_ns) }
 }
 
 #[cfg(test)]
@@ -81,6 +97,16 @@ mod tests {
         let stats = recorded(&[2, 4, 4, 4, 5, 5, 7, 9]);
         assert_eq!(stats.mean_ns(), 5.0);
         assert!((stats.stddev_ns() - (32.0f64 / 7.0).sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn no_percentile_is_above_the_maximum() {
+        let stats = recorded(&[1_000_001; 40]);
+        assert!(stats.histogram.percentiles(&[99.0])[0] > 1_000_001);
+        assert_eq!(
+            (stats.percentile(99.0), LatencyStats::default().percentile(50.0)),
+            (Some(1_000_001), None)
+        );
     }
 
     proptest! {

@@ -157,10 +157,19 @@ impl FailIf {
             ComparisonVerdict::Better | ComparisonVerdict::Worse => State::Met,
             _ if is_strict => State::Met,
             ComparisonVerdict::NotDistinguishable => State::MayBeChance,
-            ComparisonVerdict::Unknown => State::Undecided,
+            ComparisonVerdict::Unknown
+            | ComparisonVerdict::TooFew
+            | ComparisonVerdict::UnlikeCounts
+            | ComparisonVerdict::Scattered => State::Undecided,
             ComparisonVerdict::Refused => State::Refused,
         };
-        (state, change::in_percent(comparison))
+        let obstacle = match comparison.verdict() {
+            ComparisonVerdict::TooFew | ComparisonVerdict::UnlikeCounts | ComparisonVerdict::Scattered => {
+                format!(" ({})", comparison.words())
+            }
+            _ => String::new(),
+        };
+        (state, format!("{}{obstacle}", change::in_percent(comparison)))
     }
 
     /// Without an interval, the value itself decides.

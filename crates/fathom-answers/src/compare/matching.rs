@@ -31,6 +31,8 @@ pub(super) struct Pair {
     pub(super) comparisons: Vec<Comparison>,
     /// Latencies of all runs of A and of all runs of B, if they have histograms.
     pub(super) histograms: Option<[Histogram; 2]>,
+    /// The largest latencies of A and of B.
+    pub(super) max_ns: [f64; 2],
     /// Intervals of percentiles treat every I/O as an independent measurement.
     pub(super) supposes_independence: bool,
 }
@@ -117,6 +119,7 @@ fn pair(one: &Repeated, other: &Repeated, direction: &'static str, figures: &[Fi
         .iter()
         .flatten()
         .any(|traffic| traffic.histogram.is_some() && within::supposes_independence(percentile, traffic));
+    let max_ns = [0, 1].map(|side: usize| all[side].iter().map(|traffic| traffic.max_ns).fold(0.0, f64::max));
     let [first, second] = all.map(|runs| {
         runs.into_iter().map(|traffic| traffic.histogram.clone()).reduce(|sum, next| {
             let mut sum = sum?;
@@ -130,6 +133,7 @@ fn pair(one: &Repeated, other: &Repeated, direction: &'static str, figures: &[Fi
         direction: Some(direction),
         comparisons: comparisons.collect(),
         histograms: first.flatten().zip(second.flatten()).map(<[Histogram; 2]>::from),
+        max_ns,
         supposes_independence: is_single && is_independent,
     }
 }
@@ -141,7 +145,11 @@ fn traffic<'a>(job: &'a Repeated, direction: &str) -> Vec<&'a crate::measures::w
 
 fn samples(job: &Repeated, direction: &str, figure: Figure) -> Vec<Sample> {
     let sample = |traffic| {
-        Some(Sample { value: figure.of_traffic(traffic)?, within: within::interval(figure, traffic) })
+        Some(Sample {
+            value: figure.of_traffic(traffic)?,
+            within: within::interval(figure, traffic),
+            ios: Some(traffic.latency_count),
+        })
     };
     traffic(job, direction).into_iter().filter_map(sample).collect()
 }
@@ -151,7 +159,7 @@ fn add_processor_time(pairs: &mut Vec<Pair>, one: &Repeated, other: &Repeated) {
     let figure = FigureOf { direction: None, figure: Figure::ProcessorTime };
     let samples = |job: &Repeated| -> Vec<Sample> {
         let values = job.runs.iter().filter_map(|run| figure.of(run));
-        values.map(|value| Sample { value, within: None }).collect()
+        values.map(Sample::of).collect()
     };
     let Some(found) = compare_samples(Figure::ProcessorTime, &samples(one), &samples(other)) else { return };
     let is_own = |pair: &&mut Pair| pair.job == one.job;
@@ -164,6 +172,7 @@ fn add_processor_time(pairs: &mut Vec<Pair>, one: &Repeated, other: &Repeated) {
             direction: None,
             comparisons: vec![found],
             histograms: None,
+            max_ns: [0.0; 2],
             supposes_independence: false,
         }),
         None => {}

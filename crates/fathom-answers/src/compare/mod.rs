@@ -1,5 +1,6 @@
 //! `fathom compare`: is it slower than before, and is that more than chance?
 
+mod answer;
 mod change;
 mod chart;
 mod github;

@@ -1,5 +1,6 @@
 //! Prints a comparison as text, tables, CSV and JSON.
 
+use super::answer;
 use super::change;
 use super::chart;
 use super::input::Side;
@@ -8,7 +9,7 @@ use super::matching::{Matched, Pair};
 use crate::bars::Ink;
 use crate::columns;
 use crate::measures::comparison::Summary;
-use crate::measures::{Comparison, Figure};
+use crate::measures::{Comparison, ComparisonVerdict, Figure};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
@@ -26,6 +27,9 @@ pub(super) struct ComparisonReport {
     /// Columns of the reader's terminal, if there is one.
     pub(super) limit: Option<usize>,
 }
+
+/// Most jobs and directions whose distributions are drawn on a terminal.
+const MOST_CHARTED: usize = 4;
 
 fn effect(comparison: &Comparison) -> String {
     comparison.hedges_g.map_or_else(|| "-".to_owned(), |g| format!("{g:+.1}"))
@@ -51,7 +55,7 @@ impl ComparisonReport {
 
     /// Text for people, as wide as their terminal, or 80 columns.
     pub(super) fn text(&self) -> String {
-        let mut text = self.heading();
+        let mut text = self.sentence(&answer::sentence(&self.matched), 0) + &self.heading();
         for warning in &self.warnings {
             text.push_str(&self.sentence(&format!("warning: {warning}"), 9));
         }
@@ -68,7 +72,8 @@ impl ComparisonReport {
                 columns::cut_to(&pair.title(), self.limit),
                 table.text(2, self.limit)
             ));
-            if let (Some(ink), Some(histograms)) = (self.ink, &pair.histograms) {
+            let ink = self.ink.filter(|_| !self.omits_charts());
+            if let (Some(ink), Some(histograms)) = (ink, &pair.histograms) {
                 text.push('\n');
                 text.push_str(&chart::overlay(histograms, ink));
             }
@@ -104,8 +109,9 @@ impl ComparisonReport {
 
     /// One table, with the warnings before it.
     pub(super) fn markdown(&self) -> String {
-        let mut text: String = self.warnings.iter().map(|warning| format!("> {warning}\n>\n")).collect();
-        if !text.is_empty() {
+        let mut text = format!("{}\n\n", answer::sentence(&self.matched));
+        text.extend(self.warnings.iter().map(|warning| format!("> {warning}\n>\n")));
+        if !self.warnings.is_empty() {
             text.push('\n');
         }
         let mut table = Table::new(&[
@@ -181,6 +187,7 @@ impl ComparisonReport {
             json!({"limit": outcome.limit, "job": outcome.title, "outcome": outcome.word(), "found": outcome.found})
         });
         let document = json!({
+            "answer": answer::sentence(&self.matched),
             "a": self.a.sources(),
             "b": self.b.sources(),
             "warnings": self.warnings,
@@ -249,7 +256,38 @@ impl ComparisonReport {
                     .to_owned(),
             );
         }
+        let judged = |verdict: ComparisonVerdict| all().any(|comparison| comparison.verdict() == verdict);
+        if judged(ComparisonVerdict::TooFew) {
+            notes.push(
+                "Too few I/Os: a percentile is compared where at least 10 I/Os of each side were slower; run for longer."
+                    .to_owned(),
+            );
+        }
+        if judged(ComparisonVerdict::UnlikeCounts) {
+            notes.push(
+                "The slowest of more I/Os is slower: maxima of different numbers of I/Os are not compared."
+                    .to_owned(),
+            );
+        }
+        if judged(ComparisonVerdict::Scattered) {
+            notes.push(
+                "Where the runs of a side differ by orders of magnitude from each other, no interval says anything; fathom \
+                 explain says what disturbed a run."
+                    .to_owned(),
+            );
+        }
+        if self.omits_charts() {
+            notes.push(format!(
+                "The distributions of {} jobs are on the page: -o FILE.",
+                self.matched.pairs.len()
+            ));
+        }
         notes
+    }
+
+    /// True if there are too many charts for a terminal.
+    fn omits_charts(&self) -> bool {
+        self.ink.is_some() && self.matched.pairs.len() > MOST_CHARTED
     }
 }
 

@@ -1,6 +1,7 @@
 //! A comparison as a page: both sides, each job with its figures side by side, the differences with error bars and intervals,
 //! and the percentile curves of both sides.
 
+use super::answer;
 use super::change;
 use super::matching::Pair;
 use super::output::{ComparisonReport, row};
@@ -16,6 +17,7 @@ pub(super) fn html(report: &ComparisonReport, title: &str) -> String {
     let pairs = || report.matched.pairs.iter().enumerate();
     let body = html! {
         section aria-labelledby="sides" {
+            p.answer { (answer::sentence(&report.matched)) }
             h2 id="sides" { "Compared results" }
             dl.facts { @for (letter, side, only) in sides {
                 dt { (letter) }
@@ -72,7 +74,7 @@ fn section(pair: &Pair, id: &str) -> Markup {
         let line = |style: usize| Series {
             name: ["A", "B"][style].to_owned(),
             style,
-            points: shapes::curve(&histograms[style]),
+            points: shapes::curve(&histograms[style], pair.max_ns[style]),
         };
         report::percentiles("Latency by percentile", &[line(0), line(1)], id)
     });

@@ -2,6 +2,7 @@
 
 use super::objective::{Objective, ResponseFigure};
 use fathom_results::RunResult;
+use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
 /// A backlog may be growing if at least this share of the arrivals waits at the end.
@@ -76,7 +77,8 @@ impl MeasuredLoad {
         }
         match figure {
             ResponseFigure::Percentile(percent) => {
-                histogram.percentiles(&[percent]).first().map(|&ns| ns as f64)
+                let largest = directions().map(|own| self.max_ns[own]).fold(0.0, f64::max);
+                histogram.percentiles(&[percent]).first().map(|&ns| at_most(ns, largest as u64) as f64)
             }
             ResponseFigure::Mean => {
                 Some(directions().map(|own| self.sum_ns[own]).sum::<f64>() / count as f64)

@@ -41,8 +41,8 @@ impl Evidence<'_> {
 
 /// `get 342 µs on average, p99 1.20 ms, of 64`
 fn time(name: &str, times: &LatencyResult) -> String {
-    let tail = times.percentiles.iter().find(|(percent, _)| *percent == 99.0);
-    let tail = tail.map_or(String::new(), |(_, ns)| format!(", p99 {}", figures::duration(*ns as f64)));
+    let tail = times.percentile(99.0);
+    let tail = tail.map_or(String::new(), |ns| format!(", p99 {}", figures::duration(ns)));
     format!(
         "{name} {} on average{tail}, {} at most, of {}",
         figures::duration(times.mean_ns),

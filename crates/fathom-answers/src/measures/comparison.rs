@@ -2,6 +2,7 @@
 
 use super::figure::Figure;
 use fathom_stats::inference::difference::{Ratio, ratio, ratio_of_estimates};
+use fathom_stats::inference::percentile::is_carried;
 use fathom_stats::inference::{Interval, effect, median, ranks};
 
 /// A figure in one run.
@@ -11,6 +12,15 @@ pub(crate) struct Sample {
     pub(crate) value: f64,
     /// Its interval within the run.
     pub(crate) within: Option<Interval>,
+    /// I/Os that it was made from; `None` where their number does not matter.
+    pub(crate) ios: Option<u64>,
+}
+
+impl Sample {
+    /// A value of which nothing more is known.
+    pub(crate) fn of(value: f64) -> Sample {
+        Sample { value, within: None, ios: None }
+    }
 }
 
 /// The runs of one side.
@@ -35,6 +45,12 @@ pub(crate) enum ComparisonVerdict {
     NotDistinguishable,
     /// There is no interval.
     Unknown,
+    /// A side has too few I/Os for the percentile.
+    TooFew,
+    /// Maxima of different numbers of I/Os: of more, the largest is larger.
+    UnlikeCounts,
+    /// The runs of a side differ so much from each other that the interval says nothing.
+    Scattered,
     /// The figures of a side are wrong.
     Refused,
 }
@@ -60,6 +76,37 @@ pub(crate) struct Comparison {
     pub(crate) rank_p: Option<f64>,
     /// The figures of a side are wrong, so the difference is not called real.
     pub(crate) is_refused: bool,
+    /// Why there is no interval and no verdict, although there are values.
+    obstacle: Option<ComparisonVerdict>,
+}
+
+/// An interval that reaches further than this factor from the change says nothing, unless it excludes zero.
+const WIDEST: f64 = 10.0;
+/// Numbers of I/Os that differ by more than this factor make maxima incomparable.
+const MOST_UNLIKE: f64 = 1.1;
+
+/// Reasons in the numbers of I/Os that prevent a verdict on a figure.
+fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<ComparisonVerdict> {
+    let count = |samples: &[Sample]| samples.iter().map(|sample| sample.ios).sum::<Option<u64>>();
+    let (own, other) = (count(a)?, count(b)?);
+    match figure {
+        Figure::Percentile(percent) => {
+            let is_carried = is_carried(percent, own) && is_carried(percent, other);
+            (!is_carried).then_some(ComparisonVerdict::TooFew)
+        }
+        Figure::LatencyMax => {
+            let (own, other) = (own as f64 / a.len() as f64, other as f64 / b.len() as f64);
+            let is_alike = own.max(other) <= own.min(other) * MOST_UNLIKE;
+            (!is_alike).then_some(ComparisonVerdict::UnlikeCounts)
+        }
+        _ => None,
+    }
+}
+
+/// True for an interval between runs that scatter over orders of magnitude.
+fn is_scattered(ratio: &Ratio) -> bool {
+    let Interval { low, high } = ratio.interval;
+    !ratio.is_distinguishable() && (high > ratio.value * WIDEST || low * WIDEST < ratio.value)
 }
 
 /// Summary of the runs of a side; `None` without any.
@@ -87,16 +134,20 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     let are_repeated = a.len() > 1 && b.len() > 1;
     let repeated = |value: Option<f64>| value.filter(|_| are_repeated);
     let plain = Some(summary_b.median / summary_a.median).filter(|ratio| ratio.is_finite());
+    let found = found.zip(plain).map(|(found, plain)| of_medians(found, plain));
+    let scattered = || found.filter(is_scattered).map(|_| ComparisonVerdict::Scattered);
+    let obstacle = obstacle_of_counts(figure, a, b).or_else(scattered);
     Some(Comparison {
         figure,
         a: summary_a,
         b: summary_b,
-        ratio: found.zip(plain).map(|(found, plain)| of_medians(found, plain)),
+        ratio: found.filter(|_| obstacle.is_none()),
         plain_ratio: plain,
         hedges_g: repeated(effect::hedges_g(&values_a, &values_b)),
         cliffs_delta: repeated(effect::cliffs_delta(&values_a, &values_b)),
         rank_p: repeated(ranks::mann_whitney(&values_a, &values_b).map(|test| test.p_value)),
         is_refused: false,
+        obstacle,
     })
 }
 
@@ -112,7 +163,7 @@ impl Comparison {
     pub(crate) fn verdict(&self) -> ComparisonVerdict {
         match self.ratio {
             _ if self.is_refused => ComparisonVerdict::Refused,
-            None => ComparisonVerdict::Unknown,
+            None => self.obstacle.unwrap_or(ComparisonVerdict::Unknown),
             Some(ratio) if !ratio.is_distinguishable() => ComparisonVerdict::NotDistinguishable,
             Some(ratio) if (ratio.value > 1.0) == self.figure.more_is_better() => ComparisonVerdict::Better,
             Some(_) => ComparisonVerdict::Worse,
@@ -129,6 +180,9 @@ impl Comparison {
             ComparisonVerdict::Worse => "slower",
             ComparisonVerdict::NotDistinguishable => "not distinguishable",
             ComparisonVerdict::Unknown => "not tested",
+            ComparisonVerdict::TooFew => "too few I/Os",
+            ComparisonVerdict::UnlikeCounts => "different numbers of I/Os",
+            ComparisonVerdict::Scattered => "unknown: the runs differ too much",
             ComparisonVerdict::Refused => "not judged: a side is wrong",
         }
     }
@@ -140,7 +194,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn samples(values: &[f64]) -> Vec<Sample> {
-        values.iter().map(|&value| Sample { value, within: None }).collect()
+        values.iter().map(|&value| Sample::of(value)).collect()
     }
 
     #[test]
@@ -163,11 +217,40 @@ mod tests {
 
     #[test]
     fn a_change_has_the_sign_of_the_medians_even_where_the_means_have_another() {
-        let (a, b) = (samples(&[7.26, 7.0, 0.5]), samples(&[4.01, 4.0, 4.2]));
+        let (a, b) = (samples(&[7.26, 7.0, 6.8, 2.0]), samples(&[5.5, 5.4, 5.6]));
         let found = compare(Figure::LatencyMean, &a, &b).expect("values");
         let ratio = found.ratio.expect("there are enough runs");
-        assert!((ratio.value - 4.01 / 7.0).abs() < 1e-9, "{ratio:?}");
+        assert!((ratio.value - 5.5 / 6.9).abs() < 1e-9, "{ratio:?}");
         assert_eq!(found.verdict(), ComparisonVerdict::NotDistinguishable);
+    }
+
+    #[test]
+    fn few_ios_carry_no_percentile_and_unlike_numbers_no_maximum() {
+        let of = |ios: u64, values: &[f64]| -> Vec<Sample> {
+            values.iter().map(|&value| Sample { ios: Some(ios), ..Sample::of(value) }).collect()
+        };
+        let (low, high) = ([100.0, 101.0, 99.0], [120.0, 121.0, 119.0]);
+        let judged = |figure, a: u64, b: u64| {
+            let found = compare(figure, &of(a, &low), &of(b, &high)).expect("values");
+            assert!(found.plain_ratio.is_some_and(|ratio| ratio == 1.2));
+            (found.words(), found.ratio.is_some())
+        };
+        let p999 = Figure::Percentile(99.9);
+        assert_eq!(judged(p999, 20, 100_000), ("too few I/Os", false));
+        assert_eq!(judged(p999, 3_333, 100_000), ("too few I/Os", false), "9,999 in three runs");
+        assert_eq!(judged(p999, 3_334, 100_000), ("slower", true));
+        assert_eq!(judged(Figure::LatencyMax, 20, 40), ("different numbers of I/Os", false));
+        assert_eq!(judged(Figure::LatencyMax, 100, 109), ("slower", true));
+        assert_eq!(judged(Figure::LatencyMean, 20, 40), ("slower", true));
+    }
+
+    #[test]
+    fn runs_that_scatter_over_orders_of_magnitude_have_no_interval() {
+        let wild = compare(Figure::Iops, &samples(&[1.0, 1e4]), &samples(&[2.0, 3e4])).expect("values");
+        assert_eq!((wild.words(), wild.ratio), ("unknown: the runs differ too much", None));
+        let apart =
+            compare(Figure::Iops, &samples(&[1.0, 2.0, 1.5]), &samples(&[1e6, 3e6, 2e6])).expect("values");
+        assert_eq!(apart.words(), "faster", "far apart, whatever the scatter");
     }
 
     proptest! {
@@ -192,7 +275,8 @@ mod tests {
 
     #[test]
     fn single_runs_have_what_happened_within() {
-        let sample = |value: f64| [Sample { value, within: Some(Interval::around(value, 2.0)) }];
+        let sample =
+            |value: f64| [Sample { within: Some(Interval::around(value, 2.0)), ..Sample::of(value) }];
         let found = compare(Figure::Iops, &sample(100.0), &sample(110.0)).expect("values");
         assert_eq!((found.verdict(), found.hedges_g), (ComparisonVerdict::Better, None));
         let near = compare(Figure::Iops, &sample(100.0), &sample(102.0)).expect("values");

@@ -1,6 +1,7 @@
 //! The workload of a job in one run: all clones of a name together, which ran concurrently.
 
 use fathom_results::{DirectionResult, JobResult, RunResult};
+use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -42,7 +43,7 @@ pub(crate) struct Traffic {
     /// Their distribution, if it was printed for all clones.
     pub(crate) histogram: Option<Histogram>,
     /// Percentiles as printed; those of several clones cannot be combined.
-    pub(crate) percentiles: Vec<(f64, u64)>,
+    pub(crate) percentiles: Vec<(f64, f64)>,
     /// Samples of the bandwidth: mean and standard deviation in KiB/s, and their number; only of a single
     /// clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
@@ -186,7 +187,7 @@ impl Traffic {
             mean_ns: latency.mean_ns,
             max_ns: latency.max_ns,
             histogram: latency.histogram(),
-            percentiles: latency.percentiles.clone(),
+            percentiles: latency.printed().collect(),
             samples: Some((direction.bw_mean, direction.bw_dev, direction.bw_samples)),
             timeline: Vec::new(),
         }
@@ -228,13 +229,14 @@ impl Traffic {
         }
     }
 
-    /// A percentile in ns, from the histogram or as printed.
+    /// A percentile in ns, from the histogram or as printed, but never above the maximum.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         if let Some(histogram) = &self.histogram {
-            return histogram.percentiles(&[percent]).first().map(|&ns| ns as f64);
+            let found = histogram.percentiles(&[percent]);
+            return found.first().map(|&ns| at_most(ns, self.max_ns as u64) as f64);
         }
         let printed = self.percentiles.iter().find(|(key, _)| (key - percent).abs() < 1e-6);
-        printed.map(|&(_, ns)| ns as f64)
+        printed.map(|&(_, ns)| ns)
     }
 }
 
@@ -267,7 +269,7 @@ mod tests {
             (read.bytes_per_second, read.iops, read.mean_ns, read.max_ns),
             (1500.0, 8.0, 200.0, 300.0)
         );
-        assert_eq!((read.percentile(50.0), read.percentile(99.0)), (Some(100.0), Some(302.0)));
+        assert_eq!((read.percentile(50.0), read.percentile(99.0)), (Some(100.0), Some(300.0)));
         // 40 % of a second, twice, over eight I/Os.
         assert_eq!(found[0].processor_ns_per_io(), Some(1e8));
     }

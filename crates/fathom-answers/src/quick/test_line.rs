@@ -41,7 +41,7 @@ impl<'a> TestLine<'a> {
 
     fn summary(&self, figure: Figure) -> Option<Summary> {
         let values = self.runs.iter().filter_map(|run| figure(run));
-        summary(&values.map(|value| Sample { value, within: None }).collect::<Vec<Sample>>())
+        summary(&values.map(Sample::of).collect::<Vec<Sample>>())
     }
 
     /// The figure of the run, or the median of several.

@@ -3,6 +3,7 @@
 use super::Moment;
 use fathom_results::model::JobResult;
 use fathom_stats::histogram::{Histogram, RANGE_END_NS, bounds_of};
+use fathom_stats::latency::at_most;
 use fathom_stats::report::DISTRIBUTION_BOUNDS_NS;
 use fathom_stats::timeline::{BINS_MERGED, coarse_bin_of};
 use std::collections::BTreeMap;
@@ -21,8 +22,9 @@ pub(crate) struct Bin {
     pub(crate) percent: f64,
 }
 
-/// The percentile curve as far as the histogram has values: even steps of nines, and the usual percentiles.
-pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
+/// The percentile curve as far as the histogram has values, and no higher than the maximum: even steps of nines, and the
+/// usual percentiles.
+pub(crate) fn curve(histogram: &Histogram, max_ns: f64) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
         return Vec::new();
@@ -36,7 +38,7 @@ pub(crate) fn curve(histogram: &Histogram) -> Vec<(f64, f64)> {
     percents.sort_by(f64::total_cmp);
     percents.dedup_by(|a, b| (*a - *b).abs() < 1e-9);
     let values = histogram.percentiles(&percents);
-    percents.into_iter().zip(values.into_iter().map(|ns| ns as f64)).collect()
+    percents.into_iter().zip(values.into_iter().map(|ns| at_most(ns, max_ns as u64) as f64)).collect()
 }
 
 fn shares(counts: BTreeMap<usize, u64>, merged: usize) -> Vec<Bin> {
@@ -100,7 +102,9 @@ mod tests {
         fn a_curve_rises_and_ends_at_the_largest(values in prop::collection::vec(1u64..1 << 40, 1..500)) {
             let mut histogram = Histogram::default();
             values.iter().for_each(|&value| histogram.record(value));
-            let curve = curve(&histogram);
+            let max_ns = values.iter().copied().max().unwrap_or(0) as f64;
+            let curve = curve(&histogram, max_ns);
+            prop_assert!(curve.last().is_none_or(|&(_, ns)| ns <= max_ns));
             prop_assert!(curve.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 <= pair[1].1));
             let bins = of_histogram(&histogram);
             prop_assert!((bins.iter().map(|bin| bin.percent).sum::<f64>() - 100.0).abs() < 1e-6);

@@ -11,6 +11,7 @@ pub(crate) use timeline::Moment;
 use crate::evidence::{Evidence, arrivals};
 use fathom_results::model::{JobResult, TimelineJobResult};
 use fathom_results::{LatencyResult, RunResult};
+use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram};
 
 /// A job, a group, or all jobs of a run together.
@@ -119,8 +120,8 @@ fn known(percentile: impl Fn(f64) -> Option<f64>) -> Vec<(f64, f64)> {
 
 fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
     match latency.histogram() {
-        Some(histogram) => curve(&histogram),
-        None => latency.percentiles.iter().map(|&(percent, ns)| (percent, ns as f64)).collect(),
+        Some(histogram) => curve(&histogram, latency.max_ns),
+        None => latency.printed().collect(),
     }
 }
 
@@ -173,15 +174,19 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
         Some(histogram) => distribution::of_histogram(histogram),
         None => distribution::of_timeline(&timeline),
     };
+    let max_ns = parts.iter().map(|part| part.latency().max_ns).fold(0.0, f64::max);
     Some(Shapes {
         name: Direction::ALL[direction].word(),
         direction,
         bytes_per_second: bytes as f64 / seconds,
         iops: ios as f64 / seconds,
         mean_ns: weighted(&|part| part.latency().mean_ns),
-        max_ns: parts.iter().map(|part| part.latency().max_ns).fold(0.0, f64::max),
-        curve: histogram.as_ref().map(curve).unwrap_or_default(),
-        known: known(|percent| Some(*histogram.as_ref()?.percentiles(&[percent]).first()? as f64)),
+        max_ns,
+        curve: histogram.as_ref().map(|histogram| curve(histogram, max_ns)).unwrap_or_default(),
+        known: known(|percent| {
+            let found = histogram.as_ref()?.percentiles(&[percent]);
+            Some(at_most(*found.first()?, max_ns as u64) as f64)
+        }),
         response: Vec::new(),
         arrivals: Vec::new(),
         distribution,

@@ -195,7 +195,7 @@ impl Results {
     /// Median and interval of a figure in a row; `None` without runs.
     pub(crate) fn summary(&self, row: &Row, figure: usize) -> Option<Summary> {
         let samples: Vec<Sample> =
-            row.samples[figure].iter().map(|&value| Sample { value, within: None }).collect();
+            row.samples[figure].iter().map(|&value| Sample::of(value)).collect();
         summary(&samples)
     }
 

@@ -133,7 +133,7 @@ fn of_job(job: &JobReport) -> Vec<KeyValue> {
         attributes.push(number(&named("bytes"), report.io_bytes));
         attributes.push(attribute(&named("iops"), Value::DoubleValue(report.iops())));
         attributes.push(number(&named("bytes_per_second"), report.bytes_per_second()));
-        if let [middle, high] = report.clat.histogram.percentiles(&[50.0, 99.0])[..] {
+        if let [middle, high] = report.clat.percentiles(&[50.0, 99.0])[..] {
             attributes
                 .push(attribute(&named("latency_p50_seconds"), Value::DoubleValue(middle as f64 / 1e9)));
             attributes.push(attribute(&named("latency_p99_seconds"), Value::DoubleValue(high as f64 / 1e9)));

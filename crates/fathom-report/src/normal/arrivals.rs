@@ -25,7 +25,7 @@ pub(super) fn append(text: &mut String, arrivals: &ArrivalsReport, scale: &Scale
 }
 
 fn append_delay(text: &mut String, label: &str, stats: &LatencyStats) {
-    let [p50, p99, p99_9] = stats.histogram.percentiles(&[50.0, 99.0, 99.9])[..] else { return };
+    let [p50, p99, p99_9] = stats.percentiles(&[50.0, 99.0, 99.9])[..] else { return };
     *text += &format!(
         "   {label:<12}: 50%={}, 99%={}, 99.9%={}, max={}\n",
         duration(p50),
@@ -53,8 +53,8 @@ mod tests {
         arrivals.highest_backlog = 7;
         assert_eq!(
             shown(&arrivals),
-            "   arrivals    : due=1, rate=1/s, backlog: avg=2.50, max=7, end=0\n   start delay : 50%=2.01ms, 99%=2.01ms, \
-             99.9%=2.01ms, max=2.00ms\n   own delay   : 50%=900.00ns, 99%=900.00ns, 99.9%=900.00ns, max=900.00ns\n"
+            "   arrivals    : due=1, rate=1/s, backlog: avg=2.50, max=7, end=0\n   start delay : 50%=2.00ms, 99%=2.00ms, \
+             99.9%=2.00ms, max=2.00ms\n   own delay   : 50%=900.00ns, 99%=900.00ns, 99.9%=900.00ns, max=900.00ns\n"
         );
         arrivals.waiting = 3;
         assert!(shown(&arrivals).contains("not started : 3 I/Os"));

@@ -53,12 +53,20 @@ impl LatencyResult {
         (!self.bins.is_empty()).then_some(histogram)
     }
 
-    /// A percentile in ns, from the histogram or as printed; `None` if neither is available.
+    /// A percentile in ns, from the histogram or as printed, but never above the maximum; `None` if neither is available.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         if let Some(histogram) = self.histogram() {
-            return histogram.percentiles(&[percent]).first().map(|&ns| ns as f64);
+            return histogram.percentiles(&[percent]).first().map(|&ns| self.at_most(ns));
         }
-        let printed = self.percentiles.iter().find(|(key, _)| (key - percent).abs() < 1e-6);
-        printed.map(|&(_, ns)| ns as f64)
+        self.printed().find(|(key, _)| (key - percent).abs() < 1e-6).map(|(_, ns)| ns)
+    }
+
+    /// The printed percentiles, none above the maximum, as the centre of its bin may be.
+    pub fn printed(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.percentiles.iter().map(|&(percent, ns)| (percent, self.at_most(ns)))
+    }
+
+    fn at_most(&self, ns: u64) -> f64 {
+        fathom_stats::latency::at_most(ns, self.max_ns as u64) as f64
     }
 }

@@ -29,7 +29,7 @@ impl Supervisor<'_> {
         let timed = replays.iter().filter(|report| report.lateness.count > 0);
         let note = |report: &ReplayReport| {
             let lateness = &report.lateness;
-            let percentiles = lateness.histogram.percentiles(&[50.0, 99.0]);
+            let percentiles = lateness.percentiles(&[50.0, 99.0]);
             let us = |ns: f64| format!("{:.1}", ns / 1000.0);
             format!(
                 "job {}: replayed on time within (usec): mean={}, 50th={}, 99th={}, max={}, of {} I/Os with a time in {}",

@@ -6,6 +6,7 @@ use super::{HostEnd, HostRunReport};
 use crate::Direction;
 use crate::histogram::Histogram;
 use crate::inference::median::median;
+use crate::latency::at_most;
 use crate::per_direction::PerDirection;
 use crate::report::{JobReport, RunReport};
 use serde::{Deserialize, Serialize};
@@ -119,7 +120,9 @@ fn figures(report: &RunReport, direction: Direction) -> HostFigures {
     let seconds = runtimes_ms.values().sum::<u64>().max(1) as f64 / 1e3;
     figures.bytes_per_second = bytes as f64 / seconds;
     figures.iops = figures.total_ios as f64 / seconds;
+    let largest = figures.max_ns.unwrap_or(0);
     if let [p50_ns, p99_ns, p99_9_ns] = latencies.percentiles(&[50.0, 99.0, 99.9])[..] {
+        let [p50_ns, p99_ns, p99_9_ns] = [p50_ns, p99_ns, p99_9_ns].map(|ns| at_most(ns, largest));
         figures.percentiles = Some(HostPercentiles { p50_ns, p99_ns, p99_9_ns });
     }
     figures

@@ -24,6 +24,21 @@ pub fn interval(histogram: &Histogram, percent: f64, half_width: f64) -> Option<
     Some(Interval { low: low as f64, high: high as f64 })
 }
 
+/// Slower I/Os that a percentile needs to be more than the luck of a few.
+pub const FEWEST_SLOWER: u64 = 10;
+
+/// The fewest I/Os of which enough are slower than a percentile; `None` for the 100th, which none exceeds.
+pub fn fewest_for(percent: f64) -> Option<u64> {
+    let slower = 1.0 - percent / 100.0;
+    // 1 - 0.999 is not exactly a thousandth.
+    (slower > 0.0).then(|| (FEWEST_SLOWER as f64 / slower * (1.0 - 1e-9)).ceil() as u64)
+}
+
+/// True if enough of `count` I/Os are slower than a percentile.
+pub fn is_carried(percent: f64, count: u64) -> bool {
+    fewest_for(percent).is_some_and(|fewest| count >= fewest)
+}
+
 /// Half width of a share's 95 % interval for independent I/Os, the share itself being `percent`. Real I/Os
 /// are correlated, so this is a lower bound.
 pub fn half_width_of_independent(percent: f64, count: u64) -> f64 {
@@ -75,6 +90,13 @@ mod tests {
         let timeline = ratio_of_sums(&slow, &all).expect("there are enough");
         let independent = half_width_of_independent(90.0, 40_000);
         assert!(half_width_of_timeline(90.0, 40_000, &timeline) > 5.0 * independent);
+    }
+
+    #[test]
+    fn ten_slower_ios_carry_a_percentile() {
+        let fewest = [50.0, 90.0, 99.0, 99.9, 99.99, 100.0].map(fewest_for);
+        assert_eq!(fewest, [Some(20), Some(100), Some(1000), Some(10_000), Some(100_000), None]);
+        assert!(is_carried(99.9, 10_000) && !is_carried(99.9, 9_999) && !is_carried(100.0, u64::MAX));
     }
 
     #[test]

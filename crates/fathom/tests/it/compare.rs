@@ -58,8 +58,44 @@ fn a_real_difference_is_told_from_none() {
     let warnings = same["warnings"].as_array().into_iter().flatten().filter_map(Value::as_str);
     assert_eq!(warnings.filter(|warning| !warning.contains("reflect a busy machine")).count(), 0, "{same}");
     for entry in same["comparisons"].as_array().expect("comparisons") {
-        assert_eq!(entry["verdict"], "not distinguishable", "{entry}");
+        // Three runs of 500 I/Os, whose latencies of nanoseconds are those of a busy machine.
+        let expected: &[&str] = match entry["figure"].as_str() {
+            Some("p99.9") => &["too few I/Os"],
+            _ => &["not distinguishable", "unknown: the runs differ too much"],
+        };
+        assert!(expected.iter().any(|verdict| entry["verdict"] == *verdict), "{entry}");
     }
+    assert_eq!(same["answer"], "No difference beyond chance in any of 2.");
+    let answer = document["answer"].as_str().expect("a sentence");
+    assert!(answer.contains("faster than A in ") && answer.contains("job, read (bandwidth +"), "{answer}");
+}
+
+/// A comparison does not say more than the results can show.
+#[test]
+fn few_ios_and_unlike_numbers_get_no_verdict() {
+    fathom_only!();
+    let directory = scratch();
+    runs(directory.path(), "before", 3, 500);
+    runs(directory.path(), "after", 3, 2000);
+    let text = compare(directory.path(), "before after --format=json").expect_clean().stdout;
+    let document: Value = serde_json::from_str(&text).expect("JSON");
+    for (name, verdict) in [("p99.9", "too few I/Os"), ("max lat", "different numbers of I/Os")] {
+        let found = figure(&document, "read", name);
+        assert!(found["verdict"] == verdict && found["change_low"].is_null(), "{found}");
+        assert!(found["change_percent"].is_f64(), "{found}");
+    }
+    let text = compare(directory.path(), "before after").expect_clean().stdout;
+    assert!(text.starts_with("B is ") && text.contains("faster than A in "), "{text}");
+    let flat = text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(flat.contains("at least 10 I/Os of each side were slower"), "{text}");
+    let limited = Launch::fathom(directory.path()).words("compare before after");
+    let finished = limited.argument("--fail-if=read.p99.9 > -100%").run();
+    assert_eq!(finished.code(), 0, "{}", finished.stdout);
+    assert!(
+        finished.stdout.contains("undecided read.p99.9 > -100%") && finished.stdout.contains("too few I/Os"),
+        "{}",
+        finished.stdout
+    );
 }
 
 #[test]
