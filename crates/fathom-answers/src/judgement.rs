@@ -2,7 +2,17 @@
 
 use crate::checks;
 use fathom_results::ReadError;
+use fathom_spec::Requirement;
 use fathom_stats::report::RunReport;
+
+/// The words of `--require`.
+pub(crate) const REQUIREMENTS: [(&str, Requirement); 2] =
+    [("sound", Requirement::Sound), ("no-doubts", Requirement::NoDoubts)];
+
+/// The line on a requirement that is not met, after the name of the program.
+pub(crate) fn unmet(required: Requirement, summary: &str) -> String {
+    format!("--require={} is not met: {summary}", required.word())
+}
 
 /// The verdict on a report, in words.
 pub struct Judged {

@@ -33,7 +33,7 @@ impl Failure {
 
     /// A file that could not be opened, read or written.
     pub fn file(path: &Path, error: &io::Error) -> Failure {
-        Failure::Message(format!("{}: {error}", path.display()))
+        Failure::Message(format!("{}: {}", path.display(), plain(error)))
     }
 
     /// 70 for a bug in fathom, 1 for everything else.
@@ -47,6 +47,15 @@ impl Failure {
     /// True if the reader of the output has gone, as with `| head`.
     pub fn reader_is_gone(&self) -> bool {
         matches!(self, Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// The text of an error without the number that the standard library appends: `Permission denied`.
+pub fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" (os error ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
     }
 }
 

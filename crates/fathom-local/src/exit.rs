@@ -8,7 +8,7 @@ pub const SETUP_FAILED: u8 = 1;
 /// A bug in fathom ended a job, or fathom itself.
 pub use fathom_command::DEFECT;
 /// The result does not meet `--require`; `git bisect run` takes it as a revision that cannot be tested.
-pub const REQUIREMENT_UNMET: u8 = 125;
+pub const REQUIREMENT_UNMET: u8 = fathom_spec::Requirement::UNMET;
 /// A signal ended the run.
 pub const ENDED_BY_SIGNAL: u8 = 128;
 

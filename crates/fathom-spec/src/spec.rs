@@ -62,6 +62,9 @@ pub enum Requirement {
 }
 
 impl Requirement {
+    /// The exit status where it is not met; `git bisect run` takes it as a revision that cannot be tested.
+    pub const UNMET: u8 = 125;
+
     /// The word of the command line.
     pub fn word(self) -> &'static str {
         match self {

@@ -3,9 +3,8 @@
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
+use fathom_stats::inference::percentile::{FEWEST_SLOWER, fewest_for, is_carried};
 
-/// A percentile is reliable if at least this many I/Os were slower.
-const BEYOND: f64 = 10.0;
 /// The percentile that every reader looks at.
 const EXPECTED: f64 = 99.0;
 
@@ -19,24 +18,31 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         let latency = direction.latency();
         let count = if latency.count > 0 { latency.count } else { direction.total_ios };
         let highest = latency.percentiles.iter().map(|(percent, _)| *percent).fold(0.0, f64::max);
-        let is_carried = |percent: f64| count as f64 * (1.0 - percent / 100.0) >= BEYOND * (1.0 - 1e-9);
+        let is_carried = |percent: f64| is_carried(percent, count);
         if count == 0 || highest == 0.0 || is_carried(highest) {
             continue;
         }
         let carried =
             latency.percentiles.iter().map(|(percent, _)| *percent).filter(|&percent| is_carried(percent));
-        let up_to = match carried.fold(0.0, f64::max) {
-            0.0 => "no percentile that is printed has".to_owned(),
-            percent => format!("only those up to p{percent} have"),
+        let what = if name == "mixed" { "I/O" } else { name };
+        let all = match count {
+            1 => format!("there was only 1 {what}"),
+            _ => format!("there were only {} {what}s", figures::count(count as f64)),
         };
         let is_needed = own_list || !is_carried(EXPECTED.min(highest));
-        let text = format!(
-            "the percentiles of {} {name} I/Os: {up_to} 10 or more slower I/Os, the others rest on too few",
-            figures::count(count as f64)
-        );
+        let text = match carried.fold(0.0, f64::max) {
+            0.0 => format!("{all}: too few for any percentile, which needs {FEWEST_SLOWER} slower ones"),
+            percent => format!(
+                "{all}: too few for percentiles above p{percent}, each of which needs {FEWEST_SLOWER} slower ones"
+            ),
+        };
         let severity = if is_needed { Severity::Doubtful } else { Severity::Note };
-        let needed = BEYOND / (1.0 - highest / 100.0).max(1e-9);
-        let advice = format!("p{highest} needs {} I/Os: a longer run", figures::count(needed.round()));
+        let advice = match fewest_for(highest) {
+            Some(needed) => {
+                format!("p{highest} needs {} I/Os: a longer run", figures::count(needed as f64))
+            }
+            None => "a lower percentile_list, or a longer run".to_owned(),
+        };
         let direction = ["read", "write", "trim"].iter().position(|own| *own == name);
         let own = Found::new(severity, text, advice)
             .with(&[("ios", count as f64), ("highest_percentile", highest)])
@@ -59,9 +65,14 @@ mod tests {
             );
             of_job(find, &run(options, &job, ""))
         };
-        is_told(&of("", 300), Severity::Doubtful, "of 300 read I/Os: only those up to p50 have 10");
-        is_told(&of("", 5000), Severity::Note, "only those up to p99 have");
-        is_told(&of(r#""percentile_list":"50:99:99.99""#, 5000), Severity::Doubtful, "up to p99");
+        is_told(
+            &of("", 300),
+            Severity::Doubtful,
+            "there were only 300 reads: too few for percentiles above p50, each of which needs 10 slower ones",
+        );
+        is_told(&of("", 5000), Severity::Note, "only 5.00k reads: too few for percentiles above p99");
+        is_told(&of(r#""percentile_list":"50:99:99.99""#, 5000), Severity::Doubtful, "above p99");
+        is_told(&of("", 1), Severity::Doubtful, "there was only 1 read: too few for any percentile");
         assert_eq!((of("", 200_000), of(r#""ioengine":"null""#, 3)), (Vec::new(), Vec::new()));
     }
 }

@@ -2,16 +2,21 @@
 
 use super::Wishes;
 use crate::checks::{self, Severity};
-use crate::{columns, figures};
+use crate::{columns, figures, judgement};
 use fathom_command::Failure;
 use fathom_results::RunResult;
+use fathom_spec::Requirement;
 use fathom_stats::LatencyStats;
+use fathom_stats::inference::percentile::{FEWEST_SLOWER, fewest_for, is_carried};
 use fathom_stats::report::RunReport;
+use fathom_stats::verdict::Finding;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Percentiles that are always shown.
+/// Percentiles that are shown if there are enough syncs for them.
 const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
+/// More bytes than an answer is worth writing.
+const MOST_BYTES: u64 = 1 << 40;
 
 /// Sync latencies, and whether they are fast enough.
 pub(super) struct SyncAnswer {
@@ -25,9 +30,44 @@ pub(super) struct SyncAnswer {
     percentile: f64,
     /// The percentile that is compared with the threshold, ns.
     decisive_ns: u64,
-    is_wrong: bool,
+    answer: Answer,
     /// Sentences on why the figures are doubtful.
     reasons: Vec<String>,
+}
+
+/// Are syncs fast enough?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    Fast,
+    Slow,
+    /// The figures do not describe syncs of a disk.
+    Wrong,
+    /// Too few syncs were slower than the percentile; this many in all would do.
+    TooFew {
+        needed: u64,
+    },
+}
+
+/// The answer of trustworthy figures.
+fn answer(syncs: &LatencyStats, percentile: f64, threshold_ns: u64) -> Answer {
+    let is_slow = |percentile: f64| syncs.percentile(percentile).is_some_and(|ns| ns > threshold_ns);
+    let needed = fewest_for(percentile).filter(|&needed| syncs.count < needed);
+    // A higher percentile is not faster than the highest that these syncs carry.
+    let carried = 100.0 * (1.0 - FEWEST_SLOWER as f64 / syncs.count.max(1) as f64);
+    match needed {
+        Some(_) if carried > 0.0 && is_slow(carried) => Answer::Slow,
+        Some(needed) => Answer::TooFew { needed },
+        None if is_slow(percentile) => Answer::Slow,
+        None => Answer::Fast,
+    }
+}
+
+/// Advice for more syncs.
+fn run_longer(wishes: &Wishes) -> String {
+    match super::size_for(wishes.percentile, wishes.block_size).filter(|&bytes| bytes < MOST_BYTES) {
+        Some(bytes) => format!("run for longer, with --size={}m", bytes >> 20),
+        None => "choose a lower --percentile".to_owned(),
+    }
 }
 
 impl SyncAnswer {
@@ -39,18 +79,31 @@ impl SyncAnswer {
     ) -> Result<SyncAnswer, Failure> {
         let job = report.jobs.first().filter(|job| job.sync.count > 0);
         let job = job.ok_or_else(|| Failure::new("the run made no syncs, so there is nothing to judge"))?;
-        let decisive = job.sync.histogram.percentiles(&[wishes.percentile]);
         let verdict = checks::judge(result);
         let against = verdict.findings.iter().filter(|finding| finding.severity > Severity::Note);
         // Percentiles of the writes into the page cache do not matter here.
         let of_syncs =
             against.filter(|finding| finding.code != "few-samples" && finding.code != "fits-in-memory");
-        let mut reasons: Vec<String> = of_syncs.map(checks::tell_finding).collect();
-        let slower = job.sync.count as f64 * (1.0 - wishes.percentile / 100.0);
-        if slower < 10.0 {
+        // The advice is in terms of this command's options.
+        let in_own_words = |finding: &Finding| match finding.code.as_str() {
+            "short" => Finding { advice: "use a larger --size".to_owned(), ..finding.clone() },
+            _ => finding.clone(),
+        };
+        let mut reasons: Vec<String> =
+            of_syncs.map(|finding| checks::tell_finding(&in_own_words(finding))).collect();
+        // fdatasync does nothing on a file system in memory, so its latency does not answer the question.
+        let is_wrong =
+            !verdict.is_sound() || verdict.findings.iter().any(|finding| finding.code == "in-memory");
+        let decisive_ns = job.sync.percentile(wishes.percentile).unwrap_or(job.sync.max_ns);
+        let answer = match () {
+            () if is_wrong => Answer::Wrong,
+            () => answer(&job.sync, wishes.percentile, wishes.threshold_ns),
+        };
+        if let Answer::TooFew { needed } = answer {
             reasons.push(format!(
-                "doubtful: {} syncs are too few for p{}; use a larger --size",
-                job.sync.count, wishes.percentile
+                "p{} rests on 10 slower syncs, so it needs {needed} in all: {}",
+                wishes.percentile,
+                run_longer(wishes)
             ));
         }
         Ok(SyncAnswer {
@@ -61,25 +114,26 @@ impl SyncAnswer {
             block_size: wishes.block_size,
             threshold_ns: wishes.threshold_ns,
             percentile: wishes.percentile,
-            decisive_ns: decisive.first().copied().unwrap_or(job.sync.max_ns),
-            // fdatasync does nothing on a file system in memory, so its latency does not answer the question.
-            is_wrong: !verdict.is_sound()
-                || verdict.findings.iter().any(|finding| finding.code == "in-memory"),
+            decisive_ns,
+            answer,
             reasons,
         })
     }
 
-    fn is_fast_enough(&self) -> bool {
-        self.decisive_ns <= self.threshold_ns
-    }
-
     /// Exit code of the program.
     pub(super) fn exit(&self) -> u8 {
-        match () {
-            () if self.is_wrong => 1,
-            () if self.is_fast_enough() => 0,
-            () => 2,
+        match self.answer {
+            Answer::Wrong | Answer::TooFew { .. } => 1,
+            Answer::Fast => 0,
+            Answer::Slow => 2,
         }
+    }
+
+    /// Why a good answer is not what is required; `None` if it is, or if the answer is not a good one anyway.
+    pub(super) fn unmet(&self, required: Option<Requirement>) -> Option<String> {
+        let is_doubtful = required == Some(Requirement::NoDoubts) && !self.reasons.is_empty();
+        (is_doubtful && self.exit() == 0)
+            .then(|| judgement::unmet(Requirement::NoDoubts, &self.reasons.join("; ")))
     }
 
     fn per_second(&self) -> f64 {
@@ -91,16 +145,21 @@ impl SyncAnswer {
         let ns = |ns: u64| figures::duration(ns as f64);
         let (found, threshold) = (ns(self.decisive_ns), ns(self.threshold_ns));
         let percentile = self.percentile;
-        let answer = match () {
-            () if self.is_wrong => "No answer: the figures say nothing about syncs of a disk.".to_owned(),
-            () if self.is_fast_enough() => {
+        let answer = match self.answer {
+            Answer::Wrong => "No answer: the figures say nothing about syncs of a disk.".to_owned(),
+            Answer::TooFew { needed } => format!(
+                "No answer: too few syncs ({}; p{percentile} needs {needed}); run for longer.",
+                self.syncs.count
+            ),
+            Answer::Fast => {
                 format!("Fast enough: p{percentile} of fdatasync is {found}, the threshold {threshold}.")
             }
-            () => format!("Too slow: p{percentile} of fdatasync is {found}, the threshold {threshold}."),
+            Answer::Slow => {
+                format!("Too slow: p{percentile} of fdatasync is {found}, the threshold {threshold}.")
+            }
         };
-        let values = self.syncs.histogram.percentiles(&SHOWN);
         let percentiles: Vec<String> =
-            SHOWN.iter().zip(values).map(|(percent, value)| format!("p{percent} {}", ns(value))).collect();
+            self.percentiles().map(|(percent, value)| format!("p{percent} {}", ns(value))).collect();
         let on = if self.device.is_empty() { String::new() } else { format!(" on {}", self.device) };
         let mut lines = vec![
             answer,
@@ -119,14 +178,23 @@ impl SyncAnswer {
         lines.iter().map(|line| columns::hanging(line, 2, width)).collect()
     }
 
+    /// Those of the usual percentiles that the syncs carry.
+    fn percentiles(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        let carried = SHOWN.into_iter().filter(|&percent| is_carried(percent, self.syncs.count));
+        carried.filter_map(|percent| Some((percent, self.syncs.percentile(percent)?)))
+    }
+
     pub(super) fn json(&self) -> Result<String, Failure> {
-        let values = self.syncs.histogram.percentiles(&SHOWN);
         let percentiles: serde_json::Map<String, serde_json::Value> =
-            SHOWN.iter().zip(values).map(|(percent, value)| (format!("p{percent}"), value.into())).collect();
+            self.percentiles().map(|(percent, value)| (format!("p{percent}"), value.into())).collect();
         let document = json!({
             "directory": self.directory.to_string_lossy(),
             "device": self.device,
-            "fast_enough": (!self.is_wrong).then(|| self.is_fast_enough()),
+            "fast_enough": match self.answer {
+                Answer::Fast => Some(true),
+                Answer::Slow => Some(false),
+                Answer::Wrong | Answer::TooFew { .. } => None,
+            },
             "percentile": self.percentile,
             "value_ns": self.decisive_ns,
             "threshold_ns": self.threshold_ns,
@@ -147,35 +215,62 @@ impl SyncAnswer {
 mod tests {
     use super::*;
 
-    fn answer(ns: u64, is_wrong: bool) -> SyncAnswer {
+    fn syncs(count: u64, ns: u64) -> LatencyStats {
         let mut syncs = LatencyStats::default();
-        (0..100).for_each(|_| syncs.record(ns));
+        (0..count).for_each(|_| syncs.record(ns));
+        syncs
+    }
+
+    fn told(ns: u64, answer: Answer) -> SyncAnswer {
         SyncAnswer {
             directory: "/data".into(),
             device: "sda".to_owned(),
-            syncs,
+            syncs: syncs(1000, ns),
             runtime_ms: 1000,
             block_size: 2300,
             threshold_ns: 10_000_000,
             percentile: 99.0,
             decisive_ns: ns,
-            is_wrong,
+            answer,
             reasons: vec!["doubtful: x".to_owned()],
         }
     }
 
     #[test]
     fn the_first_line_and_the_exit_status_are_the_answer() {
-        let fast = answer(10_000_000, false);
-        assert_eq!(fast.exit(), 0, "what is exactly the threshold is not above it");
+        let fast = told(10_000_000, Answer::Fast);
+        assert_eq!(fast.exit(), 0);
         assert!(fast.text(None).starts_with("Fast enough: p99 of fdatasync is 10"), "{}", fast.text(None));
-        assert!(fast.text(None).contains("/data on sda: 100 records of 2300 bytes"), "{}", fast.text(None));
-        let slow = answer(10_000_001, false);
-        assert_eq!(slow.exit(), 2);
+        assert!(fast.text(None).contains("/data on sda: 1000 records of 2300 bytes"), "{}", fast.text(None));
+        assert!(fast.unmet(Some(Requirement::NoDoubts)).is_some_and(|line| line.contains("doubtful: x")));
+        assert_eq!((fast.unmet(None), fast.unmet(Some(Requirement::Sound))), (None, None));
+        let slow = told(10_000_001, Answer::Slow);
+        assert_eq!((slow.exit(), slow.unmet(Some(Requirement::NoDoubts))), (2, None));
         assert!(slow.text(None).starts_with("Too slow: p99"), "{}", slow.text(None));
-        let wrong = answer(1, true);
+        let few = told(1, Answer::TooFew { needed: 100_000 });
+        assert_eq!(few.exit(), 1);
+        let first = "No answer: too few syncs (1000; p99 needs 100000); run for longer.\n";
+        assert!(few.text(None).starts_with(first), "{}", few.text(None));
+        let wrong = told(1, Answer::Wrong);
         assert_eq!(wrong.exit(), 1);
         assert!(wrong.text(None).starts_with("No answer"), "{}", wrong.text(None));
         assert!(wrong.json().is_ok_and(|text| text.contains("\"fast_enough\": null")));
+    }
+
+    #[test]
+    fn a_percentile_needs_ten_slower_syncs_unless_a_lower_one_is_slow_already() {
+        let ms = 1_000_000;
+        assert_eq!(answer(&syncs(1000, ms), 99.0, ms), Answer::Fast, "the threshold itself is not too slow");
+        assert_eq!(answer(&syncs(999, ms), 99.0, ms), Answer::TooFew { needed: 1000 });
+        assert_eq!(answer(&syncs(44, ms), 99.99, 2 * ms), Answer::TooFew { needed: 100_000 });
+        assert_eq!(answer(&syncs(44, 2 * ms), 99.99, ms), Answer::Slow, "a median of 2 ms is too slow");
+        assert_eq!(answer(&syncs(9, 2 * ms), 99.0, ms), Answer::TooFew { needed: 1000 });
+        assert_eq!(answer(&syncs(44, ms), 100.0, 2 * ms), Answer::Fast, "the slowest of those made");
+    }
+
+    #[test]
+    fn percentiles_that_few_syncs_make_are_not_shown() {
+        let few = SyncAnswer { syncs: syncs(44, 5), ..told(5, Answer::TooFew { needed: 1000 }) };
+        assert!(few.text(None).contains("p50 5.00 ns, slowest 5.00 ns"), "{}", few.text(None));
     }
 }

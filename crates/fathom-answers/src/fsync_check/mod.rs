@@ -4,10 +4,13 @@
 
 mod answer;
 
+use crate::quick::no_file_here;
 use crate::running::{Messages, as_option, result_of, status_of_signal, whole_document};
-use crate::{Command, Runner, columns, device};
+use crate::{Command, Runner, columns, device, judgement};
 use answer::SyncAnswer;
 use fathom_command::{Failure, NewFile, Streams, arguments};
+use fathom_spec::Requirement;
+use fathom_stats::inference::percentile::fewest_for;
 use fathom_sys::file_system::PassingFile;
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
@@ -15,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Name of the job, also in messages.
 const JOB: &str = "fsync-check";
+/// Bytes that etcd's documentation recommends to write.
+const USUAL_SIZE: u64 = 22 << 20;
 
 pub(crate) const COMMAND: Command = Command {
     name: JOB,
@@ -29,14 +34,16 @@ databases do with their logs. Prints percentiles of fdatasync, and whether the 9
 It works on its own unnamed file: it touches nothing that exists and leaves nothing behind, however it ends.
 
   --threshold=TIME  slowest fdatasync that is fast enough, for example 10ms, which is etcd's limit (10ms)
-  --percentile=P    the percentile that must be below it (99)
+  --percentile=P    the percentile that must be below it (99); 100 is the slowest fdatasync of all
   --bs=SIZE         size of a record (2300)
-  --size=SIZE       bytes to write in all (22m)
+  --size=SIZE       bytes to write in all (22m, or what the percentile needs if that is more)
+  --require=WHAT    exit with 125 unless there are no doubts either (no-doubts)
   --format=FORMAT   text or json
   --save=FILE       save the full result, for fathom compare, report, show and explain
   --force           let --save overwrite a file
 
-Exit: 0 fast enough, 2 too slow, 1 if it could not be measured or the figures are wrong.
+Exit: 0 fast enough, 2 too slow, 1 without an answer: it could not be measured, the figures are wrong, or there were too few
+syncs for the percentile; 125 if the answer is not what --require asks for.
 ",
     run,
 };
@@ -53,6 +60,7 @@ struct Wishes {
     percentile: f64,
     block_size: u64,
     size: u64,
+    require: Option<Requirement>,
     format: AnswerFormat,
     save: Option<NewFile>,
 }
@@ -79,11 +87,13 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         threshold_ns: 10_000_000,
         percentile: 99.0,
         block_size: 2300,
-        size: 22 << 20,
+        size: USUAL_SIZE,
+        require: None,
         format: AnswerFormat::Text,
         save: None,
     };
     let (mut directories, mut save, mut force) = (Vec::new(), None, false);
+    let mut size = None;
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(argument) = parser.next()? {
         match argument {
@@ -98,7 +108,10 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
                 })?;
             }
             Long("bs") => wishes.block_size = arguments::size(&mut parser, "--bs")?,
-            Long("size") => wishes.size = arguments::size(&mut parser, "--size")?,
+            Long("size") => size = Some(arguments::size(&mut parser, "--size")?),
+            Long("require") => {
+                wishes.require = Some(arguments::choice(&mut parser, "--require", &judgement::REQUIREMENTS)?);
+            }
             Long("format") => {
                 let formats = [("text", AnswerFormat::Text), ("json", AnswerFormat::Json)];
                 wishes.format = arguments::choice(&mut parser, "--format", &formats)?;
@@ -114,13 +127,22 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     }
     wishes.directory = directories.pop().unwrap_or(wishes.directory);
     wishes.save = save.map(|path| NewFile::new(path, force));
-    if wishes.block_size == 0 || wishes.block_size > wishes.size {
+    let usual = wishes.size.max(size_for(wishes.percentile, wishes.block_size).unwrap_or(0));
+    wishes.size = size.unwrap_or(usual);
+    if wishes.block_size == 0 || wishes.block_size > size.unwrap_or(USUAL_SIZE) {
         return Err(Failure::new("--bs: a record is between 1 byte and --size"));
     }
     if wishes.threshold_ns == 0 {
         return Err(Failure::new("--threshold: expected a time above 0, such as 10ms"));
     }
     Ok(wishes)
+}
+
+/// Bytes of which a percentile has enough syncs; `None` for the 100th, which needs no number of them.
+fn size_for(percentile: f64, block_size: u64) -> Option<u64> {
+    // The last record ends the run, and is not synced.
+    let records = fewest_for(percentile)?.saturating_add(1);
+    Some(records.saturating_mul(block_size).checked_next_multiple_of(1 << 20).unwrap_or(u64::MAX))
 }
 
 fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -> Result<u8, Failure> {
@@ -136,9 +158,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     if let Some(file) = &wishes.save {
         file.check()?;
     }
-    let file = PassingFile::new(&directory).map_err(|error| {
-        Failure::new(format!("{}: cannot create a file here: {error}", directory.display()))
-    })?;
+    let file = PassingFile::new(&directory).map_err(|error| no_file_here(&directory, &error))?;
     device::check_room(&directory.join(JOB), wishes.size)?;
     file.reserve(wishes.size).map_err(|errno| {
         Failure::new(format!("{}: cannot allocate the file: {errno}", directory.display()))
@@ -163,6 +183,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     streams.out.write_all(text.as_bytes())?;
     saved?;
+    if let Some(line) = answer.unmet(wishes.require) {
+        writeln!(streams.err, "fathom fsync-check: {line}")?;
+        return Ok(Requirement::UNMET);
+    }
     Ok(answer.exit())
 }
 
@@ -187,6 +211,10 @@ mod tests {
         let good = read(&["--threshold=5ms", "--percentile=99.9", "--bs=4k", "/tmp"]).expect("reads");
         assert_eq!((good.threshold_ns, good.percentile, good.block_size), (5_000_000, 99.9, 4096));
         assert_eq!(read(&["--threshold=500us"]).expect("reads").threshold_ns, 500_000);
+        // As large as the percentile needs, unless the size is given.
+        let size = |words: &[&str]| read(words).expect("reads").size >> 20;
+        assert_eq!((size(&[]), size(&["--percentile=99.99"]), size(&["--percentile=100"])), (22, 220, 22));
+        assert_eq!(size(&["--percentile=99.99", "--size=1m"]), 1);
         for wrong in [
             &["--threshold=0"][..],
             &["--threshold=10"],

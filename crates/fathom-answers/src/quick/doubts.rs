@@ -79,6 +79,7 @@ pub(super) fn in_few_words(kind: &str) -> Option<&'static str> {
         "swapping" => "the machine was swapping",
         "short" => "the tests were too short",
         "step" | "drift" => "the rate changed during the test",
+        "runs-differ" => "the runs differ from each other",
         "starved" => "reads or writes were starved",
         "depth" => "the queue depth was not reached",
         "above-device" => "I/Os waited above the device",

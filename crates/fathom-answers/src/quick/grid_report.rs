@@ -9,8 +9,8 @@ use crate::evidence::mounts;
 use crate::figures;
 use crate::hardware;
 use crate::table::{Align, Table};
-use fathom_results::RunResult;
 use fathom_results::model::{HostReport, QuickResult};
+use fathom_results::{HostsResult, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -24,6 +24,8 @@ type CsvColumn = (&'static str, Figure, fn(f64) -> String);
 pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
+    /// The hosts of a run over several, whose rates are added up.
+    hosts: Option<&'a HostsResult>,
     lines: Vec<TestLine<'a>>,
     /// Runs of all tests.
     runs: usize,
@@ -50,7 +52,14 @@ impl<'a> GridReport<'a> {
     /// The report of several runs, whose evaluation is `quick`; `None` without a run.
     pub(super) fn of_runs(runs: &'a [RunResult], quick: &'a QuickResult) -> Option<GridReport<'a>> {
         let lines = quick.tests.iter().map(|test| TestLine::of(test, runs)).collect();
-        Some(GridReport { quick, host: runs.first()?.host.as_ref(), lines, runs: runs.len() })
+        let first = runs.first()?;
+        Some(GridReport {
+            quick,
+            host: first.host.as_ref(),
+            hosts: first.hosts.as_ref(),
+            lines,
+            runs: runs.len(),
+        })
     }
 
     /// What was measured, in a line: `nvme0n1 (Samsung SSD 990 PRO), /data`.
@@ -72,7 +81,11 @@ impl<'a> GridReport<'a> {
             true => "No test has figures".to_owned(),
             false => format!("About {}", parts.join("; ")),
         };
-        format!("{answer}.{}", self.trust())
+        let together = match self.hosts.map_or(0, |hosts| hosts.hosts.len()) {
+            0 | 1 => String::new(),
+            count => format!(", {count} hosts together"),
+        };
+        format!("{answer}{together}.{}", self.trust())
     }
 
     /// Figures of a pattern's deepest tests, for reads and writes, and their depth: `2.3 GB/s sequential reads and 1.1 GB/s writes`.
@@ -161,6 +174,10 @@ impl<'a> GridReport<'a> {
             if quick.direct { "direct I/O" } else { "through the page cache" },
             figures::three_figures(quick.time_ms as f64 / 1000.0)
         ));
+        if let Some(hosts) = self.hosts {
+            let told = crate::hosts::counted(hosts);
+            lines.push(format!("rates are sums over {told}; latencies are those of all I/Os"));
+        }
         if self.runs > 1 {
             lines.push(format!("medians of {} runs, with 95 % intervals between runs", self.runs));
         }

@@ -12,11 +12,13 @@ mod test_line;
 use crate::runner::{Ended, Runner};
 use crate::running::{self, ENGINES, as_option, result_of, whole_document};
 use crate::table::{FORMATS, Format, print_as};
-use crate::{Command, columns, figures};
-use fathom_command::{Failure, NewDirectory, NewFile, Streams, arguments};
+use crate::{Command, checks, columns, figures, judgement};
+use fathom_command::{Failure, NewDirectory, NewFile, Streams, arguments, plain};
 use fathom_results::RunResult;
 use fathom_results::model::QuickResult;
+use fathom_spec::Requirement;
 use fathom_stats::Direction;
+use fathom_stats::verdict::VerdictReport;
 use fathom_sys::file_system::{self, PassingFile};
 use grid::Setting;
 pub(crate) use grid_report::{Bar, GridReport};
@@ -62,6 +64,7 @@ is removed at the end (docs/hosts.md).
   --save=FILE       save the full result, for fathom compare, report, show and explain; with --repeats a
                     new directory, which gets a file for each run
   --force           let --save overwrite a file
+  --require=WHAT    exit with 125 unless nothing is wrong with the figures (sound), or doubtful (no-doubts)
   --show-job        print the tests as a job file, and run nothing
 ",
     run,
@@ -74,6 +77,7 @@ struct Wishes {
     repeats: u32,
     format: Format,
     save: Option<Save>,
+    require: Option<Requirement>,
     show_job: bool,
 }
 
@@ -93,6 +97,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         repeats: 1,
         format: Format::Text,
         save: None,
+        require: None,
         show_job: false,
     };
     let (mut directories, mut save, mut force) = (Vec::new(), None, false);
@@ -113,6 +118,9 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
             }
             Long("format") => {
                 wishes.format = arguments::choice(&mut parser, "--format", &FORMATS)?;
+            }
+            Long("require") => {
+                wishes.require = Some(arguments::choice(&mut parser, "--require", &judgement::REQUIREMENTS)?);
             }
             Long("save") => save = Some(parser.value()?),
             Long("force") => force = true,
@@ -140,7 +148,12 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     }
     if wishes.size < LEAST_SIZE {
         let least = figures::size(LEAST_SIZE);
-        return Err(Failure::new(format!("--size: {least} is the minimum; use a larger size")));
+        let unit = match wishes.size {
+            // Most likely a unit was left out.
+            1..=4095 => format!("{0} without a unit is {0} bytes, write --size={0}m or {0}g", wishes.size),
+            _ => "use a larger size".to_owned(),
+        };
+        return Err(Failure::new(format!("--size: {least} is the minimum; {unit}")));
     }
     // Whole blocks of the largest test.
     wishes.size -= wishes.size % (1 << 20);
@@ -222,6 +235,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     let quicks: Vec<QuickResult> =
         results.iter().map(|result| record::of(result, &setting, place.display().to_string())).collect();
     let mut quick = record::of_all(&quicks);
+    record::add_scatter(&mut quick, &results);
     quick.place = fathom_results::single_line(&quick.place);
     let report = GridReport::of_runs(&results, &quick)
         .ok_or_else(|| Failure::new("the result does not describe its tests"))?;
@@ -240,8 +254,32 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(match runs.iter().find_map(|ended| ended.signal).or_else(|| signals.asked_to_end()) {
         Some(_) => ENDED_BY_SIGNAL,
         None if failed_jobs == 0 && runs.len() < setting.repeats as usize => INCOMPLETE,
-        None => failed_jobs.min(126) as u8,
+        None if failed_jobs > 0 => failed_jobs.min(126) as u8,
+        None => match wishes.require.and_then(|required| unmet(required, &results, &quick)) {
+            Some(line) => {
+                writeln!(streams.err, "fathom quick: {line}")?;
+                Requirement::UNMET
+            }
+            None => 0,
+        },
     })
+}
+
+/// Why the figures are not what is required; `None` if they are.
+fn unmet(required: Requirement, results: &[RunResult], quick: &QuickResult) -> Option<String> {
+    let verdicts: Vec<VerdictReport> = results.iter().map(checks::judge).collect();
+    let is_sound = verdicts.iter().all(VerdictReport::is_sound);
+    let runs_agree =
+        !quick.tests.iter().flat_map(|test| &test.doubts).any(|doubt| doubt.kind == record::SCATTER);
+    let has_no_doubts = quick.direct && runs_agree && verdicts.iter().all(VerdictReport::has_no_doubts);
+    let is_met = match required {
+        Requirement::Sound => is_sound,
+        Requirement::NoDoubts => has_no_doubts,
+    };
+    let worst = verdicts.iter().max_by_key(|verdict| verdict.worst());
+    let summary = worst.filter(|verdict| !verdict.has_no_doubts()).map(checks::summary);
+    let summary = summary.unwrap_or_else(|| "there are doubts, see above".to_owned());
+    (!is_met).then(|| judgement::unmet(required, &summary))
 }
 
 /// Checks that the place is a directory with enough room.
@@ -261,6 +299,9 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
         let half = free / 2 / (1 << 20);
         let advice = match half << 20 >= LEAST_SIZE {
             true => format!("try --size={half}m"),
+            false if free == 0 => {
+                "it has no room at all; name a directory on the storage to measure".to_owned()
+            }
             false => "free some space first".to_owned(),
         };
         return Err(Failure::new(format!(
@@ -273,9 +314,21 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Why no file can be created in a directory, and what to do.
+pub(crate) fn no_file_here(directory: &Path, error: &std::io::Error) -> Failure {
+    let place = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+    let advice = match error.kind() {
+        std::io::ErrorKind::PermissionDenied => "; name a directory that you may write to",
+        std::io::ErrorKind::ReadOnlyFilesystem => {
+            "; name a directory on a file system that is not mounted read-only"
+        }
+        _ => "; name another directory on the storage to measure",
+    };
+    Failure::new(format!("{}: cannot create a file here: {}{advice}", place.display(), plain(error)))
+}
+
 fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
-    PassingFile::new(directory)
-        .map_err(|error| Failure::new(format!("{}: cannot create a file here: {error}", directory.display())))
+    PassingFile::new(directory).map_err(|error| no_file_here(directory, &error))
 }
 
 /// Fills an unnamed file of this machine, then runs all tests; see [`measure`].
@@ -285,7 +338,8 @@ fn measure_here(
     runner: &mut dyn Runner,
     progress: &mut Progress<'_>,
 ) -> Result<Vec<Ended>, Failure> {
-    file.set_len(setting.size).map_err(|error| Failure::new(format!("cannot create the file: {error}")))?;
+    file.set_len(setting.size)
+        .map_err(|error| Failure::new(format!("cannot create the file: {}", plain(&error))))?;
     setting.engine = usable_engine(setting, runner)?.unwrap_or(ENGINES[ENGINES.len() - 1]);
     measure(setting, 1, runner, progress)
 }

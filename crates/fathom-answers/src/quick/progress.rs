@@ -24,6 +24,8 @@ pub(super) struct Progress<'a> {
     step: &'static str,
     /// The present run of several, as `2 of 3: `.
     round: String,
+    /// The test at the last tick, and the ticks that found it under way.
+    test: Option<(usize, u32)>,
     drawn: usize,
     /// Messages of workers and of the supervisor.
     pub(super) messages: Vec<String>,
@@ -32,7 +34,17 @@ pub(super) struct Progress<'a> {
 impl<'a> Progress<'a> {
     pub(super) fn new(out: &'a mut dyn Screen, on_terminal: bool, expected: Duration) -> Progress<'a> {
         let (started, messages) = (Instant::now(), Vec::new());
-        Progress { out, on_terminal, started, expected, step: "", round: String::new(), drawn: 0, messages }
+        Progress {
+            out,
+            on_terminal,
+            started,
+            expected,
+            step: "",
+            round: String::new(),
+            test: None,
+            drawn: 0,
+            messages,
+        }
     }
 
     /// Begins another step.
@@ -44,6 +56,7 @@ impl<'a> Progress<'a> {
     /// Begins one of several runs of all tests, counted from 1.
     pub(super) fn begin_run(&mut self, number: u32, of: u32) {
         self.round = if of > 1 { format!("{number} of {of}: ") } else { String::new() };
+        self.test = None;
     }
 
     /// Clears the line.
@@ -99,18 +112,28 @@ impl Watch for Progress<'_> {
             !matches!(state, RunState::NotStarted | RunState::Reaped | RunState::Failed | RunState::Killed)
         };
         let under_way = tick.states.iter().position(is_under_way);
-        // A single job has its own step name; several are the tests in their order.
-        let step = match (tick.states.len(), under_way) {
-            (count, Some(index)) if count == TESTS.len() => {
+        let is_of_tests = tick.states.len() == TESTS.len();
+        if is_of_tests && let Some(index) = under_way {
+            let ticks = self.test.filter(|(own, _)| *own == index).map_or(0, |(_, ticks)| ticks);
+            self.test = Some((index, ticks.saturating_add(1)));
+        }
+        // A single job has its own step name; several are the tests in their order. Between two tests it is still the first.
+        let (step, is_settled) = match self.test.filter(|_| is_of_tests) {
+            Some((index, ticks)) => {
                 let test = TESTS[index];
                 let (pattern, direction) = (test.pattern(), test.direction_name());
-                format!("{}{pattern} {direction}, depth {}", self.round, test.depth)
+                let step = format!("{}{pattern} {direction}, depth {}", self.round, test.depth);
+                (step, under_way.is_some() && ticks > 1)
             }
-            _ => self.step.to_owned(),
+            None => (self.step.to_owned(), !is_of_tests),
         };
         let bytes: u64 = tick.bytes_per_second.values().sum();
         let ios: u64 = tick.iops.values().sum();
-        let rate = format!("{}  {} IOPS", figures::bandwidth(bytes as f64), figures::count(ios as f64));
+        // The first rate of a test is partly that of the test before.
+        let rate = match is_settled {
+            true => format!("{}  {} IOPS", figures::bandwidth(bytes as f64), figures::count(ios as f64)),
+            false => String::new(),
+        };
         self.draw(&step, &rate);
     }
 
@@ -134,6 +157,28 @@ mod tests {
                 assert!(columns::width(&line) < columns, "{columns}: {line}");
             }
         }
+    }
+
+    #[test]
+    fn a_rate_belongs_to_the_test_next_to_it() {
+        let mut bytes = Vec::new();
+        let mut progress = Progress::new(&mut bytes, true, Duration::from_secs(1));
+        let tick = |under_way: Option<usize>| {
+            let mut tick = LiveTick { states: vec![RunState::Reaped; TESTS.len()], ..LiveTick::default() };
+            tick.iops[fathom_stats::Direction::Read] = 777;
+            if let Some(index) = under_way {
+                tick.states[index] = RunState::Reading { sequential: true };
+            }
+            tick
+        };
+        for under_way in [Some(0), Some(0), None, Some(1)] {
+            progress.tick(&tick(under_way));
+        }
+        let text = String::from_utf8(bytes).expect("text");
+        let lines: Vec<bool> =
+            text.split('\r').filter(|line| !line.is_empty()).map(|line| line.contains("777 IOPS")).collect();
+        assert_eq!(lines, [false, true, false, false], "{text:?}");
+        assert!(text.contains(TESTS[1].pattern()), "{text:?}");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::doubts::Doubts;
 use super::grid::{GridTest, Setting, TESTS};
+use super::test_line::{BYTES_PER_SECOND, TestLine};
 use crate::evidence::Evidence;
+use crate::figures;
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
@@ -61,6 +63,27 @@ pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
     all
 }
 
+/// Code of the doubt about a test whose runs differ.
+pub(super) const SCATTER: &str = "runs-differ";
+/// The fastest run of a test exceeds the slowest by more than this share of the median.
+const MOST_SCATTER: f64 = 0.25;
+
+/// Adds a doubt to each test whose runs differ from each other.
+pub(super) fn add_scatter(quick: &mut QuickResult, runs: &[RunResult]) {
+    for test in &mut quick.tests {
+        let line = TestLine::of(test, runs);
+        let Some((low, high, median)) = line.range(BYTES_PER_SECOND) else { continue };
+        let spread = (high - low) / median;
+        if spread.is_finite() && spread > MOST_SCATTER {
+            let [low, high] = [low, high].map(|rate| figures::three_figures(rate / 1e6));
+            let text = format!(
+                "the runs differ: {low} to {high} MB/s; use a longer --time, and find out what else uses the disk or the machine"
+            );
+            test.doubts.push(QuickDoubt { kind: SCATTER.to_owned(), weight: spread, text });
+        }
+    }
+}
+
 fn add(doubts: &mut Vec<QuickDoubt>, doubt: &QuickDoubt) {
     match doubts.iter_mut().find(|known| known.kind == doubt.kind) {
         Some(known) if known.weight >= doubt.weight => {}
@@ -112,5 +135,24 @@ mod tests {
         assert!(text.starts_with("{\n  \"fio version\" : \"fio-3.42\",\n"), "{text}");
         let run = fathom_results::parse(&text, "text").expect("reads");
         assert_eq!(run.quick.as_ref(), Some(&quick));
+    }
+
+    #[test]
+    fn runs_that_differ_are_doubtful_and_equal_ones_are_not() {
+        let run = |rate: u32| {
+            let text = format!(
+                r#"{{"fio version":"fio-3.42","jobs":[{{"jobname":"a","read":{{"total_ios":9,"io_bytes":9,"iops":5,"bw_bytes":{rate}000000}}}}]}}"#
+            );
+            fathom_results::parse(&text, "text").expect("reads")
+        };
+        let doubts = |rates: &[u32]| {
+            let test = QuickTest { jobname: "a".into(), direction: "read".into(), ..QuickTest::default() };
+            let mut quick = QuickResult { tests: vec![test], ..QuickResult::default() };
+            add_scatter(&mut quick, &rates.iter().map(|&rate| run(rate)).collect::<Vec<RunResult>>());
+            quick.tests[0].doubts.iter().map(|doubt| doubt.text.clone()).collect::<Vec<String>>()
+        };
+        assert_eq!((doubts(&[100]), doubts(&[100, 101, 120])), (Vec::new(), Vec::new()));
+        let told = doubts(&[100, 101, 150]);
+        assert!(told.len() == 1 && told[0].starts_with("the runs differ: 100 to 150 MB/s; "), "{told:?}");
     }
 }

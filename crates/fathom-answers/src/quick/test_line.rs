@@ -49,6 +49,13 @@ impl<'a> TestLine<'a> {
         self.summary(figure).map(|summary| summary.median)
     }
 
+    /// The smallest and the largest value of several runs, and their median.
+    pub(super) fn range(&self, figure: Figure) -> Option<(f64, f64, f64)> {
+        let values = || self.runs.iter().filter_map(|run| figure(run));
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        (self.runs.len() > 1).then_some((low, high, self.value(figure)?))
+    }
+
     /// The 95 % interval between runs; `None` for a single one.
     pub(super) fn interval(&self, figure: Figure) -> Option<Interval> {
         self.summary(figure)?.interval

@@ -38,7 +38,12 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
         ErrorKind::IsADirectory => {
             ReadError(format!("{}: this is a directory; name a result in it", path.display()))
         }
-        _ => ReadError(format!("{}: {error}", path.display())),
+        _ => {
+            let text = error.to_string();
+            // The standard library appends the number.
+            let plain = text.split(" (os error ").next().unwrap_or(&text);
+            ReadError(format!("{}: {plain}", path.display()))
+        }
     })?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ReadError(format!(

@@ -32,7 +32,21 @@ fn the_threshold_decides() {
     let answer: Value = serde_json::from_str(&slow.stdout).expect("JSON");
     assert_eq!((answer["fast_enough"].as_bool(), answer["syncs"].as_u64()), (Some(false), Some(127)));
     assert!(answer["value_ns"].as_u64() > Some(100), "{answer}");
-    assert!(answer["reasons"].to_string().contains("127 syncs are too few for p99"), "{answer}");
+    let few = check(directory.path(), "--size=64k --bs=512 --threshold=1h");
+    assert_eq!(few.code(), 1, "{}{}", few.stdout, few.stderr);
+    assert!(
+        few.stdout.starts_with("No answer: too few syncs (127; p99 needs 1000); run for longer.\n"),
+        "{}",
+        few.stdout
+    );
+    let flat = few.stdout.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(flat.contains("run for longer, with --size=1m"), "{}", few.stdout);
+    assert!(!flat.contains("runtime and time_based"), "{flat}");
+    let required =
+        check(directory.path(), "--size=64k --bs=512 --threshold=1h --percentile=50 --require=no-doubts");
+    // A run of a fraction of a second is doubtful.
+    assert_eq!(required.code(), 125, "{}{}", required.stdout, required.stderr);
+    assert!(required.stderr.contains("--require=no-doubts is not met: "), "{}", required.stderr);
     assert_eq!(std::fs::read_dir(directory.path()).expect("there").count(), 0, "nothing is left behind");
 }
 

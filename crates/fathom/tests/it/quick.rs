@@ -204,6 +204,8 @@ fn what_exists_is_refused() {
         ("quick data", "never touches what exists"),
         ("quick nowhere", "No such file"),
         ("quick --size=1m", "--size: 16 MiB is the minimum"),
+        ("quick --size=64", "64 without a unit is 64 bytes, write --size=64m or 64g"),
+        ("quick /proc", "it has no room at all; name a directory"),
         ("quick --colour=red", "--colour"),
         ("quick . ..", "2 directories"),
     ] {

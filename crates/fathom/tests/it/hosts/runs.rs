@@ -218,6 +218,7 @@ fn commands_run_on_hosts_too() {
     let quick = command("quick . --hosts=x,y --size=16m --time=200ms --format=json").run();
     assert_eq!(quick.code(), 0, "{}", quick.stderr);
     assert!(quick.stdout.contains("\"depth\""), "{}", quick.stdout);
+    assert!(quick.stdout.contains(", 2 hosts together."), "{}", quick.stdout);
     let left: Vec<_> = std::fs::read_dir(directory.path()).expect("a directory").flatten().collect();
     assert!(left.is_empty(), "files of hosts are removed: {left:?}");
     let sweep = command("sweep --hosts=x,y --vary=iodepth=1,2 --repeats=2")
