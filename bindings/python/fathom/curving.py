@@ -66,6 +66,11 @@ class Curve:
     results: bytes = field(repr=False)
     """The results file: the plan, and each run with its whole report."""
 
+    @property
+    def doubts(self) -> list[str]:
+        """Why figures of runs are wrong or doubtful."""
+        return list(self.raw["doubts"])
+
     def rows(self) -> list[dict[str, Any]]:
         """A row per load, as dicts."""
         rows = []

@@ -65,6 +65,11 @@ class Sweep:
     lines: bytes = field(repr=False)
     """The results file: the plan, and each run with its whole report."""
 
+    @property
+    def doubts(self) -> list[str]:
+        """Why figures of runs are wrong or doubtful."""
+        return list(self.raw["doubts"])
+
     def best(self, figure: str, job: str | None = None) -> Cell | None:
         """The cell that is best in a figure; None where the runs do not tell it from the second best."""
         known = [

@@ -23,6 +23,7 @@ mod late_starts;
 mod missing;
 mod mount;
 mod no_effect;
+mod of_runs;
 mod other_io;
 mod outage;
 mod processor;
@@ -43,6 +44,7 @@ mod verified;
 mod waits;
 
 pub(crate) use judge::{judge, judge_report};
+pub(crate) use of_runs::of_runs;
 pub(crate) use tell::{finding as tell_finding, lines, paragraphs, summary};
 
 use crate::evidence::Evidence;

@@ -3,6 +3,7 @@
 use super::measure::MeasuredLoad;
 use super::next::{is_sustained, verdict};
 use super::objective::{Objective, ResponseFigure};
+use super::plan::LEAST_RUNS;
 use super::record::RecordedCurve;
 use fathom_stats::inference::{Interval, median};
 use fathom_stats::split_mix::split_mix;
@@ -58,8 +59,8 @@ pub(crate) enum Highest {
     Found {
         /// I/Os per second.
         rate: f64,
-        /// Its 95 % interval.
-        interval: Interval,
+        /// Its 95 % interval, if there are enough runs for one.
+        interval: Option<Interval>,
     },
     /// Every rate tried meets the limits: the answer is at least the highest of them.
     AtLeast(f64),
@@ -93,7 +94,8 @@ fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
     let percentiles = PERCENTILES.map(|percent| {
         let values: Vec<f64> =
             runs.iter().filter_map(|run| run.figure(None, ResponseFigure::Percentile(percent))).collect();
-        let interval = median::interval(&values).map(Interval::not_below_zero);
+        let has_interval = values.len() >= LEAST_RUNS as usize;
+        let interval = median::interval(&values).filter(|_| has_interval).map(Interval::not_below_zero);
         Some((median::median(&values)?, interval))
     });
     LoadStep {
@@ -124,11 +126,17 @@ fn knee(steps: &[LoadStep]) -> Option<usize> {
 /// (bootstrap).
 fn highest(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Option<Highest> {
     let first = loads.first()?.0;
+    let fewest = loads.iter().position(|(_, runs)| !verdict(runs, objectives)).map_or(0, |bad| {
+        loads[bad.saturating_sub(1)..=bad].iter().map(|(_, runs)| runs.len()).min().unwrap_or(0)
+    });
     let rate = match crossing(loads, objectives) {
         Crossing::At(rate) => rate,
         Crossing::Above(rate) => return Some(Highest::AtLeast(rate)),
         Crossing::Below => return Some(Highest::Below(first)),
     };
+    if fewest < LEAST_RUNS as usize {
+        return Some(Highest::Found { rate, interval: None });
+    }
     let mut state = SEED;
     let mut drawn: Vec<f64> = (0..DRAWS)
         .map(|_| {
@@ -148,7 +156,7 @@ fn highest(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Opt
     drawn.sort_by(f64::total_cmp);
     let end = |share: f64| drawn[((DRAWS - 1) as f64 * share).round() as usize];
     let (low, high) = (end(0.025).min(rate), end(0.975).max(rate));
-    Some(Highest::Found { rate, interval: Interval { low, high } })
+    Some(Highest::Found { rate, interval: Some(Interval { low, high }) })
 }
 
 enum Crossing {

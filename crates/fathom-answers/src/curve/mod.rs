@@ -82,11 +82,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         return Ok(0);
     }
     if !options.has_intervals() {
-        let _ = writeln!(
-            streams.err,
-            "note: fewer than {} runs per load are too few for an interval",
-            plan::LEAST_RUNS
-        );
+        let _ = writeln!(streams.err, "note: fewer than {} runs per load give no interval", plan::LEAST_RUNS);
     }
     let mut recorder = record::open(&path, &plan, options.seed.is_some())?;
     let stopped = execute::execute(&mut recorder, &options.objectives, streams, runner)?;

@@ -2,6 +2,7 @@
 
 use super::answer::{Curve, Highest, LoadStep, PERCENTILES};
 use super::objective::Objective;
+use super::plan::LEAST_RUNS;
 use super::record::RecordedCurve;
 use crate::bars::Ink;
 use crate::columns;
@@ -51,6 +52,11 @@ pub(super) fn text(shown: &Shown<'_>, ink: Ink, limit: Option<usize>) -> String 
             text.push_str(&columns::wrapped(&format!("  {line}"), limit.unwrap_or(usize::MAX)));
         }
     }
+    let doubts = shown.recorded.doubts();
+    if !doubts.is_empty() {
+        text.push('\n');
+    }
+    text.extend(doubts.iter().map(|line| columns::wrapped(line, limit.unwrap_or(usize::MAX))));
     text
 }
 
@@ -136,11 +142,15 @@ pub(crate) fn answers(shown: &Shown<'_>, curve: &Curve) -> Vec<String> {
     let limits = shown.limits();
     match &curve.highest {
         None => {}
-        Some(Highest::Found { rate, interval }) => lines.push(format!(
+        Some(Highest::Found { rate, interval: Some(interval) }) => lines.push(format!(
             "{limits}: up to {} IOPS (95 % interval {} – {}).",
             figures::count(*rate),
             figures::count(interval.low),
             figures::count(interval.high)
+        )),
+        Some(Highest::Found { rate, interval: None }) => lines.push(format!(
+            "{limits}: up to {} IOPS; fewer than {LEAST_RUNS} runs of the loads around it give no interval.",
+            figures::count(*rate)
         )),
         Some(Highest::AtLeast(rate)) => lines.push(format!(
             "{limits}: every rate tried meets it; the answer is at least {} IOPS.",
@@ -177,6 +187,9 @@ pub(super) fn markdown(shown: &Shown<'_>) -> String {
             let _ = writeln!(text, "* {line}");
         }
         text.push('\n');
+    }
+    for line in shown.recorded.doubts() {
+        let _ = writeln!(text, "* {line}");
     }
     text
 }
@@ -244,7 +257,8 @@ pub(super) fn json(shown: &Shown<'_>) -> String {
     };
     let highest = |highest: &Highest| match highest {
         Highest::Found { rate, interval } => {
-            json!({"rate": rate, "low": interval.low, "high": interval.high})
+            let ends = interval.as_ref();
+            json!({"rate": rate, "low": ends.map(|ends| ends.low), "high": ends.map(|ends| ends.high)})
         }
         Highest::AtLeast(rate) => json!({"at_least": rate}),
         Highest::Below(rate) => json!({"below": rate}),
@@ -272,6 +286,7 @@ pub(super) fn json(shown: &Shown<'_>) -> String {
         "limits": limits,
         "curves": curves.collect::<Vec<Json>>(),
         "failed_runs": shown.recorded.failed_runs(),
+        "doubts": shown.recorded.doubts(),
     });
     format!("{document:#}\n")
 }

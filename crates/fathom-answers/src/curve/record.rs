@@ -3,12 +3,15 @@
 use super::load::Load;
 use super::measure::{self, MeasuredLoad};
 use super::plan::{CurvePlan, FORM};
+use crate::checks;
+use crate::figures;
 use crate::results_file::{
     Files, Journal, Mistake, Opened, ResultsFile, check_form, line_of, line_of_report, text_of,
 };
 use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_stats::report::RunReport;
+use fathom_stats::verdict::VerdictReport;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -38,6 +41,8 @@ pub(crate) struct CurveRun {
     pub(super) rate: f64,
     /// Its figures, unless it had no schedule.
     pub(super) measured: MeasuredLoad,
+    /// What the checks find.
+    pub(super) verdict: VerdictReport,
 }
 
 /// The content of a results file.
@@ -73,6 +78,26 @@ impl RecordedCurve {
         rates.sort_by(f64::total_cmp);
         rates.dedup();
         rates
+    }
+
+    /// What the checks call wrong or doubtful in the runs that count. Of loads that are more than the storage sustains, nothing
+    /// is: they miss their rate and fill the queue on purpose. Late starts are reported with the answers.
+    pub(crate) fn doubts(&self) -> Vec<String> {
+        let counts = |run: &&CurveRun| run.failure.is_none() && !run.measured.is_growing;
+        let runs: Vec<_> =
+            self.runs.iter().filter(counts).map(|run| (self.name_of(run), &run.verdict)).collect();
+        checks::of_runs(&runs, &["late-starts"])
+    }
+
+    fn name_of(&self, run: &CurveRun) -> String {
+        let load = match run.load {
+            Load::Closed => "the closed loop".to_owned(),
+            Load::Offered(rate) => format!("{} IOPS", figures::count(rate)),
+        };
+        match self.plan.name_of(run.curve).as_str() {
+            "" => load,
+            name => format!("{name}, {load}"),
+        }
     }
 
     /// Runs that failed.
@@ -117,6 +142,7 @@ fn run_of(line: &[u8]) -> Result<CurveRun, serde_json::Error> {
         failure: (line.failed_jobs > 0).then_some(line.failure),
         rate: measure::rate_of(&line.report),
         measured: MeasuredLoad::of(&line.report),
+        verdict: checks::judge(&line.report),
     })
 }
 

@@ -32,6 +32,8 @@ pub(super) fn page(path: &Path, title: Option<&str>) -> Result<String, Failure> 
         section aria-labelledby="curves" {
             h2 id="curves" { "Response time by offered load" }
             p { (shown.opening()) }
+            @let doubts = shown.recorded.doubts();
+            @if !doubts.is_empty() { div.verdict { ul { @for doubt in doubts { li { (doubt) } } } } }
             @if let Some(figure) = side_by_side(&shown.curves) { (charts([figure])) }
             @for (number, curve) in shown.curves.iter().enumerate() { (section(&shown, curve, &id_of(number))) }
         }

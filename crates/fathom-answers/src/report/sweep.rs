@@ -29,6 +29,7 @@ pub(super) fn page(path: &Path, title: Option<&str>) -> Result<String, Failure> 
                 (results.done.0) " of " (results.done.1) " runs are done. Medians of the runs; ranges are 95 % confidence \
                 intervals."
             }
+            @if !results.doubts.is_empty() { div.verdict { ul { @for doubt in &results.doubts { li { (doubt) } } } } }
             @if let Some(volume) = &results.volume { p {
                 @for (number, line) in volume.remarks().iter().enumerate() { @if number > 0 { br; } (line) }
             } }

@@ -269,6 +269,9 @@ fn remarks(results: &Results) -> String {
     let mut text = match most {
         0 => String::new(),
         1 => "One run of each: the variation between runs is unknown.\n".to_owned(),
+        _ if results.option_names.iter().all(|name| name == "job") => {
+            format!("Medians of {runs} runs; {intervals}.\n")
+        }
         _ => format!("Medians of {runs} runs in random order; {intervals}.\n"),
     };
     if results.done.0 < results.done.1 {
@@ -284,6 +287,7 @@ fn remarks(results: &Results) -> String {
         text.push_str(&format!("{line}\n"));
     }
     text.push_str(&notes(results));
+    text.extend(results.doubts.iter().map(|line| format!("{line}\n")));
     text
 }
 
@@ -307,7 +311,8 @@ pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
         table.row(cells);
     }
     let mut text = table.markdown();
-    let remarks: Vec<String> = results.volume.iter().flat_map(Volume::remarks).collect();
+    let remarks: Vec<String> =
+        results.volume.iter().flat_map(Volume::remarks).chain(results.doubts.iter().cloned()).collect();
     if !remarks.is_empty() {
         text.push_str(&format!("\n* {}\n", remarks.join("\n* ")));
     }
@@ -418,6 +423,7 @@ pub(super) fn json(results: &Results) -> String {
         "rows": rows.collect::<Vec<Json>>(),
         "best": best.collect::<Vec<Json>>(),
         "volume": results.volume,
+        "doubts": results.doubts,
     });
     format!("{document:#}\n")
 }

@@ -3,6 +3,7 @@
 use super::file_systems::{DIMENSION, Volume};
 use super::labels::{self, Label};
 use super::record::RecordedSweep;
+use crate::checks;
 use crate::evidence::device_share;
 use crate::figures as texts;
 use crate::measures::comparison::{Sample, Summary, summary};
@@ -10,6 +11,9 @@ use crate::measures::workload::{Workload, workloads};
 use crate::measures::{Figure, FigureOf};
 use fathom_command::Failure;
 use fathom_stats::inference::difference::{Ratio, ratio};
+
+/// Beginning of the note on reads that the page cache answered.
+const FROM_MEMORY: &str = "memory answered";
 
 /// The table.
 pub(crate) struct Results {
@@ -31,6 +35,8 @@ pub(crate) struct Results {
     pub(crate) further: usize,
     /// Target of the file systems, if they vary.
     pub(crate) volume: Option<Volume>,
+    /// What the checks of the runs call wrong or doubtful.
+    pub(crate) doubts: Vec<String>,
 }
 
 /// A cell, or a job of it.
@@ -154,6 +160,7 @@ impl Results {
             let heading = labels::heading_of_figure(labels, &figure);
             (figure, heading)
         };
+        let doubts = doubts(recorded, &rows);
         let mut results = Results {
             options,
             option_names,
@@ -164,6 +171,7 @@ impl Results {
             done: (recorded.done(), recorded.wanted()),
             further: recorded.further(),
             volume: plan.volume.clone(),
+            doubts,
         };
         results.judge();
         Ok(results)
@@ -194,8 +202,7 @@ impl Results {
 
     /// Median and interval of a figure in a row; `None` without runs.
     pub(crate) fn summary(&self, row: &Row, figure: usize) -> Option<Summary> {
-        let samples: Vec<Sample> =
-            row.samples[figure].iter().map(|&value| Sample::of(value)).collect();
+        let samples: Vec<Sample> = row.samples[figure].iter().map(|&value| Sample::of(value)).collect();
         summary(&samples)
     }
 
@@ -232,6 +239,21 @@ impl Results {
     }
 }
 
+/// The findings of the checks in all runs that count, by cell.
+fn doubts(recorded: &RecordedSweep, rows: &[Row]) -> Vec<String> {
+    let plan = &recorded.plan;
+    let name = |cell: usize| {
+        let values = plan.values_of(cell).into_iter().map(|(option, value)| format!("{option}={value}"));
+        values.collect::<Vec<String>>().join(", ")
+    };
+    let runs: Vec<_> = (0..plan.cells())
+        .flat_map(|cell| recorded.runs_of(cell).into_iter().map(move |run| (cell, run)))
+        .map(|(cell, run)| (name(cell), checks::judge(&run.report)))
+        .collect();
+    let is_told = rows.iter().flat_map(|row| &row.notes).any(|note| note.starts_with(FROM_MEMORY));
+    checks::of_runs(&runs, if is_told { &["reads-missing"] } else { &[] })
+}
+
 /// Notes on the runs of a cell: why some failed, and how much the page cache answered.
 fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
@@ -253,7 +275,7 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     let least = shares.map(|share| share.ratio()).min_by(f64::total_cmp);
     if let Some(share) = least.filter(|share| *share < MOSTLY_CACHE) {
         let memory = texts::percent((1.0 - share) * 100.0);
-        notes.push(format!("memory answered {memory} of the reads; direct=1 measures the device"));
+        notes.push(format!("{FROM_MEMORY} {memory} of the reads; direct=1 measures the device"));
     }
     notes
 }

@@ -19,6 +19,11 @@ impl Variation {
         let wrong = |what: &str| {
             Failure::new(format!("--vary: `{text}`: {what}; write for example --vary=iodepth=1,4,16"))
         };
+        if text.trim().is_empty() {
+            return Err(Failure::new(
+                "--vary: it needs an option and its values, such as --vary=iodepth=1,4,16; leave it out to repeat one job",
+            ));
+        }
         let (name, list) = text.split_once('=').ok_or_else(|| wrong("it has no ="))?;
         let name = name.trim();
         let name = find_job_option(name).map_or(name, |option| option.name);

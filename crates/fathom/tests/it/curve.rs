@@ -49,6 +49,10 @@ fn given_loads_have_their_response_times() {
     let highest = &document["curves"][0]["highest"];
     let rate = highest["rate"].as_f64().unwrap_or_else(|| panic!("{document}"));
     assert!((50.0..1000.0).contains(&rate), "{document}");
+    // Two runs of each load give no interval, neither of a load nor of the answer.
+    assert!(highest["low"].is_null() && highest["high"].is_null(), "{highest}");
+    assert!(steps.iter().all(|step| step["response"]["p99"]["low"].is_null()), "{document}");
+    assert!(document["doubts"].to_string().contains("doubtful: few-samples: "), "{document}");
     // The same from the file, and in other formats.
     let file = directory.path().join("q.curve.jsonl");
     let again = |format: &str| {
@@ -57,6 +61,7 @@ fn given_loads_have_their_response_times() {
     };
     assert_eq!(serde_json::from_str::<Value>(&again("json")).expect("JSON"), document);
     assert!(again("text").contains("the backlog grows"), "{}", again("text"));
+    assert!(again("text").contains("doubtful: few-samples: "), "{}", again("text"));
     assert_eq!(again("csv").lines().count(), 4);
     assert!(again("markdown").contains("| offered |"));
     let page = format!("report {} -o page.html", file.display());

@@ -43,6 +43,27 @@ fn names_in(directory: &Path) -> BTreeSet<String> {
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
 }
 
+/// The checks of its runs are reported with the table, each once, in every format for people and in JSON.
+#[test]
+fn doubts_about_runs_are_told_with_the_table() {
+    fathom_only!();
+    let directory = scratch();
+    let words =
+        "--vary=bs=4k,8k --repeats=2 -- --name=job --filename=data --size=64k --rw=write --ioengine=psync";
+    let finished = sweep(directory.path(), words);
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    let is_told = |text: &str| text.contains("doubtful: short: 4 of 4 runs, worst in bs=");
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert!(is_told(&flat(&finished.stdout)), "{}", finished.stdout);
+    for format in ["markdown", "json"] {
+        let again = sweep(directory.path(), &format!("--format={format} job.sweep.jsonl")).stdout;
+        assert!(is_told(&again), "{format}: {again}");
+    }
+    assert_eq!(Launch::fathom(directory.path()).words("report job.sweep.jsonl -o page.html").run().code(), 0);
+    let page = std::fs::read_to_string(directory.path().join("page.html")).expect("a page");
+    assert!(is_told(&page), "{page}");
+}
+
 #[test]
 fn every_cell_runs_in_every_round_with_its_options() {
     fathom_only!();
@@ -592,6 +613,7 @@ fn file_systems_and_interfaces_in_one_table() {
     let table: Vec<Vec<&str>> = finished
         .stdout
         .lines()
+        .filter(|line| line.starts_with('|'))
         .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
         .collect();
     assert_eq!(table[0], ["Filesystem", "IO Interface", "Read", "Write", "Latency", "IOPS"]);
