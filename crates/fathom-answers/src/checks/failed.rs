@@ -6,6 +6,9 @@ use crate::evidence::Evidence;
 /// Options that let a job go on after an error.
 const TOLERANT: [&str; 2] = ["continue_on_error", "ignore_error"];
 
+/// The error of a block that is not what was written.
+const EILSEQ: i64 = 84;
+
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let error = evidence.job.error;
     let is_tolerant = TOLERANT.iter().any(|option| {
@@ -17,6 +20,14 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
             Severity::Doubtful,
             format!("I/Os failed, the first one with error {error}, and the job went on"),
             "look at what was printed about it",
+        ),
+        // To run it again would write over the data that shows what happened.
+        (EILSEQ, _) => Found::new(
+            Severity::Wrong,
+            format!(
+                "it failed with error {error}: data was not what had been written, and the figures end there"
+            ),
+            "keep the data: verify_only=1 checks it again without writing",
         ),
         _ => Found::new(
             Severity::Wrong,

@@ -11,9 +11,13 @@ mod word;
 
 use crate::Command;
 use crate::columns;
+use crate::curve::record::RecordedCurve;
 use crate::evidence::Evidence;
 use crate::output;
+use crate::pts::record::RecordedTest;
+use crate::results_file::is_results;
 use crate::runner::Runner;
+use crate::sweep::record::RecordedSweep;
 use fathom_command::{Failure, Streams};
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
@@ -90,6 +94,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     }
     let shown = match given.len() == 1 && is_result(path) {
         true => {
+            refuse_many(path)?;
             let result = fathom_results::read(path).map_err(|error| Failure::new(error.to_string()))?;
             let columns = columns::of_text();
             match all {
@@ -97,10 +102,30 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
                 false => brief::tell(&result, columns).unwrap_or_else(|| story::tell(&result, columns)),
             }
         }
+        false if given.len() == 1 && path.is_dir() && !word::is_known(&text) => {
+            return Err(Failure::new(format!(
+                "{0}: this is a directory; name a result in it, or compare two such directories: fathom compare {0} OTHER",
+                path.display()
+            )));
+        }
         false => word::explain(&text)?,
     };
     output::print_long(streams, &columns::wrapped(&shown, columns::of_text()))?;
     Ok(0)
+}
+
+/// Refuses the results file of a command that makes many runs: there is no one result in it.
+fn refuse_many(path: &Path) -> Result<(), Failure> {
+    let (what, command) = match () {
+        () if is_results::<RecordedSweep>(path) => ("the file of a sweep", "sweep"),
+        () if is_results::<RecordedCurve>(path) => ("the file of curves", "curve"),
+        () if is_results::<RecordedTest>(path) => ("the file of a PTS test", "pts"),
+        () => return Ok(()),
+    };
+    Err(Failure::new(format!(
+        "{0}: this is {what}, not a result of one run: fathom {command} {0} prints it, fathom report {0} -o FILE draws it",
+        path.display()
+    )))
 }
 
 /// True for readable paths, including pipes of the shell, and for arguments that can only be meant as a file.

@@ -248,6 +248,39 @@ pub(super) const TERMS: &[Term] = &[
         &["slo"],
         "A limit for response times, such as p99<2ms. fathom curve --slo finds the highest load that meets it.",
     ),
+    term(
+        &["random"],
+        "I/O anywhere in the file or device, as databases and virtual machines do it (rw=randread, randwrite, randrw). Each block is chosen \
+         by a generator of random numbers; without norandommap, each is used once before any is used again. I/Os per second and \
+         percentiles describe it best.",
+    ),
+    term(
+        &["sequential"],
+        "I/O one block after the other, as copies and backups do it (rw=read, write, rw). The system reads ahead, and devices can combine \
+         neighbours. Bandwidth describes it best.",
+    ),
+    term(
+        &["backlog"],
+        "In an open loop, I/Os that were due and waited for their turn: their mean number in a table of fathom curve. If it grows throughout \
+         the run, the load is more than the storage sustains.",
+    ),
+    term(
+        &["offered", "offered load", "arrivals"],
+        "In an open loop, the I/Os per second that were due by the schedule, whether or not the storage kept up.",
+    ),
+    term(
+        &["served"],
+        "In an open loop, the I/Os per second that completed. Below the offered load, the rest waits in the backlog.",
+    ),
+    term(
+        &["own delay", "own_delay_ns"],
+        "In an open loop, how late the tester itself began an I/O that was due and had a free slot: delay of the machine that measures, not \
+         of the storage.",
+    ),
+    term(
+        &["start delay", "start_delay_ns"],
+        "In an open loop, how long after it was due an I/O began: its wait for a free slot, and the tester's own delay.",
+    ),
     term(&["zone resets"], "How many zones of a zoned device were reset before they were written again."),
 ];
 

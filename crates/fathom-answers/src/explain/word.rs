@@ -5,7 +5,9 @@ use super::terms::{self, Term};
 use fathom_command::Failure;
 use fathom_spec::definition::{Kind, OptionDef, Status};
 use fathom_spec::engines::{self, EngineDef};
+use fathom_spec::value::{errno_name, errno_number};
 use fathom_spec::{registry, spelling};
+use fathom_sys::Errno;
 use std::fmt::Write as _;
 
 /// The explanation; for an unknown term, a failure that suggests similar ones.
@@ -24,7 +26,10 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
         (None, None) => match engines::find(word) {
             Some(engine) => Ok(of_engine(engine)),
             None if let Some(text) = pages::explain(word) => Ok(text),
-            None => of_disk_line(text).or_else(|| of_value(word)).ok_or_else(|| unknown(word)),
+            None => of_disk_line(text)
+                .or_else(|| of_error(word))
+                .or_else(|| of_value(word))
+                .ok_or_else(|| unknown(word)),
         },
     }
 }
@@ -142,6 +147,37 @@ fn of_disk_line(text: &str) -> Option<String> {
     Some(format!("{}, a device, in the section `Disk stats` of a report: {}\n", device.trim(), term.text))
 }
 
+/// True for what [`explain`] knows.
+pub(super) fn is_known(text: &str) -> bool {
+    explain(text).is_ok()
+}
+
+/// `EIO`, `errno 5`, `error=5` or `5`: the number or name of an error.
+fn of_error(word: &str) -> Option<String> {
+    let lower = word.trim().to_lowercase();
+    let leads = ["errno", "error", "err"];
+    let rest = leads.iter().find_map(|lead| lower.strip_prefix(lead)).unwrap_or(&lower);
+    let rest = rest.trim_start_matches(['=', ':', ' ']).trim();
+    let number = rest.parse().ok().or_else(|| errno_number(&rest.to_uppercase()));
+    let number: i32 = number.filter(|&number| number > 0 && Errno(number).is_known())?;
+    let name = errno_name(number).map_or_else(String::new, |name| format!(" ({name})"));
+    let note = match number {
+        libc_numbers::EILSEQ => {
+            " Of a job with verify, it means that data was read that is not what was written; the lines of the run say where. Keep \
+             the data: verify_only=1 checks it again without writing."
+        }
+        libc_numbers::ENOSPC => " The file system or the user's quota is full.",
+        _ => "",
+    };
+    Some(format!("errno {number}{name}, an error of the operating system: {}.{note}\n", Errno(number)))
+}
+
+/// Errors that mean more in a result than their text says.
+mod libc_numbers {
+    pub(super) const ENOSPC: i32 = 28;
+    pub(super) const EILSEQ: i32 = 84;
+}
+
 /// A value without its option: `randwrite` is one of `rw`.
 fn of_value(word: &str) -> Option<String> {
     let options = registry::job_options().filter(|option| option.kind != Kind::Deprecated);
@@ -199,7 +235,12 @@ fn unknown(word: &str) -> Failure {
     let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
     let names = names.chain(of_terms.filter(|name| name.len() > 3));
     let near = names.map(|name| (spelling::distance(word, name), name)).min();
-    let hint = match near.filter(|(distance, name)| *distance <= 2.max(name.len() / 3)) {
+    // Of three or four letters, two others make another word.
+    let is_near = |distance: usize, name: &str| match word.chars().count() {
+        ..=4 => distance <= 1,
+        _ => distance <= 2.max(name.len() / 3),
+    };
+    let hint = match near.filter(|(distance, name)| is_near(*distance, name)) {
         Some((_, name)) => format!("; did you mean {name}?"),
         None => match by_meaning(word).as_slice() {
             [] => "; fathom --cmdhelp lists the options, fathom --enghelp the engines".to_owned(),
@@ -239,6 +280,23 @@ mod tests {
         says("randwrite", "rw=randwrite: Random writes");
         says("size of a block in bytes", "bs");
         says("verify checksum", "verify");
+        for error in ["84", "errno 84", "EILSEQ", "error=84"] {
+            says(error, "errno 84 (EILSEQ)");
+        }
+        says("ENOSPC", "errno 28");
+        for (term, what) in [
+            ("random", "anywhere"),
+            ("sequential", "one block after the other"),
+            ("backlog", "waited"),
+            ("offered", "due"),
+            ("served", "completed"),
+            ("own delay", "tester itself"),
+        ] {
+            says(term, what);
+        }
+        for word in ["ssd", "nvme"] {
+            assert!(!explain(word).expect_err("not a term").to_string().contains("did you mean"), "{word}");
+        }
     }
 
     #[test]

@@ -174,6 +174,11 @@ pub fn errno_number(name: &str) -> Option<i32> {
     NAMES.iter().position(|known| *known == name).and_then(|number| i32::try_from(number).ok())
 }
 
+/// The name of a Linux error number.
+pub fn errno_name(number: i32) -> Option<&'static str> {
+    usize::try_from(number).ok().and_then(|number| NAMES.get(number).copied()).filter(|name| !name.is_empty())
+}
+
 fn parse_codes(text: &str, context: &mut ParseContext<'_>) -> Result<Vec<i32>, ValueError> {
     let mut codes = Vec::new();
     for part in text.split(':').map(str::trim).filter(|part| !part.is_empty()) {

@@ -54,7 +54,7 @@ pub(crate) use file_names::check_directories;
 pub use file_names::{FileNames, split_file_names};
 pub use file_service::FileService;
 pub use host_names::HostNames;
-pub use ignore_error::{IgnoreErrors, errno_number};
+pub use ignore_error::{IgnoreErrors, errno_name, errno_number};
 pub use ledger_place::LedgerPlace;
 pub use list::WordList;
 pub use memory::{Memory, MemoryKind};

@@ -192,6 +192,15 @@ fn words_and_lines_are_explained() {
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("did you mean iodepth?"), "{}", finished.stderr);
     std::fs::write(directory.path().join("broken.json"), "{ \"jobs\": [").expect("can be written");
+    std::fs::create_dir(directory.path().join("results")).expect("a directory");
+    std::fs::write(directory.path().join("a.jsonl"), "{\"fathom sweep\":{}}").expect("written");
+    for (given, what) in [
+        ("results", "this is a directory; name a result in it, or compare two such directories"),
+        ("a.jsonl", "this is the file of a sweep, not a result of one run: fathom sweep a.jsonl prints it"),
+    ] {
+        let finished = explain(directory.path(), given);
+        assert!(finished.code() == 1 && finished.stderr.contains(what), "{given}: {}", finished.stderr);
+    }
     let finished = explain(directory.path(), "broken.json");
     assert_eq!(finished.code(), 1);
     assert!(finished.stderr.contains("broken.json: invalid JSON"), "{}", finished.stderr);
