@@ -59,6 +59,13 @@ pub enum Verdict {
         /// Size of the blocks that are checked.
         wanted: u64,
     },
+    /// An intact header of another `verify=`: the data was written by another job.
+    OtherMethod {
+        /// The kind in the header.
+        found: Method,
+        /// The kind that is checked.
+        wanted: Method,
+    },
     /// Single bits are wrong.
     BitFlips {
         /// Their positions, from the first bit of the block: byte times 8 plus bit, the lowest bit being 0.
@@ -92,13 +99,14 @@ pub enum TornRest {
 }
 
 /// Names of the classes, in the order of [`Verdict::index`].
-pub const CLASSES: [&str; 9] = [
+pub const CLASSES: [&str; 10] = [
     "never_written",
     "stale",
     "torn",
     "misdirected",
     "wrong_file",
     "other_length",
+    "other_method",
     "bit_flips",
     "damaged",
     "unrecognised",
@@ -119,6 +127,7 @@ impl Verdict {
             Verdict::Misdirected { .. } => "misdirected",
             Verdict::WrongFile { .. } => "wrong_file",
             Verdict::OtherLength { .. } => "other_length",
+            Verdict::OtherMethod { .. } => "other_method",
             Verdict::BitFlips { .. } => "bit_flips",
             Verdict::Damaged { .. } => "damaged",
             Verdict::Unrecognised => "unrecognised",
@@ -156,6 +165,11 @@ impl Verdict {
             Verdict::OtherLength { found, wanted } => format!(
                 "another block size: the header is for blocks of {found} bytes, this job has {wanted}; set bs \
                 and verify_interval as for the write"
+            ),
+            Verdict::OtherMethod { found, wanted } => format!(
+                "another kind of verification: the block was written with verify={}, this job has verify={}; set it as for the write",
+                found.word(),
+                wanted.word()
             ),
             Verdict::BitFlips { bits } => {
                 let places: Vec<String> =
@@ -231,6 +245,12 @@ pub fn classify(rule: &Rule, suspect: &Suspect<'_>, history: &dyn History) -> Ve
     }
     if let Some(header) = header
         && header.is_sound(&bytes)
+        && let Some(verdict) = other_method(rule, &header)
+    {
+        return verdict;
+    }
+    if let Some(header) = header
+        && header.is_sound(&bytes)
         && let Some(verdict) = other_length(&header, suspect, history)
     {
         return verdict;
@@ -259,6 +279,12 @@ fn is_whole(rule: &Rule, header: &Header, bytes: &[u8], suspect: &Suspect<'_>) -
     }
     let made = made_interval(rule, &write, length, header.offset, bytes.len(), header.format, Some(bytes));
     made.is_some_and(|made| made == bytes)
+}
+
+/// A header of another kind.
+fn other_method(rule: &Rule, header: &Header) -> Option<Verdict> {
+    let found = u8::try_from(header.kind).ok().and_then(Method::of_code)?;
+    (found != rule.method).then_some(Verdict::OtherMethod { found, wanted: rule.method })
 }
 
 /// A header of another size that is not from an earlier write of this job.

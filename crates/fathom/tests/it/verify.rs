@@ -224,6 +224,18 @@ fn a_block_of_another_file_is_told_with_its_name() {
 }
 
 #[test]
+fn data_of_another_kind_is_named() {
+    fathom_only!();
+    let directory = scratch();
+    fathom(directory.path(), "--rw=write --verify=crc32c");
+    let (finished, document) = fathom(directory.path(), "--rw=write --verify=md5 --verify_only");
+    assert_eq!(finished.code(), 1);
+    assert_eq!(classes(&document), [("other_method".to_owned(), 16)], "{}", finished.stderr);
+    let line = "the block was written with verify=crc32c, this job has verify=md5; set it as for the write";
+    assert!(finished.stderr.contains(line), "{}", finished.stderr);
+}
+
+#[test]
 fn the_first_mismatch_can_end_the_job_and_none_has_to() {
     let spoil = |data: &mut Vec<u8>| {
         data[5000] ^= 1;
