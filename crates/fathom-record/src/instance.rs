@@ -145,6 +145,9 @@ fn refused(path: &Path, error: io::Error) -> RecordError {
         ErrorKind::NotFound if !path.starts_with("/sys/kernel/debug") && is_missing() => {
             "tracefs is not mounted: mount -t tracefs nodev /sys/kernel/tracing; in a container, start that with --privileged, or record outside of it"
         }
+        ErrorKind::OutOfMemory => {
+            "there is no memory for the buffers of all processors: a smaller --buffer needs less"
+        }
         ErrorKind::NotFound => {
             "this kernel does not have it: CONFIG_BLK_DEV_IO_TRACE and CONFIG_FTRACE are needed"
         }

@@ -91,7 +91,10 @@ fn shortened(line: &str) -> Cow<'_, str> {
 /// What a line is that stands above all sections.
 fn without_section(line: &str, name: &str, value: Option<&str>, origin: &Origin) -> Diagnostic {
     if line.contains('\0') {
-        return Diagnostic::general(origin, "this is a binary file, not a job file");
+        return Diagnostic::general(
+            origin,
+            "this is a binary file, not a job file; if it is a block trace, --read_iolog replays it",
+        );
     }
     if line.starts_with('{') {
         let problem = "this is JSON, not a job file; if it is the result of a run, fathom show prints it and fathom report makes a page of it";

@@ -13,7 +13,7 @@ use fathom_sys::{clock, process};
 use fathom_trace::side::{Begin, End, VERSION};
 use std::io::IsTerminal;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command};
+use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Longest and shortest time between two looks at the buffers.
@@ -87,8 +87,12 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         let mut child = start(order)?;
         let recorded = self.record(order, child.as_mut());
         self.erase();
+        if recorded.is_err() {
+            // Events cost time, even those that nothing reads. The first error is the one to report.
+            let _ = self.recorder.stop();
+        }
         // A trace that cannot be written is no reason to end what was to be recorded.
-        let status = child.map(|mut child| child.wait()).transpose();
+        let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
         self.finish()?;
         let status = status.map_err(|error| Failure::new(format!("the command: {error}")))?;
@@ -96,6 +100,19 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
             (None, signal) => status_of_signal(signal.unwrap_or(0)),
         }))
+    }
+
+    /// Waits for the end of the command; a second signal to the recorder kills it.
+    fn wait_for(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status);
+            }
+            wait_readable(&[self.signals.descriptor()], LONGEST_ROUND);
+            if self.signals.asked_to_end().is_some() {
+                child.kill()?;
+            }
+        }
     }
 
     fn record(&mut self, order: &Order, mut child: Option<&mut Child>) -> Result<(), Failure> {

@@ -101,6 +101,9 @@ pub fn at_hand(made: RunResult, source: &str) -> Result<RunResult, ReadError> {
     Ok(result)
 }
 
+/// A NUL among this many letters at the begin of a file means that it is not text.
+const BEGIN_OF_BINARY: usize = 64;
+
 /// What a document may contain besides the result.
 #[derive(Deserialize)]
 struct Extras<'t> {
@@ -115,6 +118,11 @@ struct Extras<'t> {
 /// All documents of a text, as text, because the order of keys matters. Text before the first and after the
 /// last is skipped.
 fn documents<'t>(text: &'t str, source: &str) -> Result<Vec<&'t RawValue>, ReadError> {
+    if text.chars().take(BEGIN_OF_BINARY).any(|letter| letter == '\0') {
+        let advice =
+            "if it is a block trace, --read_iolog replays it and fathom trace-to-job makes a job of it";
+        return Err(ReadError(format!("{source}: this is a binary file, not a result; {advice}")));
+    }
     let Some(start) = start_of_document(text) else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     let mut rest = &text[start..];

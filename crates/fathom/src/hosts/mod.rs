@@ -134,6 +134,12 @@ pub(crate) fn take_options(words: &mut Vec<OsString>) -> Vec<String> {
     let mut left = Vec::new();
     let mut rest = std::mem::take(words).into_iter();
     while let Some(word) = rest.next() {
+        // What follows belongs to another program, or is a file.
+        if word == "--" {
+            left.push(word);
+            left.extend(rest);
+            break;
+        }
         let text = word.to_string_lossy().into_owned();
         let name = text.strip_prefix("--").unwrap_or("");
         let (name, has_value) = name.split_once('=').map_or((name, false), |(name, _)| (name, true));
@@ -303,6 +309,14 @@ pub(crate) struct View {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_another_program_are_left_to_it() {
+        let mut words: Vec<OsString> =
+            ["--hosts=a", "x", "--", "fathom", "--hosts=b", "--keys", "c"].map(OsString::from).to_vec();
+        assert_eq!(take_options(&mut words), ["--hosts=a"]);
+        assert_eq!(words, ["x", "--", "fathom", "--hosts=b", "--keys", "c"]);
+    }
 
     #[test]
     fn lists_are_found_wherever_they_stand() {

@@ -194,7 +194,10 @@ fn words_and_lines_are_explained() {
     std::fs::write(directory.path().join("broken.json"), "{ \"jobs\": [").expect("can be written");
     std::fs::create_dir(directory.path().join("results")).expect("a directory");
     std::fs::write(directory.path().join("a.jsonl"), "{\"fathom sweep\":{}}").expect("written");
+    let trace = b"\x07taea\0\0\0 {\0\0\0 a block trace".repeat(8);
+    std::fs::write(directory.path().join("a.trace"), trace).expect("written");
     for (given, what) in [
+        ("a.trace", "this is a binary file, not a result; if it is a block trace, --read_iolog replays it"),
         ("results", "this is a directory; name a result in it, or compare two such directories"),
         ("a.jsonl", "this is the file of a sweep, not a result of one run: fathom sweep a.jsonl prints it"),
     ] {

@@ -261,7 +261,7 @@ fn recorders_disturb_neither_each_other_nor_other_tracing() {
     let directory = scratch();
     let devices = [require!(LoopDevice::new(4 * MIB)), require!(LoopDevice::new(4 * MIB))];
     let state = || {
-        ["tracing_on", "events/enable", "trace_clock", "buffer_size_kb", "events/block/filter"]
+        ["tracing_on", "events/enable", "trace_clock", "events/block/filter"]
             .map(|name| fs::read_to_string(Path::new("/sys/kernel/tracing").join(name)).unwrap_or_default())
     };
     let before = state();
@@ -384,6 +384,20 @@ fn the_status_is_that_of_the_command() {
     let missing = with("c", "/no/such/program", "");
     assert_eq!(missing.code(), 1);
     assert!(missing.stderr.contains("/no/such/program: "), "{}", missing.stderr);
+    // A command that ignores the first signal is killed by the second.
+    let words = format!("{} -o d --", device.text());
+    let script = "trap : TERM INT; echo ready; while :; do sleep 0.1; done";
+    let mut stubborn =
+        record(directory.path(), &words).argument("sh").argument("-c").argument(script).start();
+    stubborn.wait_for_output(|text| text.contains("ready"));
+    stubborn.signal_and_see("INT");
+    wait_until("the recording ends", || {
+        Recorded::read(&directory.path().join("d")).notes.len() > 1 || {
+            stubborn.signal("INT");
+            false
+        }
+    });
+    assert_eq!(stubborn.finish().code(), 137);
     // A full disk ends the recording, not the command.
     let read = format!(
         "dd if={} of=/dev/null bs=4k count=4 iflag=direct status=none; sleep 1; touch ended",
