@@ -111,7 +111,7 @@ impl Output {
 
     /// Ends this part with the sums so far, and begins the next.
     pub fn next_part(&mut self, parts: &mut dyn Parts, end: End) -> Result<(), RecordError> {
-        self.end(end)?;
+        self.finish(end)?;
         self.begin.part += 1;
         (self.path, self.stream) = open(parts, self.begin.part)?;
         self.sequences.clear();
@@ -124,12 +124,7 @@ impl Output {
     }
 
     /// Writes the sums and ends the trace.
-    pub fn finish(mut self, end: End) -> Result<u64, RecordError> {
-        self.end(end)?;
-        Ok(self.bytes)
-    }
-
-    fn end(&mut self, end: End) -> Result<(), RecordError> {
+    pub fn finish(&mut self, end: End) -> Result<(), RecordError> {
         self.note(&Note::End(end), self.begin.clock_ns.saturating_add(end.time_ns));
         self.flush()?;
         let closed = match &mut self.stream {

@@ -87,6 +87,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         let mut child = start(order)?;
         let recorded = self.record(order, child.as_mut());
         self.erase();
+        let recorded = recorded.and_then(|()| self.finish());
         if recorded.is_err() {
             // Events cost time, even those that nothing reads. The first error is the one to report.
             let _ = self.recorder.stop();
@@ -94,7 +95,6 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         // A trace that cannot be written is no reason to end what was to be recorded.
         let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
-        self.finish()?;
         let status = status.map_err(|error| Failure::new(format!("the command: {error}")))?;
         Ok(status.map_or(0, |status| match (status.code(), status.signal()) {
             (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
@@ -153,7 +153,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
     }
 
     /// Stops, writes the rest, and says what was recorded.
-    fn finish(mut self) -> Result<(), Failure> {
+    fn finish(&mut self) -> Result<(), Failure> {
         self.recorder.stop().map_err(Failure::because)?;
         let time = self.started.elapsed();
         self.drain()?;
@@ -161,7 +161,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         let end = self.sums(lost);
         let (gaps, path, parts) =
             (self.recorder.losses().gaps, self.output.path().to_owned(), self.output.parts());
-        let bytes = self.output.finish(end).map_err(Failure::because)?;
+        self.output.finish(end).map_err(Failure::because)?;
+        let bytes = self.output.bytes();
         let seconds = time.as_secs_f64();
         let cost = (end.recorder_us.0 + end.recorder_us.1) as f64 / 1e6 / seconds.max(1e-3) * 100.0;
         let err = &mut self.streams.err;

@@ -391,13 +391,17 @@ fn the_status_is_that_of_the_command() {
         record(directory.path(), &words).argument("sh").argument("-c").argument(script).start();
     stubborn.wait_for_output(|text| text.contains("ready"));
     stubborn.signal_and_see("INT");
-    wait_until("the recording ends", || {
-        Recorded::read(&directory.path().join("d")).notes.len() > 1 || {
-            stubborn.signal("INT");
-            false
-        }
-    });
+    wait_until("the recording ends", || Recorded::read(&directory.path().join("d")).notes.len() > 1);
+    stubborn.signal("INT");
     assert_eq!(stubborn.finish().code(), 137);
+    // A recording that ends before the command has nothing of what comes later.
+    let later =
+        format!("sleep 1; dd if=/dev/zero of={} bs=4k count=4 oflag=direct status=none", device.text());
+    let words = format!("{} -o e --time=200ms --", device.text());
+    let finished = record(directory.path(), &words).argument("sh").argument("-c").argument(&later).run();
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(finished.elapsed >= std::time::Duration::from_secs(1));
+    assert_eq!(queued_writes(&Recorded::read(&directory.path().join("e"))), 0, "{}", finished.stderr);
     // A full disk ends the recording, not the command.
     let read = format!(
         "dd if={} of=/dev/null bs=4k count=4 iflag=direct status=none; sleep 1; touch ended",
