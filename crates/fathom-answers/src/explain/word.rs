@@ -235,9 +235,14 @@ fn unknown(word: &str) -> Failure {
     let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
     let names = names.chain(of_terms.filter(|name| name.len() > 3));
     let near = names.map(|name| (spelling::distance(word, name), name)).min();
-    // Of three or four letters, two others make another word.
+    // Of three or four letters, one other makes another word; only a missing, additional or swapped one is a slip.
+    let letters = |text: &str| {
+        let mut letters: Vec<char> = text.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
     let is_near = |distance: usize, name: &str| match word.chars().count() {
-        ..=4 => distance <= 1,
+        length @ ..=4 => distance <= 1 && (name.len() != length || letters(name) == letters(word)),
         _ => distance <= 2.max(name.len() / 3),
     };
     let hint = match near.filter(|(distance, name)| is_near(*distance, name)) {

@@ -5,7 +5,7 @@ const DOCUMENT: &str = r#"{
   "global options" : { "direct" : "1", "ioengine" : "libaio" },
   "jobs" : [ { "jobname" : "a", "groupid" : 0, "error" : 0, "job options" : { "rw" : "randread", "direct" : "0", "group_reporting" : null },
     "read" : { "io_bytes" : 4096, "bw_bytes" : 4096, "iops" : 1.000000, "runtime" : 1000, "total_ios" : 1,
-      "clat_ns" : { "min" : 100, "max" : 100, "mean" : 100.5, "stddev" : 0.0, "N" : 1,
+      "clat_ns" : { "min" : 100, "max" : 540, "mean" : 100.5, "stddev" : 0.0, "N" : 1,
         "percentile" : { "99.000000" : 540, "50.000000" : 100 }, "bins" : { "540" : 3, "100" : 5 } } },
     "usr_cpu" : 1.5, "iodepth_level" : { "1" : 100.0, "2" : 0.0, ">=64" : 0.0 } } ],
   "disk_util" : [ { "name" : "sda", "util" : 99.5 } ]

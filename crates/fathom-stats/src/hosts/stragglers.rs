@@ -181,7 +181,7 @@ mod tests {
         hosts[5] = host(1000, 700);
         let reasons_now = reasons(&hosts);
         assert_eq!(reasons_now[2], ["read rate 60% below the median"]);
-        assert_eq!(reasons_now[4], ["read p99 51% above the median"]);
+        assert_eq!(reasons_now[4], ["read p99 50% above the median"]);
         assert!(
             reasons_now[5][0].starts_with("read p99 7.") && reasons_now[5][0].ends_with("times the median")
         );
