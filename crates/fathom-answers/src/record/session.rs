@@ -85,6 +85,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
     /// Records to the end; returns the exit code.
     pub(super) fn run(mut self, order: &Order) -> Result<u8, Failure> {
         let mut child = start(order)?;
+        // The terminal is the command's.
+        self.line.is_drawn &= child.is_none();
         let recorded = self.record(order, child.as_mut());
         self.erase();
         let recorded = recorded.and_then(|()| self.finish());
