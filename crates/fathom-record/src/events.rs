@@ -68,7 +68,7 @@ pub(crate) struct Decoded {
 }
 
 impl Events {
-    /// Reads the layouts of all events, and enables them with this filter.
+    /// Reads the layouts of all events, and enables them with this filter. The instance does not trace yet.
     pub(crate) fn enable(
         instance: &Instance,
         filter: impl Fn(bool) -> String,
@@ -91,15 +91,9 @@ impl Events {
             id = format.field("common_type").filter(|field| field.size == 2).map(|field| field.offset);
             let has_sectors = format.field("nr_sector").is_some();
             instance.write(&format!("{directory}/filter"), &filter(has_sectors))?;
+            instance.write(&format!("{directory}/enable"), "1")?;
         }
         let id = id.ok_or_else(|| RecordError::Layout("events/block".to_owned()))?;
-        for kind in &KINDS {
-            let name = format!("events/block/{}/enable", kind.name);
-            match instance.write(&name, "1") {
-                Err(_) if kind.is_optional => {}
-                written => written?,
-            }
-        }
         Ok(Events { decoders, id })
     }
 

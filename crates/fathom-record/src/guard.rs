@@ -14,7 +14,6 @@ const CLOSING: Duration = Duration::from_secs(30);
 
 /// The process. It ends when this is dropped.
 pub(crate) struct Guard {
-    pid: u32,
     /// Its end tells the process that the recorder has ended.
     _alive: OwnedFd,
 }
@@ -24,7 +23,7 @@ impl Guard {
     pub(crate) fn start(instance: &mut Instance) -> Option<Guard> {
         let (ended, alive) = fathom_sys::pipe::pipe().ok()?;
         match process::fork_without_threads().ok()? {
-            Fork::Parent(pid) => Some(Guard { pid, _alive: alive }),
+            Fork::Parent(_) => Some(Guard { _alive: alive }),
             Fork::Child => {
                 drop(alive);
                 instance.let_go();
@@ -32,11 +31,6 @@ impl Guard {
                 process::exit_now(0);
             }
         }
-    }
-
-    /// Its process id.
-    pub(crate) fn pid(&self) -> u32 {
-        self.pid
     }
 }
 

@@ -124,11 +124,6 @@ impl Recorder {
         self.late
     }
 
-    /// The process id of the helper process, which the caller may see among its children.
-    pub fn guard(&self) -> Option<u32> {
-        self._guard.as_ref().map(Guard::pid)
-    }
-
     /// Stops the recording. What the buffers hold can still be drained.
     pub fn stop(&mut self) -> Result<(), RecordError> {
         self.instance.write("tracing_on", "0")?;

@@ -18,7 +18,7 @@ enum Standing {
     Same,
     /// The figures differ too much between the runs.
     Scattered,
-    /// There is no basis for an answer.
+    /// The figures do not support an answer.
     Unknown,
     /// The figures of a side are wrong.
     Refused,

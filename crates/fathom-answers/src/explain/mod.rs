@@ -114,7 +114,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// Refuses the results file of a command that makes many runs: there is no one result in it.
+/// Refuses the results file of a command that makes many runs: it holds a result per run.
 fn refuse_many(path: &Path) -> Result<(), Failure> {
     let (what, command) = match () {
         () if is_results::<RecordedSweep>(path) => ("the file of a sweep", "sweep"),

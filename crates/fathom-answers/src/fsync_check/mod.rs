@@ -37,7 +37,7 @@ It works on its own unnamed file: it touches nothing that exists and leaves noth
   --percentile=P    the percentile that must be below it (99); 100 is the slowest fdatasync of all
   --bs=SIZE         size of a record (2300)
   --size=SIZE       bytes to write in all (22m, or what the percentile needs if that is more)
-  --require=WHAT    exit with 125 unless there are no doubts either (no-doubts)
+  --require=WHAT    also exit with 125 if a figure is doubtful (no-doubts)
   --format=FORMAT   text or json
   --save=FILE       save the full result, for fathom compare, report, show and explain
   --force           let --save overwrite a file

@@ -94,7 +94,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             // Events cost time, even those that nothing reads. The first error is the one to report.
             let _ = self.recorder.stop();
         }
-        // A trace that cannot be written is no reason to end what was to be recorded.
+        // The command goes on even if the trace cannot be written.
         let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
         let status = status.map_err(|error| Failure::new(format!("the command: {error}")))?;
@@ -223,7 +223,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         Ok(())
     }
 
-    /// Clears the line. A terminal that has gone is no reason to lose the trace.
+    /// Clears the line. The trace outlives the terminal, so errors are ignored.
     fn erase(&mut self) {
         if self.line.columns > 0 {
             let blanks = " ".repeat(std::mem::take(&mut self.line.columns));

@@ -133,7 +133,7 @@ impl BlockMap {
     }
 
     /// Takes blocks as [`take`](BlockMap::take) does, from the [next free one](BlockMap::next_free_below) on; returns
-    /// the first and their number. Takes none if the first one would not be below `most`, which is no more than `end`.
+    /// the first and their number. Takes none if the first one would not be below `most`, which is at most `end`.
     #[inline(always)]
     pub fn take_next(&mut self, end: u64, from: u64, wanted: u64, most: u64) -> Option<(u64, u64)> {
         let word = &mut self.levels[0][(from / 64) as usize];
