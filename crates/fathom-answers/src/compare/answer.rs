@@ -16,7 +16,7 @@ enum Standing {
     Mixed,
     /// No figure differs beyond chance.
     Same,
-    /// The figures differ too much between the runs.
+    /// The measurements of a side scatter too much.
     Scattered,
     /// The figures do not support an answer.
     Unknown,
@@ -81,7 +81,7 @@ fn of_one(pair: &Pair, standing: Standing) -> String {
         }
         Standing::Same => format!("No difference between A and B beyond chance ({title})."),
         Standing::Scattered => {
-            format!("No answer: the runs of a side differ too much from each other ({title}).")
+            format!("No answer: the measurements of a side scatter too much ({title}).")
         }
         Standing::Unknown => {
             format!(
@@ -111,7 +111,7 @@ fn of_several(judged: &[(&Pair, Standing)]) -> String {
         .collect();
     let rest = [
         (Standing::Same, "no difference beyond chance"),
-        (Standing::Scattered, "no answer, because the runs of a side differ too much from each other,"),
+        (Standing::Scattered, "no answer, because the measurements of a side scatter too much,"),
         (Standing::Unknown, "no answer, because of too little data,"),
         (Standing::Refused, "no answer, because the figures of a side are wrong,"),
     ];
@@ -176,7 +176,9 @@ mod tests {
         let one = &[(Figure::Iops, &STEADY[..1], &LESS[..1])][..];
         assert!(told(vec![pair("a", one)]).starts_with("No answer: too little data"));
         let wild = &[(Figure::Iops, &[1.0, 500.0, 3.0][..], &[2.0, 900.0, 4.0][..])][..];
-        assert!(told(vec![pair("a", wild)]).starts_with("No answer: the runs of a side differ too much"));
+        assert!(
+            told(vec![pair("a", wild)]).starts_with("No answer: the measurements of a side scatter too much")
+        );
     }
 
     #[test]

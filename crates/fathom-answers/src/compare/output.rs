@@ -60,7 +60,7 @@ impl ComparisonReport {
             text.push_str(&self.sentence(&format!("warning: {warning}"), 9));
         }
         for pair in &self.matched.pairs {
-            let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Left];
+            let left = [Align::Left, Align::Right, Align::Right, Align::Right, Align::Name];
             let headings = ["", "A", "B", "B against A", ""];
             let columns: Vec<(&str, Align)> = headings.into_iter().zip(left).collect();
             let mut table = Table::new(&columns);
@@ -271,7 +271,7 @@ impl ComparisonReport {
         }
         if judged(ComparisonVerdict::Scattered) {
             notes.push(
-                "Where the runs of a side differ by orders of magnitude from each other, no interval says anything; fathom \
+                "Where the measurements of a side scatter by orders of magnitude, no interval says anything; fathom \
                  explain says what disturbed a run."
                     .to_owned(),
             );

@@ -49,7 +49,7 @@ pub(crate) enum ComparisonVerdict {
     TooFew,
     /// Maxima of different numbers of I/Os: of more, the largest is larger.
     UnlikeCounts,
-    /// The runs of a side differ so much from each other that the interval says nothing.
+    /// The measurements of a side scatter so much that the interval says nothing.
     Scattered,
     /// The figures of a side are wrong.
     Refused,
@@ -103,7 +103,7 @@ fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     }
 }
 
-/// True for an interval between runs that scatter over orders of magnitude.
+/// True for an interval of measurements that scatter over orders of magnitude.
 fn is_scattered(ratio: &Ratio) -> bool {
     let Interval { low, high } = ratio.interval;
     !ratio.is_distinguishable() && (high > ratio.value * WIDEST || low * WIDEST < ratio.value)
@@ -170,7 +170,7 @@ impl Comparison {
         }
     }
 
-    /// The verdict as text.
+    /// The verdict as text, in at most 19 columns, so that a table fits 80.
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {
@@ -181,9 +181,9 @@ impl Comparison {
             ComparisonVerdict::NotDistinguishable => "not distinguishable",
             ComparisonVerdict::Unknown => "not tested",
             ComparisonVerdict::TooFew => "too few I/Os",
-            ComparisonVerdict::UnlikeCounts => "different numbers of I/Os",
-            ComparisonVerdict::Scattered => "unknown: the runs differ too much",
-            ComparisonVerdict::Refused => "not judged: a side is wrong",
+            ComparisonVerdict::UnlikeCounts => "unlike I/O counts",
+            ComparisonVerdict::Scattered => "too much scatter",
+            ComparisonVerdict::Refused => "a side is wrong",
         }
     }
 }
@@ -207,12 +207,19 @@ mod tests {
         assert_eq!(words(Figure::Iops, &low, &samples(&[90.0, 112.0, 101.0])), "not distinguishable");
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
         let refused = Comparison { is_refused: true, ..compare(Figure::Iops, &low, &high).expect("values") };
-        assert_eq!(
-            (refused.verdict(), refused.words()),
-            (ComparisonVerdict::Refused, "not judged: a side is wrong")
-        );
+        assert_eq!((refused.verdict(), refused.words()), (ComparisonVerdict::Refused, "a side is wrong"));
         // One run against several is judged by their scatter.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
+    }
+
+    #[test]
+    fn every_verdict_leaves_room_for_the_figures() {
+        use ComparisonVerdict::{NotDistinguishable, Refused, Scattered, TooFew, Unknown, UnlikeCounts};
+        let any = compare(Figure::Iops, &samples(&[1.0]), &samples(&[1.0])).expect("values");
+        for verdict in [NotDistinguishable, Unknown, TooFew, UnlikeCounts, Scattered, Refused] {
+            let words = Comparison { obstacle: Some(verdict), ..any.clone() }.words();
+            assert!(words.len() <= 19, "{words}");
+        }
     }
 
     #[test]
@@ -239,7 +246,7 @@ mod tests {
         assert_eq!(judged(p999, 20, 100_000), ("too few I/Os", false));
         assert_eq!(judged(p999, 3_333, 100_000), ("too few I/Os", false), "9,999 in three runs");
         assert_eq!(judged(p999, 3_334, 100_000), ("slower", true));
-        assert_eq!(judged(Figure::LatencyMax, 20, 40), ("different numbers of I/Os", false));
+        assert_eq!(judged(Figure::LatencyMax, 20, 40), ("unlike I/O counts", false));
         assert_eq!(judged(Figure::LatencyMax, 100, 109), ("slower", true));
         assert_eq!(judged(Figure::LatencyMean, 20, 40), ("slower", true));
     }
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn runs_that_scatter_over_orders_of_magnitude_have_no_interval() {
         let wild = compare(Figure::Iops, &samples(&[1.0, 1e4]), &samples(&[2.0, 3e4])).expect("values");
-        assert_eq!((wild.words(), wild.ratio), ("unknown: the runs differ too much", None));
+        assert_eq!((wild.words(), wild.ratio), ("too much scatter", None));
         let apart =
             compare(Figure::Iops, &samples(&[1.0, 2.0, 1.5]), &samples(&[1e6, 3e6, 2e6])).expect("values");
         assert_eq!(apart.words(), "faster", "far apart, whatever the scatter");

@@ -61,7 +61,7 @@ fn a_real_difference_is_told_from_none() {
         // Three runs of 500 I/Os, whose latencies of nanoseconds are those of a busy machine.
         let expected: &[&str] = match entry["figure"].as_str() {
             Some("p99.9") => &["too few I/Os"],
-            _ => &["not distinguishable", "unknown: the runs differ too much"],
+            _ => &["not distinguishable", "too much scatter"],
         };
         assert!(expected.iter().any(|verdict| entry["verdict"] == *verdict), "{entry}");
     }
@@ -79,7 +79,7 @@ fn few_ios_and_unlike_numbers_get_no_verdict() {
     runs(directory.path(), "after", 3, 2000);
     let text = compare(directory.path(), "before after --format=json").expect_clean().stdout;
     let document: Value = serde_json::from_str(&text).expect("JSON");
-    for (name, verdict) in [("p99.9", "too few I/Os"), ("max lat", "different numbers of I/Os")] {
+    for (name, verdict) in [("p99.9", "too few I/Os"), ("max lat", "unlike I/O counts")] {
         let found = figure(&document, "read", name);
         assert!(found["verdict"] == verdict && found["change_low"].is_null(), "{found}");
         assert!(found["change_percent"].is_f64(), "{found}");
