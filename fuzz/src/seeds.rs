@@ -41,6 +41,9 @@ fn main() -> std::io::Result<()> {
     put("io_log", b"\x08fio version 2 iolog\n/a add\n/a open\n/a write 0 4096\n/a wait 100 0\n/a datasync 0 0\n/a close\n")?;
     put("block_trace", &trace())?;
     put("io_log", &[&[1u8][..], &trace()].concat())?;
+    for text in TEXT_TRACES {
+        put("block_trace", text.as_bytes())?;
+    }
     for is_64_bit in [false, true] {
         let generator = vec![1, 2, 3, 4, 5];
         let (name, in_flight) = ("job".to_owned(), vec![7, 9]);
@@ -83,6 +86,17 @@ fn copy(from: &Path, endings: &[&str], to: &Path) -> std::io::Result<()> {
     }
     Ok(())
 }
+
+/// Block traces as text, one of each format.
+const TEXT_TRACES: [&str; 7] = [
+    "128166372003061629,hm,1,Read,383496192,32768,413\n",
+    "419,W,11584184320,12288,1577808144360767\n",
+    "1538323200,12910952,128,0,1063\n",
+    "0,20941264,8192,W,0.551706\n",
+    "89967404834393 4892 syslogd 904265560 8 W 6 0 531e779e39a6d4dd2cb2d7a5dcd4d8b5\n",
+    "  8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]\n",
+    "TIME(s) COMM PID DISK T SECTOR BYTES QUE(ms) LAT(ms)\n0.000004 x 1950 xvda1 W 13092560 4096 0.00 0.74\n",
+];
 
 fn trace() -> Vec<u8> {
     // Queued and completed reads and writes.

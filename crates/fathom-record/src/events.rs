@@ -143,7 +143,7 @@ impl Decoder {
             pid: small(bytes, self.pid)?,
             device: Device { major: device >> 20, minor: device & 0xf_ffff },
             error: u16::try_from(error.unsigned_abs()).unwrap_or(u16::MAX),
-            ..Event::of_code(self.code | categories(self.kind_of_request.bytes(bytes)))
+            ..Event::of_code(self.code | code::categories(self.kind_of_request.bytes(bytes)))
         };
         Some(Decoded { event, program: self.program })
     }
@@ -159,63 +159,4 @@ fn small(bytes: &[u8], offset: usize) -> Option<u32> {
 #[inline]
 fn large(bytes: &[u8], offset: usize) -> Option<u64> {
     bytes.get(offset..)?.first_chunk().map(|number| u64::from_ne_bytes(*number))
-}
-
-/// The categories of a request, from the kernel's letters: an F before the operation is a flush before it, one after it makes the
-/// data durable.
-fn categories(letters: &[u8]) -> u32 {
-    let (mut found, mut has_operation) = (0, false);
-    for (place, letter) in letters.iter().enumerate() {
-        found |= match letter {
-            0 => break,
-            // The letters of an operation on zones go on with those that say which.
-            b'Z' => return found | code::WRITE | code::FILE_SYSTEM,
-            b'F' if has_operation => code::DURABLE,
-            b'F' => code::FLUSH,
-            b'R' => code::READ,
-            b'W' => code::WRITE,
-            b'D' => code::DISCARD | code::WRITE,
-            b'A' => code::AHEAD,
-            b'S' => code::SYNC,
-            b'M' => code::METADATA,
-            _ => 0,
-        };
-        // A second F directly after the first is the operation of a request that only flushes.
-        has_operation |= matches!(letter, b'R' | b'W' | b'D' | b'N') || (*letter == b'F' && place > 0);
-    }
-    if found & (code::READ | code::WRITE) == 0 && found & code::FLUSH != 0 {
-        found |= code::WRITE;
-    }
-    found | code::FILE_SYSTEM
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fathom_stats::Direction;
-
-    #[test]
-    fn letters_of_the_kernel_are_categories() {
-        let event = |letters: &str| Event::of_code(code::QUEUE | categories(letters.as_bytes()));
-        for (letters, direction, flushes) in [
-            ("R", Direction::Read, false),
-            ("RAM", Direction::Read, false),
-            ("WS", Direction::Write, false),
-            ("WFS", Direction::Write, false),
-            ("FWS", Direction::Write, true),
-            ("FWFSM", Direction::Write, true),
-            ("FF", Direction::Write, true),
-            ("F", Direction::Write, true),
-            ("D", Direction::Trim, false),
-            ("DE", Direction::Trim, false),
-            ("ZR", Direction::Write, false),
-            ("ZF", Direction::Write, false),
-        ] {
-            let event = event(letters);
-            assert_eq!((event.direction, event.flushes), (direction, flushes), "{letters}");
-        }
-        assert_ne!(categories(b"WFS") & code::DURABLE, 0);
-        assert_eq!(categories(b"FWS") & code::DURABLE, 0);
-        assert_ne!(categories(b"RA") & code::AHEAD, 0);
-    }
 }

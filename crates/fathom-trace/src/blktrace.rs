@@ -71,6 +71,35 @@ pub mod code {
     pub const DISCARD: u32 = of(0, super::DISCARD);
     /// Category of writes that complete when they are durable.
     pub const DURABLE: u32 = of(0, 1 << 15);
+
+    /// The categories of a request, from the kernel's letters: an F before the operation is a flush before it, one after it makes the
+    /// data durable.
+    #[inline]
+    pub fn categories(letters: &[u8]) -> u32 {
+        let (mut found, mut has_operation) = (0, false);
+        for (place, letter) in letters.iter().enumerate() {
+            found |= match letter {
+                0 => break,
+                // The letters of an operation on zones go on with those that say which.
+                b'Z' => return found | WRITE | FILE_SYSTEM,
+                b'F' if has_operation => DURABLE,
+                b'F' => FLUSH,
+                b'R' => READ,
+                b'W' => WRITE,
+                b'D' => DISCARD | WRITE,
+                b'A' => AHEAD,
+                b'S' => SYNC,
+                b'M' => METADATA,
+                _ => 0,
+            };
+            // A second F directly after the first is the operation of a request that only flushes.
+            has_operation |= matches!(letter, b'R' | b'W' | b'D' | b'N') || (*letter == b'F' && place > 0);
+        }
+        if found & (READ | WRITE) == 0 && found & FLUSH != 0 {
+            found |= WRITE;
+        }
+        found | FILE_SYSTEM
+    }
 }
 
 /// Type of the event.
@@ -327,4 +356,34 @@ fn read_up_to(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_of_the_kernel_are_categories() {
+        let event = |letters: &str| Event::of_code(code::QUEUE | code::categories(letters.as_bytes()));
+        for (letters, direction, flushes) in [
+            ("R", Direction::Read, false),
+            ("RAM", Direction::Read, false),
+            ("WS", Direction::Write, false),
+            ("WFS", Direction::Write, false),
+            ("FWS", Direction::Write, true),
+            ("FWFSM", Direction::Write, true),
+            ("FF", Direction::Write, true),
+            ("F", Direction::Write, true),
+            ("D", Direction::Trim, false),
+            ("DE", Direction::Trim, false),
+            ("ZR", Direction::Write, false),
+            ("ZF", Direction::Write, false),
+        ] {
+            let event = event(letters);
+            assert_eq!((event.direction, event.flushes), (direction, flushes), "{letters}");
+        }
+        assert_ne!(code::categories(b"WFS") & code::DURABLE, 0);
+        assert_eq!(code::categories(b"FWS") & code::DURABLE, 0);
+        assert_ne!(code::categories(b"RA") & code::AHEAD, 0);
+    }
 }

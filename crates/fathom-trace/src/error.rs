@@ -39,6 +39,11 @@ pub enum Damage {
         /// Maximum length of a line.
         most: u64,
     },
+    /// A tool's text without the places of the requests.
+    #[error(
+        "its lines have no sectors and sizes; record with a biosnoop that prints the columns SECTOR and BYTES"
+    )]
+    NoPlaces,
     /// An implausible number of files.
     #[error("it names more than {0} files")]
     TooManyFiles(usize),

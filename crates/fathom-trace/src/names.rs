@@ -23,6 +23,8 @@ pub enum FileName {
     Path(String),
     /// By its device number.
     Device(Device),
+    /// A volume of another system, by its name there.
+    Volume(String),
 }
 
 /// Assigns numbers to names, in order of first use.
@@ -58,6 +60,16 @@ impl Names {
             return Ok(last);
         }
         self.number(FileName::Device(device))
+    }
+
+    /// The number of a volume.
+    pub(crate) fn number_of_volume(&mut self, volume: &str) -> Result<u32, TraceError> {
+        if let Some(last) = self.last
+            && matches!(&self.list[last as usize], FileName::Volume(name) if name == volume)
+        {
+            return Ok(last);
+        }
+        self.number(FileName::Volume(volume.to_owned()))
     }
 
     fn number(&mut self, name: FileName) -> Result<u32, TraceError> {

@@ -1,9 +1,10 @@
 //! Totals of a log's entries: everything that a run must know before the first of them.
 
+use crate::complaints::Complaints;
 use crate::entry::Action;
 use crate::error::TraceError;
 use crate::names::FileName;
-use crate::reader::{Complaints, Reader};
+use crate::reader::Reader;
 use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 use std::io::BufRead;

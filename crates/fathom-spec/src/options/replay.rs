@@ -11,7 +11,7 @@ options! {
     /// Record issued I/O by appending to this file (text, version 3)
     Built Text write_iolog: Option<String>, { names: Names::File };
 
-    /// Replay this log (text version 2 or 3, or binary blktrace); several separated by colons; "-" is standard input
+    /// Replay this log (text version 2 or 3) or block trace (binary blktrace, or text of a known format); several separated by colons; "-" is standard input
     Built Text read_iolog: Option<String>, { names: Names::File };
 
     /// Read the log in chunks during the run; always on in fathom

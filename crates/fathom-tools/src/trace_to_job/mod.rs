@@ -7,7 +7,7 @@ use crate::{FioProgram, Tool, input};
 use arguments::Format;
 use fathom_command::{Failure, NewFile, Streams, arguments};
 use fathom_sys::block_device::device_path;
-use fathom_trace::blktrace::Trace;
+use fathom_trace::events::Events;
 use fathom_trace::{Device, TraceError};
 use lexopt::Arg::{Long, Short, Value};
 use process::{Process, Tracker};
@@ -22,8 +22,10 @@ pub(crate) const TOOL: Tool = Tool {
     help: "\
 Usage: fathom trace-to-job [OPTION...] FILE
 
-Reads a binary block trace (blktrace -o - | blkparse -i - -O -d FILE) and prints a job file with one section for each
-process that queued requests. - is standard input.
+Reads a block trace and prints a job file with one section for each process that
+queued requests. - is standard input. Traces are those of fathom record and of
+blktrace (blktrace -o - | blkparse -i - -O -d FILE), the text of blkparse and
+biosnoop, and public collections: MSR Cambridge, Alibaba, Tencent, SPC and FIU.
 
   --summary              print a summary of each process instead
   --format=text|json     format of the summary; default text
@@ -110,8 +112,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if format == Format::Json && !summary {
         return Err(Failure::new("--format=json is for the summary; add --summary"));
     }
-    let (_, processes) = read(&arguments::one_file(files)?, &options, streams)?;
-    let described = describe(processes, &options, streams)?;
+    let found = read(&arguments::one_file(files)?, &options, streams)?;
+    let described = describe(found, &options, streams)?;
     match (summary, format) {
         (true, Format::Json) => text::json(&described, streams)?,
         (true, _) => text::summary(&described, streams)?,
@@ -154,8 +156,9 @@ fn run_as_fio(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failu
         writeln!(streams.err, "{FIO_USAGE}")?;
         return Ok(1);
     };
-    let (events, processes) = read(trace, &options, streams)?;
-    let described = describe(processes, &options, streams)?;
+    let found = read(trace, &options, streams)?;
+    let events = found.events;
+    let described = describe(found, &options, streams)?;
     if job_file {
         let output = output.map(|path| NewFile::new(path, true));
         print_job_file(&described, &options, output.as_ref(), streams)?;
@@ -206,26 +209,48 @@ fn print_job_file(
     }
 }
 
-/// Number of records, and the processes that queued requests. A truncated trace is used as far as it goes.
-fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u64, Vec<Process>), Failure> {
+/// What a trace holds.
+struct Found {
+    /// Number of records or lines.
+    events: u64,
+    /// The processes that queued requests.
+    processes: Vec<Process>,
+    /// Names of the devices that are volumes of other systems.
+    volumes: BTreeMap<Device, String>,
+}
+
+/// Reads a trace. A truncated one is used as far as it goes.
+fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<Found, Failure> {
     let unreadable = |error: TraceError| match error {
         TraceError::Io(error) => Failure::file(path, &error),
+        TraceError::OldVersion => Failure::new(format!(
+            "{}: not a block trace: neither a binary trace of version 7 (made with blktrace, or with blkparse -d) nor text of a known \
+             format",
+            path.display()
+        )),
         other => Failure::new(format!("{}: {other}", path.display())),
     };
     let reader = fathom_trace::plain(input::open(path)?).map_err(|error| Failure::file(path, &error))?;
-    let mut trace = Trace::open(reader).map_err(unreadable)?;
-    let (mut tracker, mut events) = (Tracker::default(), 0);
+    let mut trace = Events::open(reader).map_err(unreadable)?;
+    let mut tracker = Tracker::default();
     loop {
         match trace.next() {
             Ok(Some(event)) => tracker.add(&event),
             Ok(None) => break,
             Err(broken) => {
-                let place = path.display();
+                let (place, events) = (path.display(), trace.records());
                 writeln!(streams.err, "{place}: after {events} records: {broken}; the rest is ignored")?;
                 break;
             }
         }
-        events += 1;
+    }
+    let complaints = trace.take_complaints();
+    for line in &complaints.first {
+        writeln!(streams.err, "{line}")?;
+    }
+    let more = complaints.count - complaints.first.len() as u64;
+    if more > 0 {
+        writeln!(streams.err, "{}: {more} more lines or records are left out", path.display())?;
     }
     let mut processes = tracker.into_processes();
     let mut capped = false;
@@ -240,15 +265,14 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<(u6
             "completions are missing from the trace, or the depth is high: capped at {limit}"
         )?;
     }
-    Ok((events, processes))
+    let volumes = processes.iter().flat_map(|process| &process.devices);
+    let volumes = volumes.filter_map(|device| Some((*device, trace.volume(*device)?.to_owned()))).collect();
+    Ok(Found { events: trace.records(), processes, volumes })
 }
 
 /// The processes with enough I/O, merged if requested, with the files for their jobs.
-fn describe(
-    processes: Vec<Process>,
-    options: &Options,
-    streams: &mut Streams<'_>,
-) -> Result<Vec<Described>, Failure> {
+fn describe(found: Found, options: &Options, streams: &mut Streams<'_>) -> Result<Vec<Described>, Failure> {
+    let Found { processes, volumes, .. } = found;
     let first_ns = processes.iter().map(|process| process.start_ns).min().unwrap_or_default();
     let mut kept: Vec<Process> =
         processes.into_iter().filter(|process| did_enough(process, options)).collect();
@@ -257,7 +281,7 @@ fn describe(
     }
     // The busiest first; a stable sort keeps the others in trace order.
     kept.sort_by_key(|process| std::cmp::Reverse(process.ios()));
-    let names = device_names(&kept, options, streams)?;
+    let names = device_names(&kept, &volumes, options, streams)?;
     let described = kept.into_iter().map(|process| {
         let files = match &options.device {
             Some(device) => vec![device.clone()],
@@ -279,6 +303,7 @@ fn did_enough(process: &Process, options: &Options) -> bool {
 /// The paths of all devices with these numbers on this machine; others are reported as missing.
 fn device_names(
     processes: &[Process],
+    volumes: &BTreeMap<Device, String>,
     options: &Options,
     streams: &mut Streams<'_>,
 ) -> Result<BTreeMap<Device, String>, Failure> {
@@ -289,6 +314,10 @@ fn device_names(
     let devices: BTreeSet<Device> = processes.iter().flat_map(|process| &process.devices).copied().collect();
     for device in devices {
         let Device { major, minor } = device;
+        if let Some(volume) = volumes.get(&device) {
+            writeln!(streams.err, "{volume} is a volume of another system; name a device for the jobs")?;
+            continue;
+        }
         match device_path(major, minor) {
             Some(path) => {
                 names.insert(device, path.display().to_string());

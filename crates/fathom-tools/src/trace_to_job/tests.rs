@@ -41,7 +41,7 @@ fn record(
 }
 
 fn events_of(bytes: &[u8]) -> (Vec<Event>, Option<String>) {
-    let mut trace = Trace::open(bytes).expect("a trace");
+    let mut trace = fathom_trace::blktrace::Trace::open(bytes).expect("a trace");
     let mut events = Vec::new();
     loop {
         match trace.next() {
@@ -79,7 +79,7 @@ fn both_byte_orders_say_the_same() {
 #[test]
 fn what_is_no_trace_is_refused_and_what_breaks_off_is_used() {
     for (bytes, wanted) in [(&b"short"[..], "short read"), (&[7u8; 60][..], "corrupt")] {
-        let error = Trace::open(bytes).err().expect("no trace").to_string();
+        let error = fathom_trace::blktrace::Trace::open(bytes).err().expect("no trace").to_string();
         assert!(error.contains(wanted), "{error}");
     }
     let mut bytes = record(false, 1, 0, 4096, QUEUE | READ, 1, &[]);

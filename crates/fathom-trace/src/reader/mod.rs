@@ -1,8 +1,10 @@
 //! A single stream of entries for all kinds of logs.
 
-use crate::blktrace::{self, Trace};
+use crate::blktrace;
+use crate::complaints::{Complaints, quoted};
 use crate::entry::{Action, Entry};
 use crate::error::{Damage, TraceError};
+use crate::events::Events;
 use crate::iolog::{self, BadLine, Line, Said, Version};
 use crate::names::{FileName, Names};
 use crate::rules::Rules;
@@ -13,30 +15,10 @@ use std::io::{BufRead, Read};
 const LONGEST_LINE: u64 = 1 << 14;
 /// Longer trims are replayed in parts, because the length of an I/O has 32 bits.
 const PART_OF_TRIM: u32 = 1 << 31;
-/// Number of complaints kept verbatim.
-const KEPT_COMPLAINTS: usize = 8;
-
-/// Non-fatal problems of a log.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Complaints {
-    /// The first few.
-    pub first: Vec<String>,
-    /// Total number.
-    pub count: u64,
-}
-
-impl Complaints {
-    fn add(&mut self, text: impl FnOnce() -> String) {
-        self.count += 1;
-        if self.first.len() < KEPT_COMPLAINTS {
-            self.first.push(text());
-        }
-    }
-}
 
 enum Kind<R> {
     Text { reader: R, version: Version, line: Vec<u8>, number: u64 },
-    Binary { trace: Box<Trace<R>>, is_over: bool },
+    Events { events: Box<Events<R>>, is_over: bool },
 }
 
 /// Reads the entries of a log or trace.
@@ -60,12 +42,14 @@ impl<R: BufRead> Reader<R> {
             return Err(TraceError::Empty);
         }
         let kind = if blktrace::begins_trace(begin) {
-            Kind::Binary { trace: Box::new(Trace::open(reader)?), is_over: false }
+            Kind::Events { events: Box::new(Events::open(reader)?), is_over: false }
         } else {
             let mut line = Vec::new();
             (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line)?;
-            let version = iolog::version_of(&line).ok_or(TraceError::OldVersion)?;
-            Kind::Text { reader, version, line, number: 1 }
+            match iolog::version_of(&line) {
+                Some(version) => Kind::Text { reader, version, line, number: 1 },
+                None => Kind::Events { events: Box::new(Events::open_text(reader, line)?), is_over: false },
+            }
         };
         let (names, complaints, timeline) = (Names::default(), Complaints::default(), Timeline::default());
         Ok(Reader { kind, rules, names, complaints, timeline, held: None, rest_of_trim: None })
@@ -94,7 +78,7 @@ impl<R: BufRead> Reader<R> {
         loop {
             let found = match &self.kind {
                 Kind::Text { .. } => self.next_of_text()?,
-                Kind::Binary { .. } => self.next_of_trace()?,
+                Kind::Events { .. } => self.next_of_trace()?,
             };
             match found {
                 Found::Entry(entry) => return Ok(Some(entry)),
@@ -168,15 +152,17 @@ impl<R: BufRead> Reader<R> {
     }
 
     fn next_of_trace(&mut self) -> Result<Found, TraceError> {
-        let Kind::Binary { trace, is_over } = &mut self.kind else { return Ok(Found::End) };
+        let Kind::Events { events, is_over } = &mut self.kind else { return Ok(Found::End) };
         if *is_over {
             return Ok(Found::End);
         }
-        let event = match trace.next() {
+        let found = events.next();
+        self.complaints.take(&mut events.take_complaints());
+        let event = match found {
             Ok(Some(event)) => event,
             Ok(None) => return Ok(Found::End),
             Err(broken) => {
-                let records = trace.records();
+                let records = events.records();
                 self.complaints
                     .add(|| format!("fio: short read on blktrace file: after {records} records: {broken}; the rest is left out"));
                 *is_over = true;
@@ -186,9 +172,10 @@ impl<R: BufRead> Reader<R> {
         if event.action != blktrace::TraceAction::Queue || (event.bytes == 0 && !event.flushes) {
             return Ok(Found::Nothing);
         }
-        let file = match &self.rules.redirect {
-            Some(path) => self.names.number_of_path(path)?,
-            None => self.names.number_of_device(event.device)?,
+        let file = match (&self.rules.redirect, events.volume(event.device)) {
+            (Some(path), _) => self.names.number_of_path(path)?,
+            (None, Some(volume)) => self.names.number_of_volume(volume)?,
+            (None, None) => self.names.number_of_device(event.device)?,
         };
         let time = Some(self.timeline.moment(event.time_ns));
         let flush = match event.flushes {
@@ -203,7 +190,7 @@ impl<R: BufRead> Reader<R> {
             Direction::Write => Action::Write,
             Direction::Trim => Action::Trim,
         };
-        let records = trace.records();
+        let records = events.records();
         let offset =
             event.sector.checked_mul(blktrace::SECTOR).filter(|offset| *offset <= i64::MAX as u64 >> 1);
         let is_possible = action == Action::Trim || event.bytes <= i32::MAX as u32;
@@ -245,7 +232,7 @@ fn entry(rules: &Rules, time: Option<u64>, action: Action, file: u32, offset: u6
 /// fio's message, and the line number.
 fn complain(complaints: &mut Complaints, version: Version, number: u64, line: &[u8], problem: BadLine<'_>) {
     complaints.add(|| {
-        let text = String::from_utf8_lossy(line.trim_ascii()).chars().take(200).collect::<String>();
+        let text = quoted(line);
         match problem {
             BadLine::Form(reason) => {
                 let version = if version == Version::Two { 2 } else { 3 };

@@ -4,7 +4,9 @@ use crate::support::devices::LoopDevice;
 use crate::support::program::{self, Finished, Launch, Running};
 use crate::support::{KIB, MIB, json, processes, scratch, skip, wait_until};
 use fathom_trace::blktrace::{Event, Trace, TraceAction};
+use fathom_trace::reader::Reader;
 use fathom_trace::side::Note;
+use fathom_trace::{Complaints, Entry, Rules};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::BufReader;
@@ -105,15 +107,22 @@ fn ios(finished: &Finished) -> [u64; 3] {
         .map(|word| json::integer(json::job(&document, "job"), &format!("{word}/total_ios")))
 }
 
-/// `blkparse` reads the trace as well, and finds as many queued requests.
-fn requests_of_blkparse(trace: &Path) -> Result<u64, String> {
+/// The output of `blkparse` for a trace.
+fn printed_by_blkparse(trace: &Path, words: &[&str]) -> Result<String, String> {
     skip::tool("blkparse")?;
     let output = Command::new("blkparse")
-        .args(["-q", "-i", "-", "-f", "%a\\n"])
+        .args(["-i", "-"])
+        .args(words)
         .stdin(File::open(trace).map_err(|error| error.to_string())?)
         .output()
         .map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&output.stdout).lines().filter(|line| *line == "Q").count() as u64)
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// `blkparse` reads the trace as well, and finds as many queued requests.
+fn requests_of_blkparse(trace: &Path) -> Result<u64, String> {
+    let printed = printed_by_blkparse(trace, &["-q", "-f", "%a\\n"])?;
+    Ok(printed.lines().filter(|line| *line == "Q").count() as u64)
 }
 
 #[test]
@@ -152,6 +161,15 @@ fn all_that_a_job_does_is_in_the_trace() {
     }
 }
 
+/// What a replay of a trace does.
+fn entries(trace: &Path) -> Vec<Entry> {
+    let reader = BufReader::new(File::open(trace).expect("a trace"));
+    let mut reader = Reader::new(reader, Rules::default()).expect("a trace");
+    let entries = std::iter::from_fn(|| reader.next().expect("readable")).collect();
+    assert_eq!(reader.complaints(), &Complaints::default(), "{}", trace.display());
+    entries
+}
+
 #[test]
 fn recordings_are_replayed_by_both_programs() {
     require!(can_record());
@@ -183,6 +201,10 @@ fn recordings_are_replayed_by_both_programs() {
     for run in runs {
         assert_eq!(ios(&run)[1], 512, "{}{}", run.stdout, run.stderr);
     }
+    let (trace, text) = (directory.path().join("a.trace"), directory.path().join("a.txt"));
+    let printed = require!(printed_by_blkparse(&trace, &[]));
+    std::fs::write(&text, printed).expect("written");
+    assert_eq!(entries(&text), entries(&trace), "{}", text.display());
 }
 
 #[test]
@@ -221,6 +243,15 @@ fn what_was_lost_is_said_where_it_is_missing() {
     // Each request is queued, issued and completed.
     assert!(end.events + end.lost >= 3 * (4096 + 64), "{end:?}");
     assert!(finished.stderr.contains(&format!("{} events were lost", end.lost)), "{}", finished.stderr);
+    // Whatever is made of the trace says so.
+    for words in [
+        format!("--name=r --read_iolog=a.trace --replay_redirect={} --replay_no_stall=1", device.text()),
+        "trace-to-job --summary a.trace".to_owned(),
+    ] {
+        let made = Launch::fathom(directory.path()).words(&words).run();
+        assert_eq!(made.code(), 0, "{}", made.stderr);
+        assert!(made.stderr.contains("were lost while this was recorded"), "{words}: {}", made.stderr);
+    }
 }
 
 #[test]

@@ -87,6 +87,45 @@ fn block_traces_of_both_byte_orders_are_replayed() {
     assert!(finished.stderr.contains("did not find replay device(s)"), "{}", finished.stderr);
 }
 
+/// Formats of public collections and of tracing tools.
+#[test]
+fn text_traces_are_replayed() {
+    built!("--name=a --read_iolog=log");
+    let directory = scratch();
+    file_of(directory.path(), "data", MIB);
+    let wanted = [call("pread64", 4096, 8192), call("pwrite64", 512, 512)];
+    for text in [
+        "128166372003061629,hm,1,Read,4096,8192,413\n128166372003071629,hm,1,Write,512,512,10\n",
+        "419,R,4096,8192,1577808144360767\n7,W,512,512,1577808144361000\n",
+        "0,8,8192,R,0.026214\n0,1,512,w,0.026682\n",
+        "1538323200,8,16,0,1063\n1538323200,1,1,1,1063\n",
+        "0 4892 syslogd 8 16 R 6 0 531e779e39a6d4dd2cb2d7a5dcd4d8b5\n9 4892 syslogd 1 1 W 6 0 00\n",
+        "  8,0  3  1  0.000000000  697  Q  R 8 + 16 [x]\n  8,0  3  2  0.000001  697  Q  W 1 + 1 [x]\nCPU0 (8,0):\n",
+        // In the order of completion.
+        "TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n1.1 a b 7 vda W 1 512 0.01\n1.2 x 7 vda R 8 8192 900\n",
+    ] {
+        std::fs::write(directory.path().join("trace"), text).expect("written");
+        let words = "--name=r --read_iolog=trace --replay_redirect=data --invalidate=0 --replay_no_stall=1";
+        let made = require!(Trace::of(directory.path(), CALLS, words));
+        assert_eq!(calls(&made, "data"), wanted, "{text}");
+    }
+    let text = "419,R,4096,8192,1577808144360767\n419,R,x,8192,1\n419,R,0,512,1577808144360768\n";
+    std::fs::write(directory.path().join("trace"), text).expect("written");
+    let run = |words: &str| {
+        Launch::fathom(directory.path()).words("--name=r --read_iolog=trace").words(words).run()
+    };
+    let refused = run("");
+    assert!(
+        refused.code() == 1 && refused.stderr.contains("`419`, a volume of another system"),
+        "{}",
+        refused.stderr
+    );
+    assert!(!directory.path().join("419").exists(), "no file takes the place of a volume");
+    let finished = run("--replay_redirect=data");
+    assert_eq!(finished.code(), 0, "{}", finished.stderr);
+    assert!(finished.stderr.contains("line 2 is skipped: its offset is not a number"), "{}", finished.stderr);
+}
+
 /// `replay_skip` applies to block traces and text logs alike.
 #[test]
 fn kinds_are_left_out() {

@@ -37,6 +37,17 @@ struct NoDevice {
     minor: u32,
 }
 
+/// A target that only the replay can name.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+enum NoTarget {
+    #[error(transparent)]
+    Device(#[from] NoDevice),
+    #[error(
+        "fathom: the trace is of `{0}`, a volume of another system; replay_redirect= names the target of the replay"
+    )]
+    Volume(String),
+}
+
 /// A log and its targets.
 pub(super) struct Log {
     /// The plan of the replay.
@@ -159,19 +170,20 @@ fn unreadable(name: &str, error: &TraceError) -> Failure {
             Failure::invalid(format!("fio: unable to read iolog\nfathom: {name}: the file is empty"))
         }
         TraceError::OldVersion => Failure::invalid(format!(
-            "fio: iolog version 1 is no longer supported\nfathom: {name}: it begins neither with `fio version 3 iolog` nor as a \
-             block trace does"
+            "fio: iolog version 1 is no longer supported\nfathom: {name}: it begins neither with `fio version 3 iolog` nor as any \
+             block trace that fathom reads does"
         )),
         TraceError::Broken(text) => Failure::invalid(format!("fathom: {name}: {text}")),
     }
 }
 
 /// The paths of the files of a log.
-fn files(sum: &Scan) -> Result<Vec<PathBuf>, NoDevice> {
+fn files(sum: &Scan) -> Result<Vec<PathBuf>, NoTarget> {
     let path = |name: &FileName| match name {
         FileName::Path(path) => Ok(PathBuf::from(path)),
         FileName::Device(device) => device_path(device.major, device.minor)
-            .ok_or(NoDevice { major: device.major, minor: device.minor }),
+            .ok_or(NoDevice { major: device.major, minor: device.minor }.into()),
+        FileName::Volume(name) => Err(NoTarget::Volume(name.clone())),
     };
     sum.files.iter().map(|file| path(&file.name)).collect()
 }

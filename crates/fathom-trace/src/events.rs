@@ -1,0 +1,117 @@
+//! One stream of events for block traces of all formats: binary ones and those of [`text`](crate::text).
+
+use crate::blktrace::{self, Event, Trace};
+use crate::complaints::Complaints;
+use crate::error::{CutOff, TraceError};
+use crate::names::Device;
+use crate::side::{Lost, Note};
+use crate::text::TextTrace;
+use std::io::BufRead;
+
+/// Reads the events of a block trace.
+pub struct Events<R> {
+    source: Source<R>,
+    /// The message of the last event.
+    payload: Vec<u8>,
+    complaints: Complaints,
+    lost: Losses,
+}
+
+enum Source<R> {
+    Binary(Trace<R>),
+    Text(Box<TextTrace<R>>),
+}
+
+/// Events that are missing, as the trace says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Places at which events are missing.
+    pub gaps: u64,
+    /// Missing events, where their number is known.
+    pub events: u64,
+}
+
+impl<R: BufRead> Events<R> {
+    /// Starts to read. The first bytes determine the format; an error if they are not those of a block trace.
+    pub fn open(mut reader: R) -> Result<Events<R>, TraceError> {
+        let begin = reader.fill_buf()?;
+        if begin.is_empty() {
+            return Err(TraceError::Empty);
+        }
+        let source = match blktrace::begins_trace(begin) {
+            true => Source::Binary(Trace::open(reader)?),
+            false => Source::Text(Box::new(TextTrace::open(reader, Vec::new())?)),
+        };
+        Ok(Events::of(source))
+    }
+
+    /// The same for text of which the first line has been read.
+    pub(crate) fn open_text(reader: R, first: Vec<u8>) -> Result<Events<R>, TraceError> {
+        Ok(Events::of(Source::Text(Box::new(TextTrace::open(reader, first)?))))
+    }
+
+    fn of(source: Source<R>) -> Events<R> {
+        Events { source, payload: Vec::new(), complaints: Complaints::default(), lost: Losses::default() }
+    }
+
+    /// The next event; `None` at the end. Events before an error are valid; nothing can be read after it.
+    // Not an iterator, because an error ends it.
+    #[allow(clippy::should_implement_trait)]
+    pub fn next(&mut self) -> Result<Option<Event>, CutOff> {
+        let found = match &mut self.source {
+            Source::Binary(trace) => trace.next_with_payload(&mut self.payload)?,
+            Source::Text(text) => {
+                let found = text.next(&mut self.payload)?;
+                self.complaints.take(text.complaints());
+                found
+            }
+        };
+        if !self.payload.is_empty()
+            && found.is_some_and(|event| event.code == blktrace::code::MESSAGE)
+            && let Some(Note::Lost(lost)) = Note::of_payload(&self.payload)
+        {
+            self.note_loss(lost);
+        }
+        Ok(found)
+    }
+
+    fn note_loss(&mut self, lost: Lost) {
+        self.lost.gaps += 1;
+        self.lost.events += lost.events.unwrap_or(0);
+        self.complaints.add(|| {
+            let count = lost.events.map_or_else(|| "an unknown number of".to_owned(), |count| count.to_string());
+            let span = lost.before_ns.saturating_sub(lost.after_ns) as f64 / 1e6;
+            format!(
+                "fathom: {count} events of processor {} were lost while this was recorded, within {span:.3} ms; they are missing \
+                 here too",
+                lost.cpu
+            )
+        });
+    }
+
+    /// Events that the recorder lost, as far as the trace was read.
+    pub fn lost(&self) -> Losses {
+        self.lost
+    }
+
+    /// Records or lines read so far.
+    pub fn records(&self) -> u64 {
+        match &self.source {
+            Source::Binary(trace) => trace.records(),
+            Source::Text(text) => text.lines(),
+        }
+    }
+
+    /// The name of the volume that the number of an event's device stands for; `None` if it is the number of a device.
+    pub fn volume(&self, device: Device) -> Option<&str> {
+        match &self.source {
+            Source::Text(text) => text.volume(device),
+            Source::Binary(_) => None,
+        }
+    }
+
+    /// Problems since the last call, which the rest of the trace survived.
+    pub fn take_complaints(&mut self) -> Complaints {
+        std::mem::take(&mut self.complaints)
+    }
+}

@@ -1,0 +1,65 @@
+//! biosnoop, of BCC and of libbpf-tools: a heading that names the columns, then a line per completed request.
+//!
+//! ```text
+//! TIME(s)     COMM           PID    DISK      T SECTOR     BYTES  QUE(ms) LAT(ms)
+//! 0.000004    supervise      1950   xvda1     W 13092560   4096      0.00    0.74
+//! ```
+//!
+//! Times are those of completion; a request was issued LAT(ms) and queued QUE(ms) before that. The name of a process may contain
+//! blanks, so columns after it are counted from the end. bpftrace's own biosnoop has neither sectors nor sizes.
+
+use super::Said;
+use super::fields::{decimal, number};
+use super::request::{Request, Volume, letter};
+
+/// Positions of the columns; those after the process name count from the end of the line, beginning with 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Columns {
+    disk: usize,
+    operation: usize,
+    sector: usize,
+    bytes: usize,
+    process: usize,
+    queued: Option<usize>,
+    latency: usize,
+}
+
+/// The columns of a heading; `None` if the line is not one.
+pub(super) fn heading(line: &str) -> Option<Columns> {
+    let names: Vec<&str> = line.split_ascii_whitespace().collect();
+    if names.first() != Some(&"TIME(s)") || names.get(1) != Some(&"COMM") {
+        return None;
+    }
+    let at = |wanted: &str| names.iter().rev().position(|name| *name == wanted);
+    Some(Columns {
+        disk: at("DISK")?,
+        operation: at("T")?,
+        sector: at("SECTOR")?,
+        bytes: at("BYTES")?,
+        process: at("PID").or_else(|| at("TID"))?,
+        queued: at("QUE(ms)"),
+        latency: at("LAT(ms)")?,
+    })
+}
+
+pub(super) fn parse(line: &str, columns: Columns) -> Result<Said<'_>, &'static str> {
+    let at = |place: usize| line.split_ascii_whitespace().nth_back(place).unwrap_or_default();
+    let end = line.split_ascii_whitespace().next().unwrap_or_default();
+    let end = decimal(end, 1_000_000_000).ok_or("its time is not a number of seconds")?;
+    // Flushes and commands have other letters, and no data.
+    let Ok(direction) = letter(at(columns.operation)) else { return Ok(Said::Nothing) };
+    let milliseconds = |place: usize| decimal(at(place), 1_000_000);
+    let service = milliseconds(columns.latency).ok_or("its latency is not a number of milliseconds")?;
+    let queued = columns.queued.map_or(Some(0), milliseconds);
+    let response =
+        service.saturating_add(queued.ok_or("its time in the queue is not a number of milliseconds")?);
+    let process = number(at(columns.process)).and_then(|process| u32::try_from(process).ok());
+    Ok(Said::Request(Request {
+        // Early requests may have begun before the recording.
+        time_ns: end.saturating_sub(response),
+        response_ns: Some(response),
+        service_ns: columns.queued.is_some().then_some(service),
+        process: process.unwrap_or(0),
+        ..Request::of_block(Volume::Name(at(columns.disk)), direction, at(columns.sector), at(columns.bytes))?
+    }))
+}
