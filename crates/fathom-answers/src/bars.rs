@@ -12,7 +12,7 @@ pub(crate) enum Ink {
 }
 
 impl Ink {
-    /// ASCII if `NO_COLOR` or `TERM=dumb` request plain output, or if the locale has nothing else.
+    /// ASCII if `NO_COLOR` or `TERM=dumb` request plain output, or if the locale supports only ASCII.
     pub(crate) fn of_environment() -> Ink {
         let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let has_letters_only = Letters::of_environment() == Letters::Ascii;
@@ -25,7 +25,7 @@ impl Ink {
         }
     }
 
-    /// Characters for what both sides have, what only the first has, and what only the second has.
+    /// Characters for the part that both sides share, the excess of the first, and the excess of the second.
     pub(crate) fn overlay(self) -> [char; 3] {
         match self {
             Ink::Blocks => ['█', '▒', '░'],
@@ -33,7 +33,7 @@ impl Ink {
         }
     }
 
-    /// A bar of `share` (0 to 1) of `width` columns. Blocks have a resolution of an eighth of a column.
+    /// A bar that fills `share` (0 to 1) of `width` columns. Blocks have a resolution of an eighth of a column.
     pub(crate) fn bar(self, share: f64, width: usize) -> String {
         const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
         let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };

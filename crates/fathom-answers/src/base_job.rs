@@ -1,4 +1,4 @@
-//! The job that a command varies: read from a job file or a command line, and kept as the text of one job file.
+//! The base job that a command varies, read from a job file or a command line and kept as the text of one job file.
 
 use crate::Runner;
 use crate::job_text::{self, Section};
@@ -58,9 +58,9 @@ fn texts_of(words: &[OsString]) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// The job without variations.
+/// The job, without variations.
 pub(crate) struct BaseJob {
-    /// Sections of its job file.
+    /// Sections of the job file.
     pub(crate) sections: Vec<Section>,
     /// `--readonly` was given.
     pub(crate) readonly: bool,
@@ -79,7 +79,7 @@ impl BaseJob {
     pub(crate) fn of_file(path: &Path, command: &str, runner: &dyn Runner) -> Result<BaseJob, Failure> {
         let word =
             path.to_str().ok_or_else(|| Failure::new(format!("{path:?}: the path is not valid UTF-8")))?;
-        // A name that begins with a dash is a file here.
+        // Here, a name that begins with a dash is a file.
         let word = if word.starts_with('-') { format!("./{word}") } else { word.to_owned() };
         BaseJob::of(&runner.parse(&[word], "")?, command, runner)
     }
@@ -118,18 +118,18 @@ impl BaseJob {
     }
 }
 
-/// Everything about a job except where and how it was written.
+/// Everything about a job except the location and wording of its source.
 fn meaning_of(job: &JobSpec) -> Option<serde_json::Value> {
     let mut value = serde_json::to_value(job).ok()?;
     for key in ["origin", "written", "given"] {
         value.as_object_mut()?.remove(key);
     }
-    // The name is the section's in a job file, and an option on a command line.
+    // The job's name is a section header in a job file, and an option on a command line.
     value.get_mut("job_description")?.as_object_mut()?.remove("name");
     Some(value)
 }
 
-/// Reads the text of a job file.
+/// Parses the text of a job file.
 pub(crate) fn read(text: &str, readonly: bool, runner: &dyn Runner) -> Result<RunSpec, Failure> {
     let mut words = vec!["-".to_owned()];
     if readonly {

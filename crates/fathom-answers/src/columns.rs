@@ -1,6 +1,6 @@
-//! Text in the columns of a terminal: its width, padding, and cutting of long names. Names are cut only on a terminal (or
-//! with a given width), in tables and charts, so that the figures next to them stay on the screen. Output to a pipe or a file
-//! is never cut, and neither are sentences.
+//! Text in terminal columns: its width, padding, and truncation of long names. Names are truncated only on a
+//! terminal (or with a given width), in tables and charts, so that the figures next to them stay on the screen.
+//! Output to a pipe or a file is never truncated, and neither are sentences.
 
 use std::io::IsTerminal;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
@@ -10,27 +10,27 @@ pub(crate) const USUAL: usize = 80;
 /// Maximum number of columns of a line of text, however wide the terminal is.
 const LONGEST_LINE: usize = 100;
 const SHORTEST_LINE: usize = 20;
-/// Marks the cut.
+/// Marks the truncation.
 const MARK: char = '…';
 const STANDARD_OUTPUT: i32 = 1;
 const STANDARD_ERROR: i32 = 2;
 
-/// Columns that a text takes: two for a Chinese character or an emoji, none for a combining accent.
+/// Number of columns that a text takes: two for a Chinese character or an emoji, none for a combining accent.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The text padded with blanks.
+/// The text padded with spaces.
 pub(crate) fn left(text: &str, columns: usize) -> String {
     text.to_owned() + &" ".repeat(columns.saturating_sub(width(text)))
 }
 
-/// The text with blanks before it.
+/// The text with leading spaces.
 pub(crate) fn right(text: &str, columns: usize) -> String {
     " ".repeat(columns.saturating_sub(width(text))) + text
 }
 
-/// The text, with its middle cut out if it is wider than this: names often differ at either end.
+/// The text, shortened in the middle if it is wider than this, because names often differ at either end.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -40,7 +40,7 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     let tail: String = end_of(text.chars().rev(), room / 2).chars().rev().collect();
     // A combining accent would attach to the mark.
     let tail = tail.trim_start_matches(|letter: char| letter.width().unwrap_or(0) == 0);
-    // Some letters are wider together than one by one.
+    // Some letters are wider together than the sum of their widths.
     while width(&head) + 1 + width(tail) > columns && head.pop().is_some() {}
     format!("{head}{MARK}{tail}")
 }
@@ -55,17 +55,17 @@ fn end_of(letters: impl Iterator<Item = char>, columns: usize) -> String {
     letters.take_while(fits).collect()
 }
 
-/// The text, cut to the width of the reader's terminal if there is one.
+/// The text, truncated to the width of the reader's terminal if there is one.
 pub(crate) fn cut_to(text: &str, limit: Option<usize>) -> String {
     limit.map_or_else(|| text.to_owned(), |columns| cut(text, columns))
 }
 
-/// A sentence; a single word that is wider than a line, such as a name, is cut.
+/// A sentence; a single word wider than a line, such as a name, is truncated.
 pub(crate) fn words_cut_to(sentence: &str, limit: Option<usize>) -> String {
     sentence.split(' ').map(|word| cut_to(word, limit)).collect::<Vec<_>>().join(" ")
 }
 
-/// Columns of the terminal on standard output, from the shell or the terminal itself; `None` if it is not a terminal.
+/// Columns of the terminal on standard output, from the shell or the terminal itself; `None` without a terminal.
 pub(crate) fn of_terminal() -> Option<usize> {
     std::io::stdout().is_terminal().then(|| told().or_else(|| asked(STANDARD_OUTPUT)).unwrap_or(USUAL))
 }
@@ -75,14 +75,14 @@ pub(crate) fn of_text() -> usize {
     of_terminal().or_else(told).unwrap_or(LONGEST_LINE).clamp(SHORTEST_LINE, LONGEST_LINE)
 }
 
-/// Rows of the terminal that standard output goes to.
+/// Rows of the terminal on standard output.
 pub(crate) fn rows_of_terminal() -> Option<usize> {
     let (_, rows) =
         fathom_sys::terminal::size(STANDARD_OUTPUT).filter(|_| std::io::stdout().is_terminal())?;
     Some(usize::from(rows)).filter(|rows| *rows > 0)
 }
 
-/// Columns of the terminal that messages go to.
+/// Columns of the terminal to which messages go.
 pub(crate) fn of_messages() -> usize {
     told().or_else(|| asked(STANDARD_ERROR)).unwrap_or(USUAL)
 }
@@ -97,13 +97,13 @@ fn asked(descriptor: i32) -> Option<usize> {
     fathom_sys::terminal::size(descriptor).map(|(columns, _)| usize::from(columns))
 }
 
-/// Breaks long lines at blanks; continuation lines align with the first word.
+/// Wraps long lines at spaces; continuation lines align with the first word.
 pub(crate) fn wrapped(text: &str, columns: usize) -> String {
     let indent = |line: &str| line.len() - line.trim_start_matches([' ', '*']).len();
     text.lines().map(|line| hanging(line, indent(line), columns)).collect()
 }
 
-/// Breaks a long line at blanks; continuation lines are indented by `indent`.
+/// Wraps a long line at spaces; continuation lines are indented by `indent`.
 pub(crate) fn hanging(line: &str, indent: usize, columns: usize) -> String {
     let words = line.trim_start();
     let mut result = line[..line.len() - words.len()].to_owned();

@@ -1,5 +1,5 @@
-//! A device or file whose content a command destroys: the kernel's facts about it, the confirmation by naming it twice, and a
-//! lock on it.
+//! A device or file whose content a command destroys: its properties, the confirmation by naming it twice, and
+//! a lock on it.
 
 use crate::figures::size;
 use fathom_command::Failure;
@@ -15,13 +15,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// The kernel's unit for sizes of devices.
 pub(crate) const SECTOR: u64 = 512;
 
-/// A failure that begins with the name.
+/// A failure message that begins with the name.
 pub(crate) fn refused(path: &Path, why: &str) -> Failure {
     Failure::new(format!("{}: {why}", path.display()))
 }
 
-/// Checks that the file system has room for the whole file, which would otherwise fill up other users' disk
-/// before it fails.
+/// Checks that the file system has room for the whole file, which would otherwise fill up a shared disk before
+/// it fails.
 pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     let directory = path.parent().unwrap_or(Path::new("/"));
     let free = file_system::free_bytes(directory)
@@ -35,7 +35,7 @@ pub(crate) fn check_room(path: &Path, bytes: u64) -> Result<(), Failure> {
     }
 }
 
-/// Checks that `--destroy` names the same target, possibly by another name.
+/// Checks that `--destroy` names the same target, possibly under another name.
 pub(crate) fn check_named_twice(
     named: &Path,
     metadata: &Metadata,
@@ -74,12 +74,12 @@ pub(crate) fn path_of_new_file(named: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// Identity of what a path leads to, whatever its name.
+/// Identity of the object at a path, under any name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// A device by its number.
     Device(u64),
-    /// Anything else by its file system and its number there.
+    /// Anything else, by its file system and inode number.
     File(u64, u64),
 }
 
@@ -105,7 +105,7 @@ impl Facts {
         std::fs::read_to_string(self.sysfs.join(name)).unwrap_or_default().trim().to_owned()
     }
 
-    /// The same for its disk, for attributes that partitions do not have.
+    /// Content of a file in the sysfs directory of its disk, for attributes that partitions do not have.
     pub(crate) fn value_of_disk(&self, name: &str) -> String {
         let above = Path::new("..").join(name);
         match self.sysfs.join("partition").exists() {
@@ -133,8 +133,8 @@ impl Facts {
         partitions(&self.sysfs)
     }
 
-    /// The serial number of a disk, or of a partition's disk: names such as /dev/sdb may move to other disks
-    /// at a reboot.
+    /// The serial number of a disk, or of a partition's disk: after a reboot, names such as /dev/sdb may refer
+    /// to other disks.
     pub(crate) fn serial(&self) -> String {
         serial(&self.sysfs)
     }
@@ -185,8 +185,8 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    /// Locks out other commands on the same bytes. Programs that watch devices (udev) also leave a locked one
-    /// alone.
+    /// Locks out other commands on the same bytes. Programs that watch devices (udev) leave a locked one alone
+    /// as well.
     pub(crate) fn of(path: &Path, own: File) -> Result<Claim, Failure> {
         lock(path, || own.try_lock())?;
         let disk = own.metadata().ok().and_then(|metadata| disk_of(&metadata));

@@ -1,6 +1,6 @@
-//! Numbers as people read them: three significant figures and a unit.
+//! Numbers for people: three significant figures and a unit.
 
-/// Units of a time in ns, each a thousand of the one before.
+/// Units of a time in ns, each a thousand times the previous one.
 const TIMES: [&str; 4] = [" ns", " µs", " ms", " s"];
 /// Letters for thousands, millions and billions.
 const LETTERS: [&str; 4] = ["", "k", "M", "G"];
@@ -10,7 +10,7 @@ pub(crate) fn three_figures(value: f64) -> String {
     significant(value, 3)
 }
 
-/// The value at this number of significant figures.
+/// The value rounded to this number of significant figures.
 fn rounded(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -26,13 +26,14 @@ fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
-    // Rounding may carry into another digit: 9.996 is 10.0.
+    // Rounding may carry into another digit: 9.996 becomes 10.0.
     let rounded = rounded(value, digits);
     let exponent = rounded.abs().log10().floor() as i32;
     format!("{rounded:.*}", (digits - 1 - exponent).clamp(0, 9) as usize)
 }
 
-/// The value in the first unit in which it is below a thousand, once rounded; each unit is a thousand of the one before.
+/// The value in the first unit in which it is below a thousand after rounding; each unit is a thousand times
+/// the previous one.
 fn scaled<'u>(value: f64, digits: i32, units: &[&'u str]) -> (f64, &'u str) {
     let mut scaled = value;
     for unit in &units[..units.len() - 1] {

@@ -1,11 +1,11 @@
-//! Formats the hosts of a run over several.
+//! Formats the hosts of a run over several hosts.
 
 use crate::figures;
 use crate::table::{Align, Table};
 use fathom_results::{HostFigures, HostResult, HostsResult};
 use fathom_stats::Direction;
 
-/// Names that a sentence lists before it only counts.
+/// Maximum number of names in a sentence; the rest is only counted.
 const MOST_NAMED: usize = 3;
 
 /// `a, b, c and 7 more`.
@@ -40,7 +40,7 @@ pub(crate) fn state(host: &HostResult) -> String {
     }
 }
 
-/// The directions of a host with I/O, with their names; a host without I/O still has a row.
+/// The directions in which a host did I/O, with their names; a host without I/O still gets a row.
 pub(crate) fn directions(host: &HostResult) -> Vec<(&'static str, Option<&HostFigures>)> {
     let named = Direction::ALL.map(Direction::word).into_iter().zip(host.directions());
     let active: Vec<(&'static str, Option<&HostFigures>)> =
@@ -48,7 +48,7 @@ pub(crate) fn directions(host: &HostResult) -> Vec<(&'static str, Option<&HostFi
     if active.is_empty() { vec![("-", None)] } else { active }
 }
 
-/// MB/s, IOPS, p50, p99, p99.9 and the slowest.
+/// MB/s, IOPS, p50, p99, p99.9 and the maximum.
 pub(crate) fn cells(figures: Option<&HostFigures>) -> [String; 6] {
     let unknown = || "-".to_owned();
     let Some(found) = figures else { return [(); 6].map(|()| unknown()) };
@@ -77,8 +77,8 @@ pub(crate) fn skew(host: &HostResult) -> String {
 /// Columns of [`table`].
 pub(crate) const COLUMNS: usize = 10;
 
-/// A row for each host and direction, with the first `columns` columns. Of more than `most` hosts, only the
-/// first ones and those with remarks. The second value is the number of hosts left out.
+/// A row for each host and direction, with the first `columns` columns. If there are more than `most` hosts,
+/// only the first ones and those with remarks are shown. The second value is the number of hosts left out.
 pub(crate) fn table(hosts: &HostsResult, most: usize, columns: usize) -> (Table, usize) {
     let right = Align::Right;
     let headings = [
@@ -123,7 +123,7 @@ pub(crate) fn remarks(hosts: &HostsResult) -> Vec<String> {
         .collect()
 }
 
-/// Sentences on how well the hosts ran together.
+/// Sentences about how evenly the hosts ran.
 pub(crate) fn together(hosts: &HostsResult) -> Vec<String> {
     let mut sentences = Vec::new();
     if let Some(skew) = &hosts.skew {

@@ -11,8 +11,8 @@ pub(crate) struct Section {
     pub(crate) options: Vec<(String, String)>,
 }
 
-/// The sections equivalent to a parsed run, whatever arguments it came from: `[global]` options where they
-/// were written, and one section per job.
+/// The sections equivalent to a parsed run, whatever its arguments were: `[global]` options as they were
+/// written, and one section per job.
 pub(crate) fn sections(spec: &RunSpec) -> Vec<Section> {
     let is_name = |(key, _): &&(String, String)| key == "name";
     let mut sections = Vec::new();
@@ -45,7 +45,7 @@ pub(crate) fn text(sections: &[Section]) -> String {
     text
 }
 
-/// The sections of a text that [`text`] made.
+/// Parses sections from a text made by [`text`].
 pub(crate) fn read(text: &str) -> Vec<Section> {
     let mut sections: Vec<Section> = Vec::new();
     for line in text.lines().filter(|line| !line.is_empty()) {
@@ -62,7 +62,7 @@ pub(crate) fn read(text: &str) -> Vec<Section> {
     sections
 }
 
-/// Sets an option wherever it is written; an option that is not written anywhere is added to every job.
+/// Sets an option wherever it occurs; an option that occurs nowhere is added to every job.
 pub(crate) fn put(sections: &mut [Section], name: &str, value: &str) {
     let mut is_written = false;
     for (_, written) in

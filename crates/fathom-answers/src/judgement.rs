@@ -9,7 +9,7 @@ use fathom_stats::report::RunReport;
 pub(crate) const REQUIREMENTS: [(&str, Requirement); 2] =
     [("sound", Requirement::Sound), ("no-doubts", Requirement::NoDoubts)];
 
-/// The line on a requirement that is not met, after the name of the program.
+/// The message about an unmet requirement, after the name of the program.
 pub(crate) fn unmet(required: Requirement, summary: &str) -> String {
     format!("--require={} is not met: {summary}", required.word())
 }
@@ -20,9 +20,9 @@ pub struct Judged {
     pub paragraphs: Vec<String>,
     /// The verdict and its reason on one line.
     pub summary: String,
-    /// Nothing is wrong.
+    /// Requires that no figure is wrong.
     pub is_sound: bool,
-    /// Nothing is wrong or doubtful.
+    /// Requires that no figure is wrong or doubtful.
     pub has_no_doubts: bool,
 }
 

@@ -1,7 +1,7 @@
-//! The commands that answer a question each: how fast is this disk, which setting is best, is it slower than yesterday, what
-//! does this result say. All use the same job files, run loop and results as plain jobs. One folder per command and one list,
-//! [`COMMANDS`]. Commands that run jobs do so through a [`Runner`], which the program implements; commands that read results
-//! do so with `fathom-results`.
+//! The commands, each of which answers one question: how fast is this disk, which setting is best, is it slower
+//! than yesterday, what does this result mean. They use the same job files, run loop and results as ordinary
+//! jobs. One folder per command and one list, [`COMMANDS`]. Commands that run jobs do so through a [`Runner`],
+//! which the program implements; commands that read results do so with `fathom-results`.
 
 #![forbid(unsafe_code)]
 mod bars;
@@ -39,14 +39,14 @@ pub use runner::{Ended, Runner, Target, Watch};
 use fathom_command::{Failure, Streams};
 use std::ffi::OsString;
 
-/// Entry point of a command: its arguments, output streams, and the runner of jobs; returns the exit code.
+/// Entry point of a command: takes its arguments, output streams, and the runner of jobs; returns the exit code.
 pub type CommandMain = fn(&[OsString], &mut Streams<'_>, &mut dyn Runner) -> Result<u8, Failure>;
 
-/// One of the commands.
+/// A command for people.
 pub struct Command {
-    /// The word after `fathom`.
+    /// The command word after `fathom`.
     pub name: &'static str,
-    /// Its arguments, for the list of commands.
+    /// Synopsis of its arguments, for the list of commands.
     pub arguments: &'static str,
     /// The question it answers, on one line.
     pub summary: &'static str,

@@ -1,4 +1,5 @@
-//! Output for people: in the characters that their terminal has, and through a pager if it is longer than the screen.
+//! Output for people: in the characters that their terminal supports, and through a pager if it is longer than
+//! the screen.
 
 use crate::columns;
 use fathom_command::printer::{Letters, in_letters};
@@ -9,7 +10,7 @@ use std::process::{Command, Stdio};
 /// Default options of `less`: text that fits is printed without paging, and stays on the screen afterwards.
 const LESS: &str = "FRX";
 
-/// Prints a text for people. Output for programs goes to `streams.out` unchanged.
+/// Prints text for people. Output for programs goes to `streams.out` unchanged.
 pub(crate) fn print(streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     Ok(streams.out.write_all(in_letters(text, Letters::of_environment()).as_bytes())?)
 }
@@ -23,7 +24,7 @@ pub(crate) fn print_long(streams: &mut Streams<'_>, text: &str) -> Result<(), Fa
     print(streams, text)
 }
 
-/// False without a pager, or if none is wanted.
+/// Returns false if there is no pager, or none is wanted.
 fn through_pager(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
     if matches!(pager.trim(), "" | "cat") {
@@ -39,10 +40,10 @@ fn through_pager(text: &str) -> bool {
         command.env("LESS", LESS);
     }
     let Ok(mut child) = command.spawn() else { return false };
-    // A pager that is quit early stops reading.
+    // A pager that the user quits early stops reading.
     let _ = child.stdin.take().map(|mut pipe| pipe.write_all(text.as_bytes()));
     let ended = child.wait().map(|status| status.code());
-    // A pager that could not run has not shown anything.
+    // A pager that could not start has shown nothing.
     !matches!(ended, Ok(Some(1 | 126 | 127)) | Err(_))
 }
 

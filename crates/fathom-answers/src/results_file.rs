@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// How long to wait for the end of a killed command.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Content of a results file: its first line is a plan, each further one a finished step.
+/// Content of a results file: its first line is a plan, each further line a finished step.
 pub(crate) trait Journal: Sized {
     /// Wording for this kind of file.
     const FILES: Files;
@@ -27,17 +27,17 @@ pub(crate) trait Journal: Sized {
 /// Wording for one kind of file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Files {
-    /// Beginning of every file.
+    /// Start of every file of this kind.
     pub(crate) mark: &'static str,
-    /// Name of the command that writes them.
+    /// Name of the command that writes it.
     pub(crate) command: &'static str,
-    /// Noun for what the command does: `another {name} is writing`.
+    /// Noun for the activity: `another {name} is writing`.
     pub(crate) name: &'static str,
-    /// Noun for the command's run in this file: `the {subject} ended`.
+    /// Noun for the run recorded in the file: `the {subject} ended`.
     pub(crate) subject: &'static str,
     /// `not a line of {line_of}`.
     pub(crate) line_of: &'static str,
-    /// Remedy for such a line.
+    /// How to repair a file with such a line.
     pub(crate) repair: &'static str,
 }
 
@@ -45,12 +45,12 @@ pub(crate) struct Files {
 pub(crate) enum Mistake {
     /// The line is malformed.
     Line(String),
-    /// The whole file cannot be used.
+    /// The file as a whole cannot be used.
     File(Failure),
 }
 
 impl From<serde_json::Error> for Mistake {
-    /// An error position within a single line is always on line 1.
+    /// For a single line, the position of an error is always on line 1.
     fn from(error: serde_json::Error) -> Mistake {
         Mistake::Line(error.to_string().replace(" at line 1 column ", " in column "))
     }
@@ -65,7 +65,7 @@ impl From<Failure> for Mistake {
 /// True for a file of this kind.
 pub(crate) fn is_results<T: Journal>(path: &Path) -> bool {
     let mut start = vec![0; T::FILES.mark.len()];
-    // Looking into a pipe would consume its data.
+    // Reading from a pipe to inspect it would consume its data.
     path.is_file()
         && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == T::FILES.mark.as_bytes()
@@ -139,7 +139,7 @@ pub(crate) struct ResultsFile<T> {
     recorded: T,
 }
 
-/// A results file that was opened and locked.
+/// A results file that is open and locked.
 pub(crate) struct Opened<T> {
     file: LineFile,
     whole: u64,
@@ -148,7 +148,7 @@ pub(crate) struct Opened<T> {
 }
 
 impl<T: Journal> Opened<T> {
-    /// Opens or creates the file, locks it, and reads it. Refuses files that other programs wrote.
+    /// Opens or creates the file, locks it, and reads it. Refuses files written by other programs.
     pub(crate) fn new(path: &Path) -> Result<Opened<T>, Failure> {
         let (file, bytes) = LineFile::open(path, &T::FILES)?;
         let (found, whole) = parse(&bytes, path)?;
@@ -183,14 +183,14 @@ impl<T: Journal> ResultsFile<T> {
         &self.file.path
     }
 
-    /// Adds a line; on return it is on the disk, and is part of the content.
+    /// Appends a line; on return it is on disk and part of the content.
     pub(crate) fn add(&mut self, line: String) -> Result<(), Failure> {
         self.file.append(&line)?;
         self.recorded.take(line.as_bytes(), &self.file.path).map_err(unusable)
     }
 }
 
-/// A line of ours that this program cannot parse: a defect.
+/// A line that this program wrote but cannot parse: a defect.
 fn unusable(mistake: Mistake) -> Failure {
     match mistake {
         Mistake::Line(what) => Failure::new(what),
@@ -198,7 +198,7 @@ fn unusable(mistake: Mistake) -> Failure {
     }
 }
 
-/// A file of lines.
+/// A file of JSON lines.
 struct LineFile {
     file: File,
     path: PathBuf,
@@ -241,7 +241,7 @@ impl LineFile {
         self.cut()
     }
 
-    /// Writes the first line. A new file is only durable once its directory entry is.
+    /// Writes the first line. A new file is durable only once its directory entry is.
     fn begin(&mut self, line: String) -> Result<(), Failure> {
         self.keep(0)?;
         self.append(&line)?;
@@ -252,7 +252,7 @@ impl LineFile {
             .map_err(|error| Failure::file(directory, &error))
     }
 
-    /// Adds a line; on return it is on the disk.
+    /// Appends a line; on return it is on disk.
     fn append(&mut self, line: &str) -> Result<(), Failure> {
         let bytes = format!("{line}\n").into_bytes();
         let written = self
@@ -278,12 +278,13 @@ impl LineFile {
     }
 }
 
-/// A string of JSON on one line.
+/// A JSON string on one line.
 pub(crate) fn text_of(text: &str) -> Result<String, Failure> {
     line_of(&fathom_results::single_line(text))
 }
 
-/// Two commands must not write to one file. The workers of one that was just killed may hold the lock for a moment.
+/// Two commands must not write to the same file. The workers of a command that was just killed may hold the
+/// lock for a moment.
 fn lock(file: &File, path: &Path, name: &str) -> Result<(), Failure> {
     let started = Instant::now();
     loop {

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 /// Parses and runs jobs.
 pub trait Runner {
-    /// Parses jobs as the program's own command line would. The argument `-` means `job_file`, the text of
-    /// one. Errors are in the failure's message.
+    /// Parses jobs as the program's own command line would. The argument `-` stands for `job_file`, the text of
+    /// a job file. Errors are in the failure's message.
     fn parse(&self, words: &[String], job_file: &str) -> Result<RunSpec, Failure>;
 
-    /// Runs jobs to their end. The report includes the timeline of the run and the machine it ran on. Signals
-    /// end the run; a caller that has work to do after it holds `signals` around it.
+    /// Runs jobs to completion. The report includes the timeline of the run and the machine it ran on. Signals
+    /// end the run; a caller with work to do afterwards holds `signals` around the call.
     fn run(&mut self, spec: &RunSpec, watch: &mut dyn Watch) -> Result<Ended, Failure>;
 
     /// The jobs run on other machines, so this machine knows nothing about their files.
@@ -23,7 +23,7 @@ pub trait Runner {
         false
     }
 
-    /// Machines that run the jobs.
+    /// Number of machines that run the jobs.
     fn hosts(&self) -> u64 {
         1
     }
@@ -31,27 +31,27 @@ pub trait Runner {
     /// The targets of each clone of the jobs; nothing is opened.
     fn targets(&self, spec: &RunSpec) -> Result<Vec<Target>, Failure>;
 
-    /// Who else uses a device or file, as a phrase that follows "is in use: "; `None` if it can be written
-    /// to.
+    /// How a device or file is used by others, as a phrase that follows "is in use: "; `None` if it can be
+    /// written to.
     fn use_of(&self, path: &Path) -> Option<String>;
 }
 
-/// Target of a clone of a job.
+/// Target of one clone of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// Name of its job.
     pub job: String,
     /// Name of its engine.
     pub engine: String,
-    /// Its data is in files and devices of this machine.
+    /// True if its data is in files and devices of this machine.
     pub is_local: bool,
-    /// The files, as the plan names them.
+    /// The files, named as in the plan.
     pub paths: Vec<PathBuf>,
-    /// Total bytes needed; `None` if that depends on the files themselves.
+    /// Total number of bytes needed; `None` if that depends on the files themselves.
     pub bytes: Option<u64>,
-    /// Offset of the first I/O in each file; `None` for a share of it.
+    /// Offset of the first I/O in each file; `None` if it is a share of the file.
     pub offset: Option<u64>,
-    /// It fills the free space (`fill_device`).
+    /// True if it fills the free space (`fill_device`).
     pub fills_space: bool,
 }
 

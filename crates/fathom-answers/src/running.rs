@@ -1,4 +1,4 @@
-//! What commands need around each of their runs: messages, signals, errors and the time left.
+//! Helpers that commands need around each run: messages, signals, errors and the remaining time.
 
 use crate::{Runner, Watch};
 use fathom_command::Failure;
@@ -23,7 +23,7 @@ impl Watch for Messages {
     }
 }
 
-/// Signals that ask to end, polled by long-running work.
+/// Signals that ask the program to end, polled by long-running work.
 pub(crate) struct Stop<'a> {
     queue: &'a SignalQueue,
     signal: Cell<Option<i32>>,
@@ -43,7 +43,7 @@ impl<'a> Stop<'a> {
     }
 }
 
-/// Waits; a signal that arrived before or arrives meanwhile ends the wait.
+/// Waits; ended by a signal, whether it arrived before or arrives meanwhile.
 pub(crate) fn signal_within(queue: &SignalQueue, time: Duration) -> Option<i32> {
     let end = Instant::now() + time;
     loop {
@@ -63,7 +63,7 @@ pub(crate) fn status_of_signal(signal: i32) -> u8 {
     128u8.saturating_add(u8::try_from(signal).unwrap_or(0))
 }
 
-/// `; about 5 min left`; empty when it is less than a second.
+/// `; about 5 min left`; empty if less than a second is left.
 pub(crate) fn rest_in_words(rest: Duration) -> String {
     match rest.as_secs() {
         0 => String::new(),
@@ -72,7 +72,7 @@ pub(crate) fn rest_in_words(rest: Duration) -> String {
     }
 }
 
-/// A path as the value of `filename`, with escaped colons, which would separate several.
+/// A path as the value of `filename`; colons are escaped, because they would separate several names.
 pub(crate) fn as_option(path: &Path) -> String {
     path.display().to_string().replace(':', "\\:")
 }
@@ -86,13 +86,13 @@ pub(crate) fn whole_document(report: &RunReport) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The result, as commands read it.
+/// The result in the form in which commands read it.
 pub(crate) fn result_of(report: &RunReport) -> Result<RunResult, Failure> {
     let made = fathom_report::result(report);
     fathom_results::at_hand(made, "the result").map_err(|error| Failure::new(error.to_string()))
 }
 
-/// Engines, best first; the last one works everywhere.
+/// Engines in order of preference; the last one works everywhere.
 pub(crate) const ENGINES: [&str; 3] = ["io_uring", "libaio", "psync"];
 
 /// The best engine with which a short job succeeds; `None` if none does.
@@ -113,6 +113,6 @@ pub(crate) fn usable_engine(
 
 /// A random number.
 pub(crate) fn chance() -> u64 {
-    // JSON readers keep whole numbers up to 2^53.
+    // JSON readers preserve whole numbers only up to 2^53.
     RandomState::new().build_hasher().finish() >> 11
 }

@@ -25,7 +25,7 @@ pub(crate) enum Format {
 pub(crate) const FORMATS: [(&str, Format); 4] =
     [("text", Format::Text), ("markdown", Format::Markdown), ("csv", Format::Csv), ("json", Format::Json)];
 
-/// Prints formatted output: for people in the characters of their terminal, otherwise unchanged.
+/// Prints formatted output: for people in the characters that their terminal supports, otherwise unchanged.
 pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) -> Result<(), Failure> {
     match format {
         Format::Text => output::print(streams, text),
@@ -38,7 +38,7 @@ pub(crate) fn print_as(format: Format, streams: &mut Streams<'_>, text: &str) ->
 pub(crate) enum Align {
     Left,
     Right,
-    /// Left-aligned, and cut if a terminal is too narrow for the whole table.
+    /// Left-aligned, and truncated if a terminal is too narrow for the whole table.
     Name,
 }
 
@@ -77,7 +77,7 @@ impl Table {
         (0..self.columns.len()).map(width).collect()
     }
 
-    /// Widths of the columns within `limit`: the widest names are cut, down to the minimum.
+    /// Widths of the columns within `limit`: the widest names are truncated, down to the minimum.
     fn widths_within(&self, limit: usize) -> Vec<usize> {
         const GAP: usize = 2;
         let mut widths = self.widths();
@@ -95,8 +95,8 @@ impl Table {
         widths
     }
 
-    /// Columns separated by two blanks; `indent` blanks before each line. Names are cut if lines would be
-    /// longer than `limit` otherwise.
+    /// Columns separated by two spaces, with `indent` spaces before each line. Names are truncated if lines
+    /// would otherwise be longer than `limit`.
     pub(crate) fn text(&self, indent: usize, limit: Option<usize>) -> String {
         let widths = match limit {
             Some(limit) => self.widths_within(limit.saturating_sub(indent)),
@@ -122,9 +122,9 @@ impl Table {
         text
     }
 
-    /// A table in GitHub's Markdown, which most other readers accept.
+    /// A table in GitHub's Markdown, which most other renderers accept.
     pub(crate) fn markdown(&self) -> String {
-        // A bar would end the cell.
+        // A vertical bar would end the cell.
         let escape = |cell: &String| cell.replace('|', "\\|");
         let rows: Vec<Vec<String>> = self.rows.iter().map(|row| row.iter().map(escape).collect()).collect();
         let escaped = Table { columns: self.columns.clone(), rows };
@@ -156,7 +156,7 @@ impl Table {
         text
     }
 
-    /// Its first headings, which tell it from other tables of a page.
+    /// The first headings, which distinguish the table from others on a page.
     fn name(&self) -> String {
         let headings: Vec<&str> = self
             .columns
@@ -168,7 +168,8 @@ impl Table {
         headings.join(", ")
     }
 
-    /// An HTML table that is scrolled by keyboard where it is wider than the screen, and whose headings are marked for screen readers.
+    /// An HTML table that can be scrolled with the keyboard where it is wider than the screen, with headings
+    /// marked for screen readers.
     pub(crate) fn html(&self) -> Markup {
         let class = |column: usize| (self.align(column) == Align::Right).then_some("right");
         html! {
@@ -238,7 +239,7 @@ mod tests {
         let text = table.text(2, Some(50));
         assert!(text.lines().all(|line| columns::width(line) <= 50), "{text}");
         assert!(text.contains("jjj…jjj") && text.contains("  not distinguishable"), "{text}");
-        // Names keep enough to be distinguishable, even if lines are then too long.
+        // Names stay long enough to be told apart, even if lines then become too long.
         assert!(table.text(2, Some(10)).contains("jjjjjj…jjjjj  x "), "{}", table.text(2, Some(10)));
         assert!(table.text(2, None).contains(&"j".repeat(40)) && table.markdown().contains(&"j".repeat(40)));
     }

@@ -1,7 +1,8 @@
-//! Whatever a file says: commands that look at results never panic, and nothing in a file steers the terminal.
+//! Whatever a file contains: commands that read results never panic, and nothing in a file controls the
+//! terminal.
 //!
-//! Real results are changed in one or several places: numbers become huge, negative, fractions or words, names of members become
-//! others, members vanish, strings carry escape sequences, files are cut.
+//! Real results are changed in one or several places: numbers become huge, negative, fractions or words,
+//! members are renamed or removed, strings contain escape sequences, files are truncated.
 
 use fathom_answers::{Ended, Runner, Target, Watch, by_name};
 use fathom_command::printer::{Letters, Printer};
@@ -13,10 +14,10 @@ use serde_json::{Map, Value, json};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// What a file may carry to steer a terminal or to break a line, and what no page may hold.
+/// Sequences with which a file could control the terminal or break a line, and which a page must not contain.
 const POISON: &str = "\u{1b}[31mred\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}<script>\u{85}";
 
-/// Results of fathom and fio, of several hosts, lines of JSON, a sweep, and a test of SNIA's.
+/// Results of fathom and fio, of several hosts, as JSON lines, of a sweep, and of a SNIA test.
 const SEEDS: [(&str, &str); 6] = [
     ("fathom.json", include_str!("results/fathom.json")),
     ("fio.json", include_str!("results/fio.json")),
@@ -26,7 +27,7 @@ const SEEDS: [(&str, &str); 6] = [
     ("pts.jsonl", include_str!("results/pts.jsonl")),
 ];
 
-/// Nothing is run.
+/// Runs no jobs.
 struct NoRunner;
 
 impl Runner for NoRunner {
@@ -47,7 +48,7 @@ impl Runner for NoRunner {
     }
 }
 
-/// Runs every command on the file, as the program does; all that was printed.
+/// Runs every command on the file, as the program does; returns everything printed.
 fn every_command(directory: &Path, file: &Path) -> Vec<String> {
     let other = directory.join("other.json");
     std::fs::write(&other, SEEDS[0].1).expect("can be written");
@@ -88,7 +89,7 @@ fn every_command(directory: &Path, file: &Path) -> Vec<String> {
     printed
 }
 
-/// Every place in a document, as the keys and numbers that lead to it.
+/// Every position in a document, as the keys and indices that lead to it.
 fn places(value: &Value, here: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     let members: Vec<(String, &Value)> = match value {
         Value::Object(object) => object.iter().map(|(key, value)| (key.clone(), value)).collect(),
@@ -105,7 +106,7 @@ fn places(value: &Value, here: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
     }
 }
 
-/// The member that holds the place, and the last step to it.
+/// The container that holds the position, and the last step to it.
 fn holder<'a>(document: &'a mut Value, place: &'a [String]) -> (&'a mut Value, &'a str) {
     let (last, way) = place.split_last().expect("no empty place");
     let mut here = document;
@@ -207,7 +208,7 @@ fn apply(document: &mut Value, change: &Change) {
     }
 }
 
-/// A document a line, as the seed has them.
+/// One document per line, as the seed has them.
 fn changed(seed: &str, changes: &[Change], cut: Option<Index>) -> String {
     let mut documents: Vec<Value> =
         serde_json::Deserializer::from_str(seed).into_iter().map(|one| one.expect("JSON")).collect();
@@ -256,7 +257,8 @@ fn is_data(key: &str) -> bool {
     key.starts_with(|letter: char| letter.is_ascii_digit() || letter == '>')
 }
 
-/// Numbers stand in keys, too, and commands reckon with them: each kind of such key becomes each of the strange ones.
+/// Keys contain numbers as well, and commands calculate with them: each kind of such key is replaced by each of
+/// the strange values.
 #[test]
 fn no_key_of_data_makes_a_command_panic() {
     const STRANGE: [&str; 7] = ["0", "-1", "3", "4294967295", "18446744073709551615", "1e400", "nan"];
@@ -275,7 +277,7 @@ fn no_key_of_data_makes_a_command_panic() {
                 Value::Array(list) => list.get(step.parse::<usize>().ok()?),
                 other => other.get(step.as_str()),
             });
-            // A share of nothing is not shown.
+            // A zero share is not shown.
             let is_shown = value.and_then(Value::as_f64).is_some_and(|number| number > 0.0);
             if !is_data(key) || !is_shown || kinds.contains(&holder_key.as_str()) {
                 continue;
@@ -298,7 +300,7 @@ fn no_key_of_data_makes_a_command_panic() {
     }
 }
 
-/// Puts the poison into every string, and into every key that is data.
+/// Inserts the poison into every string, and into every key that is data.
 fn poisoned(value: &Value) -> Value {
     match value {
         Value::String(text) => json!(format!("{text}{POISON}")),
@@ -326,7 +328,7 @@ fn no_string_of_a_result_steers_the_terminal() {
         let all: String = documents.iter().map(|document| format!("{}\n", poisoned(document))).collect();
         std::fs::write(&file, all).expect("can be written");
         nothing_steers(&every_command(directory.path(), &file));
-        // One by one, so that the others lead to where they are printed.
+        // One at a time, so that the others still lead to the place where they are printed.
         let mut strings = Vec::new();
         places(&documents[documents.len() - 1], &mut Vec::new(), &mut strings);
         for place in &strings {

@@ -1,8 +1,9 @@
-//! The floor of `make bench BENCH=--instructions`: random reads of 4 KiB through io_uring by a loop that does nothing else. Its ring is that of
-//! the engine, with registered file, buffers and ring, but it has no statistics and no clock, and looks at nothing twice.
+//! The lower bound for `make bench BENCH=--instructions`: random 4 KiB reads through io_uring by a loop that
+//! does nothing else. It uses the engine's ring, with registered file, buffers and ring, but keeps no
+//! statistics, reads no clock and checks nothing twice.
 //!
-//! `floor DEVICE IOS DEPTH BATCH [polled]` prints how many nanoseconds the I/Os took by the machine's clock. Each call hands over `BATCH`
-//! requests and waits for the ends of as many.
+//! `floor DEVICE IOS DEPTH BATCH [polled]` prints how many nanoseconds the I/Os took by the machine's clock.
+//! Each call submits `BATCH` requests and waits for as many completions.
 
 use io_uring::{IoUring, Submitter, opcode, squeue, types};
 use std::fs::OpenOptions;
@@ -13,7 +14,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 const BLOCK: u32 = 4096;
-/// Blocks of the device that are read, a power of two.
+/// Number of blocks of the device that are read, a power of two.
 const BLOCKS: u64 = 1 << 18;
 const GET_EVENTS: u32 = 1;
 
@@ -51,14 +52,14 @@ fn main() -> io::Result<()> {
 struct Reader {
     queues: Queues,
     arena: *mut u8,
-    /// Requests that were ever written.
+    /// Number of requests written so far.
     written: u32,
-    /// The state of a generator of random numbers.
+    /// State of a random number generator.
     blocks: u64,
 }
 
 impl Reader {
-    /// Reads `ios` blocks, and a few more that are under way by then.
+    /// Reads `ios` blocks, plus a few more that are in flight by then.
     fn read(&mut self, submitter: &Submitter<'_>, ios: u32, depth: u32, batch: u32) -> io::Result<()> {
         (0..depth).for_each(|slot| self.request(slot));
         let (mut count, mut taken) = (depth, 0u32);
@@ -118,7 +119,8 @@ impl Queues {
     fn of(ring: &IoUring) -> io::Result<Queues> {
         // SAFETY: the parameters are transparent over `struct io_uring_params`, which has thirty words.
         let words = unsafe { *std::ptr::from_ref(ring.params()).cast::<[u32; 30]>() };
-        // Their places in it: sizes of the queues, tail of the first; head, tail and entries of the second.
+        // Offsets within the mapping: sizes of the queues, tail of the submission queue; head, tail and entries
+        // of the completion queue.
         let ([requests, ends], request_tail) = ([words[0], words[1]], words[11]);
         let [end_head, end_tail, entries] = [words[20], words[21], words[25]];
         let (ends_length, requests_length) = (entries as usize + ends as usize * 16, requests as usize * 64);

@@ -1,4 +1,4 @@
-//! `cpuio`: keeps a processor busy next to jobs that do I/O. Each "I/O" is a stretch of work of `cpuchunks`; the pause
+//! `cpuio`: keeps a processor busy next to jobs that do I/O. Each "I/O" is `cpuchunks` of work; the pause
 //! between two of them, which determines the load, is the job's think time.
 
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -7,15 +7,15 @@ use fathom_spec::engines::{self, EngineDef};
 use std::hint::{black_box, spin_loop};
 use std::time::{Duration, Instant};
 
-/// Iterations of an empty loop between two readings of the clock.
+/// Iterations of an empty loop between two clock readings.
 const TURNS: u32 = 1000;
-/// Numbers that are sorted; a power of two.
+/// Number of values to sort; a power of two.
 const NUMBERS: usize = 4096;
 
-/// Burns processor time in stretches of one length.
+/// Burns processor time in chunks of equal length.
 pub(crate) struct Cpuio {
     stretch: Duration,
-    /// The numbers to sort; empty for counting.
+    /// The values to sort; empty if the work is counting.
     numbers: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ impl Engine for Cpuio {
     }
 }
 
-/// Shuffles the numbers and sorts them.
+/// Shuffles the values and sorts them.
 fn sort_anew(numbers: &mut [u32]) {
     for (index, number) in numbers.iter_mut().enumerate() {
         *number = (index as u32).wrapping_mul(0x9e37_79b1).rotate_left(16);

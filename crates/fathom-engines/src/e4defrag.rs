@@ -1,4 +1,5 @@
-//! `e4defrag`: exchanges blocks of files with a donor, by `EXT4_IOC_MOVE_EXT`. The files keep their data, and stay in use.
+//! `e4defrag`: exchanges blocks of files with a donor, by `EXT4_IOC_MOVE_EXT`. The files keep their data, and
+//! stay usable.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct E4defrag {
     immediate: Immediate,
     donor: File,
-    /// The donor is allocated for each I/O and freed after it.
+    /// The donor's blocks are allocated for each I/O and freed after it.
     in_place: bool,
     /// Bytes of a file system block.
     block: u64,
@@ -39,7 +40,7 @@ impl EngineType for E4defrag {
         let found = donor.metadata().map_err(|error| SetupError::new(Errno::from(error), "fstat"))?;
         check(&found, &donor, setup.files).map_err(|(errno, reason)| {
             if is_new {
-                // It is empty, and would be left there for nothing.
+                // The file is empty, and would be left behind for no reason.
                 let _ = std::fs::remove_file(&path);
             }
             told(errno, "EXT4_IOC_MOVE_EXT", &reason)
@@ -113,7 +114,7 @@ fn reason(errno: Errno) -> Option<&'static str> {
     }
 }
 
-/// Path of the donor: next to the files of the job.
+/// Path of the donor: in the same directory as the job's files.
 fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
     let name = options.donorname.as_deref().unwrap_or_default();
     let directories = split_file_names(job.file.directory.as_deref().unwrap_or_default());
@@ -124,8 +125,8 @@ fn donor_path(job: &JobSpec, options: &E4defragOptions, clone: u32) -> PathBuf {
     }
 }
 
-/// Opens the donor; also returns whether it was created. A symbolic link would lead to a file that the job
-/// has not named.
+/// Opens the donor; also returns whether it was created. Symbolic links are refused, because they would lead to
+/// a file that the job has not named.
 fn open_donor(path: &Path) -> Result<(File, bool), Errno> {
     let mut options = OpenOptions::new();
     options.write(true).custom_flags(libc::O_NOFOLLOW).mode(0o644);
@@ -138,7 +139,7 @@ fn open_donor(path: &Path) -> Result<(File, bool), Errno> {
     }
 }
 
-/// Refuses an unsuitable donor, before anything is changed.
+/// Refuses an unsuitable donor before anything is changed.
 fn check(found: &Metadata, donor: &File, files: &[OpenFile]) -> Result<(), (Errno, String)> {
     if !found.is_file() {
         return Err((Errno(libc::EINVAL), "is not a regular file".to_owned()));

@@ -1,5 +1,5 @@
-//! `exec`: runs a program next to the jobs that do I/O. Each "I/O" is a wait of some milliseconds for its end, which is the
-//! end of the job.
+//! `exec`: runs a program alongside jobs that do I/O. Each "I/O" waits a few milliseconds for the program to
+//! end, which also ends the job.
 
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::files::FileError;
@@ -12,12 +12,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Length of a wait, after which the loop checks its orders and the time.
+/// Length of one wait, after which the loop checks its orders and the time.
 const STRETCH: Duration = Duration::from_millis(50);
 
 /// Longer lines are passed on in parts.
 const LONGEST_LINE: usize = 1 << 16;
-/// How much a program may print before it has to wait for the next poll.
+/// How much a program may print before it blocks until the next poll.
 const PIPE_BYTES: i32 = 1 << 20;
 
 pub(crate) struct Exec {
@@ -32,12 +32,12 @@ pub(crate) struct Exec {
     ended: Option<ExitStatus>,
     /// It had to be killed.
     is_killed: bool,
-    /// Its output, unless saved in files: workers have no terminal, so it takes the path of their own
-    /// messages.
+    /// Its output, unless redirected to files: workers have no terminal, so the output takes the path of their
+    /// own messages.
     printed: Option<Printed>,
 }
 
-/// Output of a program, as far as received.
+/// Output received from a program so far.
 struct Printed {
     pipe: OwnedFd,
     /// Bytes after the last complete line.
@@ -161,7 +161,7 @@ impl Engine for Exec {
     }
 }
 
-/// A pipe for both output streams of a program, whose reader does not block.
+/// A pipe for both output streams of a program, whose reading end does not block.
 fn lines() -> Result<(OwnedFd, (File, File)), Errno> {
     let (reader, writer) = pipe::pipe()?;
     pipe::widen(&writer, PIPE_BYTES)?;

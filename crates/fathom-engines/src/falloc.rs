@@ -1,4 +1,4 @@
-//! `falloc`: reads reserve space, writes reserve it and extend the file, trims free it. No data is moved.
+//! `falloc`: reads allocate space, writes allocate it and extend the file, trims free it. No data is moved.
 
 use crate::shared::{Immediate, outcome};
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};

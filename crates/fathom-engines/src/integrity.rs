@@ -1,4 +1,4 @@
-//! Protection information of block devices in reads and writes of io_uring (Linux 6.14): generated and checked here.
+//! Protection information of block devices in io_uring reads and writes (Linux 6.14), generated and checked here.
 
 use crate::protection::{Guard, Layout, ProtectionError, Wanted};
 use crate::ring::Transfer;
@@ -31,7 +31,7 @@ pub(crate) struct Integrity {
     devices: Vec<Device>,
     wanted: Wanted,
     flags: u16,
-    /// Metadata, a place for each slot.
+    /// Metadata, with an area for each slot.
     metadata: Box<[u8]>,
     stride: usize,
     attributes: Box<[Attribute]>,
@@ -39,8 +39,8 @@ pub(crate) struct Integrity {
     units: Box<[Io]>,
 }
 
-/// The note for a job that leaves protection information to the kernel (`pi_act=1`) but does not use a block
-/// device.
+/// The note for a job that requests metadata or leaves protection information to the kernel (`pi_act=1`), but
+/// does not use a block device.
 pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
     let options = &setup.job.private.io_uring;
     let file = setup.files.iter().find(|file| !file.is_block_device)?;
@@ -53,13 +53,13 @@ pub(crate) fn without_effect(setup: &Setup<'_>) -> Option<String> {
 struct Device {
     name: String,
     layout: Layout,
-    /// Bytes of data per piece of metadata, and bytes of that.
+    /// Bytes of data per metadata tuple, and bytes of the tuple.
     interval: u32,
     metadata: u32,
 }
 
 impl Integrity {
-    /// The job's request; `None` if the kernel generates protection information itself, or there is none.
+    /// The job's request; `None` if the kernel generates protection information itself, or if there is none.
     pub(crate) fn of(setup: &Setup<'_>) -> Result<Option<Integrity>, SetupError> {
         let options = &setup.job.private.io_uring;
         if options.md_per_io_size == 0 || options.pi_act {
@@ -86,7 +86,7 @@ impl Integrity {
         }))
     }
 
-    /// Generates the protection information of a write, and attaches its buffer to a request.
+    /// Generates the protection information of a write, and attaches its buffer to the request.
     #[inline(never)]
     pub(crate) fn attach(&mut self, slot: u32, io: &Io, request: &mut Transfer) {
         let index = slot as usize;
@@ -113,7 +113,7 @@ impl Integrity {
         request.attribute_kinds = HAS_PROTECTION;
     }
 
-    /// Checks what a read has returned.
+    /// Checks the data that a read has returned.
     #[inline(never)]
     pub(crate) fn check(&mut self, slot: u32, moved: i64) -> Result<(), ProtectionError> {
         let io = &self.units[slot as usize];

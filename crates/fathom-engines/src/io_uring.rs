@@ -1,6 +1,6 @@
-//! `io_uring`: submission and completion rings shared with the kernel. Probed once, when the engine is set up: the best legal
-//! set of ring features is used, and [`Engine::features`] reports it. Two calls per round (submit, then wait), so that
-//! submission and completion latency mean what they say.
+//! `io_uring`: submission and completion rings shared with the kernel. The kernel is probed once, during setup:
+//! the best supported set of ring features is used, and [`Engine::features`] reports it. Each round makes two
+//! calls (submit, then wait), so that submission and completion latency are measured separately.
 
 use crate::integrity::{self, Integrity};
 use crate::ring::{ARENA, EveryNth, Ring, Transfer};
@@ -18,9 +18,9 @@ pub(crate) struct IoUring {
     read: Form,
     /// Common fields of all writes.
     write: Form,
-    /// Requests refer to files by registered index, not by descriptor.
+    /// Requests refer to registered files by index, not by descriptor.
     registered_files: bool,
-    /// Requests use a vector per slot instead of its buffer.
+    /// Requests use a vector per slot instead of the slot's buffer.
     vectored: bool,
     /// Some requests have extra fields: protection information, or a flag.
     is_extended: bool,
@@ -30,7 +30,7 @@ pub(crate) struct IoUring {
     force_async: EveryNth,
     integrity: Option<Box<Integrity>>,
     remarks: Vec<String>,
-    /// Errors in the protection information of the unit in a slot.
+    /// Error in the protection information of the unit in each slot.
     said: Said,
 }
 
@@ -243,7 +243,7 @@ impl IoUring {
     }
 }
 
-/// Adds the fields that only some jobs need to a request.
+/// Adds fields that only some jobs need to a request.
 #[cold]
 #[inline(never)]
 fn extend(
@@ -261,7 +261,7 @@ fn extend(
     }
 }
 
-/// Trims and range syncs report 0 for "all of it"; the loop handles that by the operation.
+/// Trims and range syncs report 0 when everything was done; the loop handles that by operation.
 #[inline(always)]
 fn end_of(entry: &cqueue::Entry) -> Completion {
     Completion { slot: entry.user_data() as u32, result: i64::from(entry.result()) }

@@ -1,5 +1,5 @@
-//! The engines: one file each, and one line in [`ENGINES`]. Each issues exactly the calls that its name promises; shared code
-//! (syncs, trims) is in `shared.rs`.
+//! The engines: each has a file, and a line in [`ENGINES`]. Each makes exactly the calls that its name
+//! promises; shared code (syncs, trims) is in `shared.rs`.
 
 mod ceph;
 mod client_files;
@@ -109,12 +109,12 @@ pub fn find(name: &str) -> Option<&'static EngineEntry> {
     }
 }
 
-/// The declaration of the engine of a name.
+/// The declaration of the engine with this name.
 pub fn definition_of(name: &str) -> Option<EngineDef> {
     find(name).map(|engine| *engine.definition)
 }
 
-/// The engine as this job runs it: directly, or behind submitting threads.
+/// The engine as the job runs it: directly, or through submission threads.
 pub fn for_job(engine: &EngineEntry, job: &JobSpec) -> EngineEntry {
     match job.depth.io_submit_mode {
         IoSubmitMode::Inline => *engine,

@@ -1,5 +1,5 @@
-//! `libaio`: the kernel's own asynchronous I/O, by its system calls: `io_setup`, `io_submit`, `io_getevents`,
-//! `io_destroy`.
+//! `libaio`: the kernel's native asynchronous I/O, through its system calls `io_setup`, `io_submit`,
+//! `io_getevents` and `io_destroy`.
 
 use crate::shared::{Immediate, rwf};
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, REAP_BATCH, Setup, SetupError};
@@ -49,8 +49,8 @@ struct Event {
     result2: i64,
 }
 
-/// Head of the completion ring that the kernel maps into the process; `io_setup` returns its address. The layout has
-/// been stable since Linux 2.6 and carries a magic number.
+/// Head of the completion ring that the kernel maps into the process; `io_setup` returns its address. The
+/// layout, identified by a magic number, has been stable since Linux 2.6.
 #[repr(C)]
 struct Ring {
     id: u32,
@@ -69,7 +69,7 @@ const _: () = assert!(std::mem::size_of::<ControlBlock>() == 64 && std::mem::siz
 
 pub(crate) struct Libaio {
     context: u64,
-    /// One per slot; pinned, because the kernel reads them through pointers.
+    /// One control block per slot; pinned, because the kernel reads them through pointers.
     control_blocks: Box<[ControlBlock]>,
     vectors: Box<[libc::iovec]>,
     /// Pointers to the queued control blocks, in order.
@@ -80,7 +80,7 @@ pub(crate) struct Libaio {
     write_flags: i32,
     vectored: bool,
     reaps_in_user_space: bool,
-    /// File systems and devices without asynchronous syncs report that once.
+    /// File systems and devices that do not support asynchronous syncs report that once.
     syncs_by_kernel: bool,
 }
 
@@ -185,7 +185,7 @@ impl Engine for Libaio {
 static NO_WAIT: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
 
 impl Libaio {
-    /// `io_getevents`: waits for `min` events, or until the timeout, if there is one.
+    /// Calls `io_getevents`: waits for `min` events, or until the timeout, if there is one.
     #[inline(always)]
     fn get_events(
         &mut self,
@@ -264,7 +264,7 @@ fn io_setup(depth: u32) -> Result<u64, SetupError> {
     Ok(context)
 }
 
-/// Tries one fdatasync on an empty queue if the job will need syncs: kernels before 4.18 and some files
+/// Tries one fdatasync on an empty queue if the job will need syncs: kernels before 4.18, and some files,
 /// refuse it.
 fn syncs_by_kernel(context: u64, setup: &Setup<'_>) -> bool {
     let options = &setup.job.io_type;

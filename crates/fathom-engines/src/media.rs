@@ -1,4 +1,5 @@
-//! Media behind character devices, whose size only their engine can determine. Otherwise they are like files.
+//! Media behind character devices, whose size only their engine can determine. Otherwise they are treated like
+//! files.
 
 use fathom_run::files::filling::Filling;
 use fathom_run::files::{FileEntry, FileError, FileKind};
@@ -10,12 +11,12 @@ use fathom_run::zones::device::OwnZones;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// Examines a name for an engine of media.
+/// Looks up a name, for an engine of such media.
 pub(crate) type LookAt = Box<dyn Fn(&WorkerPlan, PathBuf) -> Result<FileEntry, FileError>>;
 /// The zones of a target; see [`Storage::own_zones`].
 pub(crate) type ZonesOf = Box<dyn Fn(&FileEntry, bool) -> Result<Option<OwnZones>, FileError>>;
 
-/// The targets of an engine that determines their sizes itself.
+/// Targets of an engine that determines their sizes itself.
 pub(crate) struct Media {
     files: Files,
     look_at: LookAt,
@@ -25,7 +26,7 @@ pub(crate) struct Media {
 }
 
 impl Media {
-    /// Media that the name alone determines.
+    /// Media that are determined by name alone.
     pub(crate) fn new(look_at: fn(PathBuf) -> Result<FileEntry, FileError>) -> Media {
         Media::for_job(Box::new(move |_, path| look_at(path)))
     }
@@ -40,7 +41,7 @@ impl Media {
         Media { zones_of: Some(zones_of), ..self }
     }
 
-    /// Accepts `direct=1` on character devices, which the kernel refuses.
+    /// Accepts `direct=1` on character devices, which the kernel would refuse.
     pub(crate) fn past_caches(self) -> Media {
         Media { past_caches: true, ..self }
     }
@@ -102,12 +103,12 @@ impl Storage for Media {
         self.files.settle(plan, entry, handle)
     }
 
-    /// Only for engines without a cache; others sync themselves.
+    /// Only used by engines without a cache; others sync themselves.
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Devices are not removed, whatever a job says about its files.
+    /// Devices are never removed, whatever a job says about its files.
     fn remove(&mut self, _entry: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

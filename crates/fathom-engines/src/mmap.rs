@@ -1,4 +1,4 @@
-//! `mmap`: the file is mapped, reads and writes are copies, fsync is `msync`.
+//! `mmap`: the file is mapped, reads and writes copy memory, and fsync is `msync`.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
@@ -19,7 +19,7 @@ struct MappedFile {
 pub(crate) struct Mmap {
     files: Vec<MappedFile>,
     immediate: Immediate,
-    /// Write every change back, and drop every page: the closest a mapping comes to direct I/O.
+    /// Write back every change and drop every page: the closest that a mapping comes to direct I/O.
     direct: bool,
 }
 
@@ -71,7 +71,7 @@ impl Engine for Mmap {
 
     fn let_go(&mut self, file: u32) {
         let mapping = &self.files[file as usize].mapping;
-        // Pages that stay in memory are counted by the caller.
+        // The caller counts pages that stay in memory.
         let _ = mapping.drop_pages(0, mapping.len());
     }
 }
@@ -109,7 +109,7 @@ fn map(job: &JobSpec, file: &OpenFile, reads: bool, writes: bool) -> Result<Mapp
     let mapping =
         Mapping::file(file.handle.descriptor(), first, length_here, reads || !writes, writes, huge_pages)
             .map_err(error)?;
-    // Advice may be refused without harm.
+    // If the kernel refuses the advice, no harm is done.
     let _ = if huge_pages {
         mapping.advise(libc::MADV_HUGEPAGE)
     } else if matches!(job.io_type.rw.rw, Rw::RandRead | Rw::RandWrite | Rw::RandRw) {

@@ -1,5 +1,5 @@
-//! `mtd`: flash memory (`/dev/mtd0`) by `pread`, `pwrite` and erasing. A trim erases whole blocks; nothing is erased before a
-//! write.
+//! `mtd`: flash memory (`/dev/mtd0`), accessed by `pread`, `pwrite` and erasing. A trim erases whole blocks;
+//! nothing is erased before a write.
 
 use crate::media::Media;
 use crate::shared::outcome;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) struct Mtd {
     devices: Vec<Device>,
-    /// Why the current I/O was refused here.
+    /// Why this engine refused the current I/O.
     refusal: Option<String>,
 }
 
@@ -25,9 +25,9 @@ pub(crate) struct Mtd {
 struct Device {
     name: String,
     geometry: Geometry,
-    /// Erase blocks to skip, by number; empty if all can be used.
+    /// Numbers of the erase blocks to skip; empty if all can be used.
     bad: Box<[bool]>,
-    /// I/Os skipped because of one.
+    /// Number of I/Os that were skipped because of a bad block.
     skipped: u64,
 }
 
@@ -66,7 +66,7 @@ impl Engine for Mtd {
                 }
                 moved
             }
-            // The kernel writes through to flash memory.
+            // The kernel writes to flash memory without caching.
             Operation::Sync | Operation::DataSync | Operation::RangeSync => 0,
         })
     }
@@ -107,7 +107,7 @@ impl Device {
         io.offset().is_multiple_of(size) && u64::from(io.length()).is_multiple_of(size)
     }
 
-    /// One I/O, erase block by erase block, without the bad ones. Skipped bytes count as done.
+    /// Performs one I/O, erase block by erase block, without the bad ones. Skipped bytes count as done.
     #[cold]
     #[inline(never)]
     fn perform_around(&mut self, io: &Io) -> i64 {
@@ -124,7 +124,7 @@ impl Device {
             match perform(io, done, length) {
                 moved if moved == i64::from(length) => done += length,
                 error @ ..0 if done == 0 => return error,
-                // Bytes moved so far; the rest is retried, and returns the error.
+                // Returns the bytes moved so far; the rest is retried, which then returns the error.
                 moved => return i64::from(done) + moved.max(0),
             }
         }
@@ -139,7 +139,7 @@ impl Device {
     }
 }
 
-/// A part of an I/O: bytes moved or erased, or `-errno`.
+/// Performs part of an I/O: returns bytes moved or erased, or `-errno`.
 #[inline(always)]
 fn perform(io: &Io, from: u32, length: u32) -> i64 {
     let (fd, offset) = (io.handle().descriptor(), io.offset() + u64::from(from));
@@ -159,7 +159,7 @@ fn perform(io: &Io, from: u32, length: u32) -> i64 {
     outcome(returned)
 }
 
-/// The bad erase blocks of a device, within the job's range; empty if there are none.
+/// Bad erase blocks of a device within the job's range; empty if there are none.
 fn bad_blocks(file: &OpenFile, geometry: &Geometry) -> Result<Box<[bool]>, SetupError> {
     let size = geometry.erase_size;
     let (first, end) = (file.start / size, (file.start + file.size).div_ceil(size));
@@ -171,7 +171,7 @@ fn bad_blocks(file: &OpenFile, geometry: &Geometry) -> Result<Box<[bool]>, Setup
     Ok(if bad.contains(&true) { bad.into() } else { Box::default() })
 }
 
-/// Only character devices of flash memory are targets.
+/// Accepts only character devices of flash memory as targets.
 fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     match geometry(&path) {
         Ok(geometry) => Ok(FileEntry::new(path, FileKind::Medium, Some(geometry.size))),

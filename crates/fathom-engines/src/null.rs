@@ -1,4 +1,4 @@
-//! `null`: completes immediately without doing anything. What remains is the cost of fathom itself.
+//! `null`: completes I/O immediately without doing anything, which leaves the cost of fathom itself.
 
 use fathom_run::engine::{Completion, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_spec::engines::{self, EngineDef};
@@ -6,8 +6,8 @@ use fathom_sys::Errno;
 
 /// At depth 1 every I/O completes when it is queued; at larger depths, when it is reaped.
 pub(crate) struct Null {
-    /// Slots and lengths in order of arrival: a ring, whose length is a power of two, or 0 at depth 1. The other fields
-    /// count what was queued, and how far it has come.
+    /// Slots and lengths in order of arrival: a ring, whose length is a power of two, or 0 at depth 1. The
+    /// other fields count what was queued, and what has been completed and taken.
     ring: Box<[(u32, u32)]>,
     queued: usize,
     committed: usize,

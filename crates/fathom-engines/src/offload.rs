@@ -1,5 +1,5 @@
-//! `io_submit_mode=offload`: a thread per unit in flight submits I/O, each with its own instance of the job's engine. This
-//! gives synchronous engines a depth.
+//! `io_submit_mode=offload`: each unit in flight has a thread that submits it, with its own instance of the
+//! job's engine. This gives synchronous engines a queue depth.
 
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
 use fathom_run::exhausted;
@@ -67,7 +67,7 @@ struct Shared {
     wanted: Condvar,
     done: Mutex<Vec<(u32, i64)>>,
     ended: Condvar,
-    /// The text of a thread's panic, which must reach the waiting worker.
+    /// Text of a thread's panic, which must reach the waiting worker.
     defect: Mutex<Option<String>>,
     /// Slots whose last write wrote zeroes instead of its buffer.
     zeroed: Box<[AtomicBool]>,
@@ -81,26 +81,26 @@ struct Todo {
     over: bool,
 }
 
-/// The engine as the loop sees it.
+/// The offloading engine as the loop sees it.
 pub(crate) struct Offload {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     queued: Vec<Errand>,
-    /// Messages of the engines at set-up.
+    /// Messages of the engines during setup.
     remarks: Vec<String>,
-    /// The engine syncs its own writes, as engines for servers do.
+    /// True if the engine syncs its own writes, as engines for servers do.
     engine_syncs: bool,
 }
 
-/// The slot of a sync outside the loop.
+/// The slot of a sync outside of the loop.
 const SYNC_SLOT: u32 = u32::MAX;
 
-/// Data stays consistent after a panic of a thread: every change is a single step.
+/// Data stays consistent after a panic in a thread: every change is a single step.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// It replaces any engine, but never submits an I/O the way that engine would.
+/// It replaces any engine, but never submits I/O the way that engine would.
 const DEFINITION: EngineDef =
     EngineDef { queues_from: u32::MAX, ..EngineDef::new("offload", "threads that each have an engine") };
 
@@ -181,8 +181,8 @@ impl Engine for Offload {
         Ok(())
     }
 
-    /// A sync by any of the engines covers the writes of the others: an engine for which that is not true
-    /// would not share its target.
+    /// A sync by any of the engines covers the writes of the others: engines for which that is not true do not
+    /// share targets.
     fn sync_now(&mut self, handle: Handle, kind: SyncKind) -> Option<Result<(), Errno>> {
         if !self.engine_syncs {
             return None;
@@ -204,7 +204,7 @@ impl Engine for Offload {
         self.shared.zeroed[slot as usize].load(Relaxed)
     }
 
-    /// Also for a synchronous engine, because there is a thread in between.
+    /// Applies to synchronous engines as well, because there is a thread in between.
     fn ends_at_once(&self, _definition: &EngineDef) -> bool {
         false
     }
@@ -219,7 +219,7 @@ impl Engine for Offload {
 }
 
 impl Offload {
-    /// After a panic of a thread, the state of its engine is unknown.
+    /// After a panic in a thread, the state of its engine is unknown.
     fn check_threads(&self) {
         if let Some(why) = lock(&self.shared.defect).take() {
             broken(Invariant::Thread, format_args!("{why}"));
@@ -252,7 +252,7 @@ impl Hand {
             let alone = self.shared.position.as_ref().map(lock);
             let performed = catch_unwind(AssertUnwindSafe(|| perform(&mut *self.engine, &errand.io)));
             drop(alone);
-            // A sync outside the loop has no slot.
+            // A sync outside of the loop has no slot.
             if let Some(zeroed) = self.shared.zeroed.get(errand.slot as usize) {
                 zeroed.store(self.engine.wrote_zeroes(0), Relaxed);
             }
@@ -271,7 +271,7 @@ impl Drop for Offload {
         lock(&self.shared.todo).over = true;
         self.shared.wanted.notify_all();
         for thread in self.threads.drain(..) {
-            // A thread that panicked has reported it.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! `page_fault`: copies to and from memory that is mapped once with the length of the file, and whose pages are allocated at
-//! the first access.
+//! `page_fault`: copies to and from memory that is mapped once at the length of the file, and whose pages are
+//! allocated on first access.
 
 use fathom_run::engine::{Engine, EngineType, Io, OpenFile, Queued, Setup, SetupError};
 use fathom_run::exhausted;

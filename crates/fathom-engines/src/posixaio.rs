@@ -8,16 +8,16 @@ use fathom_sys::Errno;
 use fathom_sys::clock::timespec;
 use std::time::{Duration, Instant};
 
-/// Maximum number of requests in a call of `aio_suspend`.
+/// Maximum number of requests passed to `aio_suspend`.
 const SUSPEND_LIST: usize = 8;
 
-/// If requests complete faster than this, waking up for each costs more than the request itself: the
-/// library's thread and this one then contend for the library's lock all the time.
+/// If requests complete faster than this, waking up for each costs more than the request itself: the library's
+/// thread and this one then contend for the library's lock.
 const FAST: Duration = Duration::from_micros(50);
-/// Longest time that a completed request may go unnoticed because another was waited for.
+/// Maximum time for which a completed request may go unnoticed because another one was waited for.
 const LONGEST_WAIT: Duration = Duration::from_millis(1);
 
-/// Completion rate of requests.
+/// Measures how fast requests complete.
 struct Pace {
     last_reap: Instant,
     /// Running mean of the time per request.
@@ -38,13 +38,13 @@ impl Pace {
 }
 
 pub(crate) struct Posixaio {
-    /// One per slot; pinned, because the library keeps pointers to them.
+    /// One control block per slot; pinned, because the library keeps pointers to them.
     control_blocks: Box<[libc::aiocb]>,
     /// Slots in flight, oldest first.
     in_flight: Vec<u32>,
-    /// Taken since the last commit.
+    /// Number of requests queued since the last commit.
     fresh: u32,
-    /// Failed inside the starting call: slot and result.
+    /// Requests that failed inside the starting call: slot and result.
     failed: Vec<(u32, i64)>,
     pace: Pace,
     immediate: Immediate,
@@ -98,7 +98,7 @@ impl Engine for Posixaio {
 
     #[inline(always)]
     fn commit(&mut self) -> Result<u32, Errno> {
-        // The library took each request when it was queued.
+        // The library accepted each request when it was queued.
         Ok(std::mem::take(&mut self.fresh))
     }
 
@@ -149,9 +149,9 @@ impl Posixaio {
         self.in_flight.truncate(kept);
     }
 
-    /// Sleeps until a request has completed, or the time is over. Waits for one of the oldest, or, while they
-    /// complete fast and no time is given, for one half the queue later, so that several can be taken
-    /// together.
+    /// Sleeps until a request has completed, or the timeout expires. Waits for one of the oldest requests or,
+    /// while they complete fast and there is no timeout, for one half the queue later, so that several can be
+    /// taken together.
     fn suspend(&self, span: Option<Duration>) -> Result<(), Errno> {
         let skipped = if self.pace.is_fast() && span.is_none() { self.in_flight.len() / 2 } else { 0 };
         let mut list = [std::ptr::null::<libc::aiocb>(); SUSPEND_LIST];

@@ -1,5 +1,5 @@
-//! Protection information: additional bytes of a block that reveal changes of its content or place. With `pi_act=1` the
-//! controller generates it; with `pi_act=0` it is generated and checked here.
+//! Protection information: additional bytes in a block that reveal changes of its content or location. With
+//! `pi_act=1` the controller generates it; with `pi_act=0` it is generated and checked here.
 
 use crc_fast::CrcAlgorithm;
 use fathom_spec::engines::io_uring::{IoUringOptions, PiCheck};
@@ -9,14 +9,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{part} compare error: LBA: {block} Expected={wanted:x}, Actual={found:x}")]
 pub(crate) struct Mismatch {
-    /// `GUARD`, `APPTAG` or `REFTAG`.
+    /// The field that differs: `GUARD`, `APPTAG` or `REFTAG`.
     part: &'static str,
     block: u64,
     wanted: u64,
     found: u64,
 }
 
-/// The same with the device of the block.
+/// The error, prefixed with the device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{device}: {mismatch}")]
 pub(crate) struct ProtectionError {
@@ -33,16 +33,16 @@ impl Mismatch {
 /// Kind of checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Guard {
-    /// CRC-16 of T10, in 8 bytes of protection information.
+    /// T10's 16-bit CRC, in 8 bytes of protection information.
     Bits16,
-    /// A 32-bit CRC, in 16 bytes; checked by devices, not generated here.
+    /// A 32-bit CRC, in 16 bytes; devices check it, but it is not generated here.
     Bits32,
-    /// A CRC of 64 bits, in 16 bytes.
+    /// A 64-bit CRC, in 16 bytes.
     Bits64,
 }
 
 impl Guard {
-    /// Bytes of protection information of a block.
+    /// Bytes of protection information per block.
     pub(crate) fn bytes(self) -> u32 {
         match self {
             Guard::Bits16 => 8,
@@ -51,7 +51,7 @@ impl Guard {
     }
 }
 
-/// The job's requests about protection information.
+/// The job's settings for protection information.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) guard: bool,
@@ -74,20 +74,20 @@ impl Wanted {
     }
 }
 
-/// Layout of protection information in the buffers of blocks.
+/// Layout of protection information in I/O buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Layout {
     guard: Guard,
     is_type_3: bool,
-    /// Bytes from the data of one block to that of the next.
+    /// Distance in bytes from the data of one block to that of the next.
     data_stride: usize,
     /// Bytes of data of a block.
     data: usize,
-    /// The metadata of a block follows its data; otherwise it is in a separate buffer.
+    /// True if the metadata of a block follows its data; otherwise it is in a separate buffer.
     is_extended: bool,
     /// Bytes of metadata of a block.
     metadata: usize,
-    /// Offset of the protection information in it.
+    /// Offset of the protection information within the metadata.
     offset: usize,
 }
 
@@ -117,8 +117,8 @@ impl Layout {
         Layout { is_type_3: true, ..self }
     }
 
-    /// Writes protection information into the metadata of blocks, from the one with this address on; parts
-    /// that were not requested are left unchanged. `separate` is the metadata buffer, empty for extended
+    /// Writes protection information into the metadata of blocks, starting with the block at this address;
+    /// parts that were not requested are left unchanged. `separate` is the metadata buffer, empty for extended
     /// blocks.
     pub(crate) fn make(&self, wanted: &Wanted, address: u64, data: &mut [u8], separate: &mut [u8]) {
         for index in 0..data.len() / self.data_stride {
@@ -170,7 +170,7 @@ impl Layout {
         Ok(())
     }
 
-    /// The checksum of a block: over its data, and the metadata before the protection information.
+    /// The checksum of a block, over its data and the metadata before the protection information.
     fn guard_of(&self, index: usize, data: &[u8], separate: &[u8]) -> u64 {
         let start = index * self.data_stride;
         let before = match self.is_extended {
@@ -273,7 +273,7 @@ mod tests {
         let (mut data, mut metadata) = (vec![0; 1024], vec![0; 16]);
         layout.make(&ALL, 7, &mut data, &mut metadata);
         assert_eq!(metadata, [0, 0, 0x12, 0x34, 0, 0, 0, 7, 0, 0, 0x12, 0x34, 0, 0, 0, 8]);
-        // Only the requested parts.
+        // Only the requested parts are checked.
         let mut metadata = vec![0xee; 16];
         layout.make(&Wanted { guard: false, reference: false, ..ALL }, 7, &mut data, &mut metadata);
         assert_eq!(metadata[..8], [0xee, 0xee, 0x12, 0x34, 0xee, 0xee, 0xee, 0xee]);
@@ -290,7 +290,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any change of data, metadata or place is detected.
+        /// Any change of data, metadata or location is detected.
         #[test]
         fn every_change_is_found(
             is_extended: bool, wide: bool, comes_first: bool, more in 0_u32..2, at in 0_usize..2048, bit in 0_u32..8, address in 0_u64..1 << 33

@@ -1,4 +1,4 @@
-//! Calls that several engines share.
+//! System calls that several engines share.
 
 use fathom_run::engine::{Io, OpenFile, Setup};
 use fathom_run::unit::Operation;
@@ -30,7 +30,7 @@ impl Said {
     }
 }
 
-/// Trims and syncs that an engine performs inside the call.
+/// Trims and syncs that an engine performs synchronously.
 #[derive(Clone, Debug)]
 pub(crate) struct Immediate {
     block_devices: Vec<bool>,
@@ -75,7 +75,7 @@ impl Immediate {
         Ok(i64::from(io.length()))
     }
 
-    /// True when trims of this file are block discards.
+    /// True if trims of this file are block discards.
     pub(crate) fn is_block_device(&self, file: u32) -> bool {
         self.block_devices[file as usize]
     }
@@ -90,7 +90,7 @@ const ALL_RANGE_FLAGS: u32 =
     libc::SYNC_FILE_RANGE_WAIT_BEFORE | libc::SYNC_FILE_RANGE_WRITE | libc::SYNC_FILE_RANGE_WAIT_AFTER;
 
 fn range_flags(options: Option<&SyncFileRange>) -> u32 {
-    // A replayed log may have such a sync although the job has no option for it: then all written data is in
+    // A replayed log may contain such a sync although the job has no option for it; all written data is then in
     // writeback when it completes.
     let Some(range) = options else { return ALL_RANGE_FLAGS };
     let mut flags = 0;
@@ -110,11 +110,11 @@ fn range_flags(options: Option<&SyncFileRange>) -> u32 {
 pub(crate) mod rwf {
     /// Polled completion.
     pub(crate) const HIPRI: i32 = 0x01;
-    /// Fail rather than wait.
+    /// Fail rather than block.
     pub(crate) const NOWAIT: i32 = 0x08;
     /// Atomic write.
     pub(crate) const ATOMIC: i32 = 0x40;
-    /// Through the page cache, but not kept there.
+    /// Use the page cache, but do not keep the data there.
     pub(crate) const DONTCACHE: i32 = 0x80;
 }
 
@@ -122,17 +122,17 @@ pub(crate) mod rwf {
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     next: Vec<u64>,
-    /// Other threads move them, too.
+    /// Other threads move the positions as well.
     shared: bool,
 }
 
 impl Positions {
     pub(crate) fn new(setup: &Setup<'_>) -> Positions {
-        // Just opened: every position is 0.
+        // Files that were just opened have position 0.
         Positions { next: vec![0; setup.files.len()], shared: setup.shares_descriptors }
     }
 
-    /// A new descriptor is at the beginning of its file.
+    /// A new descriptor is at the start of its file.
     pub(crate) fn reopened(&mut self, index: usize) {
         self.next[index] = 0;
     }

@@ -1,5 +1,5 @@
-//! `splice`: moves data between a file and the buffer of a block through a pipe. Pages of the file and of the buffer are lent
-//! to the pipe; a write is copied once, by the file system, and not at all with `direct=1`.
+//! `splice`: moves data between a file and the buffer of a block through a pipe. Pages of the file and of the
+//! buffer are lent to the pipe; the file system copies a write once, or not at all with `direct=1`.
 
 use crate::shared::Immediate;
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -17,9 +17,9 @@ pub(crate) struct Splice {
     writer: OwnedFd,
     /// Capacity of the pipe in bytes.
     room: usize,
-    /// Why memory cannot be lent to the pipe and is copied.
+    /// Why memory cannot be lent to the pipe and is copied instead.
     copies: Option<Errno>,
-    /// It was reported.
+    /// Set once this was reported.
     has_told: bool,
     /// Explanation of the current I/O's error.
     why: Option<&'static str>,
@@ -75,7 +75,7 @@ impl Engine for Splice {
 }
 
 impl Splice {
-    /// Reads a part of a block through the empty pipe; 0 at the end of the file.
+    /// Reads part of a block through the empty pipe; returns 0 at the end of the file.
     fn read_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
         let offset = io.offset() + done as u64;
         let held = pipe::splice_from_file(io.handle().descriptor(), offset, self.writer.as_raw_fd(), length)
@@ -95,7 +95,7 @@ impl Splice {
         Ok(held)
     }
 
-    /// Writes a part of a block through the empty pipe.
+    /// Writes part of a block through the empty pipe.
     fn write_part(&mut self, io: &Io, done: usize, length: usize) -> Result<usize, Errno> {
         // SAFETY: the loop provides a buffer of at least `io.length()` bytes, and the part ends inside it.
         let held = self.put((unsafe { io.buffer().add(done) }, length))?;
@@ -120,8 +120,8 @@ impl Splice {
         Ok(given)
     }
 
-    /// Lends memory to the empty pipe, or copies it there. The file has its data when `splice` returns, so
-    /// the memory may be changed afterwards.
+    /// Lends memory to the empty pipe, or copies it there. The file has the data when `splice` returns, so the
+    /// memory may be changed afterwards.
     fn put(&mut self, (bytes, length): (*mut u8, usize)) -> Result<usize, Errno> {
         let writer = self.writer.as_raw_fd();
         if self.copies.is_none() {
@@ -150,13 +150,13 @@ impl Splice {
         unsafe { pipe::empty(reader, place) }
     }
 
-    /// Empties the pipe, because the rest must not reach another I/O.
+    /// Empties the pipe, because what is left must not reach another I/O.
     #[cold]
     fn without_rest(&self, held: usize, errno: Errno) -> Errno {
         pipe::discard(self.reader.as_raw_fd(), held).err().unwrap_or(errno)
     }
 
-    /// Explains an error of `splice` that is not the device's.
+    /// Explains an error of `splice` that does not come from the device.
     #[cold]
     fn refused(&mut self, errno: Errno) -> Errno {
         self.why = match errno.0 {
@@ -173,7 +173,7 @@ impl Splice {
     }
 }
 
-/// True if `vmsplice` is refused because of the memory, or altogether.
+/// True if `vmsplice` is refused for this memory, or altogether.
 fn cannot_lend(errno: Errno) -> bool {
     matches!(errno.0, libc::EFAULT | libc::EINVAL | libc::ENOSYS | libc::EPERM | libc::EOPNOTSUPP)
 }

@@ -1,5 +1,5 @@
-//! `vsync`: `lseek` if the position differs, then `readv` or `writev`. With a depth above 1, adjacent I/Os submitted together
-//! (`iodepth_batch`) are combined into one call.
+//! `vsync`: `lseek` if the position differs, then `readv` or `writev`. With a depth above 1, adjacent I/Os
+//! submitted together (`iodepth_batch`) are combined into one call.
 
 use crate::shared::{Immediate, Positions, outcome};
 use fathom_run::engine::{Completions, Engine, EngineType, Io, Queued, Setup, SetupError};
@@ -8,7 +8,7 @@ use fathom_spec::engines::{self, EngineDef};
 use fathom_sys::Errno;
 use std::collections::VecDeque;
 
-/// Maximum number of vectors of `readv` and `writev` (`IOV_MAX`).
+/// Maximum number of vectors in `readv` and `writev` (`IOV_MAX`).
 const MOST_VECTORS: usize = 1024;
 
 pub(crate) struct Vsync {
@@ -17,7 +17,7 @@ pub(crate) struct Vsync {
     positions: Positions,
     queued: Vec<(u32, Io)>,
     vectors: Vec<libc::iovec>,
-    /// Ended, not yet reaped: slot and result.
+    /// Completed but not yet reaped: slot and result.
     ended: VecDeque<(u32, i64)>,
 }
 
@@ -88,7 +88,7 @@ impl Engine for Vsync {
 }
 
 impl Vsync {
-    /// Moves adjacent I/Os with one call, and distributes its result among them.
+    /// Moves adjacent I/Os with one call, and distributes the result among them.
     fn transfer_run(&mut self, run: &[(u32, Io)]) {
         self.vectors.clear();
         self.vectors.extend(run.iter().map(|(_, io)| vector_of(io)));
@@ -100,7 +100,7 @@ impl Vsync {
         }
     }
 
-    /// One call with the prepared vectors; `io` is the first of them.
+    /// Makes one call with the prepared vectors; `io` is the first of the I/Os.
     #[inline(always)]
     fn transfer(&mut self, io: &Io) -> i64 {
         if let Err(errno) = self.positions.seek(io) {

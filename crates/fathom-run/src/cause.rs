@@ -1,18 +1,19 @@
-//! The cause of a job's end, as its error line names it. fio's lines name a file and a function of its sources:
-//! `err=5/file:io_u.c:2008, func=io_u error, error=Input/output error`. Scripts look for them, so fathom prints those that
-//! fio 3.41 was seen to print, without line numbers. Causes that fio does not have, or does not report, name fathom instead.
+//! Error lines for whatever ends a job. fio's lines name a file and a function of its sources:
+//! `err=5/file:io_u.c:2008, func=io_u error, error=Input/output error`. Scripts search for them, so fathom
+//! prints those that fio 3.41 was observed to print, without line numbers. Causes that fio does not have, or
+//! does not report, name fathom instead.
 
 use fathom_sys::Errno;
 use std::fmt::{self, Display, Formatter};
 
-/// The place of a failure.
+/// Where a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cause {
     file: &'static str,
     function: &'static str,
 }
 
-/// One that fio has as well.
+/// Causes that fio also reports.
 const fn of_fio(file: &'static str, function: &'static str) -> Cause {
     Cause { file, function }
 }
@@ -44,13 +45,13 @@ impl Cause {
     pub(crate) const SET_GID: Cause = of_fio("backend.c", "setgid");
     /// `cgroup`.
     pub(crate) const CGROUP: Cause = of_fio("cgroup.c", "cgroup mkdir");
-    /// Memory for buffers.
+    /// Allocating buffers.
     pub(crate) const BUFFERS: Cause = of_fio("memory.c", "iomem allocation");
     /// Huge pages for buffers, `mem=mmaphuge`.
     pub(crate) const MAPPED_BUFFERS: Cause = of_fio("memory.c", "mmap");
     /// Huge pages for buffers, `mem=shmhuge`.
     pub(crate) const SHARED_BUFFERS: Cause = of_fio("memory.c", "shmget");
-    /// The file below buffers, `mem=mmap:FILE`.
+    /// The file behind mapped buffers, `mem=mmap:FILE`.
     pub(crate) const BUFFER_FILE: Cause = of_fio("memory.c", "open mmap file");
     /// A job without a size.
     pub(crate) const TOTAL_SIZE: Cause = of_fio("filesetup.c", "total_file_size");
@@ -60,18 +61,18 @@ impl Cause {
     pub(crate) const ZONES: Cause = of_fio("zbd.c", "zbd_create_zone_info() failed");
     /// Blocks larger than a zone.
     pub(crate) const ZONE_LENGTH: Cause = of_fio("zbd.c", "I/O buflen exceeds zone size");
-    /// A log without entries.
+    /// A log to replay that has no entries.
     pub(crate) const LOG_START: Cause = of_fio("iolog.c", "failed initializing iolog");
-    /// A log that cannot be read.
+    /// A log to replay that cannot be read.
     pub(crate) const LOG_READ: Cause = of_fio("iolog.c", "iolog read");
 
     /// A block of `random_distribution=sequence` that a file does not have.
     pub(crate) const SEQUENCE: Cause = of_fio("io_u.c", "sequence block out of bounds");
-    /// Rules between a job and the sizes of its files.
+    /// The job's rules conflict with the sizes of its files.
     pub(crate) const SIZES: Cause = of_fathom("file sizes");
-    /// Content for buffers.
+    /// Preparing the content of buffers.
     pub(crate) const BUFFER_CONTENT: Cause = of_fathom("buffer content");
-    /// A pass that its files have no room for.
+    /// A verification or preconditioning pass that does not fit into the job's files.
     pub(crate) const PASS: Cause = of_fathom("random order");
     /// `lockmem`.
     pub(crate) const LOCK_MEMORY: Cause = of_fathom("mlock");
@@ -83,32 +84,32 @@ impl Cause {
     pub(crate) const AFFINITY: Cause = of_fathom("sched_setaffinity");
     /// `numa_mem_policy`.
     pub(crate) const MEMORY_POLICY: Cause = of_fathom("set_mempolicy");
-    /// A process for a worker.
+    /// Forking a worker process.
     pub(crate) const FORK: Cause = of_fathom("fork");
-    /// A thread of a worker.
+    /// Starting a worker thread.
     pub(crate) const THREAD: Cause = of_fathom("pthread_create");
     /// `pre_read`.
     pub(crate) const PRE_READ: Cause = of_fathom("pre_read");
-    /// The process that lays files out.
+    /// Forking the layout process.
     pub(crate) const LAYOUT: Cause = of_fathom("layout");
-    /// The table of `block_error_percentiles`.
+    /// Allocating the table of `block_error_percentiles`.
     pub(crate) const BLOCK_TABLE: Cause = of_fathom("block_error_percentiles");
-    /// The table of the zones in use.
+    /// Allocating the table of open zones.
     pub(crate) const ZONE_TABLE: Cause = of_fathom("zones");
     /// `verify_ledger`.
     pub(crate) const LEDGER: Cause = of_fathom("verify_ledger");
     /// A worker's process.
     pub(crate) const PROCESS: Cause = of_fathom("process");
-    /// A second request to end.
+    /// Interrupted a second time.
     pub(crate) const SECOND_SIGNAL: Cause = of_fathom("second signal");
-    /// I/O that makes no progress.
+    /// I/O that is stuck.
     pub(crate) const STUCK: Cause = of_fathom("stuck I/O");
     /// A broken invariant.
     pub(crate) const INVARIANT: Cause = of_fathom("broken invariant");
-    /// Any other panic.
+    /// Any other panic in a worker.
     pub(crate) const INTERNAL: Cause = of_fathom("internal error");
 
-    /// The line, with the error of the system or of fathom.
+    /// The error line, with the error of the system or of fathom.
     pub(crate) fn line(self, error: impl Display) -> String {
         format!("{self}, error={error}")
     }
@@ -120,18 +121,18 @@ impl Display for Cause {
     }
 }
 
-/// The line for a system call on a file.
+/// The error line for a failed system call on a file.
 pub(crate) fn line_of_file(call: &str, name: impl Display, errno: Errno) -> String {
     format!("file:filesetup.c, func={call}({name}), error={errno}")
 }
 
-/// The line for a system call on a name.
+/// The error line for a failed system call on a path.
 pub(crate) fn line_of_name(call: &str, name: impl Display, errno: Errno) -> String {
     format!("file:engines/fileoperations.c, func={call}({name}), error={errno}")
 }
 
-/// The line for a failed call of an engine. fio was seen to print it for libaio and io_uring; the others use
-/// the same form.
+/// The error line for a failed engine call. fio prints this form for libaio and io_uring; other engines use the
+/// same form here.
 pub(crate) fn line_of_engine(engine: &str, call: &str, errno: Errno) -> String {
     format!("file:engines/{engine}.c, func={call}, error={errno}")
 }

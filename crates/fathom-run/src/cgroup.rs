@@ -72,7 +72,7 @@ pub(crate) fn join(worker: &WorkerPlan) -> Result<(), GroupError> {
     let hierarchy = hierarchy(worker)?;
     let members = if hierarchy.is_v2 { "cgroup.procs" } else { "tasks" };
     let path = group_directory(&hierarchy, &group.name, worker)?.join(members);
-    // 0 is the caller.
+    // PID 0 stands for the calling process.
     std::fs::write(&path, "0").map_err(|error| {
         GroupError::new(
             &error,
@@ -104,7 +104,7 @@ fn hierarchy(worker: &WorkerPlan) -> Result<Hierarchy, GroupError> {
     })
 }
 
-/// Finds the hierarchy in a list of mounts in the format of /proc/self/mounts.
+/// Finds the control group hierarchy in a list of mounts in the format of /proc/self/mounts.
 fn find(mounts: &str) -> Option<Hierarchy> {
     let of_kind = |kind: &'static str| {
         mounts.lines().filter_map(move |line| {

@@ -1,7 +1,7 @@
-//! The interface of an engine: the one thing that differs between ways of doing I/O. The run loop is generic over [`Engine`].
-//! It is compiled for each engine whose I/Os can cost less than a microsecond, so that it has no indirect calls, and once for
-//! all others, as `dyn Engine`. An engine never prints, never retries unless the job says so, and leaves the times of I/Os to
-//! the loop: it moves one unit, or a batch, and returns the results.
+//! The interface of an engine: everything that differs between ways of doing I/O. The run loop is generic over
+//! [`Engine`]. For each engine whose I/Os can cost less than a microsecond it is compiled separately, without
+//! indirect calls; all others share one copy for `dyn Engine`. An engine never prints, never retries unless the
+//! job says so, and leaves timing to the loop: it transfers one unit or a batch, and returns the results.
 
 use crate::files::entry::FileError;
 use crate::invariant::{Invariant, broken, debug_holds, holds};
@@ -17,9 +17,9 @@ use std::time::Duration;
 /// Result of queuing a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Queued {
-    /// It has completed: bytes moved, or `-errno`.
+    /// Completed: bytes moved, or `-errno`.
     Done(i64),
-    /// It is prepared; [`Engine::commit`] hands it to the kernel.
+    /// Prepared; [`Engine::commit`] hands it to the kernel.
     Pending,
 }
 
@@ -32,7 +32,7 @@ pub struct Completion {
     pub result: i64,
 }
 
-/// Room for one reap.
+/// Capacity for one reap.
 pub const REAP_BATCH: usize = 256;
 
 /// Completed units of one reap, in a fixed array.
@@ -49,7 +49,7 @@ impl Default for Completions {
 }
 
 impl Completions {
-    /// Adds one; there must be [`room`](Completions::room).
+    /// Adds a completion; there must be [`room`](Completions::room).
     #[inline(always)]
     pub fn push(&mut self, slot: u32, result: i64) {
         let (count, limit) = (self.count, self.limit);
@@ -59,7 +59,7 @@ impl Completions {
         self.count = count + 1;
     }
 
-    /// How many more fit.
+    /// Remaining capacity.
     #[inline(always)]
     pub fn room(&self) -> usize {
         self.limit.saturating_sub(self.count)
@@ -76,13 +76,13 @@ impl Completions {
         self.count == 0
     }
 
-    /// All of them, in the order of arrival.
+    /// All completions, in the order of arrival.
     #[inline(always)]
     pub fn list(&self) -> &[Completion] {
         &self.list[..self.count]
     }
 
-    /// Mutable access to them.
+    /// Mutable access to the completions.
     pub fn list_mut(&mut self) -> &mut [Completion] {
         &mut self.list[..self.count]
     }
@@ -99,9 +99,9 @@ impl Completions {
 pub struct Setup<'a> {
     /// The job.
     pub job: &'a JobSpec,
-    /// Declaration of its engine, for a wrapper around it.
+    /// Declaration of the engine, needed by wrappers around it.
     pub definition: &'static EngineDef,
-    /// Sets its engine up, for the wrapper.
+    /// Sets up the wrapped engine.
     pub open: Open,
     /// Files, in the order of their indices.
     pub files: &'a [OpenFile],
@@ -153,14 +153,13 @@ pub trait EngineType: Engine + Sized {
     /// Its declaration.
     const DEFINITION: &'static EngineDef;
 
-    /// The engine's capabilities, if they are only known at run time; `_listed` is its entry in the list of
+    /// Determines capabilities that are only known at run time; `_listed` is the engine's entry in the list of
     /// engines.
     fn definition(_listed: &'static EngineDef) -> &'static EngineDef {
         Self::DEFINITION
     }
 
-    /// The storage of a job's data. The default is for engines whose data is in files and devices, or
-    /// nowhere.
+    /// The storage of a job's data. The default is for engines that use files and devices, or no storage at all.
     fn storage(_job: &JobSpec) -> Box<dyn Storage> {
         storage::of_kind(Self::DEFINITION.storage)
     }
@@ -177,7 +176,8 @@ pub trait Engine {
         false
     }
 
-    /// It runs something besides its I/Os that may end before the job does: the loop checks after each I/O.
+    /// True if the engine runs something in addition to its I/Os that may end before the job does; the loop
+    /// then checks after each I/O.
     fn may_be_over(&self) -> bool {
         false
     }
@@ -189,67 +189,67 @@ pub trait Engine {
         Ok(())
     }
 
-    /// True if the peer has announced the end: an I/O that moves no bytes then ends the job.
+    /// True if the peer has announced the end of the data: an I/O that moves no bytes then ends the job.
     fn is_at_end(&self) -> bool {
         false
     }
 
-    /// Whether that has ended, and with it the job; an error is the job's.
+    /// True once that has ended, and the job with it; an error becomes the job's error.
     fn is_over(&mut self) -> Option<Result<(), FileError>> {
         None
     }
 
-    /// The job has ended: stops what runs besides its I/Os, which may take any time.
+    /// Called when the job has ended: stops anything that the engine runs in addition to its I/Os. May take any
+    /// time.
     fn end(&mut self) {}
 
-    /// Ends the I/Os in flight with `ECANCELED`, because they will not be waited for. Not needed by engines
+    /// Ends the I/Os in flight with `ECANCELED`, because the loop will not wait for them. Not needed by engines
     /// that complete every unit in [`queue`](Engine::queue), or that never wait for a peer.
     fn cancel(&mut self) {}
 
-    /// Takes one unit. `slot` comes back with its completion. To report that a unit has completed, here or in
-    /// [`reap`](Engine::reap), also guarantees that nothing accesses its buffer any more.
+    /// Takes one unit. `slot` is returned with its completion. Reporting a completion, here or in
+    /// [`reap`](Engine::reap), also guarantees that the unit's buffer is no longer accessed.
     fn queue(&mut self, slot: u32, io: &Io) -> Queued;
 
-    /// Sets the ranges of the trim that is queued next: offsets and lengths in bytes, the first being that of
-    /// the unit, whose length is the sum. Only for engines that [can](EngineDef::many_ranges) trim several
-    /// ranges.
+    /// Sets the ranges of the trim that is queued next: offsets and lengths in bytes. The unit has the offset
+    /// of the first range and the sum of the lengths. Only for engines that [can](EngineDef::many_ranges) trim
+    /// several ranges.
     fn set_ranges(&mut self, _slot: u32, _file: u32, _ranges: &[(u64, u32)]) {}
 
     /// The buffer of the read that is queued next holds the expected data: the device compares it instead of
     /// reading. Only for engines whose jobs may ask for that.
     fn expect(&mut self, _slot: u32) {}
 
-    /// The completed write in this slot wrote zeroes instead of its buffer.
+    /// True if the completed write in this slot wrote zeroes instead of its buffer.
     fn wrote_zeroes(&self, _slot: u32) -> bool {
         false
     }
 
-    /// Hands everything queued to the kernel; returns how many units it took (the rest stays queued). Not
-    /// needed by engines that complete every unit in [`queue`](Engine::queue).
+    /// Submits all queued units to the kernel; returns how many it accepted (the rest stays queued). Not needed
+    /// by engines that complete every unit in [`queue`](Engine::queue).
     fn commit(&mut self) -> Result<u32, Errno> {
         Ok(0)
     }
 
-    /// Waits until at least `min` units have completed (0: polls once), and lists all that fit.
+    /// Waits for at least `min` units to complete (0: polls once), and lists as many as fit.
     fn reap(&mut self, min: u32, out: &mut Completions) -> Result<(), Errno> {
         let waited = self.await_ends(min, out.room() as u32);
         self.list_ends(out);
         waited
     }
 
-    /// True if the loop can take completions directly from where the kernel stored them, without a list: by
+    /// True if the loop can take completions directly from where the kernel stored them, without a list, by
     /// [`await_ends`](Engine::await_ends), [`ends`](Engine::ends) and [`take_end`](Engine::take_end).
     fn has_ends_in_place(&self) -> bool {
         false
     }
 
-    /// Waits until at least `min` units have completed (0: polls once), and makes up to `most` completions
-    /// ready to be taken.
+    /// Waits for at least `min` units to complete (0: polls once), and makes up to `most` completions available.
     fn await_ends(&mut self, _min: u32, _most: u32) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Number of completions ready to be taken. All are taken before the next wait.
+    /// Number of available completions. All are taken before the next wait.
     fn ends(&self) -> u32 {
         0
     }
@@ -259,7 +259,7 @@ pub trait Engine {
         broken(Invariant::Ends, format_args!("a completion is taken, but none is ready"))
     }
 
-    /// Moves all completions that are ready into `out`.
+    /// Moves all available completions into `out`.
     fn list_ends(&mut self, out: &mut Completions) {
         while self.ends() > 0 {
             let Completion { slot, result } = self.take_end();
@@ -267,55 +267,55 @@ pub trait Engine {
         }
     }
 
-    /// Waits until a unit has completed, but no longer than `span`, and lists all that fit. Not needed by
-    /// engines that keep nothing in flight.
+    /// Waits for a unit to complete, at most for `span`, and lists as many as fit. Not needed by engines that
+    /// keep nothing in flight.
     fn reap_within(&mut self, _span: Duration, out: &mut Completions) -> Result<(), Errno> {
         self.reap(0, out)
     }
 
-    /// Makes what was written to an open target durable, outside the loop, though other units may be in
-    /// flight. `None` if that is up to the [storage](Storage::sync).
+    /// Makes data written to an open target durable, outside the loop, possibly with other units in flight.
+    /// `None` leaves it to the [storage](Storage::sync).
     fn sync_now(&mut self, _handle: Handle, _kind: SyncKind) -> Option<Result<(), Errno>> {
         None
     }
 
-    /// Releases the engine's own memory of a file, such as the pages of a mapping, so that the kernel can
-    /// drop it. Writes have been synced; the file stays usable.
+    /// Releases the engine's own memory of a file, such as the pages of a mapping, so that the kernel can drop
+    /// it. All writes have been synced; the file stays usable.
     fn let_go(&mut self, _file: u32) {}
 
-    /// The file with this index has a new descriptor: it was closed and opened again, without I/O in flight.
+    /// Called when the file with this index has a new descriptor: it was closed and reopened without I/O in flight.
     fn reopened(&mut self, _index: usize) {}
 
-    /// False if submissions and reaps are not worth counting, because nothing is ever handed over.
+    /// False if the engine hands nothing over, so that counting submissions and reaps is pointless.
     fn counts_batches(&self) -> bool {
         true
     }
 
-    /// True if every unit completes inside [`queue`](Engine::queue): the loop then does one unit after the
-    /// other. Asked once, after the set-up, with the engine's known capabilities.
+    /// True if every unit completes inside [`queue`](Engine::queue): the loop then runs one unit at a time.
+    /// Asked once, after setup, when the engine's capabilities are known.
     fn ends_at_once(&self, definition: &EngineDef) -> bool {
         definition.synchronous
     }
 
-    /// The protocol's status of the unit in this slot, which has completed with an error: `HTTP 503 Slow
-    /// Down`. The error number says the rest.
+    /// The protocol's status of the failed unit in this slot, such as `HTTP 503 Slow Down`, to complement the
+    /// error number.
     fn protocol_status(&mut self, _slot: u32) -> Option<String> {
         None
     }
 
-    /// Messages for the user about what the engine has done since the last call, such as a connection that
-    /// was lost and restored. Called after the set-up and at the end; after each I/O if something [may be
-    /// over](Engine::may_be_over).
+    /// Messages for the user about events since the last call, such as a connection that was lost and restored.
+    /// Called after setup and at the end, and after each I/O if the engine [may end
+    /// early](Engine::may_be_over).
     fn remarks(&mut self) -> Vec<String> {
         Vec::new()
     }
 
-    /// What the engine has counted and timed besides the I/Os, since it was set up. Called at the end.
+    /// Counters and timings of the engine besides those of I/Os, since its setup. Called at the end.
     fn figures(&mut self) -> EngineFigures {
         EngineFigures::default()
     }
 
-    /// Kernel features that the engine found and uses, for the report.
+    /// Kernel features that the engine detected and uses, for the report.
     fn features(&self) -> Vec<&'static str> {
         Vec::new()
     }

@@ -1,5 +1,5 @@
-//! Messages about exhausted limits: which limit it was, how high it is, and how to raise it. The limits are read afterwards,
-//! in the process that hit them.
+//! Messages about exhausted limits: which one, its value, and how to raise it. The limits are read after the
+//! failure, in the process that hit them.
 
 use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
 use fathom_sys::{Errno, forbidden};
@@ -15,7 +15,7 @@ pub fn processes(errno: Errno) -> String {
 
 fn number_of_processes() -> String {
     let of_user = Limit::of(Resource::Processes).soft;
-    // The failed process may already have ended its threads, so the present use proves little.
+    // The failed process may already have ended its threads, so the current usage proves little.
     let tighter = |found: &GroupLimit| of_user.is_none_or(|of_user| found.limit < of_user);
     if let Some(GroupLimit { group, limit, .. }) = limits::group_processes().filter(tighter) {
         return format!(
@@ -85,7 +85,7 @@ pub fn locked_memory() -> String {
     }
 }
 
-/// The kernel has no room for a context of asynchronous I/O.
+/// The kernel has no room for another context of asynchronous I/O (io_setup).
 pub fn asynchronous_io(depth: u32) -> String {
     let number = |name: &str| limits::kernel_number(&format!("/proc/sys/fs/{name}")).unwrap_or_default();
     format!(
@@ -99,7 +99,7 @@ pub fn asynchronous_io(depth: u32) -> String {
 /// Maximum number of requests in a ring of io_uring (`IORING_MAX_ENTRIES` of the kernel).
 pub const RING: u32 = 32_768;
 
-/// The kernel refuses a ring of this length.
+/// The kernel refuses a ring of this size.
 pub fn ring(entries: u32) -> String {
     format!(
         "the kernel allows {RING} requests in a ring of io_uring, and this job wants {entries}; use a smaller \

@@ -14,20 +14,20 @@ use std::time::Duration;
 /// Steps of a unit: about ten microseconds of arithmetic in registers, so that only the processor is
 /// contended for.
 const UNIT_STEPS: u32 = 6000;
-/// Units per sample, so that the cost of reading the clock is negligible.
+/// Units per sample: enough to make the cost of reading the clock negligible.
 const UNITS_PER_SAMPLE: u32 = 16;
-/// Timed samples of a calibration.
+/// Timed samples per calibration.
 const SAMPLES: u32 = 64;
 /// A busy machine may delay the calibration, but not for longer than this.
 const LONGEST_CALIBRATION: Duration = Duration::from_secs(10);
 
-/// State that the thread of one processor shares with the supervisor. All-zero memory is a valid start.
+/// State that a processor's thread shares with the supervisor. All-zero memory is a valid initial state.
 #[repr(C, align(128))]
 struct CpuBlock {
     units: AtomicU64,
-    /// Bits of the mean time of a unit in ns; 0 until it is known.
+    /// Mean time of a unit in ns, as bits; 0 until it is known.
     unit_mean: AtomicU64,
-    /// Bits of its standard deviation in ns.
+    /// Standard deviation of this time in ns, as bits.
     unit_stddev: AtomicU64,
     /// errno of the failure that stopped its thread; 0 for none.
     failed: AtomicI32,
@@ -44,7 +44,7 @@ pub(crate) struct IdleProcess {
 impl IdleProcess {
     /// Starts it and waits until it is calibrated, or until `interrupted` returns true (`EINTR`). `in_child`
     /// prepares the process like every process of a run. The process gets a new session, whose share of the
-    /// processors is lowered once it is calibrated: earlier, a busy machine would keep it waiting.
+    /// processors is lowered only after the calibration, because a busy machine would delay it otherwise.
     ///
     /// # Safety
     ///
@@ -69,7 +69,7 @@ impl IdleProcess {
                         }
                     }
                 });
-                // Reached only if no thread could be set up; otherwise the threads run until they are killed.
+                // Reached only if no thread could be set up; threads run until they are killed.
                 process::exit_now(1);
             }
             Fork::Parent(pid) => pid,
@@ -107,7 +107,7 @@ impl IdleProcess {
         self.since_ns = monotonic_ns();
     }
 
-    /// The idleness so far.
+    /// The idleness measured so far.
     pub(crate) fn report(&self, per_cpu: bool) -> IdlenessReport {
         let elapsed_ns = (monotonic_ns() - self.since_ns).max(1) as f64;
         let shares: Vec<f64> = self
@@ -134,12 +134,12 @@ impl Drop for IdleProcess {
     }
 }
 
-/// Only calibrates a unit. The calling process must have one thread.
+/// Only calibrates a unit. The calling process must be single-threaded.
 pub fn calibrate() -> Result<IdlenessReport, Errno> {
     // SAFETY: the caller has one thread.
     let idle = unsafe {
         let in_child = || {
-            // Measuring works without it.
+            // The measurement works without it.
             let _ = process::die_with_parent();
         };
         IdleProcess::start(in_child, || false)
@@ -147,10 +147,10 @@ pub fn calibrate() -> Result<IdlenessReport, Errno> {
     Ok(idle.report(false))
 }
 
-/// The thread of one processor. It does not end.
+/// The thread of one processor. It never returns.
 fn measure(block: &CpuBlock, cpu: u32) {
-    // A processor that has just gone offline has no idleness; neither has one on which this thread would be
-    // in the way of others.
+    // A processor that has just gone offline has no idleness, nor does one on which this thread would compete
+    // with others.
     let arranged = affinity::bind(&[cpu]).map(|()| time_of_a_unit());
     let arranged = arranged.and_then(|times| scheduling::become_idle().map(|()| times));
     let (mean, stddev) = match arranged {
@@ -172,7 +172,7 @@ fn time_of_a_unit() -> (f64, f64) {
         (0..UNITS_PER_SAMPLE).for_each(|_| work());
         (scheduling::own_cpu_time_ns() - start) as f64 / f64::from(UNITS_PER_SAMPLE)
     };
-    // The first ones wake the processor up.
+    // The first samples wake the processor up.
     for _ in 0..SAMPLES / 4 {
         black_box(sample());
     }
@@ -185,7 +185,7 @@ fn time_of_a_unit() -> (f64, f64) {
 fn work() {
     let mut state = black_box(1u64);
     for _ in 0..UNIT_STEPS {
-        // Every step depends on the previous result, and no algebra shortens the chain.
+        // Every step depends on the previous result, and the compiler cannot shorten the chain.
         state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     }
     black_box(state);
@@ -200,7 +200,7 @@ fn float(place: &AtomicU64) -> f64 {
     f64::from_bits(place.load(Relaxed))
 }
 
-/// The shared memory: a block per processor.
+/// The shared memory: one block per processor.
 struct Blocks {
     mapping: Mapping,
     count: usize,

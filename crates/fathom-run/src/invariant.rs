@@ -80,15 +80,15 @@ pub fn broken(invariant: Invariant, seen: fmt::Arguments<'_>) -> ! {
     panic_any(Broken { invariant, seen: seen.to_string() })
 }
 
-/// Like `broken`, for the run loop: a closure that owns the values leaves the caller's variables in registers
-/// as long as the invariant holds.
+/// Like `broken`, for the run loop: a closure that owns the values lets the caller keep its variables in
+/// registers as long as the invariant holds.
 #[cold]
 #[inline(never)]
 pub fn broken_as_seen(invariant: Invariant, seen: impl FnOnce() -> String) -> ! {
     panic_any(Broken { invariant, seen: seen() })
 }
 
-/// The text of a panic, if it has one.
+/// The message of a panic, if it has one.
 pub fn text_of(payload: &(dyn Any + Send)) -> String {
     let broken = payload.downcast_ref::<Broken>().map(Broken::to_string);
     broken

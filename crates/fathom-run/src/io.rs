@@ -23,8 +23,9 @@ impl Io {
     ///
     /// # Safety
     ///
-    /// From the call of [`Engine::queue`](crate::engine::Engine::queue) until the engine has said that the unit has ended, the handle stays open,
-    /// and `buffer` is valid for reads and writes and is only the engine's: `length` bytes of it, or for a trim as many as a buffer of the setup holds.
+    /// From the call of [`Engine::queue`](crate::engine::Engine::queue) until the engine reports the unit's
+    /// completion, the handle must stay open, and `buffer` must be valid for reads and writes by the engine
+    /// alone: `length` bytes, or for a trim the size of a setup buffer.
     #[inline(always)]
     pub unsafe fn new(
         operation: Operation,
@@ -76,8 +77,8 @@ impl Io {
         self.handle
     }
 
-    /// Memory to read into or write from: [`length`](Io::length) bytes, owned by the engine until it has
-    /// reported the unit's completion.
+    /// Memory to read into or write from: [`length`](Io::length) bytes, owned by the engine until it reports
+    /// the unit's completion.
     #[inline(always)]
     pub fn buffer(&self) -> *mut u8 {
         self.buffer
@@ -112,7 +113,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// `count` buffers of `length` bytes, each `stride` bytes after the one before; a stride of 0 makes all of them the same.
+    /// `count` buffers of `length` bytes, `stride` bytes apart; with a stride of 0 they all share one buffer.
     ///
     /// # Safety
     ///

@@ -1,6 +1,7 @@
-//! Limits of the job's control groups, and how far they throttled it: read before the first I/O and after the last one, in
-//! both versions of control groups, from the job's own group up to the outermost visible one. The files are described in the
-//! kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and scheduler/sched-bwc.rst.
+//! Limits of the job's control groups, and how far these throttled it. They are read before the first I/O and
+//! after the last one, in both versions of control groups, from the job's own group up to the outermost visible
+//! one. The files are described in the kernel's cgroup-v2.rst, cgroup-v1/blkio-controller.rst and
+//! scheduler/sched-bwc.rst.
 
 use fathom_stats::limits::{GroupLimits, IoLimit, ProcessorLimit};
 use fathom_sys::limits::{self, Membership};
@@ -11,10 +12,10 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     directory: PathBuf,
-    /// Below the root of its hierarchy.
+    /// Path below the root of its hierarchy.
     name: String,
     is_v2: bool,
-    /// Whether the hierarchy has CPU limits, and I/O limits.
+    /// The hierarchy has CPU limits, or I/O limits.
     has_processors: bool,
     has_io: bool,
 }
@@ -45,7 +46,7 @@ impl GroupsOfThread {
         GroupsOfThread(groups)
     }
 
-    /// The present limits and counters.
+    /// The current limits and counters.
     pub(crate) fn read(&self) -> GroupLimits {
         let processors = self.0.iter().filter(|group| group.has_processors);
         let io = self.0.iter().filter(|group| group.has_io);
@@ -237,7 +238,7 @@ mod tests {
                 ("blkio.throttle.io_serviced", "253:99 Read 10\n253:99 Write 3\n"),
             ],
         );
-        // The mount shows the hierarchy from the group /outer on.
+        // The mount shows the hierarchy from the group /outer down.
         let mounts = format!(
             "32 31 0:29 / {} rw - cgroup cgroup rw,cpu,cpuacct\n33 31 0:35 /outer {} rw - cgroup cgroup rw,blkio",
             cpu.display(),

@@ -1,6 +1,6 @@
-//! Messages from workers to the supervisor, which alone prints. A pipe carries them. Every message is one `write` of at most
-//! `PIPE_BUF` bytes, so messages of different processes never mix, and a killed worker leaves no partial one. In transit a
-//! message is in an [`Envelope`], which names its worker.
+//! Messages from workers to the supervisor, which alone prints. A pipe carries them. Every message is one
+//! `write` of at most `PIPE_BUF` bytes, so messages of different processes never mix, and a killed worker
+//! leaves no partial one. In transit a message is wrapped in an [`Envelope`], which names its worker.
 
 use fathom_stats::engine_figures::EngineFigures;
 use fathom_sys::Errno;
@@ -16,7 +16,7 @@ pub enum Message {
     Output(String),
     /// A line for standard error.
     Error(String),
-    /// The error that ended a job: one of the lines of a report for people, next to a report for programs.
+    /// The error that ended a job; it goes to people, in addition to any report for programs.
     Failure(String),
     /// Files are being laid out for a job.
     LayingOut {
@@ -27,9 +27,9 @@ pub enum Message {
         /// Their total bytes.
         bytes: u64,
     },
-    /// A part of the engine's figures, as JSON.
+    /// A fragment of the engine's figures, as JSON.
     Figures(String),
-    /// This worker has reached another stage.
+    /// The worker has reached another stage.
     StageChanged,
 }
 
@@ -38,7 +38,7 @@ pub enum Message {
 pub struct Envelope {
     /// Index of the worker in the plan; `None` for a process that serves all of them.
     pub worker: Option<usize>,
-    /// What it says.
+    /// The message.
     pub message: Message,
 }
 
@@ -47,7 +47,7 @@ const TEXT_LIMIT: usize = 4000;
 /// Kind, length of the text, worker.
 const HEADER: usize = 1 + 2 + 4;
 const _: () = assert!(HEADER + TEXT_LIMIT <= libc::PIPE_BUF);
-/// Stands for "no worker".
+/// Stands for "not a worker".
 const NOBODY: u32 = u32::MAX;
 
 /// The writing end, owned by one worker; all of them share the pipe.
@@ -62,7 +62,7 @@ pub struct MessageReceiver {
     pending: Vec<u8>,
 }
 
-/// A new channel. The sender belongs to no worker; see [`MessageSender::of_worker`].
+/// Creates a channel. The sender belongs to no worker; see [`MessageSender::of_worker`].
 pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
     let (read, write) = signal::pipe()?;
     let sender = MessageSender { pipe: Arc::new(write), worker: NOBODY };
@@ -70,12 +70,12 @@ pub fn channel() -> Result<(MessageSender, MessageReceiver), Errno> {
 }
 
 impl MessageSender {
-    /// The same channel for a worker.
+    /// A sender for a worker on the same channel.
     pub fn of_worker(&self, index: usize) -> MessageSender {
         MessageSender { pipe: Arc::clone(&self.pipe), worker: u32::try_from(index).unwrap_or(NOBODY) }
     }
 
-    /// Sends a message. A supervisor that is gone is not an error: nothing would read it.
+    /// Sends a message. It is not an error if the supervisor is gone: nothing would read the message.
     pub fn send(&self, message: &Message) {
         let layout;
         let (kind, text) = match message {
@@ -144,7 +144,8 @@ impl MessageReceiver {
     }
 }
 
-/// The first message and its length; no message if its kind is unknown, `None` if it is incomplete.
+/// The first message and its length; the message is `None` if its kind is unknown, and the result is `None` if
+/// it is incomplete.
 fn decode(bytes: &[u8]) -> Option<(Option<Envelope>, usize)> {
     let &[kind, low, high, w0, w1, w2, w3] = bytes.first_chunk::<HEADER>()?;
     let end = HEADER + usize::from(u16::from_le_bytes([low, high]));

@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering, fen
 
 /// Longest stored error text, as in fio's reports.
 const ERROR_TEXT: usize = 127;
-/// Room for the names of engine features.
+/// Capacity for the names of engine features.
 const FEATURE_TEXT: usize = 255;
-/// Block devices remembered per worker.
+/// Maximum number of block devices recorded per worker.
 pub const DEVICES: usize = 16;
 
 /// A range of a file that a worker has chosen but not yet put into a unit. All-zero memory means none.
@@ -55,7 +55,7 @@ impl Reservation {
     }
 }
 
-/// The block of one worker. All-zero memory is a valid start.
+/// The block of one worker. All-zero memory is a valid initial state.
 #[repr(C, align(128))]
 pub struct WorkerBlock {
     /// [`Order`]; a futex word.
@@ -83,9 +83,9 @@ pub struct WorkerBlock {
     pub found_depth: AtomicU32,
     /// Bytes moved since the job began, including the ramp.
     pub progress_bytes: AtomicU64,
-    /// The range that the worker is about to do I/O on.
+    /// The range of the worker's next I/O.
     pub reservation: Reservation,
-    /// I/Os issued, for the balance of a flow.
+    /// Number of I/Os issued, for balancing a flow.
     pub flow_ios: AtomicU64,
     /// Processor use, µs and counts: user, system, switches, major and minor faults.
     pub usage: [AtomicU64; 5],
@@ -93,19 +93,18 @@ pub struct WorkerBlock {
     pub surroundings: SurroundingsBlock,
     /// Holes below the loop devices among the targets.
     pub holes: HoleCounters,
-    /// Kernel device numbers (`dev_t`) below the files; 0 ends the list.
+    /// Device numbers (`dev_t`) below the files; 0 ends the list.
     pub devices: [AtomicU64; DEVICES],
-    /// 1 once a defect of fathom has ended its job.
+    /// 1 once a defect in fathom has ended its job.
     defect: AtomicU32,
     error: AtomicI32,
     error_length: AtomicU32,
     error_text: [AtomicU8; ERROR_TEXT],
     /// Names of the engine's features, each terminated by a NUL.
     features: [AtomicU8; FEATURE_TEXT],
-    /// What was checked, and what was found.
+    /// Verification counters.
     pub verification: VerificationCounters,
-    /// 1 and the bytes of its files that were not yet written to the storage at its end; 0 while that is not
-    /// known.
+    /// 1 plus the bytes of its files not yet written to storage at its end; 0 while unknown.
     pub unwritten_bytes: AtomicU64,
     /// How late the entries of a replayed log were issued.
     pub lateness: LatencySamples,
@@ -123,7 +122,7 @@ pub struct HoleCounters {
 }
 
 impl HoleCounters {
-    /// Adds a target: the number of its device, the bytes of the used part, and the bytes of holes in it.
+    /// Adds a target: its device number, the bytes of the used part, and the bytes of holes in that part.
     pub fn add(&self, device: u64, part_bytes: u64, hole_bytes: u64) {
         let holes = self.hole_bytes.load(Ordering::Relaxed);
         if hole_bytes > 0 {
@@ -133,7 +132,7 @@ impl HoleCounters {
         self.hole_bytes.store(holes + hole_bytes, Ordering::Relaxed);
     }
 
-    /// The device, and the total bytes of used parts and of holes, if there are any.
+    /// The device number, and the total bytes of used parts and of holes; `None` without holes.
     pub fn found(&self) -> Option<(u64, u64, u64)> {
         let holes = self.hole_bytes.load(Ordering::Relaxed);
         let parts = self.part_bytes.load(Ordering::Relaxed);
@@ -148,7 +147,7 @@ pub struct VerificationCounters {
     pub checked_reads: AtomicU64,
     /// Their bytes.
     pub checked_bytes: AtomicU64,
-    /// Monotonic ns since which data is being read back; 0 if it is not.
+    /// Monotonic ns since when data is being read back; 0 outside of read-back.
     pub reading_back_since_ns: AtomicU64,
     /// Duration of earlier read-back phases, ns.
     pub read_back_ns: AtomicU64,
@@ -158,16 +157,17 @@ pub struct VerificationCounters {
     pub from_memory_bytes: AtomicU64,
     /// Checked bytes whose source the kernel does not report.
     pub unknown_source_bytes: AtomicU64,
-    /// 1 if it is unknown which run wrote the checked data: if two runs write the same, either passes.
+    /// 1 if the run that wrote the checked data is unknown: if two runs wrote the same blocks, data of either
+    /// passes.
     pub takes_any_run: AtomicU64,
     /// Blocks that should have been checked but were not; known at the end.
     pub unchecked_blocks: AtomicU64,
-    /// 1 once that is known.
+    /// 1 once that number is known.
     pub is_accounted: AtomicU64,
 }
 
 impl VerificationCounters {
-    /// Marks the begin or end of reading back.
+    /// Marks the start or end of reading back.
     pub fn set_reading_back(&self, begins: bool, now_ns: u64) {
         let since = self.reading_back_since_ns.load(Ordering::Relaxed);
         if since > 0 {
@@ -211,7 +211,7 @@ impl WorkerBlock {
 
     /// Sends an order and wakes the worker if it sleeps on it.
     pub fn send(&self, order: Order) {
-        // A plain stop does not revoke the request to save.
+        // A plain stop does not revoke a request to save the state.
         if order == Order::Stop && self.should_save() {
             return;
         }
@@ -232,7 +232,7 @@ impl WorkerBlock {
         self.error.store(errno.0, Ordering::Release);
     }
 
-    /// Records that a defect of fathom ended the job. This becomes its error, whatever went wrong before.
+    /// Records that a defect in fathom ended the job. This overrides any earlier error.
     pub fn break_in_words(&self, errno: Errno, text: &str) {
         self.defect.store(1, Ordering::Release);
         self.error.store(0, Ordering::Release);
@@ -244,18 +244,18 @@ impl WorkerBlock {
         self.defect.load(Ordering::Acquire) != 0
     }
 
-    /// The job starts at this monotonic time, which is reported by the clock of this number
+    /// Stores the job's start at this monotonic time, and its reading of the clock with this ID
     /// (`job_start_clock_id`).
     pub fn set_job_start(&self, now_ns: u64, clock_id: Option<u32>) {
         self.job_start_ms.store(job_start_ms(now_ns, clock_id), Ordering::Relaxed);
     }
 
-    /// Kernel numbers of the block devices below the files, as far as known.
+    /// Numbers of the block devices below the files, as far as known.
     pub fn devices(&self) -> impl Iterator<Item = u64> {
         self.devices.iter().map(|device| device.load(Ordering::Relaxed)).take_while(|&device| device != 0)
     }
 
-    /// Stores the kernel features that the engine uses; names that do not fit are left out.
+    /// Stores the kernel features that the engine uses; names that do not fit are dropped.
     pub fn set_features(&self, names: &[&str]) {
         let mut place = self.features.iter();
         for name in names {
@@ -297,7 +297,7 @@ impl WorkerBlock {
     }
 }
 
-/// Counters that consist of atomics and of which all-zero memory is a valid value.
+/// Counters made of atomics, for which all-zero memory is a valid value.
 ///
 /// # Safety
 ///
@@ -312,7 +312,7 @@ unsafe impl Counters for BlockErrorSamples {}
 /// Counters that only some workers have.
 struct OfSome<T> {
     mapping: Option<Mapping>,
-    /// Per worker: index of its counters.
+    /// For each worker, the index of its counters.
     places: Vec<Option<usize>>,
     counters: PhantomData<T>,
 }
@@ -349,19 +349,19 @@ impl<T: Counters> OfSome<T> {
 pub struct Region {
     blocks: Mapping,
     units: Mapping,
-    /// Per worker: index and number of its units.
+    /// For each worker, the index and number of its units.
     unit_ranges: Vec<(usize, usize)>,
     logs: Option<LogRegion>,
     zones: Option<ZoneTable>,
     priorities: Option<Mapping>,
-    /// Per worker: index and number of its samples by priority.
+    /// For each worker, the index and number of its samples by priority.
     priority_ranges: Vec<(usize, usize)>,
     arrivals: OfSome<PerDirection<ArrivalSamples>>,
     block_errors: OfSome<BlockErrorSamples>,
 }
 
 impl Region {
-    /// Memory for all workers of a plan.
+    /// Allocates memory for all workers of a plan.
     pub fn for_plan(plan: &Plan) -> Result<Region, Errno> {
         let depths: Vec<u32> = plan.workers.iter().map(|worker| worker.depth).collect();
         let logs = if plan.keeps_logs() { Some(LogRegion::new(plan)?) } else { None };
@@ -388,7 +388,7 @@ impl Region {
         Ok(Region { logs, zones, priorities, priority_ranges, arrivals, block_errors, ..region })
     }
 
-    /// Memory for workers with these depths. Pages cost nothing until a worker touches them.
+    /// Allocates memory for workers with these queue depths. Pages cost nothing until a worker touches them.
     pub(crate) fn new(depths: &[u32]) -> Result<Region, Errno> {
         let mut next = 0;
         let unit_ranges = depths
@@ -414,7 +414,7 @@ impl Region {
         })
     }
 
-    /// The arrivals of a worker, per direction; `None` in a closed loop.
+    /// The arrivals of a worker, by direction; `None` in a closed loop.
     pub fn arrivals(&self, index: usize) -> Option<&PerDirection<ArrivalSamples>> {
         self.arrivals.of(index)
     }
@@ -424,8 +424,8 @@ impl Region {
         self.block_errors.of(index)
     }
 
-    /// Latencies of a worker by priority of single I/Os: per priority those of reads, then of writes. Empty
-    /// if its I/Os have no priorities.
+    /// Latencies of a worker by I/O priority: for each priority reads, then writes. Empty if the job sets no
+    /// I/O priorities.
     pub(crate) fn priorities(&self, index: usize) -> &[LatencySamples] {
         let (first, count) = self.priority_ranges.get(index).copied().unwrap_or_default();
         match &self.priorities {

@@ -11,18 +11,18 @@ pub struct Regularly {
 }
 
 impl Regularly {
-    /// Due at each interval, for the first time after one.
+    /// A task due at each interval, the first time after one interval.
     pub fn new(every: Option<Duration>, now_ns: u64) -> Regularly {
         Regularly { every_ns: every.map(|every| every.as_nanos() as u64), last_ns: now_ns }
     }
 
-    /// The same, but due immediately.
+    /// A task due at each interval, the first time immediately.
     pub fn at_once(every: Option<Duration>, now_ns: u64) -> Regularly {
         let regularly = Regularly::new(every, now_ns);
         Regularly { last_ns: now_ns.saturating_sub(regularly.every_ns.unwrap_or(0)), ..regularly }
     }
 
-    /// True if it is due. If so, the next interval begins.
+    /// True if it is due; the next interval then begins.
     pub fn is_due(&mut self, now_ns: u64) -> bool {
         let is_due = self.left(now_ns).is_some_and(|left| left.is_zero());
         if is_due {

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use thiserror::Error;
 
-/// Why a log that can be read only once is not replayed.
+/// Why a log that can be read only once cannot be replayed.
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
-    /// The directory for temporary files has no room for a copy of it.
+    /// The directory for temporary files has no room for a copy.
     #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display())]
     NoRoom {
         /// The log.
@@ -21,7 +21,7 @@ pub(crate) enum CopyError {
         /// The system's error.
         error: io::Error,
     },
-    /// Reading fails before its end.
+    /// Reading failed before the end.
     #[error("fathom: {log}: the log cannot be read to its end: {error}")]
     BrokenOff {
         /// The log.
@@ -34,8 +34,8 @@ pub(crate) enum CopyError {
 /// Bytes read at a time.
 const BUFFER: usize = 256 << 10;
 
-/// The copies of streams, in the order in which this process made them. They are unnamed files that last as
-/// long as this process and its children.
+/// Copies of streams, in the order in which this process made them. They are unnamed files that last as long as
+/// this process and its children.
 static COPIES: Mutex<Vec<File>> = Mutex::new(Vec::new());
 
 /// Opens a log from its beginning; a compressed one is decompressed.
@@ -45,13 +45,13 @@ pub(crate) fn open(source: &LogSource) -> io::Result<Box<dyn BufRead + Send>> {
         LogSource::Copy(number) => {
             let copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
             let copy = copies.get(*number).ok_or(io::ErrorKind::NotFound)?;
-            // Opened again, because an inherited descriptor shares its position with others.
+            // Reopened, because an inherited descriptor shares its position with other processes.
             open_file(Path::new(&format!("/proc/self/fd/{}", copy.as_raw_fd())))
         }
     }
 }
 
-/// The same for a file.
+/// Opens a file in the same way.
 pub(crate) fn open_file(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
@@ -94,7 +94,7 @@ fn directory() -> PathBuf {
 }
 
 fn nameless_file() -> io::Result<File> {
-    // Readable for the user that a worker may become; no other user can find an unnamed file.
+    // Readable for the user that a worker may switch to; other users cannot find an unnamed file.
     let path =
         directory().join(format!("fathom-replay-{}-{:?}", std::process::id(), std::thread::current().id()));
     let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o644).open(&path)?;

@@ -1,4 +1,5 @@
-//! The state of the machine during a job. It is read before the first I/O and after the last one, so that no I/O pays for it.
+//! The state of the machine during a job. It is read before the first I/O and after the last one, so that it
+//! does not slow down any I/O.
 
 use crate::limits::GroupsOfThread;
 use fathom_stats::limits::GroupLimits;
@@ -21,9 +22,9 @@ pub(crate) struct Surroundings {
 #[derive(Debug)]
 #[repr(C)]
 pub struct SurroundingsBlock {
-    /// 1 and the ms that the worker waited for a processor.
+    /// 1 plus the ms that the worker waited for a processor.
     wait_ms: AtomicU64,
-    /// 1 and the ms of [`ProcessorShares`]: user, busy, stolen, total.
+    /// 1 plus the ms of [`ProcessorShares`]: user, busy, stolen, total.
     processors_ms: [AtomicU64; 4],
     /// [`GroupLimits`] in lines, terminated by a NUL.
     limits: [AtomicU8; LIMIT_TEXT],
@@ -41,7 +42,7 @@ impl Surroundings {
         Surroundings { waited_ns: processor_wait_of_thread_ns(), processors, limits }
     }
 
-    /// Stores the changes since then.
+    /// Stores the changes since the start.
     pub(crate) fn store(&self, block: &SurroundingsBlock) {
         if let (Some(before), Some(now)) = (self.waited_ns, processor_wait_of_thread_ns()) {
             block.wait_ms.store(now.saturating_sub(before) / 1_000_000 + 1, Relaxed);
@@ -74,7 +75,7 @@ impl SurroundingsBlock {
         GroupLimits::from_lines(&String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()))
     }
 
-    /// Use of the machine's processors while the worker ran.
+    /// Utilisation of the machine's processors while the worker ran.
     pub fn processors(&self) -> Option<ProcessorShares> {
         let [user_ms, busy_ms, stolen_ms, total_ms] =
             self.processors_ms.each_ref().map(|value| value.load(Relaxed).checked_sub(1));

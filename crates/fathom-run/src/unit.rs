@@ -1,5 +1,6 @@
-//! One I/O in flight. Units are in memory that the crew can read, too: if a device hangs, it can name the stuck I/Os. Every
-//! field is an atomic that only the worker writes, with `Relaxed` stores, which cost as much as plain ones.
+//! One I/O in flight. Units are in memory that the crew can read as well: if a device hangs, the crew can name
+//! the stuck I/Os. Every field is an atomic that only the worker writes, with `Relaxed` stores, which cost as
+//! much as plain ones.
 
 use crate::targets::Target;
 use fathom_stats::Direction;
@@ -58,7 +59,7 @@ impl From<Direction> for Operation {
     }
 }
 
-/// One unit: a cache line.
+/// One I/O unit, the size of a cache line.
 #[repr(C, align(64))]
 #[derive(Default)]
 pub struct Unit {
@@ -66,7 +67,7 @@ pub struct Unit {
     offset: AtomicU64,
     /// Tick at which submission started.
     start: AtomicU64,
-    /// Tick at which the kernel had accepted it.
+    /// Tick at which the kernel accepted it.
     issue: AtomicU64,
     /// Nonzero while in flight.
     in_flight: AtomicU32,
@@ -75,14 +76,14 @@ pub struct Unit {
     done: AtomicU32,
     file: AtomicU32,
     operation: AtomicU32,
-    /// Index of its priority among those of the job.
+    /// Index of its priority among the job's priorities.
     priority: AtomicU32,
 }
 
 const _: () = assert!(std::mem::size_of::<Unit>() == 64);
 
 impl Unit {
-    /// Sets the unit's target. It counts as in flight from here on, because submission itself may hang.
+    /// Sets the unit's target. From here on it counts as in flight, because submission itself may hang.
     #[inline(always)]
     pub fn aim(&self, target: Target, start: u64) {
         self.offset.store(target.offset, Relaxed);
@@ -112,7 +113,7 @@ impl Unit {
         self.issue.store(tick, Relaxed);
     }
 
-    /// Records the tick at which it was handed to the kernel.
+    /// Records the tick at which the unit was handed to the kernel.
     #[inline(always)]
     pub fn issued_at(&self, tick: u64) {
         self.issue.store(tick, Relaxed);
@@ -130,13 +131,13 @@ impl Unit {
         self.in_flight.load(Relaxed) != 0
     }
 
-    /// First byte of the whole target.
+    /// First byte of the complete I/O.
     #[inline(always)]
     pub fn offset(&self) -> u64 {
         self.offset.load(Relaxed)
     }
 
-    /// Bytes of the whole target.
+    /// Length of the complete I/O in bytes.
     #[inline(always)]
     pub fn length(&self) -> u32 {
         self.length.load(Relaxed)

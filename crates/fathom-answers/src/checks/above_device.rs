@@ -7,17 +7,17 @@ use crate::figures;
 
 /// Utilization, in percent, below which a device was mostly idle.
 const HARDLY_BUSY: f64 = 40.0;
-/// If the device accounts for less than this share of an I/O's time, the time went elsewhere. Shorter waits
-/// (ns) are normal overhead.
+/// If the device accounts for less than this share of an I/O's time, the time was spent elsewhere. Shorter
+/// waits (ns) are normal overhead.
 const DEVICE_TIME: f64 = 0.25;
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// A job with at least this share of its depth in flight waits for I/O.
+/// A job with at least this share of its queue depth in flight is waiting for I/O.
 const WAITED_FOR_IO: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    // A known cause is reported by its own check.
+    // Known causes are reported by their own checks.
     let is_told = evidence.io_limited().is_some() || evidence.throttled().is_some();
-    // I/Os that a cache answers do not reach the device.
+    // I/Os served by a cache do not reach the device.
     if is_told || !evidence.is_on_this_machine() || !evidence.is_direct() {
         return Vec::new();
     }
@@ -27,7 +27,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     }
 }
 
-/// The job waited for I/O, and the device was idle: the kernel threads between them did not get a processor.
+/// The job waited for I/O while the device was idle: the kernel threads between them did not get a processor.
 fn starved_kernel(evidence: &Evidence<'_>) -> Option<Found> {
     // A job that pauses, or waits for its syncs, leaves the device idle by itself.
     evidence.depth_reached().filter(|reached| *reached >= WAITED_FOR_IO * evidence.depth_asked())?;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// Reads of 2 ms each, of which the device accounts for `device_ticks`.
+    /// Reads that take 2 ms each, of which the device accounts for `device_ticks`.
     fn after(device_ticks: u32, busy_ms: u32) -> Vec<(Severity, String)> {
         with(r#""direct":"1","rw":"randread""#, device_ticks, busy_ms)
     }

@@ -1,5 +1,5 @@
-//! `below-device`: a stacked device reported more reads than the devices below it. It answered the rest itself: never-written
-//! blocks, or a cache.
+//! `below-device`: a stacked device reported more reads than the devices below it. The rest did not come from a
+//! disk: never-written blocks, or a cache.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -8,7 +8,7 @@ use fathom_results::model::DiskResult;
 
 /// Below this share, most reads did not reach the devices below.
 const MOST: f64 = 0.5;
-/// Fewer sectors are not reported.
+/// Differences of fewer sectors are not reported.
 const LEAST_SECTORS: u64 = 2048;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -21,7 +21,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
 fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     let facts = evidence.run.facts.as_ref()?.devices.iter().find(|device| device.name == top.name)?;
     let below = facts.read_below_bytes?;
-    // Reads of holes have their own finding.
+    // Reads of holes are reported by another check.
     if evidence.run.facts.iter().flat_map(|facts| &facts.holes).any(|holes| holes.device == top.name) {
         return None;
     }
@@ -31,7 +31,7 @@ fn of_loop(evidence: &Evidence<'_>, top: &DiskResult) -> Option<Found> {
     }
     let host = evidence.run.host.as_ref();
     let files = host.iter().flat_map(|host| &host.devices).flat_map(|device| &device.loop_files);
-    // Files in memory have their own finding.
+    // Files in memory are reported by another check.
     let file = files.into_iter().find(|file| file.device == top.name);
     let name = file.map_or_else(|| "its file".to_owned(), |file| file.file.clone());
     let found = Found::new(

@@ -5,14 +5,14 @@ use crate::figures;
 use fathom_results::model::RunFacts;
 use fathom_results::{JobResult, RunResult};
 
-/// The kernel steers its clock by up to 500 parts per million, and the calibration is off by 25 at most.
-/// Beyond the first limit, one of the two clocks is suspect; beyond the second, latencies and rates are off
-/// by as much.
+/// The kernel steers its clock by up to 500 parts per million, and the calibration is off by 25 at most. Beyond
+/// the first limit, one of the two clocks is suspect; beyond the second, latencies and rates are off by as
+/// much.
 const STRANGE_PPM: f64 = 1_000.0;
 const OFF_PPM: f64 = 10_000.0;
-/// A shorter run cannot distinguish the clocks.
+/// A shorter run cannot tell the clocks apart.
 const LEAST_SPAN_MS: u64 = 1000;
-/// Smaller steps of the wall clock are corrections.
+/// Smaller steps of the wall clock are ordinary corrections.
 const LEAST_JUMP_MS: u64 = 100;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {

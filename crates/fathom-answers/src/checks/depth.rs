@@ -1,4 +1,4 @@
-//! `depth`: fewer I/Os were in flight than requested, so the figures are those of a smaller depth.
+//! `depth`: fewer I/Os were in flight than requested, so the figures are those of a smaller queue depth.
 
 use super::{Found, Severity};
 use crate::evidence::{Evidence, own_limits};
@@ -6,7 +6,7 @@ use crate::figures;
 
 /// Below this share of the requested depth, the job did not run as requested.
 const REACHED: f64 = 0.75;
-/// With fewer I/Os per slot, filling and draining the queue dominates.
+/// With fewer I/Os per slot, filling and draining the queue dominate.
 const LEAST_ROUNDS: f64 = 20.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -43,7 +43,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![found.with(&figures).weighing(asked / reached.max(0.01))]
 }
 
-/// The option of the job that keeps the queue short.
+/// The job option that keeps the queue short.
 fn own_reason(evidence: &Evidence<'_>) -> Option<&'static str> {
     let is_asked = |option: &str| {
         evidence.run.option(evidence.job, option).is_some_and(|value| !matches!(value.trim(), "0" | ""))

@@ -4,7 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use fathom_stats::Direction;
 
-/// Options that end in a flush of the device.
+/// Options that imply a flush of the device.
 const FLUSHING: [&str; 7] =
     ["fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync", "sync_file_range", "write_barrier"];
 
@@ -16,7 +16,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
         .devices
         .iter()
         .filter(|device| device.write_cache.contains("back") && disks.contains(&device.name.as_str()));
-    // The kernel's count of flushes is best; without it, the options decide.
+    // The kernel's count of flushes is the best evidence; without it, the options decide.
     let flushes = |name: &str| {
         let devices = evidence.run.facts.iter().flat_map(|facts| &facts.devices);
         devices.into_iter().find(|device| device.name == name)?.flushes

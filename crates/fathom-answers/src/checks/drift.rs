@@ -8,27 +8,27 @@ use crate::evidence::{Evidence, own_limits};
 use crate::figures;
 use fathom_results::model::TimelineJobResult;
 
-/// Points needed to detect a step and a slope, a large step, and on either side of a step.
+/// Minimum number of points for detecting a step or a slope, for a large step, and on either side of a step.
 const LEAST_POINTS: usize = 12;
 const LEAST_POINTS_OF_LARGE: usize = 8;
 const LEAST_ON_A_SIDE: usize = 3;
 /// A step is a fall by at least this factor, between two stretches whose variation is at most `VARIATION` of
-/// their means, and it explains most of the variance. After a fall that explains nearly all of it, the rest
-/// may vary more: a limit that admits I/O in slices puts few of them into a point, sometimes one more and
-/// sometimes one less.
+/// their means, if it explains most of the variance. After a fall that explains nearly all of it, the rest may
+/// vary more: a limit that admits I/O in slices puts only a few slices into a point, and their number varies by
+/// one.
 const STEP: f64 = 1.4;
 const EXPLAINED: f64 = 0.8;
 const STEADY: f64 = 0.2;
 const NEARLY_ALL: f64 = 0.95;
-/// After a change by this factor more noise is tolerated, as long as neither stretch has a trend: a line
+/// After a change by this factor, more noise is tolerated as long as neither stretch has a trend: a line
 /// through it changes by no more than this share of the step.
 const LARGE_STEP: f64 = 2.0;
 const LARGE_EXPLAINED: f64 = 0.7;
 const LEVEL: f64 = 0.35;
 /// A slope below this multiple of its standard error counts as chance.
 const ERRORS_OF_LEVEL: f64 = 2.5;
-/// A line through the timeline that changes by more than this share of the mean still is a drift, if its
-/// slope is significantly different from zero.
+/// A line through the timeline that changes by more than this share of the mean is a drift, if its slope
+/// differs significantly from zero.
 const DRIFT: f64 = 0.1;
 const ERRORS: f64 = 4.0;
 
@@ -42,10 +42,10 @@ struct Cut {
     after: f64,
     /// Share of the sum of squares that the split explains.
     explained: f64,
-    /// Coefficients of variation of the two sides.
+    /// Coefficients of variation on the two sides.
     variation_before: f64,
     variation_after: f64,
-    /// Change of lines through the two sides, relative to the height of the step.
+    /// Change of the lines through the two sides, relative to the height of the step.
     slope: f64,
 }
 
@@ -59,7 +59,7 @@ impl Cut {
         let is_large =
             self.factor() >= LARGE_STEP && self.explained >= LARGE_EXPLAINED && self.slope <= LEVEL;
         let is_fall = self.before > self.after;
-        // A rise is only reported if it is unambiguous: warming up can look like small steps, too.
+        // A rise is reported only if it is unambiguous: warming up can look like small steps as well.
         self.factor() >= STEP && (is_large || is_fall && is_clear)
     }
 
@@ -75,7 +75,7 @@ pub(super) fn step(evidence: &Evidence<'_>) -> Vec<Found> {
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     each_direction(evidence, |timeline, direction| match of_step(timeline, direction) {
-        // Only one finding per event.
+        // Each event yields only one finding.
         Some(_) => None,
         None => of_trend(timeline, direction).or_else(|| of_line(timeline, direction)),
     })
@@ -98,7 +98,7 @@ fn each_direction(
         .collect()
 }
 
-/// The timeline of a job, without the part that is reported as an outage.
+/// The timeline of a job, without the part reported as an outage.
 struct Timeline<'a> {
     timeline: &'a TimelineJobResult,
     /// Other programs used the processors during the run.
@@ -121,7 +121,7 @@ impl Timeline<'_> {
         self.whole_points(direction).into_iter().map(|(_, rate)| rate).collect()
     }
 
-    /// The first point with any I/O.
+    /// The first point with I/O.
     fn first(&self, direction: usize) -> Option<usize> {
         self.timeline.points.iter().position(|point| point.directions()[direction].total_ios > 0)
     }
@@ -166,7 +166,7 @@ fn of_step(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     Some(found.with(&figures).weighing(cut.factor()))
 }
 
-/// The split at which two means explain most of the variance.
+/// The split whose two means explain most of the variance.
 fn best_cut(points: &[f64]) -> Option<Cut> {
     if points.len() < LEAST_POINTS_OF_LARGE {
         return None;
@@ -231,7 +231,7 @@ fn of_trend(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
     let trend = Trend::of_rates(&timeline.rates(direction))?;
     let (first, last) = (figures::bandwidth(trend.first), figures::bandwidth(trend.last));
     let figures = [("first_bytes_per_second", trend.first), ("last_bytes_per_second", trend.last)];
-    // Other work on the machine may have changed, too.
+    // Other work on the machine may have changed as well.
     let disturbed = if timeline.is_disturbed { "other work on the machine, " } else { "" };
     if trend.fell() {
         let text = format!(
@@ -274,7 +274,7 @@ fn of_line(timeline: &Timeline<'_>, direction: usize) -> Option<Found> {
 
 /// A least-squares line through a timeline.
 struct FittedLine {
-    /// Its value in the middle, which is the mean.
+    /// Value at the middle of the line, which is the mean.
     middle: f64,
     /// Change per point.
     slope: f64,
@@ -345,7 +345,7 @@ mod tests {
             let limited: Vec<u64> = [500; 10].into_iter().chain(slices).collect();
             is_told(&after(step, &limited), Severity::Doubtful, "fell from 2000 MB/s to ");
         }
-        // A slow decline, one that begins late, a spike and noise are not steps.
+        // A slow decline, a decline that begins late, a spike and noise are not steps.
         let decline: Vec<u64> = (0..22).map(|index| 100 - 3 * index).collect();
         assert_eq!(after(step, &decline), []);
         let late: Vec<u64> =

@@ -1,4 +1,4 @@
-//! `fits-in-memory`: buffered I/O on files that fit into memory, so that caches may answer a part of it.
+//! `fits-in-memory`: buffered I/O on files that fit into memory, so that caches may serve part of it.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -11,7 +11,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     if evidence.is_direct() || !evidence.is_on_this_machine() || memory == 0 || !moves_data {
         return Vec::new();
     }
-    // The result does not tell a share of a file or device.
+    // The result does not say which part of a file or device was used.
     let Some(size) = evidence.asked.size else { return Vec::new() };
     // Each clone has its own files, unless the files are named.
     let files = match evidence.run.option(evidence.job, "filename") {

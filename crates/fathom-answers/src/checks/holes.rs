@@ -1,4 +1,5 @@
-//! `holes`: the file below a loop device has holes where a job reads. No data is stored there, so no disk is read.
+//! `holes`: the file below a loop device has holes where a job reads. Holes hold no data, so reading them does
+//! not access a disk.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -12,7 +13,7 @@ const LEAST: f64 = 0.05;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let Some(facts) = &run.facts else { return Vec::new() };
-    // A write-only job reads what it has written, to verify it.
+    // A write-only job reads what it has written in order to verify it.
     let only_writes =
         |own: &Evidence<'_>| matches!(own.asked.workload, AskedWorkload::Write | AskedWorkload::TrimWrite);
     let all = Evidence::all(run);

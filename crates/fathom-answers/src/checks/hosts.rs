@@ -1,9 +1,9 @@
-//! `lost-hosts`: hosts of a run over several whose figures are missing, wholly or in part.
+//! `lost-hosts`: hosts in a run over several hosts whose figures are missing, wholly or in part.
 
 use super::{Found, Severity};
 use fathom_results::RunResult;
 
-/// Code of the check, which is made once for all hosts.
+/// Code of the check, which runs once for all hosts.
 pub(super) const CODE: &str = "lost-hosts";
 
 pub(super) fn lost(run: &RunResult) -> Vec<Found> {

@@ -32,7 +32,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     found
 }
 
-/// True if a job moved data of files on the machine.
+/// True if a job moved data in files on the machine.
 fn has_files(run: &RunResult) -> bool {
     let host_has = run.host.as_ref().is_some_and(|host| !host.file_systems.is_empty());
     host_has && Evidence::all(run).iter().any(|job| job.is_on_this_machine() && !job.job.active().is_empty())

@@ -1,4 +1,4 @@
-//! `io-limit`: an I/O limit of the control group was reached, so the figures are those of the limit.
+//! `io-limit`: the control group's I/O limit was reached, so the figures show the limit.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;

@@ -1,4 +1,4 @@
-//! From a result to the verdict on it: every check on every job, stage, run and host.
+//! Derives the verdict from a result: every check on every job, stage, run and host.
 
 use super::{CHECKS, Check, Found, Look, Needs, hosts};
 use crate::evidence::Evidence;
@@ -6,8 +6,8 @@ use fathom_results::{ReadError, RunResult};
 use fathom_stats::report::RunReport;
 use fathom_stats::verdict::{Finding, VerdictReport};
 
-/// The verdict on a result, derived again from its figures and facts. A result that has only a part of them
-/// keeps its own verdict, which was made from all of them.
+/// The verdict on a result, recomputed from its figures and facts. A result that contains only some of them
+/// keeps its stored verdict, which was based on all of them.
 pub(crate) fn judge(run: &RunResult) -> VerdictReport {
     if let (Some(timeline), Some(verdict)) = (&run.timeline, &run.verdict)
         && timeline.condensed
@@ -34,7 +34,7 @@ pub(crate) fn judge(run: &RunResult) -> VerdictReport {
     }
 }
 
-/// Judges a report that a run of this program has made, and the reports of its hosts. Fails if the report is
+/// Judges a report made by a run of this program, and the reports of its hosts. Fails if the report is
 /// inconsistent.
 pub(crate) fn judge_report(report: &mut RunReport) -> Result<(), ReadError> {
     let result = fathom_results::at_hand(fathom_report::result(report), "the result")?;
@@ -85,7 +85,7 @@ fn look_at_run(check: &Check, run: &RunResult) -> Vec<Found> {
     }
 }
 
-/// One job of each stage that has separate counters; of several stages together, one that uses storage.
+/// One job of each stage that has separate counters; if several stages share counters, a job that uses storage.
 fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>> {
     let mut firsts: Vec<&Evidence<'_>> = Vec::new();
     for own in evidence.iter().filter(|evidence| evidence.is_on_this_machine()) {
@@ -99,7 +99,7 @@ fn first_of_stages<'a, 'e>(evidence: &'e [Evidence<'a>]) -> Vec<&'e Evidence<'a>
     firsts
 }
 
-/// The name of the jobs of a stage, if they share one.
+/// Name of the jobs in a stage, if they share one.
 fn only_job<'a>(first: &Evidence<'a>) -> Option<&'a str> {
     let name = first.job.name.as_str();
     first.neighbours().all(|job| job.name == name).then_some(name)
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::parsed;
 
-    /// Code, job and hosts of all findings.
+    /// Code, job and hosts of each finding.
     fn told(text: &str) -> Vec<(String, Option<String>, String)> {
         let findings = judge(&parsed(text)).findings.into_iter();
         findings.map(|own| (own.code, own.job, own.hosts.join(" "))).collect()

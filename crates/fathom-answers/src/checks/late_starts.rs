@@ -1,10 +1,10 @@
-//! `late-starts`: in an open loop fathom itself started I/Os late, so response times include its own delay.
+//! `late-starts`: in an open loop, fathom itself started I/Os late, so response times include its own delay.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// Up to this share of the median response time, the p99 of the own delay is negligible.
+/// Up to this share of the median response time, the p99 of fathom's own delay is negligible.
 const MOST: f64 = 0.1;
 /// Delays below this, in ns, occur on every machine.
 const LEAST_NS: f64 = 20_000.0;

@@ -1,18 +1,17 @@
-//! `reads-missing` and `writes-missing`: the devices moved fewer bytes than the jobs, by the kernel's counters. A cache
-//! answered, or blocks were read that were never written.
+//! `reads-missing` and `writes-missing`: by the kernel's counters, the devices moved fewer bytes than the jobs.
+//! A cache served the rest, or blocks were read that had never been written.
 
 use super::{Found, MANY, Severity};
 use crate::evidence::{DeviceShare, Evidence};
 use crate::figures;
 
-/// Below this share, a part of the I/O went elsewhere.
+/// Below this share, part of the I/O bypassed the device.
 const PARTLY: f64 = 0.9;
 /// Below this share of direct I/O, the devices did hardly any of it.
 const HARDLY: f64 = 0.1;
 /// Differences below this many bytes may be due to merged or not yet counted requests.
 const LEAST_BYTES: u64 = 1 << 20;
-/// File systems that pass all direct I/O on to one device, so that I/O that the device did not do was not
-/// done.
+/// File systems that pass all direct I/O on to one device: I/O that the device did not do did not happen.
 const PASSING_ON: [&str; 5] = ["ext2", "ext3", "ext4", "xfs", "f2fs"];
 
 pub(super) fn reads(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -24,11 +23,11 @@ pub(super) fn writes(evidence: &Evidence<'_>) -> Vec<Found> {
 }
 
 fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
-    // Without separate counters, or on a client of a file system, other figures are compared.
+    // Without separate counters, and on clients of network file systems, other figures are compared.
     if evidence.shares_counters() || evidence.mount().is_some() || !counts(evidence) {
         return Vec::new();
     }
-    // `verify_only` counts writes that it leaves out.
+    // `verify_only` counts the writes that it skips.
     if direction == 1 && evidence.skips_writes() {
         return Vec::new();
     }
@@ -53,21 +52,21 @@ fn find(evidence: &Evidence<'_>, direction: usize) -> Vec<Found> {
     vec![found.with(&figures).weighing(1.0 - share.ratio())]
 }
 
-/// True if the kernel counts the devices' I/O; results without facts are trusted.
+/// True if the kernel counts the devices' I/O. Results without this information are trusted.
 fn counts(evidence: &Evidence<'_>) -> bool {
     let devices = evidence.run.facts.iter().flat_map(|facts| &facts.devices);
     devices.into_iter().all(|device| device.counts_io)
 }
 
 /// True if every byte of the jobs' direct I/O goes to a listed device, as far as the result shows. Only then
-/// is I/O that the devices did not do proven missing.
+/// does missing device I/O prove missing I/O.
 fn is_passed_on(evidence: &Evidence<'_>) -> bool {
     let (Some(host), Some(_)) = (&evidence.run.host, &evidence.run.facts) else { return false };
     let passes = |kind: &str, options: &str| {
         PASSING_ON.contains(&kind) && !options.split(',').any(|option| option.starts_with("dax"))
     };
     let is_listed = |name: &str| host.devices.iter().any(|device| device.name == name);
-    // Other names in /dev may not be devices: /dev/zero, or a symbolic link.
+    // Other names in /dev may not be disks: /dev/zero, or a symbolic link.
     let is_told = |target: &str| match target.strip_prefix("/dev/") {
         Some(name) => is_listed(name),
         None => !host.file_systems.is_empty(),
@@ -121,7 +120,7 @@ mod tests {
 
     const FACTS: &str = r#""fathom facts":{"devices":[{"name":"sda","counts_io":true}]}"#;
 
-    /// A job that read 8 MiB of a file, of which the device read this many sectors.
+    /// A job that read 8 MiB of a file, with this many sectors read from the device.
     fn after(options: &str, kind: &str, sectors: u64, facts: &str) -> Vec<(Severity, String)> {
         let more = format!(
             r#""disk_util":[{{"name":"sda","read_ios":9,"read_sectors":{sectors}}}],
@@ -143,7 +142,7 @@ mod tests {
             Severity::Wrong,
             "8 MiB, the devices only 10 KiB: with direct",
         );
-        // Half of it is not a proof, and a file system that compresses may read less.
+        // Half of it is not proof: a compressing file system reads less.
         is_told(&after(direct, "ext4", 8192, FACTS), Severity::Doubtful, "never written");
         is_told(&after(direct, "btrfs", 20, FACTS), Severity::Doubtful, "never written");
         assert_eq!(after(direct, "ext4", 16384, FACTS), []);
@@ -171,7 +170,7 @@ mod tests {
         is_told(&of("", 8 << 20, 2), Severity::Doubtful, "8 MiB still waited in memory");
         is_told(&of("", 0, 2), Severity::Doubtful, "overwritten in memory");
         assert_eq!(of("", 8 << 20, 16384), []);
-        // These writes are counted, but left out.
+        // These writes are counted, but skipped.
         assert_eq!(of(r#""verify_only":"""#, 0, 0), []);
     }
 }

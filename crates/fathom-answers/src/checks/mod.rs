@@ -1,7 +1,7 @@
-//! The checks of a result: reasons not to trust its figures. `--verdict`, the JSON, `quick`, `explain`, `compare`, `show` and
-//! the page all report these findings. One file per check and one list, [`CHECKS`]. A check is a pure function of a result.
-//! It says *wrong* only on evidence that has no other explanation; everything that rests on a rule of thumb is *doubtful*, or
-//! a note.
+//! The checks of a result: reasons not to trust its figures. `--verdict`, the JSON, `quick`, `explain`,
+//! `compare`, `show` and the page all report these findings. One file per check and one list, [`CHECKS`]. A
+//! check is a pure function of a result. It reports *wrong* only for evidence that has no other explanation;
+//! anything based on a rule of thumb is *doubtful*, or a note.
 
 mod above_device;
 mod below_device;
@@ -53,9 +53,9 @@ pub(crate) use fathom_stats::verdict::Severity;
 
 /// A check.
 pub(crate) struct Check {
-    /// Its published name, which is stable.
+    /// Its published name, which never changes.
     pub(crate) code: &'static str,
-    /// Parts of a result that it needs.
+    /// Parts of a result that it requires.
     needs: Needs,
     look: Look,
 }
@@ -63,17 +63,17 @@ pub(crate) struct Check {
 /// Parts of a result that a check may need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
-    /// The figures of the jobs, which all results have.
+    /// Figures of the jobs, which every result has.
     Figures,
-    /// The kernel's counters of the devices.
+    /// Device counters of the kernel.
     Devices,
     /// The timeline of the run.
     Timeline,
-    /// Facts about the machine during the run.
+    /// Facts about the machine recorded during the run.
     Facts,
 }
 
-/// Subject of a check.
+/// What a check examines.
 #[derive(Clone, Copy)]
 enum Look {
     /// Every job.
@@ -84,7 +84,7 @@ enum Look {
     Run(fn(&RunResult) -> Vec<Found>),
 }
 
-/// Result of a check, without its place.
+/// Result of a check, without the place it refers to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Found {
     severity: Severity,
@@ -97,7 +97,7 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// A finding: a sentence without its full stop, which follows a colon, and the advice.
+    /// A finding: a sentence without its full stop, to be placed after a colon, and the advice.
     fn new(severity: Severity, text: impl Into<String>, advice: impl Into<String>) -> Found {
         Found {
             severity,
@@ -109,17 +109,17 @@ impl Found {
         }
     }
 
-    /// Limits the finding to a direction.
+    /// Restricts the finding to one direction.
     fn in_direction(self, direction: usize) -> Found {
         Found { direction: Some(DIRECTIONS[direction]), ..self }
     }
 
-    /// Adds the figures that it rests on.
+    /// Adds the figures on which it is based.
     fn with(self, evidence: &[(&'static str, f64)]) -> Found {
         Found { evidence: evidence.to_vec(), ..self }
     }
 
-    /// Sets its weight among findings of the same check.
+    /// Sets its weight relative to other findings of the same check.
     fn weighing(self, weight: f64) -> Found {
         Found { weight: if weight.is_finite() { weight } else { f64::MAX }, ..self }
     }
@@ -127,7 +127,7 @@ impl Found {
 
 /// Names of the directions by index.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-/// The plural, for sentences.
+/// The plural form, for sentences.
 const MANY: [&str; 3] = ["reads", "writes", "trims"];
 
 /// Every check. Findings of equal weight are reported in this order.

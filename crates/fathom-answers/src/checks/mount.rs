@@ -1,4 +1,5 @@
-//! `mount`: a network file system, or one in user space. Says what the figures describe, and which cache may have answered.
+//! `mount`: the files are on a network or user-space file system. Says what the figures describe, and which
+//! cache may have served I/O.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -6,7 +7,7 @@ use crate::evidence::mounts::{Mount, Passage};
 use fathom_results::RunResult;
 use fathom_stats::Direction;
 
-/// Below this share of the jobs' bytes, a part of them stayed on this machine.
+/// Below this share of the jobs' bytes, some of the I/O stayed on this machine.
 const PASSED_ON: f64 = 0.9;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
@@ -78,7 +79,7 @@ mod tests {
         let note = |found: &[(Severity, String)]| {
             found[0].0 == Severity::Note && found[0].1.contains("a file system of a server")
         };
-        // sshfs does not cache data, so little traffic is not due to its cache.
+        // sshfs does not cache data, so little traffic is not due to a cache.
         let all = of(1000);
         assert!(note(&all) && all.len() == 1, "{all:?}");
         assert_eq!(told(find(&run("", r#""read":{"total_ios":1,"io_bytes":1000}"#, ""))), []);

@@ -1,14 +1,14 @@
-//! `no-effect`: options without effect for this engine or this kind of I/O.
+//! `no-effect`: options that have no effect with this engine or this kind of I/O.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::evidence::asked::AskedWorkload;
 use fathom_stats::Direction;
 
-/// Options about queues, which synchronous engines do not have.
+/// Options for queues, which synchronous engines do not have.
 const OF_QUEUES: [&str; 5] =
     ["iodepth", "iodepth_batch", "iodepth_batch_complete_min", "iodepth_batch_complete_max", "iodepth_low"];
-/// Options about writes and about reads.
+/// Options for writes, and for reads.
 const OF_WRITES: [&str; 5] =
     ["end_fsync", "fsync", "fdatasync", "refill_buffers", "buffer_compress_percentage"];
 
@@ -24,7 +24,7 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     if evidence.is_synchronous() {
         let names: Vec<&str> = OF_QUEUES.into_iter().filter(is_asked).collect();
-        // A reader who asks for more than one I/O in flight expects what the engine cannot do.
+        // The user requested more than one I/O in flight, which the engine cannot do.
         let severity = if names.contains(&"iodepth") { Severity::Doubtful } else { Severity::Note };
         found.extend(told(
             &names,

@@ -1,11 +1,12 @@
-//! The verdict on many runs of one command: each doubt once, with how many runs have it and the worst of them.
+//! The verdict on many runs of one command: each doubt once, with the number of runs affected and the worst of
+//! them.
 
 use super::Severity;
 use fathom_stats::verdict::{Finding, VerdictReport};
 use std::borrow::Borrow;
 
-/// A line per check and severity, wrong before doubtful, of runs with their names. Findings with one of the codes `told` are left
-/// out, because the command reports them itself.
+/// One line per check and severity, wrong before doubtful, for named runs. Findings with one of the codes in
+/// `told` are left out, because the command reports them itself.
 pub(crate) fn of_runs<V: Borrow<VerdictReport>>(runs: &[(String, V)], told: &[&str]) -> Vec<String> {
     let mut known: Vec<(Severity, &str)> = Vec::new();
     let findings = || {

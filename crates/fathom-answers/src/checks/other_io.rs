@@ -1,13 +1,13 @@
-//! `other-io`: the devices did more I/O than the jobs, so others used them, too.
+//! `other-io`: the devices did more I/O than the jobs, so other programs used them as well.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 
-/// Other I/O disturbed the jobs from this share of the I/O time in the device on, in percent; below the
-/// second one hardly.
+/// Share of the device's I/O time, in percent, above which other I/O disturbed the jobs; below the second value
+/// it hardly did.
 const DISTURBING: f64 = 30.0;
 const WORTH_TELLING: f64 = 5.0;
-/// Below this utilization, in percent, a device had spare time.
+/// Below this utilization, in percent, a device had time to spare.
 const BUSY: f64 = 10.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

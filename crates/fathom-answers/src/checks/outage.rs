@@ -1,12 +1,12 @@
-//! `outage`: for a while no I/O completed, though the job issued some before and after. Means, and all but the last
-//! percentiles, hide that.
+//! `outage`: for a while no I/O completed, though the job did I/O before and after. Means, and all but the
+//! highest percentiles, hide that.
 
 use super::{Found, Severity, stalled};
 use crate::evidence::Evidence;
 use crate::evidence::outages::{Awaited, Outage};
 use crate::figures;
 
-/// Another finding covers an outage if it explains this share of it.
+/// An outage is not reported if another finding explains this share of it.
 const EXPLAINED: f64 = 0.5;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -49,12 +49,12 @@ pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
     vec![Found::new(Severity::Doubtful, text, advice).with(&figures).weighing(longest.length_ms)]
 }
 
-/// True if the machine, or the process of the job, was stopped at that time, which has its own finding.
+/// True if the machine or the job's process was stopped at that time, which has its own finding.
 fn is_explained_otherwise(evidence: &Evidence<'_>, outage: &Outage) -> bool {
     let Some(facts) = &evidence.run.facts else { return false };
     let machine_ms = facts.latest_look_ms.max(facts.clock.suspended_ms) as f64;
     let stops = facts.stops.iter().filter(|stop| stop.job == evidence.job.name);
-    // Shorter ones are not reported.
+    // Shorter outages are not reported.
     let is_told = machine_ms >= stalled::LEAST_MS as f64;
     is_told && machine_ms >= EXPLAINED * outage.length_ms
         || stops
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
     use crate::checks::testing::{is_told, of_job, run};
 
-    /// A point of 250 ms: number of I/Os of 1 ms, number of other I/Os, and their latency in ms.
+    /// A point of 250 ms: number of 1 ms I/Os, number of other I/Os, and the latency of the latter in ms.
     #[derive(Clone, Copy)]
     struct Point(u64, u64, u64);
 
@@ -113,7 +113,7 @@ mod tests {
         )
     }
 
-    /// Points of which `empty`, from `from` on, are empty; the waiting I/Os completed in the next one.
+    /// Points of which `empty`, beginning at `from`, have no I/O; the waiting I/Os complete in the next one.
     fn silent(from: usize, empty: usize, waited: Point) -> Vec<Point> {
         let mut points = vec![USUAL; 20];
         points[from..from + empty].fill(EMPTY);
@@ -130,7 +130,7 @@ mod tests {
             "no I/O completed for 1.50 s, from 2.38 s after the start of the run to 3.88 s",
         );
         is_told(&told, Severity::Doubtful, "the I/Os that were in flight completed only then");
-        // At the very start, and twice.
+        // At the very start, and twice later.
         let mut points = silent(0, 5, Point(120, 1, 1300));
         is_told(&after(&points), Severity::Doubtful, "no I/O completed for 1.30 s");
         points[12..17].fill(EMPTY);
@@ -162,7 +162,7 @@ mod tests {
         // A device that does a few I/Os per second leaves gaps.
         let slow: Vec<Point> = (0..40).map(|at| if at % 5 == 0 { Point(1, 0, 0) } else { EMPTY }).collect();
         assert_eq!(after(&slow), []);
-        // In a long queue every I/O takes long.
+        // In a long queue, every I/O takes long.
         let queue = vec![Point(0, 60, 1200); 20];
         let job = r#""read":{"total_ios":9,"io_bytes":9,"clat_ns":{"max":1200000000}}"#;
         assert_eq!(after_job(r#""ioengine":"libaio","iodepth":"32""#, job, &queue, ""), []);
@@ -170,7 +170,7 @@ mod tests {
         let mut points = vec![USUAL; 20];
         points[12..].fill(EMPTY);
         assert_eq!(after(&points), []);
-        // The job itself pauses.
+        // The job itself pauses its I/O.
         let job = r#""read":{"total_ios":9,"io_bytes":9}"#;
         let pauses = silent(10, 6, USUAL);
         assert_eq!(after_job(r#""thinktime":"2s","thinktime_blocks":"9999""#, job, &pauses, ""), []);

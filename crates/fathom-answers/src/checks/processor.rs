@@ -1,12 +1,12 @@
-//! `processor`: fathom itself used a whole processor, so the storage may be faster.
+//! `processor`: fathom itself used a whole processor, so the storage may be faster than measured.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// From this share of a processor on, in percent, fathom may have been the limit.
+/// Share of a processor, in percent, above which fathom may have been the bottleneck.
 const FULL: f64 = 90.0;
-/// Options that make a job use a whole processor on purpose.
+/// Options that intentionally make a job use a whole processor.
 const POLLING: [&str; 3] = ["hipri", "sqthread_poll", "thinkcycles"];
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

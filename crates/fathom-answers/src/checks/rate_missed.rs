@@ -8,8 +8,8 @@ use crate::figures;
 const KEPT: f64 = 0.95;
 /// A shorter run mostly consists of its beginning and end.
 const LEAST_MS: u64 = 500;
-/// The number of random arrivals varies by its square root; beyond this many standard deviations it is not
-/// chance.
+/// The number of random arrivals varies by its square root; a deviation of more than this many standard
+/// deviations is not chance.
 const DEVIATIONS: f64 = 4.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
@@ -62,7 +62,7 @@ mod tests {
             "rate_iops asks for 1.00k IOPS, and 700 IOPS were reached",
         );
         assert_eq!((of(1000, 990), of(0, 700)), (Vec::new(), Vec::new()));
-        // One I/O per second more or less is chance.
+        // A difference of one I/O per second is chance.
         assert_eq!(of(5, 4), []);
     }
 }

@@ -4,8 +4,8 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// In shorter runs, caches warm up, devices wake up, and one slow I/O decides. Slightly less than a second,
-/// because setup may take a part of it.
+/// In shorter runs, caches warm up, devices wake up, and a single slow I/O dominates. Slightly less than a
+/// second, because setup may use part of the time.
 const LEAST_MS: u64 = 900;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

@@ -1,10 +1,10 @@
-//! `stalled`: the machine, or the whole program, was stopped for a while during the run.
+//! `stalled`: the machine, or the entire program, was stopped for a while during the run.
 
 use super::{Found, Severity};
 use crate::figures;
 use fathom_results::RunResult;
 
-/// Shorter delays occur on a busy machine and have other findings.
+/// Shorter delays occur on any busy machine and are covered by other checks.
 pub(super) const LEAST_MS: u64 = 1000;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {

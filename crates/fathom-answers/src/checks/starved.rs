@@ -11,7 +11,7 @@ use fathom_stats::Direction;
 const OFF: f64 = 10.0;
 /// Deviations of fewer I/Os may be chance.
 const LEAST_IOS: u64 = 1000;
-/// A standstill is at least this share of the points, and this many of them, in which I/Os were expected.
+/// Minimum share and minimum number of points without the expected I/O that count as a standstill.
 const STILL: f64 = 0.2;
 const LEAST_POINTS: usize = 4;
 const EXPECTED_IOS: f64 = 20.0;
@@ -55,7 +55,7 @@ fn of_mix(evidence: &Evidence<'_>) -> Option<Found> {
     })
 }
 
-/// A direction without I/O for a while, in the middle of its time, while the other continues.
+/// A direction without I/O for a while, in the middle of its time, while the other continued.
 fn of_timeline(timeline: &TimelineJobResult) -> Vec<Found> {
     let ios = |direction: usize| -> Vec<u64> {
         timeline.points.iter().map(|point| point.directions()[direction].total_ios).collect()

@@ -1,4 +1,4 @@
-//! `stopped`: a signal, or a debugger, had stopped the process of a job for a while.
+//! `stopped`: a signal or a debugger stopped the process of a job for a while.
 
 use super::{Found, Severity};
 use crate::figures;
@@ -58,7 +58,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     jobs.into_iter().filter_map(of_job).collect()
 }
 
-/// Begin and end, ms.
+/// Start and end, ms.
 type Stretch = (u64, u64);
 
 /// Merges overlapping stretches, such as those of clones that were stopped together.

@@ -1,14 +1,15 @@
-//! `submission`: the submitting call blocks until the I/O is done, so completion latencies miss that wait.
+//! `submission`: the submission call blocks until the I/O is done, so completion latencies do not include that
+//! wait.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// A submission faster than this, in ns, only hands the I/O over.
+/// A submission faster than this, in ns, only queues the I/O.
 const LEAST_NS: f64 = 10_000.0;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {
-    // Synchronous engines have no separate submission.
+    // Synchronous engines have no separate submission step.
     if evidence.is_synchronous() || !evidence.has_storage() {
         return Vec::new();
     }

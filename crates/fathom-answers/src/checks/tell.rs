@@ -26,7 +26,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
     sentence(finding, &place(finding))
 }
 
-/// All findings for a terminal: the verdict, then a line each.
+/// All findings for a terminal: first the verdict, then one line per finding.
 pub(crate) fn paragraphs(verdict: &VerdictReport) -> Vec<String> {
     let mut lines = vec![format!("Verdict: {}", summary(verdict))];
     lines.extend(
@@ -70,7 +70,7 @@ fn sentence(finding: &Finding, place: &str) -> String {
     format!("{}: {place}{colon}{}{advice}", finding.code, finding.text)
 }
 
-/// The job and the hosts of a finding.
+/// The job and hosts that a finding concerns.
 fn place(finding: &Finding) -> String {
     let job = finding.job.clone().unwrap_or_default();
     let hosts = match finding.hosts.len() {

@@ -4,8 +4,7 @@ use super::{Found, Severity};
 use crate::evidence::Evidence;
 use fathom_results::RunResult;
 
-/// A result of one job: its options, its figures, and further members of the document, each as members of an
-/// object.
+/// A result of one job: its options, its figures, and further members of the document, as JSON object members.
 pub(super) fn run(options: &str, job: &str, more: &str) -> RunResult {
     let comma = |members: &str| if members.is_empty() { String::new() } else { format!(",{members}") };
     let text = format!(
@@ -21,7 +20,7 @@ pub(super) fn parsed(text: &str) -> RunResult {
     fathom_results::parse(text, "text").unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Findings of a check about the first job.
+/// Findings of a check on the first job.
 pub(super) fn of_job(find: fn(&Evidence<'_>) -> Vec<Found>, run: &RunResult) -> Vec<(Severity, String)> {
     told(find(&Evidence::of(run, 0)))
 }
@@ -31,7 +30,7 @@ pub(super) fn told(found: Vec<Found>) -> Vec<(Severity, String)> {
     found.into_iter().map(|found| (found.severity, found.text)).collect()
 }
 
-/// Asserts a single finding of this severity with these words.
+/// Asserts that there is a single finding of this severity with these words.
 #[track_caller]
 pub(super) fn is_told(found: &[(Severity, String)], severity: Severity, words: &str) {
     assert!(

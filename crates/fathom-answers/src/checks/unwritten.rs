@@ -1,10 +1,10 @@
-//! `unwritten`: a part of a job's writes was still in the page cache when it ended.
+//! `unwritten`: some of a job's writes were still in the page cache when it ended.
 
 use super::{Found, MANY, Severity};
 use crate::evidence::Evidence;
 use crate::figures::size as bytes;
 
-/// The direction of writes.
+/// Index of the write direction.
 const WRITES: usize = 1;
 
 pub(super) fn find(evidence: &Evidence<'_>) -> Vec<Found> {

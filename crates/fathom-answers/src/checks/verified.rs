@@ -1,5 +1,5 @@
-//! `unverified` and `verify-from-memory`: a clean result of a verifying job only proves clean data as far as blocks were
-//! checked, and were read from the medium.
+//! `unverified` and `verify-from-memory`: a clean result of a verifying job proves only that the blocks that
+//! were checked, and read from the medium, are intact.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;
@@ -7,7 +7,7 @@ use crate::figures::size as bytes;
 use fathom_results::RunResult;
 use fathom_results::model::Verification;
 
-/// Verifying jobs whose results say how many blocks were checked.
+/// Verifying jobs whose results contain the number of checked blocks.
 fn jobs(run: &RunResult) -> impl Iterator<Item = &Verification> {
     run.verification.iter().filter(|own| own.from_memory_bytes.is_some())
 }
@@ -60,7 +60,7 @@ fn of_checks(own: &Verification) -> Option<Found> {
     Some(found.with(&figures).weighing(unchecked as f64))
 }
 
-/// Findings about data that came from memory and not from the storage.
+/// Findings about data that came from memory instead of the storage.
 pub(super) fn from_memory(run: &RunResult) -> Vec<Found> {
     jobs(run).filter_map(|own| of_memory(run, own)).collect()
 }

@@ -1,4 +1,4 @@
-//! `processor-wait`: the job was ready to run, but other work had the processors.
+//! `processor-wait`: the job was ready to run, but other work used the processors.
 
 use super::{Found, Severity};
 use crate::evidence::Evidence;

@@ -1,13 +1,13 @@
-//! The answer of a comparison in a sentence: what is slower, what is faster, and what these results cannot tell.
+//! The answer of a comparison in one sentence: what is slower, what is faster, and what these results cannot show.
 
 use super::change;
 use super::matching::{Matched, Pair};
 use crate::measures::{Comparison, ComparisonVerdict, Figure};
 
-/// Maximum number of jobs that are named rather than counted, and of figures of a single one.
+/// Maximum number of jobs that are named rather than counted, and of figures for a single job.
 const MOST_NAMED: usize = 3;
 
-/// How B stands against A in the figures of a job and direction.
+/// How B compares with A in the figures of a job and direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Standing {
     Slower,
@@ -16,15 +16,15 @@ enum Standing {
     Mixed,
     /// No figure differs beyond chance.
     Same,
-    /// The measurements of a side scatter too much.
+    /// The measurements of one side scatter too much.
     Scattered,
     /// The figures do not support an answer.
     Unknown,
-    /// The figures of a side are wrong.
+    /// The figures of one side are wrong.
     Refused,
 }
 
-/// The whole answer.
+/// The complete answer.
 pub(super) fn sentence(matched: &Matched) -> String {
     let judged: Vec<(&Pair, Standing)> = matched
         .pairs

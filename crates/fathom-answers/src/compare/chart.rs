@@ -1,4 +1,4 @@
-//! Draws two latency distributions over each other.
+//! Draws two latency distributions on top of each other.
 
 use crate::bars::Ink;
 use crate::figures;
@@ -6,12 +6,12 @@ use fathom_stats::Histogram;
 
 /// Maximum number of rows.
 const MOST_ROWS: i64 = 18;
-/// Columns of the longest bar, so that a line has at most 80.
+/// Columns of the longest bar, so that a line has at most 80 columns.
 const WIDTH: usize = 46;
-/// Share of I/Os on either end without their own rows.
+/// Share of I/Os on either end without separate rows.
 const TAIL: f64 = 0.0005;
 
-/// A line per range of latencies, whose length is its share of the I/Os; empty without I/Os.
+/// One line per range of latencies, with a length proportional to its share of the I/Os; empty without I/Os.
 pub(super) fn overlay(histograms: &[Histogram; 2], ink: Ink) -> String {
     let [both, only_a, only_b] = ink.overlay();
     let Some((first, last, rows_per_octave)) = range(histograms) else { return String::new() };
@@ -36,7 +36,7 @@ pub(super) fn overlay(histograms: &[Histogram; 2], ink: Ink) -> String {
     text + &format!("  {:>12}  {both} both  {only_a} more in A  {only_b} more in B\n", "")
 }
 
-/// First and last row, and rows per power of two: as fine as the rows allow.
+/// First and last row, and the number of rows per power of two: as fine as the maximum allows.
 fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     let end = |percent: f64| {
         histograms.iter().filter_map(move |histogram| histogram.percentiles(&[percent]).first().copied())
@@ -49,7 +49,7 @@ fn range(histograms: &[Histogram; 2]) -> Option<(i64, i64, f64)> {
     })
 }
 
-/// The share of the I/Os in each row; the outer rows include everything beyond.
+/// Share of the I/Os in each row; the outer rows include everything beyond them.
 fn shares(histogram: &Histogram, first: i64, last: i64, rows_per_octave: f64) -> Vec<f64> {
     let total = histogram.count().max(1) as f64;
     let mut shares = vec![0.0; (last - first + 1) as usize];

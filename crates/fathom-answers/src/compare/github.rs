@@ -18,8 +18,8 @@ struct Entry {
     extra: String,
 }
 
-/// The figures of which more, or less, is better. Figures that the verdict calls wrong are left out, because
-/// the page would keep them.
+/// Figures for which larger, or smaller, values are better. Figures that the verdict calls wrong are left out,
+/// because the page would keep them.
 pub(super) fn entries(report: &ComparisonReport, more_is_better: bool) -> String {
     let of_kind = |comparison: &&Comparison| {
         comparison.figure.more_is_better() == more_is_better && !comparison.is_refused

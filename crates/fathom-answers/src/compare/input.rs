@@ -1,4 +1,4 @@
-//! Reads the results of a side.
+//! Reads the results of one side.
 
 use crate::results_file;
 use crate::sweep::record::RecordedSweep;
@@ -8,7 +8,7 @@ use fathom_results::RunResult;
 use fathom_spec::registry::find_job_option;
 use std::path::{Path, PathBuf};
 
-/// Results that repeat the same jobs.
+/// Results of repeated runs of the same jobs.
 #[derive(Debug)]
 pub(super) struct Side {
     /// At least one.
@@ -18,14 +18,14 @@ pub(super) struct Side {
 /// One result.
 #[derive(Debug)]
 pub(super) struct ComparedRun {
-    /// The varied values, for results of a sweep; otherwise empty.
+    /// The values that vary, for results of a sweep; otherwise empty.
     pub(super) cell: String,
     /// The result.
     pub(super) result: RunResult,
 }
 
 impl Side {
-    /// Names of the jobs, each once.
+    /// Names of the jobs, without duplicates.
     pub(super) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for job in self.runs.iter().flat_map(|run| &run.result.jobs) {
@@ -53,7 +53,7 @@ impl Side {
         }
     }
 
-    /// Files, each once, in their order.
+    /// Files in order, without duplicates.
     pub(super) fn sources(&self) -> Vec<&str> {
         let mut sources: Vec<&str> = self.runs.iter().map(|run| run.result.source.as_str()).collect();
         sources.dedup();
@@ -125,7 +125,7 @@ fn cells_of(path: &Path, wanted: &[(String, String)]) -> Result<Vec<ComparedRun>
         let own = recorded.runs_of(cell).into_iter();
         runs.extend(own.map(|run| ComparedRun { cell: name.clone(), result: run.report.clone() }));
     }
-    // The name tells two selections from one file apart.
+    // The name distinguishes two selections from one file.
     if !wanted.is_empty() {
         let pairs: Vec<String> = wanted.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let source = format!("{}:{}", path.display(), pairs.join(","));

@@ -13,18 +13,18 @@ pub(super) struct FailIf {
     /// As written.
     text: String,
     job: Option<String>,
-    /// The figure, perhaps of one direction.
+    /// The figure, optionally of one direction.
     pub(super) figure: FigureOf,
     is_above: bool,
     bound: Bound,
-    /// For a bandwidth, the unit of the bound and its bytes per second.
+    /// For a bandwidth, the bound's unit and the bytes per second that it stands for.
     unit: Option<(&'static str, f64)>,
 }
 
 /// The bound of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
-    /// Change from A to B in percent.
+    /// Change from A to B, in percent.
     Change(f64),
     /// Value in B, in the figure's own unit.
     Value(f64),
@@ -33,7 +33,7 @@ enum Bound {
 /// Outcome of a condition for a job and direction.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LimitOutcome {
-    /// The limit as written.
+    /// The limit as the user wrote it.
     pub(super) limit: String,
     /// The job and direction.
     pub(super) title: String,
@@ -48,11 +48,11 @@ pub(super) struct LimitOutcome {
 pub(super) enum State {
     /// The condition holds.
     Met,
-    /// It does not hold.
+    /// The condition does not hold.
     NotMet,
-    /// The figure is beyond the bound, but that may be chance.
+    /// The figure exceeds the bound, but possibly by chance.
     MayBeChance,
-    /// The figure is beyond the bound, but these results cannot show whether that is chance.
+    /// The figure exceeds the bound, but these results cannot show whether by chance.
     Undecided,
     /// The figures of a side are wrong.
     Refused,
@@ -63,7 +63,7 @@ impl LimitOutcome {
         self.state == State::Met
     }
 
-    /// True if it cannot be decided because a side is wrong.
+    /// True if it cannot be decided because one side is wrong.
     pub(super) fn is_refused(&self) -> bool {
         self.state == State::Refused
     }

@@ -7,10 +7,10 @@ use crate::measures::within;
 use crate::measures::workload::{Workload, workloads};
 use fathom_stats::Histogram;
 
-/// The matched sides.
+/// Both sides, matched.
 #[derive(Debug, Default)]
 pub(super) struct Matched {
-    /// Jobs and directions that both have.
+    /// Jobs and directions that both sides have.
     pub(super) pairs: Vec<Pair>,
     /// Jobs and directions that only A has.
     pub(super) only_a: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Pair {
     pub(super) job: String,
     /// The bare name of the job.
     pub(super) name: String,
-    /// `read`, `write`, `trim`, `mixed`; `None` for what concerns the job as a whole.
+    /// `read`, `write`, `trim`, `mixed`; `None` for figures of the job as a whole.
     pub(super) direction: Option<&'static str>,
     /// Its figures.
     pub(super) comparisons: Vec<Comparison>,
@@ -154,7 +154,7 @@ fn samples(job: &Repeated, direction: &str, figure: Figure) -> Vec<Sample> {
     traffic(job, direction).into_iter().filter_map(sample).collect()
 }
 
-/// CPU time belongs to the job. It appears with the figures of the only direction, otherwise by itself.
+/// CPU time belongs to the job. It is listed with the figures of the only direction, otherwise separately.
 fn add_processor_time(pairs: &mut Vec<Pair>, one: &Repeated, other: &Repeated) {
     let figure = FigureOf { direction: None, figure: Figure::ProcessorTime };
     let samples = |job: &Repeated| -> Vec<Sample> {

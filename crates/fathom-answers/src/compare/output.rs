@@ -13,7 +13,7 @@ use crate::measures::{Comparison, ComparisonVerdict, Figure};
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
-/// A comparison and everything about it.
+/// A comparison and everything printed with it.
 pub(super) struct ComparisonReport {
     pub(super) a: Side,
     pub(super) b: Side,
@@ -28,7 +28,7 @@ pub(super) struct ComparisonReport {
     pub(super) limit: Option<usize>,
 }
 
-/// Most jobs and directions whose distributions are drawn on a terminal.
+/// Maximum number of jobs and directions whose distributions are drawn on a terminal.
 const MOST_CHARTED: usize = 4;
 
 fn effect(comparison: &Comparison) -> String {
@@ -46,8 +46,8 @@ impl ComparisonReport {
         }
     }
 
-    /// A sentence, wrapped at the terminal's width or 80 columns. On a terminal, no name in it is wider than
-    /// a line.
+    /// A sentence, wrapped at the terminal's width or 80 columns. On a terminal, no name in it is wider than a
+    /// line.
     fn sentence(&self, text: &str, indent: usize) -> String {
         let room = self.limit.map(|columns| columns.saturating_sub(indent));
         columns::hanging(&columns::words_cut_to(text, room), indent, self.limit.unwrap_or(columns::USUAL))
@@ -93,7 +93,7 @@ impl ComparisonReport {
         self.outcomes.iter().map(|outcome| outcome.line() + "\n").collect()
     }
 
-    /// Messages about pairs with figures that are wrong on a side.
+    /// Messages about pairs with wrong figures on one side.
     pub(super) fn refusals(&self) -> Vec<String> {
         let is_refused = |pair: &&Pair| pair.comparisons.iter().any(|comparison| comparison.is_refused);
         let left_out = self.matched.pairs.iter().filter(is_refused);
@@ -139,7 +139,7 @@ impl ComparisonReport {
         text
     }
 
-    /// A line per job, direction and figure; missing values are empty.
+    /// One line per job, direction and figure; missing values are empty.
     pub(super) fn csv(&self) -> String {
         const HEADINGS: [&str; 19] = [
             "job",
@@ -291,7 +291,7 @@ impl ComparisonReport {
     }
 }
 
-/// Figure, A, B, change, verdict.
+/// Columns: figure, A, B, change, verdict.
 pub(super) fn row(comparison: &Comparison) -> Vec<String> {
     let figure = comparison.figure;
     let effect =

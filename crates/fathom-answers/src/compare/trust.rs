@@ -1,12 +1,12 @@
-//! Findings about the results of both sides. A difference is not called real if a side is wrong, and a doubt about only one
-//! side may be the cause of the difference.
+//! Findings about the results of both sides. A difference is not called real if either side is wrong, and a
+//! doubt about only one side may be the cause of the difference.
 
 use super::input::Side;
 use super::matching::Matched;
 use crate::checks::{self, Severity};
 use std::collections::BTreeSet;
 
-/// Checks whose findings other warnings cover.
+/// Checks whose findings are covered by other warnings.
 const TOLD: [&str; 6] =
     ["reads-missing", "processor-wait", "stolen", "failed", "lost-hosts", "fits-in-memory"];
 
@@ -19,7 +19,7 @@ pub(super) struct Trust {
     wrong_jobs: BTreeSet<String>,
     /// All jobs are wrong.
     is_all_wrong: bool,
-    /// Codes of doubts, and an example of each.
+    /// Codes of doubts, with an example of each.
     doubts: Vec<(String, String)>,
 }
 
@@ -51,7 +51,7 @@ impl Trust {
     }
 }
 
-/// Marks the differences of jobs that are wrong on a side.
+/// Marks the differences of jobs that are wrong on one side.
 pub(super) fn refuse(matched: &mut Matched, sides: &[Trust; 2]) {
     for pair in &mut matched.pairs {
         let is_wrong = sides.iter().any(|side| side.is_wrong(&pair.name));

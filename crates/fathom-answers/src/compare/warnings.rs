@@ -7,7 +7,7 @@ use crate::measures::workload::{Workload, workloads};
 use fathom_results::{HostResult, RunResult};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One sentence each.
+/// The reasons, one sentence each.
 pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     let mut found = Vec::new();
     if let (Some(first), Some(second)) = (a.runs.first(), b.runs.first()) {
@@ -44,7 +44,7 @@ pub(super) fn warnings(a: &Side, b: &Side) -> Vec<String> {
     found
 }
 
-/// The jobs of a side, from its first run.
+/// The jobs of one side, from its first run.
 fn jobs(side: &Side) -> Vec<(String, Workload)> {
     let mut known = BTreeSet::new();
     let mut found: Vec<(String, Workload)> = Vec::new();
@@ -59,7 +59,7 @@ fn jobs(side: &Side) -> Vec<(String, Workload)> {
     found
 }
 
-/// The name of a job, with its cell if the run is of a sweep.
+/// The name of a job, with its cell if the run belongs to a sweep.
 fn name_in(run: &ComparedRun, workload: &Workload) -> String {
     match run.cell.is_empty() {
         true => workload.name.clone(),
@@ -92,7 +92,7 @@ fn machines(a: &RunResult, b: &RunResult) -> Vec<String> {
     pairs.into_iter().filter_map(differs).collect()
 }
 
-/// Machines and their storage; for runs over several hosts, those of the hosts that both have.
+/// Compares machines and their storage; for runs over several hosts, the hosts that both have.
 fn surroundings(a: &RunResult, b: &RunResult) -> Vec<String> {
     let both = |a: &RunResult, b: &RunResult| machines(a, b).into_iter().chain(storage(a, b));
     if a.hosts.is_none() && b.hosts.is_none() {
@@ -129,7 +129,7 @@ fn hosts(a: &RunResult, b: &RunResult) -> Option<String> {
     (names(a) != names(b)).then(|| format!("different hosts: {} in A, {} in B", told(a), told(b)))
 }
 
-/// Hosts whose figures are missing or incomplete.
+/// Reports hosts whose figures are missing or incomplete.
 fn lost_hosts(run: &ComparedRun) -> Option<String> {
     let hosts = run.result.hosts.as_ref()?;
     let lost: Vec<&str> =
@@ -171,12 +171,12 @@ fn differs(what: &str, one: &[String], other: &[String]) -> Option<String> {
     (one != other).then(|| format!("different {what}: {} in A, {} in B", list(one), list(other)))
 }
 
-/// fio leaves some options without a value out of its results.
+/// fio omits some options without a value from its results.
 fn reports_flags(side: &Side) -> bool {
     side.runs.first().is_some_and(|run| run.result.is_of_fathom())
 }
 
-/// Options that differ, with their values.
+/// Options that differ, with both values.
 fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]) -> Option<String> {
     let names: BTreeSet<&String> = one.options.iter().chain(&other.options).map(|(name, _)| name).collect();
     let value = |workload: &Workload, name: &str| {
@@ -204,11 +204,11 @@ fn options(one: &Workload, other: &Workload, [one_tells, other_tells]: [bool; 2]
     (!different.is_empty()).then(|| different.join(", "))
 }
 
-/// Runs that ended by time and took different times.
+/// Runs limited by time that took different times.
 fn durations(name: &str, one: &Workload, other: &Workload) -> Option<String> {
     let (one, other) = (one.traffic(None)?, other.traffic(None)?);
     let far = |one: u64, other: u64| one.abs_diff(other) as f64 > 0.1 * one.max(other) as f64;
-    // A faster device does the same work in less time.
+    // With a fixed amount of work, a faster device takes less time.
     let is_other = far(one.runtime_ms, other.runtime_ms) && far(one.io_bytes, other.io_bytes);
     let seconds = |ms: u64| format!("{} s", figures::three_figures(ms as f64 / 1e3));
     is_other.then(|| {
@@ -247,7 +247,7 @@ fn errors(run: &ComparedRun) -> Vec<String> {
         .collect()
 }
 
-/// Reads that the page cache answered.
+/// Reads served by the page cache.
 fn cache(a: &Side, b: &Side) -> Vec<String> {
     let mut found: Vec<String> = [a, b]
         .into_iter()
@@ -265,10 +265,9 @@ fn cache(a: &Side, b: &Side) -> Vec<String> {
     found
 }
 
-/// The run of a side that read least from its devices, if that was too little to measure them.
+/// The run of one side that read the smallest share from its devices, if that was too little to measure them.
 fn most_cached(side: &Side) -> Option<(f64, &str)> {
-    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of
-    // everything.
+    // Stacked devices may count a byte twice, and the end of a read-ahead may be missing, but not half of the data.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = side
         .runs
@@ -277,7 +276,7 @@ fn most_cached(side: &Side) -> Option<(f64, &str)> {
     shares.min_by(|one, other| one.0.total_cmp(&other.0)).filter(|(share, _)| *share < MOSTLY_CACHE)
 }
 
-/// The job of a side that waited longest for a CPU used by other work.
+/// The job of one side that waited longest for a CPU used by other work.
 fn busiest(side: &Side) -> Option<String> {
     let waits = side.runs.iter().flat_map(|run| {
         Evidence::all(&run.result).into_iter().filter_map(|evidence| {
@@ -316,7 +315,7 @@ mod tests {
         let different =
             "different hosts: 4 hosts: a1, a3, b4 and 1 more in A, 4 hosts: a1, a3, b4 and 1 more in B";
         assert!(others.iter().any(|warning| warning == different), "{others:?}");
-        // Devices are compared per host.
+        // Devices are compared host by host.
         let changed = found(HOSTS, &HOSTS.replace("\"name\":\"vda\"", "\"name\":\"sda\""));
         assert_eq!(
             changed.iter().filter(|warning| warning.contains("different")).collect::<Vec<_>>(),

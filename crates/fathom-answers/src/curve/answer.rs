@@ -1,4 +1,4 @@
-//! Evaluates a curve: its steps, the knee, and the highest rate that meets the limits.
+//! Evaluates a curve: its steps, its knee, and the highest rate that meets the limits.
 
 use super::measure::MeasuredLoad;
 use super::next::{is_sustained, verdict};
@@ -10,19 +10,19 @@ use fathom_stats::split_mix::split_mix;
 
 /// Percentiles of a step that are shown.
 pub(crate) const PERCENTILES: [f64; 3] = [50.0, 99.0, 99.9];
-/// Bootstrap samples of an interval.
+/// Number of bootstrap samples for an interval.
 const DRAWS: usize = 1000;
-/// Their seed: the same results give the same interval.
+/// Seed of the bootstrap: the same results always give the same interval.
 const SEED: u64 = 1;
 
 /// A load and the results of its runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoadStep {
-    /// Requested I/Os per second.
+    /// Offered I/Os per second.
     pub(crate) rate: f64,
     /// Number of valid runs.
     pub(crate) runs: usize,
-    /// I/Os per second that were due, and that completed.
+    /// I/Os per second that became due, and that completed.
     pub(crate) offered: f64,
     pub(crate) served: f64,
     /// Response times at [`PERCENTILES`], ns: the median over the runs and its interval.
@@ -31,24 +31,24 @@ pub(crate) struct LoadStep {
     pub(crate) mean_ns: f64,
     /// Mean number of waiting I/Os.
     pub(crate) backlog: f64,
-    /// The backlog does not grow.
+    /// True if the backlog does not grow.
     pub(crate) is_sustained: bool,
     /// p99 of the tester's own delay, ns.
     pub(crate) own_delay_ns: f64,
 }
 
-/// The curve of one combination.
+/// The curve of one combination of varied values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Curve {
     /// `bs=4k`; empty when nothing varies.
     pub(crate) name: String,
-    /// Rate without a limit, if that was measured.
+    /// Rate without a limit, if it was measured.
     pub(crate) capacity: Option<f64>,
     /// Ascending.
     pub(crate) steps: Vec<LoadStep>,
-    /// Index of the step with the highest rate per response time.
+    /// Index of the step with the highest ratio of rate to response time.
     pub(crate) knee: Option<usize>,
-    /// The answer to the limits, if there are any.
+    /// The highest rate within the limits, if limits were given.
     pub(crate) highest: Option<Highest>,
 }
 
@@ -62,9 +62,9 @@ pub(crate) enum Highest {
         /// Its 95 % interval, if there are enough runs for one.
         interval: Option<Interval>,
     },
-    /// Every rate tried meets the limits: the answer is at least the highest of them.
+    /// All rates tried meet the limits: the answer is at least the highest of them.
     AtLeast(f64),
-    /// No rate tried meets the limits: the answer is below the lowest of them.
+    /// None of the rates tried meets the limits: the answer is below the lowest of them.
     Below(f64),
 }
 
@@ -111,14 +111,14 @@ fn step(rate: f64, runs: &[&MeasuredLoad]) -> LoadStep {
     }
 }
 
-/// L. Kleinrock's "power", rate by response time, is largest where more load begins to cost more than it
-/// brings ("Power and deterministic rules of thumb for probabilistic problems in computer communications",
+/// L. Kleinrock's "power", rate divided by response time, is largest where more load begins to cost more than
+/// it brings ("Power and deterministic rules of thumb for probabilistic problems in computer communications",
 /// ICC 1979).
 fn knee(steps: &[LoadStep]) -> Option<usize> {
     let power = |step: &LoadStep| step.served / step.mean_ns;
     let all = steps.iter().enumerate().filter(|(_, step)| step.is_sustained && step.mean_ns > 0.0);
     let best = all.max_by(|a, b| power(a.1).total_cmp(&power(b.1)))?.0;
-    // A maximum at an end is not a knee: the curve continues there.
+    // A maximum at either end is not a knee, because the curve continues there.
     (best > 0 && best + 1 < steps.len()).then_some(best)
 }
 
@@ -165,8 +165,9 @@ enum Crossing {
     Below,
 }
 
-/// Interpolates between the last good load and the first bad one, by the logarithms of how far the worst
-/// figure is from its limit on both sides; half-way if the backlog grows, because that has no figure.
+/// Interpolates between the last good load and the first bad one, using the logarithms of how far the worst
+/// figure is from its limit on both sides; halfway if the backlog grows, because a growing backlog has no such
+/// figure.
 fn crossing(loads: &[(f64, Vec<&MeasuredLoad>)], objectives: &[Objective]) -> Crossing {
     let Some(bad) = loads.iter().position(|(_, runs)| !verdict(runs, objectives)) else {
         return loads.last().map_or(Crossing::Below, |(rate, _)| Crossing::Above(*rate));

@@ -1,4 +1,4 @@
-//! A load as options of the jobs: each clone gets its share of the rate, in an open loop.
+//! Expresses a load as job options: each clone gets its share of the rate, in an open loop.
 
 use super::plan::CurvePlan;
 use crate::job_text::{self, Section};
@@ -6,7 +6,7 @@ use fathom_command::Failure;
 use fathom_spec::{JobSpec, RunSpec};
 use fathom_stats::{Direction, PerDirection};
 
-/// Options that the load replaces.
+/// Job options that the load replaces.
 const REPLACED: [&str; 17] = [
     "open_loop",
     "rate",
@@ -30,9 +30,9 @@ const REPLACED: [&str; 17] = [
 /// Load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Load {
-    /// A closed loop without a limit.
+    /// A closed loop without a rate limit.
     Closed,
-    /// This many I/Os per second, all jobs together.
+    /// This many I/Os per second, summed over all jobs.
     Offered(f64),
 }
 
@@ -75,7 +75,7 @@ pub(super) fn job_file(
     Ok(job_text::text(&sections))
 }
 
-/// The job with the varied values of a curve.
+/// The job with the varied values of one curve.
 pub(super) fn with_values(plan: &CurvePlan, curve: usize) -> Vec<Section> {
     let mut sections = job_text::read(&plan.job);
     for (name, value) in plan.values_of(curve) {
@@ -98,7 +98,7 @@ fn shares(job: &JobSpec, rate: f64) -> PerDirection<f64> {
     };
     PerDirection::from_fn(|direction| match direction {
         Direction::Read => rate * reads,
-        // A trim and the write after it are two I/Os.
+        // A trim and the write that follows it are two I/Os.
         Direction::Write if rw.writes() => rate * (1.0 - reads) * if rw.trims() { 0.5 } else { 1.0 },
         Direction::Trim if rw.trims() => rate * if rw.writes() { 0.5 } else { 1.0 },
         Direction::Write | Direction::Trim => 0.0,

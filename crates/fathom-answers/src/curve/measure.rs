@@ -5,27 +5,27 @@ use fathom_results::RunResult;
 use fathom_stats::latency::at_most;
 use fathom_stats::{Direction, Histogram, PerDirection};
 
-/// A backlog may be growing if at least this share of the arrivals waits at the end.
+/// A backlog may be growing if at least this share of the arrivals is waiting at the end.
 const LEAST_LEFT: f64 = 0.01;
-/// A backlog that grows steadily ends at twice its mean; a stable one ends anywhere around it.
+/// A steadily growing backlog ends at twice its mean; a stable one ends anywhere around its mean.
 const LEAST_GROWTH: f64 = 1.5;
-/// This many may have arrived just before the end.
+/// Number of arrivals that may have come just before the end.
 const CHANCE: f64 = 3.0;
 
-/// The figures of a run, all jobs together.
+/// The figures of a run, summed over all jobs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct MeasuredLoad {
-    /// I/Os per second that were due.
+    /// I/Os per second that became due.
     pub(super) offered: f64,
     /// I/Os per second that completed.
     pub(super) served: f64,
-    /// I/Os that waited at the end.
+    /// I/Os still waiting at the end.
     pub(super) waiting: u64,
     /// Mean number of waiting I/Os.
     pub(super) backlog: f64,
     /// The backlog grew.
     pub(super) is_growing: bool,
-    /// p99 of fathom's own delay, ns; the largest of all jobs.
+    /// p99 of fathom's own delay, ns; the maximum over all jobs.
     pub(super) own_delay_ns: f64,
     /// Response times of each direction.
     pub(super) responses: PerDirection<Histogram>,
@@ -34,7 +34,7 @@ pub(crate) struct MeasuredLoad {
 }
 
 impl MeasuredLoad {
-    /// The figures of a result whose jobs had open loops.
+    /// The figures of a result whose jobs ran in open loops.
     pub(super) fn of(result: &RunResult) -> MeasuredLoad {
         let mut all = MeasuredLoad::default();
         let mut due = 0;
@@ -65,7 +65,7 @@ impl MeasuredLoad {
         self.figure(objective.direction, objective.figure)
     }
 
-    /// A figure of the response times of a direction, or of all of them; `None` without I/O.
+    /// A figure of the response times of one direction, or of all directions; `None` without I/O.
     pub(super) fn figure(&self, direction: Option<Direction>, figure: ResponseFigure) -> Option<f64> {
         let wanted = |own: &Direction| direction.is_none_or(|direction| direction == *own);
         let directions = || Direction::ALL.into_iter().filter(wanted);
@@ -88,7 +88,7 @@ impl MeasuredLoad {
     }
 }
 
-/// I/Os per second of a run without a schedule, all jobs together.
+/// I/Os per second of a run without a schedule, summed over all jobs.
 pub(super) fn rate_of(result: &RunResult) -> f64 {
     let directions = result.jobs.iter().flat_map(|job| job.active());
     directions.map(|(_, figures)| figures.iops).sum()

@@ -1,5 +1,5 @@
-//! `fathom curve`: how much load can the storage take? Response times by offered load, the knee, and the highest rate that
-//! meets a limit.
+//! `fathom curve`: how much load the storage can take. Response times by offered load, the knee, and the
+//! highest rate that meets a limit.
 
 pub(crate) mod answer;
 mod execute;
@@ -118,7 +118,7 @@ fn plan_of(options: &CurveOptions, base: &BaseJob, runner: &dyn Runner) -> Resul
     Ok(plan)
 }
 
-/// The jobs of a curve at a load, in one of its runs.
+/// The jobs of a curve at one load, in one of its runs.
 fn spec_at(
     plan: &CurvePlan,
     curve: usize,
@@ -179,7 +179,7 @@ pub(crate) fn shown(recorded: &RecordedCurve) -> Result<Shown<'_>, Failure> {
     Ok(Shown { recorded, curves: answer::curves(recorded, &objectives), objectives })
 }
 
-/// The limits given now, otherwise those of the plan.
+/// The limits given now, or else those of the plan.
 fn objectives_of(recorded: &RecordedCurve, given: &[Objective]) -> Result<Vec<Objective>, Failure> {
     match given.is_empty() {
         false => Ok(given.to_vec()),

@@ -1,5 +1,5 @@
-//! Chooses the next run. The choice depends only on the plan and the recorded runs, so a curve resumes after a crash without
-//! a difference.
+//! Chooses the next run. The choice depends only on the plan and the recorded runs, so a curve resumed after a
+//! crash gives the same result.
 
 use super::load::Load;
 use super::measure::MeasuredLoad;
@@ -8,11 +8,11 @@ use super::plan::{CurvePlan, LEAST_RUNS, rounded};
 use super::record::RecordedCurve;
 use fathom_stats::inference::median;
 
-/// A search ends when the lowest rate that is too high exceeds the highest good one by no more than this.
+/// A search ends when the lowest rate that is too high exceeds the highest good rate by no more than this.
 const RESOLUTION: f64 = 0.03;
-/// First rates of a search, as shares of the rate without a limit.
+/// Initial rates of a search, as shares of the rate without a limit.
 const FIRST: [f64; 4] = [0.25, 0.5, 0.75, 1.0];
-/// How often a search raises the rate while every rate so far was good, or lowers it while none was.
+/// How often a search raises the rate while all rates so far were good, or lowers it while none was.
 const FURTHER: usize = 4;
 /// Factor of each of these steps.
 const UP: f64 = 1.25;
@@ -59,7 +59,7 @@ fn next_of_search(recorded: &RecordedCurve, curve: usize, objectives: &[Objectiv
         return None;
     }
     let begun = recorded.rates_of(curve);
-    // A step that has begun is finished first.
+    // A step that has started is completed first.
     let unsure = begun.iter().find(|&&rate| !is_sure(plan, &recorded.runs_at(curve, rate), objectives));
     if let Some(&rate) = unsure {
         return Some(Load::Offered(rate));
@@ -89,7 +89,7 @@ pub(super) fn is_sure(plan: &CurvePlan, runs: &[&MeasuredLoad], objectives: &[Ob
     if count >= plan.most_runs {
         return true;
     }
-    // A growing backlog has no response time to be precise about.
+    // A growing backlog has no stable response time.
     if count >= 2 && runs.iter().all(|run| run.is_growing) {
         return true;
     }
@@ -121,7 +121,7 @@ pub(super) fn verdict(runs: &[&MeasuredLoad], objectives: &[Objective]) -> bool 
     is_sustained(runs) && objectives.iter().all(keeps)
 }
 
-/// The backlog did not grow, in more than half of the runs.
+/// True if the backlog did not grow in more than half of the runs.
 pub(super) fn is_sustained(runs: &[&MeasuredLoad]) -> bool {
     2 * runs.iter().filter(|run| run.is_growing).count() < runs.len()
 }

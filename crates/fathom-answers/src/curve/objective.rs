@@ -5,14 +5,14 @@ use fathom_command::Failure;
 use fathom_stats::Direction;
 use std::fmt;
 
-/// An upper limit of a response time.
+/// An upper limit on a response time.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Objective {
-    /// The direction, or all I/O.
+    /// The direction; `None` for all I/O.
     pub(super) direction: Option<Direction>,
     pub(super) figure: ResponseFigure,
     pub(super) limit_ns: f64,
-    /// As it was written.
+    /// The limit as the user wrote it.
     pub(super) text: String,
 }
 
@@ -62,7 +62,7 @@ impl ResponseFigure {
 fn parse_time(text: &str) -> Option<f64> {
     let (number, unit) = UNITS.iter().find_map(|(name, ns)| {
         let number = text.strip_suffix(name)?.trim();
-        // `5ms` also ends with `s`.
+        // `5ms` ends with `s` as well.
         number.ends_with(|last: char| last.is_ascii_digit() || last == '.').then_some((number, ns))
     })?;
     let time = number.parse::<f64>().ok()? * unit;

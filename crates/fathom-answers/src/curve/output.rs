@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 /// Columns of a bar.
 const BAR: usize = 40;
 
-/// Everything about a results file.
+/// A results file and everything derived from it.
 pub(crate) struct Shown<'a> {
     pub(crate) recorded: &'a RecordedCurve,
     pub(crate) curves: Vec<Curve>,
@@ -22,7 +22,7 @@ pub(crate) struct Shown<'a> {
 }
 
 impl Shown<'_> {
-    /// A sentence on what was measured.
+    /// A sentence that says what was measured.
     pub(crate) fn opening(&self) -> String {
         let plan = &self.recorded.plan;
         format!(
@@ -103,7 +103,7 @@ pub(crate) fn table(curve: &Curve) -> Table {
     table
 }
 
-/// Bars of p99, of logarithmic length; none for a load whose backlog grows.
+/// Bars of p99 on a logarithmic scale; none for a load whose backlog grows.
 fn chart(curve: &Curve, ink: Ink) -> String {
     let p99 = |step: &LoadStep| step.percentiles[1].map(|(ns, _)| ns.max(1.0)).filter(|_| step.is_sustained);
     let known: Vec<f64> = curve.steps.iter().filter_map(p99).collect();

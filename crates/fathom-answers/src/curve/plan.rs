@@ -1,4 +1,4 @@
-//! The plan of a curve: a job, the loads that it is offered, and the required precision.
+//! The plan of a curve: a job, the loads offered to it, and the required precision.
 
 use crate::sweep::plan;
 use crate::sweep::variation::Variation;
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 /// Format version of results files.
 pub(super) const FORM: u32 = 1;
-/// Runs of a step before it has an interval.
+/// Number of runs of a step before it has an interval.
 pub(super) const LEAST_RUNS: u32 = 3;
-/// Default rates of steps, as shares of the rate without a limit.
+/// Default rates of the steps, as shares of the rate without a limit.
 const SHARES: [f64; 10] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0];
 
 /// The first line of a results file.
@@ -17,21 +17,21 @@ pub(crate) struct CurvePlan {
     /// [`FORM`]; its key identifies results files.
     #[serde(rename = "fathom curve")]
     pub(super) form: u32,
-    /// Version of the program that began it.
+    /// Version of the program that created the file.
     pub(super) version: String,
     /// Name of the first job.
     pub(super) first_job: String,
-    /// The job file that loads are put into.
+    /// The job file into which loads are inserted.
     pub(super) job: String,
-    /// Variations besides the load: a curve for each combination.
+    /// Variations in addition to the load: one curve for each combination.
     pub(super) vary: Vec<Variation>,
-    /// I/Os per second of all jobs together; empty if they follow from the rate without a limit.
+    /// I/Os per second summed over all jobs; empty if they follow from the rate without a limit.
     pub(super) rates: Vec<f64>,
     /// Search for the highest rates that meet the objectives, instead of running steps.
     pub(super) searches: bool,
     /// Limits of response times.
     pub(super) objectives: Vec<String>,
-    /// Process of arrivals, as in `rate_process`.
+    /// Arrival process, as in `rate_process`.
     pub(super) process: String,
     /// Length of a run, ms.
     pub(super) time_ms: u64,
@@ -53,7 +53,7 @@ impl CurvePlan {
         self.vary.iter().map(|variation| variation.values.len()).product()
     }
 
-    /// Option and value of a curve.
+    /// Options and values of a curve.
     pub(super) fn values_of(&self, curve: usize) -> Vec<(&str, &str)> {
         plan::values_of(&self.vary, curve)
     }
@@ -83,7 +83,7 @@ impl CurvePlan {
         all
     }
 
-    /// How this plan differs from a recorded one.
+    /// Differences between this plan and a recorded one.
     pub(super) fn differences(&self, recorded: &CurvePlan, is_seed_given: bool) -> Vec<&'static str> {
         let pairs = [
             ("the job", self.job != recorded.job),

@@ -35,13 +35,13 @@ pub(crate) struct CurveRun {
     pub(super) curve: usize,
     /// Its load.
     pub(super) load: Load,
-    /// Why it failed; such a run does not count.
+    /// Why it failed; failed runs do not count.
     pub(super) failure: Option<String>,
     /// I/Os per second that completed.
     pub(super) rate: f64,
     /// Its figures, unless it had no schedule.
     pub(super) measured: MeasuredLoad,
-    /// What the checks find.
+    /// Findings of the checks.
     pub(super) verdict: VerdictReport,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct CurveRun {
 pub(crate) struct RecordedCurve {
     /// Its first line.
     pub(super) plan: CurvePlan,
-    /// The other lines, in their order.
+    /// All other lines, in order.
     pub(super) runs: Vec<CurveRun>,
 }
 
@@ -62,7 +62,7 @@ impl RecordedCurve {
         self.runs.iter().filter(is_it).map(|run| &run.measured).collect()
     }
 
-    /// The rate without a limit, once it was measured.
+    /// The rate without a limit, once measured.
     pub(super) fn capacity(&self, curve: usize) -> Option<f64> {
         let is_it = |run: &&CurveRun| run.curve == curve && run.load == Load::Closed && run.failure.is_none();
         self.runs.iter().find(is_it).map(|run| run.rate)
@@ -80,8 +80,9 @@ impl RecordedCurve {
         rates
     }
 
-    /// What the checks call wrong or doubtful in the runs that count. Of loads that are more than the storage sustains, nothing
-    /// is: they miss their rate and fill the queue on purpose. Late starts are reported with the answers.
+    /// What the checks call wrong or doubtful in the runs that count. Loads beyond what the storage sustains
+    /// are exempt: they miss their rate and fill the queue on purpose. Late starts are reported with the
+    /// answers.
     pub(crate) fn doubts(&self) -> Vec<String> {
         let counts = |run: &&CurveRun| run.failure.is_none() && !run.measured.is_growing;
         let runs: Vec<_> =
@@ -146,7 +147,7 @@ fn run_of(line: &[u8]) -> Result<CurveRun, serde_json::Error> {
     })
 }
 
-/// Begins a results file, or resumes one of the same plan.
+/// Creates a results file, or resumes one with the same plan.
 pub(super) fn open(
     path: &Path,
     plan: &CurvePlan,
@@ -165,7 +166,7 @@ pub(super) fn open(
     opened.resume(recorded)
 }
 
-/// Adds a run; on return it is on the disk. The figures are those that were written.
+/// Appends a run; on return it is on disk. The figures are returned as written.
 pub(super) fn add<'a>(
     file: &'a mut ResultsFile<RecordedCurve>,
     curve: usize,

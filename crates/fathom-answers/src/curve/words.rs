@@ -12,7 +12,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Maximum number of loads of a curve; more are a mistake in the arguments.
+/// Maximum number of loads of a curve; a larger number indicates a mistake in the arguments.
 const MOST_RATES: usize = 200;
 /// Maximum number of curves.
 const MOST_CURVES: usize = 100;
@@ -33,11 +33,11 @@ pub(super) struct CurveOptions {
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
     pub(super) format: Format,
-    /// An option that was given and that only runs use.
+    /// An option that was given but applies only to runs.
     pub(super) concerns_runs: Option<&'static str>,
 }
 
-/// Options that only runs use.
+/// Options that apply only to runs.
 const OF_RUNS: [&str; 10] =
     ["rates", "process", "vary", "time", "ramp", "precision", "most-runs", "seed", "output", "dry-run"];
 

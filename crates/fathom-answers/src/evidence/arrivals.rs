@@ -1,10 +1,10 @@
-//! Describes an open loop: did the storage keep up, and what did waiting add?
+//! Describes an open loop: whether the storage kept up, and what waiting added.
 
 use crate::figures;
 use fathom_results::DirectionResult;
 use fathom_results::model::ArrivalsResult;
 
-/// Up to this share of all arrivals may wait at the end of a sustained load.
+/// Maximum share of all arrivals that may be waiting at the end of a sustained load.
 const MOST_LEFT: f64 = 0.01;
 
 /// True when hardly any arrival was left at the end.
@@ -12,7 +12,7 @@ pub(crate) fn was_kept_up_with(arrivals: &ArrivalsResult) -> bool {
     arrivals.waiting as f64 <= MOST_LEFT * arrivals.due as f64
 }
 
-/// Sentences on the arrivals of a direction; none in a closed loop. `many` is the plural of the direction.
+/// Sentences about the arrivals of a direction; none in a closed loop. `many` is the plural of the direction.
 pub(crate) fn told(many: &str, direction: &DirectionResult) -> Vec<String> {
     let (Some(arrivals), Some(response)) = (&direction.arrivals, &direction.response) else {
         return Vec::new();

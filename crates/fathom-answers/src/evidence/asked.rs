@@ -1,15 +1,15 @@
-//! The requested workload of a job, as far as checks and explanations need it. A result has options as they were written;
-//! they are parsed only here, by the grammar of the job language.
+//! The requested workload of a job, as far as checks and explanations need it. Results contain options as
+//! written; they are parsed only here, with the grammar of the job language.
 
 use fathom_results::RunResult;
 use fathom_results::model::JobResult;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::value::{self, TimeUnit};
 
-/// The engine of a job that names none.
+/// The engine of a job that does not name one.
 const DEFAULT_ENGINE: &str = "psync";
 
-/// Kind of workload, at random offsets or not.
+/// Kind of workload, with or without random offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AskedWorkload {
     Read,
@@ -17,26 +17,26 @@ pub(crate) enum AskedWorkload {
     Trim,
     /// Reads and writes.
     Mixed,
-    /// Each trim is followed by a write of the same blocks.
+    /// Each trim is followed by a write to the same blocks.
     TrimWrite,
-    /// A value that is not known here.
+    /// A value that is unknown here.
     Other,
 }
 
 /// `thinktime`: pauses between I/Os.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Thinking<'a> {
-    /// The option as written.
+    /// The option as the user wrote it.
     pub(crate) written: &'a str,
     /// Length of a pause, s.
     pub(crate) pause: f64,
-    /// I/Os between two pauses, if set.
+    /// Number of I/Os between two pauses, if set.
     pub(crate) blocks: Option<f64>,
-    /// Time of I/O between two pauses: as written, and in s.
+    /// Duration of I/O between two pauses: as written, and in s.
     pub(crate) io_time: Option<(&'a str, f64)>,
 }
 
-/// The options of a job whose values are needed. For others, only their presence matters.
+/// Options of a job whose values matter here. For others, only their presence does.
 #[derive(Debug)]
 pub(crate) struct Asked<'a> {
     /// Name of its engine.
@@ -57,7 +57,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) verification: Option<&'a str>,
     /// Bytes of each clone; `None` for a share, or all, of a file or device.
     pub(crate) size: Option<f64>,
-    /// Percentage of reads in a mix.
+    /// Percentage of reads in the mix.
     pub(crate) read_share: f64,
     /// Bytes per second of reads, writes and trims, or of all if there is one; empty without a limit.
     pub(crate) rate: Vec<Option<f64>>,
@@ -65,7 +65,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) rate_iops: Vec<Option<f64>>,
     /// Its pauses.
     pub(crate) thinking: Option<Thinking<'a>>,
-    /// Cycles of spinning after each I/O.
+    /// Cycles spent busy after each I/O.
     pub(crate) think_cycles: Option<f64>,
     /// How its writes are made durable (`sync`).
     pub(crate) write_sync: Option<&'a str>,

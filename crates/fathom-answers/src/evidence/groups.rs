@@ -1,4 +1,5 @@
-//! Control group limits in force during the run, and whether they were reached. Only in results of fathom.
+//! Control group limits in force during the run, and whether they were reached. Only results of fathom contain
+//! them.
 
 use super::Evidence;
 use crate::figures;
@@ -6,7 +7,8 @@ use fathom_results::model::{IoLimit, ProcessorLimit};
 
 /// Throttling in less than this percentage of a group's periods is negligible.
 const THROTTLED_PERIODS: f64 = 25.0;
-/// From this share on, a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side of it.
+/// Share from which a limit counts as reached. Kernels allow short bursts, so whole runs end up on either side
+/// of the limit.
 const MET: f64 = 0.85;
 /// Keys of I/O limits in version 2 of control groups.
 const KEYS: [&str; 4] = ["rbps", "wbps", "riops", "wiops"];
@@ -27,7 +29,7 @@ pub(crate) struct IoLimited<'a> {
 }
 
 impl Throttled<'_> {
-    /// Share of the periods in which the group was throttled, percent.
+    /// Share of periods in which the group was throttled, percent.
     pub(crate) fn share(&self) -> f64 {
         100.0 * self.limit.throttled as f64 / self.limit.periods.max(1) as f64
     }
@@ -51,7 +53,7 @@ impl Throttled<'_> {
 }
 
 impl IoLimited<'_> {
-    /// The limit per second, and the rate that was reached.
+    /// The limit per second, and the rate reached.
     pub(crate) fn figures(&self) -> (f64, f64) {
         (self.allowed, self.reached)
     }
@@ -112,7 +114,7 @@ impl<'a> Evidence<'a> {
             .max_by(|a, b| (a.reached / a.allowed).total_cmp(&(b.reached / b.allowed)))
     }
 
-    /// Duration of the job, between the readings of its groups' counters.
+    /// Duration of the job between the two readings of its groups' counters.
     fn elapsed_seconds(&self) -> Option<f64> {
         let time = self.choices()?.processors?;
         let processors = self.run.host.as_ref()?.processors.max(1);
@@ -120,7 +122,7 @@ impl<'a> Evidence<'a> {
         (elapsed_ms > 0.0).then_some(elapsed_ms / 1000.0)
     }
 
-    /// Rates of the job: bytes read, bytes written, reads, writes; only I/O that reaches a device unchanged.
+    /// Rates of the job: bytes read, bytes written, reads, writes; only I/O that reaches a device unchanged counts.
     fn own_rate(&self, place: usize) -> f64 {
         let direction = self.job.directions()[place % 2].filter(|_| self.is_direct());
         direction.map_or(0.0, |direction| if place < 2 { direction.bytes_per_second } else { direction.iops })
@@ -179,7 +181,7 @@ mod tests {
         };
         let told = "the control group /a allows 500 reads per second of sda (io.max riops=500), and 503 were reached";
         assert_eq!(of(503, 0, "sda").as_deref(), Some(told));
-        // Others in the group used the rest.
+        // Other members of the group used the rest.
         assert_eq!(of(50, 1006, "sda").as_deref(), Some(told));
         assert_eq!((of(300, 600, "sda"), of(503, 0, "sdb")), (None, None));
     }

@@ -1,5 +1,5 @@
-//! Figures derived from a result that help to interpret it: the depth that was reached, where the time of an I/O was spent,
-//! what the cache answered, how the rate changed. Commands form their sentences from these.
+//! Figures derived from a result to help interpret it: the queue depth reached, where the time of an I/O was
+//! spent, what the cache served, how the rate changed. Commands build their sentences from these.
 
 pub(crate) mod arrivals;
 pub(crate) mod asked;
@@ -20,7 +20,7 @@ use fathom_stats::Direction;
 use std::collections::BTreeMap;
 use trend::Trend;
 
-/// Fewer milliseconds are not divided by a number of I/Os: the kernel counts whole ones.
+/// Fewer milliseconds are not divided by a number of I/Os, because the kernel counts whole milliseconds.
 const LEAST_TICKS: u64 = 10;
 
 /// A job of a result, with what follows from its options.
@@ -34,7 +34,7 @@ pub(crate) struct Evidence<'a> {
     index: usize,
 }
 
-/// How much of the jobs' I/O in one direction the devices also moved.
+/// How much of the jobs' I/O in one direction the devices moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct DeviceShare {
     /// Bytes that all jobs moved.
@@ -44,7 +44,7 @@ pub(crate) struct DeviceShare {
 }
 
 impl DeviceShare {
-    /// The device's share; 1 when it moved as much.
+    /// The devices' share; 1 if they moved as much.
     pub(crate) fn ratio(&self) -> f64 {
         self.device_bytes as f64 / self.job_bytes.max(1) as f64
     }
@@ -62,7 +62,8 @@ impl<'a> Evidence<'a> {
         (0..run.jobs.len()).map(|index| Evidence::of(run, index)).collect()
     }
 
-    /// How the job was run; only in results of fathom, and merged where several jobs share a name.
+    /// How the job was run; only in results of fathom, and missing where several jobs with the same name were
+    /// merged.
     pub(crate) fn choices(&self) -> Option<&'a JobChoices> {
         let mut named = self.run.choices.iter().filter(|choices| choices.name == self.job.name);
         named.next().filter(|_| named.next().is_none())
@@ -73,8 +74,7 @@ impl<'a> Evidence<'a> {
         self.job.active().iter().map(|(_, direction)| direction.total_ios).sum()
     }
 
-    /// From the beginning of the job's I/O to its end, ms: directions overlap, but a write job is verified
-    /// afterwards.
+    /// From the start of the job's I/O to its end, ms: directions overlap, but a write job is verified afterwards.
     pub(crate) fn span_ms(&self) -> u64 {
         let only_writes = self.asked.workload == AskedWorkload::Write;
         let times = self.job.active().into_iter().map(|(_, direction)| direction.runtime_ms);
@@ -84,17 +84,17 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The engine waits for each I/O.
+    /// True if the engine waits for each I/O.
     pub(crate) fn is_synchronous(&self) -> bool {
         self.asked.definition.is_some_and(|engine| engine.synchronous)
     }
 
-    /// Its data is in files and devices of the machine that ran it. Assumed for unknown engines.
+    /// True if its data is in files and devices of the machine that ran it. Assumed for unknown engines.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         self.asked.definition.is_none_or(|engine| engine.has_storage() && !engine.is_remote())
     }
 
-    /// It does real I/O.
+    /// True if it does real I/O.
     pub(crate) fn has_storage(&self) -> bool {
         self.asked.definition.is_none_or(EngineDef::has_storage)
     }
@@ -105,7 +105,7 @@ impl<'a> Evidence<'a> {
         Evidence::of(self.run, index)
     }
 
-    /// The page cache is bypassed, as it always is by engines that talk to a server.
+    /// True if the page cache is bypassed, as it always is by engines that talk to a server.
     pub(crate) fn is_direct(&self) -> bool {
         match self.asked.definition {
             Some(engine) if engine.is_remote() => true,
@@ -116,12 +116,13 @@ impl<'a> Evidence<'a> {
     }
 
     /// Number of clones that this entry sums up. fio does not always report group_reporting, so the job's
-    /// entries are counted; where other jobs were merged in, too, the sum of the run times gives the number.
+    /// entries are counted; if other jobs were merged in as well, the number follows from the sum of the run
+    /// times.
     pub(crate) fn clones(&self) -> f64 {
         let is_same = |job: &&JobResult| job.name == self.job.name && job.group_id == self.job.group_id;
         let entries = self.run.jobs.iter().filter(is_same).count().max(1) as f64;
         let by_number = self.asked.clones / entries;
-        // Over several hosts, clones of the same number form one entry.
+        // Over several hosts, clones with the same number form one entry.
         if by_number > 1.0 && self.run.hosts.is_none() {
             return by_number;
         }
@@ -131,7 +132,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// The requested queue depth, all clones together.
+    /// The requested queue depth, summed over all clones.
     pub(crate) fn depth_asked(&self) -> f64 {
         let per_clone = match self.is_synchronous() {
             true => 1.0,
@@ -140,7 +141,7 @@ impl<'a> Evidence<'a> {
         per_clone * self.clones()
     }
 
-    /// I/Os in flight on average over the run: rate times latency (Little's law); `None` without latencies.
+    /// Mean number of I/Os in flight over the run: rate times latency (Little's law); `None` without latencies.
     pub(crate) fn depth_reached(&self) -> Option<f64> {
         let span = self.span_ms().max(1) as f64;
         // A direction that was active for part of the time counts for that part.
@@ -171,7 +172,7 @@ impl<'a> Evidence<'a> {
         share / 100.0 * self.job.runtime_ms as f64 * 1e6 / self.ios().max(1) as f64
     }
 
-    /// The busiest device of the run; `None` if its counters also cover other jobs that ran at other times.
+    /// The busiest device of the run; `None` if its counters also include other jobs that ran at other times.
     pub(crate) fn busiest_device(&self) -> Option<&'a DiskResult> {
         if self.shares_counters() || self.is_on_server() {
             return None;
@@ -179,7 +180,7 @@ impl<'a> Evidence<'a> {
         self.disks().max_by(|a, b| a.util.total_cmp(&b.util))
     }
 
-    /// The kernel's counters of the devices while the job ran: in its stage, on its machine.
+    /// The kernel's device counters while the job ran: for its stage, on its machine.
     pub(crate) fn disks(&self) -> impl Iterator<Item = &'a DiskResult> + use<'a> {
         let own = (&self.job.host, self.job.port);
         let list = self.stage().map_or(&self.run.disk_util, |stage| &stage.disk_util);
@@ -199,7 +200,7 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// Some of these jobs count writes that they leave out (`verify_only`).
+    /// True if some of these jobs count writes that they skip (`verify_only`).
     pub(crate) fn skips_writes(&self) -> bool {
         self.neighbours().any(|job| self.run.is_set(job, "verify_only"))
     }
@@ -213,14 +214,14 @@ impl<'a> Evidence<'a> {
         self.run.jobs.iter().filter(move |job| (&job.host, job.port) == own && is_in_stage(job))
     }
 
-    /// The kernel's counters cover several groups of jobs, which may have run one after the other.
+    /// True if the kernel's counters cover several groups of jobs that may have run one after the other.
     pub(crate) fn shares_counters(&self) -> bool {
         let is_other = |job: &JobResult| job.group_id != self.job.group_id;
         self.stage().is_none() && self.neighbours().any(is_other) && !self.groups_ran_together()
     }
 
-    /// The whole run was hardly longer than the longest group, and shorter than their sum. fio does not
-    /// report which of them waited.
+    /// The whole run was hardly longer than the longest group, but shorter than their sum. fio does not report
+    /// which groups waited for others.
     fn groups_ran_together(&self) -> bool {
         let mut longest_ms = BTreeMap::<u64, u64>::new();
         for job in &self.run.jobs {
@@ -240,7 +241,7 @@ impl<'a> Evidence<'a> {
         share(self.neighbours(), self.disks(), direction)
     }
 
-    /// Like `device_share`, without jobs that have no local data.
+    /// Like `device_share`, excluding jobs without local data.
     pub(crate) fn share_of_storage(&self, direction: usize) -> Option<DeviceShare> {
         let on_storage = self.neighbours().filter(|job| self.of_job(job).is_on_this_machine());
         share(on_storage, self.disks(), direction)
@@ -283,8 +284,8 @@ impl<'a> Evidence<'a> {
     }
 }
 
-/// Share of the bytes of all jobs of a run that the devices moved, reads (0) or writes (1); `None` if it is
-/// unknown: no devices, none that counts bytes, or jobs that report all directions together.
+/// Share of all jobs' bytes that the devices moved, reads (0) or writes (1); `None` if unknown: there are no
+/// devices, none that counts bytes, or jobs that report all directions together.
 pub(crate) fn device_share(run: &RunResult, direction: usize) -> Option<DeviceShare> {
     share(run.jobs.iter(), run.disk_util.iter(), direction)
 }
@@ -296,7 +297,7 @@ fn share<'a>(
 ) -> Option<DeviceShare> {
     let bytes = |job: &JobResult| job.io_bytes(Direction::ALL[direction]);
     let sectors = |disk: &&DiskResult| [disk.read_sectors, disk.write_sectors][direction];
-    // Some programs do not count sectors: I/Os without sectors show that.
+    // Some drivers do not count sectors, which shows as I/Os without sectors.
     let tells = |disk: &&DiskResult| {
         disk.read_sectors + disk.write_sectors > 0 || disk.read_ios + disk.write_ios == 0
     };
@@ -307,8 +308,7 @@ fn share<'a>(
     (job_bytes > 0 && disks.iter().any(tells)).then_some(DeviceShare { job_bytes, device_bytes })
 }
 
-/// Sectors that a device moved for its own files rather than for a stacked device, whose sectors are counted
-/// there.
+/// Sectors that a device moved for its own files rather than for a stacked device, which counts them itself.
 fn own_sectors(disk: &DiskResult, all: &[&DiskResult], sectors: impl Fn(&&DiskResult) -> u64) -> u64 {
     if disk.is_member {
         return 0;
@@ -373,7 +373,7 @@ mod tests {
         let sda = r#"{"name":"sda"}"#;
         assert_eq!(bytes(&[upper, lower, sda].join(",")), Some(95));
         assert_eq!(bytes(&[upper, sda].join(",")), Some(95));
-        // More than the disk did: a layer between them caches.
+        // It moved more than the disk did, so a layer between them caches.
         assert_eq!(bytes(&[dm, lower, sda].join(",")), Some(110));
     }
 

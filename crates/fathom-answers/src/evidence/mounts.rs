@@ -1,5 +1,5 @@
-//! Traffic of the network or user-space file system that holds the files: whether the page cache, the client's cache or the
-//! network answered, and how to measure past each of them.
+//! Traffic of the network or user-space file system that holds the files: whether the page cache, the client's
+//! cache or the network served the I/O, and how to measure without these caches.
 
 use super::Evidence;
 use crate::figures;
@@ -7,12 +7,12 @@ use fathom_results::model::{FileSystemReport, HostReport, MountReport};
 use fathom_stats::Direction;
 use fathom_stats::mounts::is_in_user_space;
 
-/// Below this share of the jobs' bytes, a layer did not take part in most of the I/O.
+/// Below this share of the jobs' bytes, a layer was not involved in most of the I/O.
 const TOOK_PART: f64 = 0.5;
-/// The client moved more than requested if it exceeds this multiple of the jobs' bytes.
+/// Factor over the jobs' bytes above which the client moved more than requested.
 const MUCH_MORE: f64 = 2.0;
 
-/// The file system of a run's files, if it is the only one and is a network file system or in user space.
+/// The file system of a run's files, if it is the only one and is a network or user-space file system.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mount<'a> {
     pub(crate) system: &'a FileSystemReport,
@@ -20,15 +20,15 @@ pub(crate) struct Mount<'a> {
     traffic: Option<&'a MountReport>,
 }
 
-/// Bytes of one direction: what all jobs moved, and upper bounds of what reached the layers below.
+/// Bytes of one direction: the total of all jobs, and upper bounds of what reached the layers below.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Passage {
     /// Reads (0) or writes (1).
     direction: usize,
     pub(crate) job_bytes: u64,
-    /// Bytes between the kernel and the client, or its server if the kernel is the client.
+    /// Bytes between the kernel and the client, or between the kernel and the server if the kernel is the client.
     pub(crate) client_bytes: Option<u64>,
-    /// Bytes through the network. May exceed the jobs' bytes, because others use it as well.
+    /// Bytes through the network. May exceed the jobs' bytes, because other programs use the network as well.
     pub(crate) network_bytes: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Mount<'a> {
         })
     }
 
-    /// True if its client may answer from its own cache.
+    /// True if the client may serve I/O from its own cache.
     pub(crate) fn may_keep_data(&self) -> bool {
         self.is_in_user_space() && !KEEP_NOTHING.contains(&self.system.kind.as_str())
     }
@@ -118,8 +118,8 @@ impl<'a> Mount<'a> {
     pub(crate) fn caches(&self) -> &'static str {
         let known = CLIENTS.iter().find(|(kind, _)| *kind == self.system.kind);
         known.map_or(
-            "It is not known here what its client caches: mount it again before the run, without its own \
-            caches, and use a file that is larger than they are.",
+            "It is unknown what this client caches: before the run, mount it again without caches, and use \
+            a file that is larger than they are.",
             |(_, text)| text,
         )
     }
@@ -172,7 +172,7 @@ impl Passage {
         Some(format!("the network interfaces {verb} {}", figures::size(self.network_bytes?)))
     }
 
-    /// A sentence on the network's part, if it had one.
+    /// A sentence about the network's part, if it had one.
     pub(crate) fn network_sentence(&self) -> Option<String> {
         let network = self.of_network().filter(|_| !self.stayed_on_machine())?;
         let share = self.network_bytes? as f64 / self.job_bytes as f64;
@@ -184,10 +184,9 @@ impl Passage {
     }
 }
 
-/// File systems whose daemons use calls that the kernel counts. Others may use splice, which it does not
-/// count.
+/// File systems whose daemons use system calls that the kernel counts. Others may use splice, which is not counted.
 const COUNTED: [&str; 4] = ["fuse.glusterfs", "fuse.rclone", "fuse.s3fs", "fuse.sshfs"];
-/// Clients that do not cache data. If less was received than was read, it was compressed.
+/// Clients that do not cache data. If less was received than was read, the data was compressed.
 const KEEP_NOTHING: [&str; 1] = ["fuse.sshfs"];
 
 /// What clients cache, by the kernel's name of the file system.
@@ -286,7 +285,7 @@ mod tests {
         let ssh = r#","transport":"SSH""#;
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 0), Some((Some(2), Some(3))));
         assert_eq!(passage_of("fuse.sshfs", ssh, fuse, 1), Some((Some(1), Some(4))));
-        // It is unknown whether the network takes part, and what the kernel counts for the daemon.
+        // It is unknown whether the network is involved, and what the kernel counts for the daemon.
         assert_eq!(passage_of("fuse.other", "", fuse, 0), Some((None, None)));
         let nfs = r#""server":{"read_bytes":5,"write_bytes":6}"#;
         assert_eq!(passage_of("nfs4", r#","transport":"NFS 4.2""#, nfs, 1), Some((Some(6), Some(6))));
@@ -307,7 +306,7 @@ mod tests {
         };
         assert_eq!((bytes(0), bytes(1)), (Some(7), None));
         assert!(Evidence::of(&run, 1).mount().is_none() && Mount::of_run(&run).is_none());
-        // A device that was tested directly has no file system here.
+        // A device that was tested directly has no file system.
         let device = text
             .replace(r#"{"directory":"/l","kind":"ext4"},"#, "")
             .replace("\"fathom host\":{", r#""fathom host":{"devices":[{"name":"sda"}],"#);

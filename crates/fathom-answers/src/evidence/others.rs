@@ -5,12 +5,12 @@ use crate::figures;
 use fathom_results::model::DiskResult;
 use fathom_stats::Direction;
 
-/// I/O of a device beyond this multiple of the jobs' I/O is not theirs.
+/// I/O of a device beyond this multiple of the jobs' I/O is attributed to others.
 const OWN: f64 = 1.1;
 /// A file system may write this multiple of the jobs' bytes: journal and metadata.
 const OF_FILE_SYSTEM: f64 = 3.0;
 
-/// I/O on the job's devices that the run did not do.
+/// I/O on the job's devices that did not come from the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OtherIo {
     /// Reads and writes.
@@ -43,7 +43,7 @@ impl OtherIo {
 }
 
 impl Evidence<'_> {
-    /// `None` if the result does not show it, or if there was none.
+    /// `None` if the result does not show such I/O, or if there was none.
     pub(crate) fn other_io(&self) -> Option<OtherIo> {
         let disks: Vec<&DiskResult> = self.disks().collect();
         let jobs: Vec<_> = self.neighbours().collect();
@@ -70,7 +70,7 @@ impl Evidence<'_> {
                 .filter_map(|job| job.directions()[direction])
                 .map(|figures| figures.io_bytes as f64)
                 .sum();
-            // Trims write metadata, and caches read ahead and write back at any time.
+            // Trims cause metadata writes, and caches read ahead and write back at any time.
             let is_told = match direction {
                 _ if is_direct => true,
                 0 => false,
@@ -116,7 +116,7 @@ mod tests {
             found.told(),
             "18.0k writes (70.3 MiB) from outside this run: 95.0 % of the time that I/Os spent in the device"
         );
-        // The cache reads ahead, but only writes what was written.
+        // The cache reads ahead, but writes only what was written.
         let buffered = reads.replace("\"1\"", "\"0\"");
         assert_eq!(others(&buffered, &own.replace("800", "8000")), None);
         assert!(others(&buffered, &hammered).is_some());

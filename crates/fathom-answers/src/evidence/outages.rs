@@ -1,5 +1,5 @@
-//! Stretches of a job's time without completions, between stretches with many: from the timeline of the run and its longest
-//! latencies. A mean over the whole run hides them.
+//! Outages: periods of a job without completions, between periods with many. They are found from the timeline
+//! of the run and its longest latencies; a mean over the whole run hides them.
 
 use super::{Evidence, own_limits};
 use fathom_results::model::TimelineJobResult;
@@ -7,33 +7,33 @@ use fathom_stats::timeline::coarse_bin_of;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-/// A stretch of this length always counts as an outage.
+/// A gap of this length always counts as an outage.
 const LONG_MS: f64 = 1000.0;
-/// A stretch of this length is an outage if it is a large enough share of the job's time.
+/// A gap of this length is an outage if it is a large enough share of the job's time.
 const SHORT_MS: f64 = 500.0;
 const SHARE: f64 = 0.1;
-/// I/Os that would normally have completed during an outage: with fewer, gaps may be chance.
+/// Minimum number of I/Os that would normally have completed during an outage: with fewer, gaps may be chance.
 const EXPECTED_IOS: f64 = 20.0;
-/// An I/O that waited for the end of an outage took this multiple of the median: a long queue alone is not an
-/// outage.
+/// An I/O that waited for the end of an outage took at least this multiple of the median, because a long queue
+/// alone is not an outage.
 const TIMES_MEDIAN: f64 = 5.0;
-/// I/Os that waited for its end took at least this share of it.
+/// I/Os that waited for its end took at least this share of its length.
 const WAITED: f64 = 0.5;
 /// Consecutive points without I/O that prove an outage by themselves.
 const EMPTY_POINTS: usize = 2;
 
-/// What the job waited for during an outage.
+/// What the job was waiting for during an outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Awaited {
-    /// I/Os issued to the storage.
+    /// I/Os submitted to the storage.
     Ios,
     /// A sync.
     Sync,
-    /// Nothing that the result shows: the job itself was stopped.
+    /// Nothing visible in the result: the job itself was stopped.
     Nothing,
 }
 
-/// A stretch without completions.
+/// A period without completions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outage {
     /// Start of the outage, ms since the start of the run.
@@ -45,14 +45,14 @@ pub(crate) struct Outage {
 }
 
 impl Outage {
-    /// Share of it that another stretch covers.
+    /// Share of it that another period covers.
     pub(crate) fn share_within(&self, begin_ms: f64, length_ms: f64) -> f64 {
         let end = (self.begin_ms + self.length_ms).min(begin_ms + length_ms);
         (end - self.begin_ms.max(begin_ms)).max(0.0) / self.length_ms.max(1.0)
     }
 }
 
-/// One point of the timeline, all directions together.
+/// One point of the timeline, summed over all directions.
 struct OutagePoint {
     start_ms: f64,
     end_ms: f64,
@@ -61,7 +61,7 @@ struct OutagePoint {
 }
 
 impl Evidence<'_> {
-    /// The outages of a job, in their order; none without a timeline.
+    /// The outages of a job in order; none without a timeline.
     pub(crate) fn outages(&self) -> Vec<Outage> {
         let Some(timeline) = self.timeline() else { return Vec::new() };
         let points = points_of(timeline);
@@ -123,7 +123,7 @@ struct Search {
 }
 
 impl Search {
-    /// The outage after which I/O resumed in this point.
+    /// The outage that ended when I/O resumed in this point.
     fn ending_in(&self, at: usize) -> Option<Outage> {
         let point = &self.points[at];
         if point.ios == 0 {
@@ -134,7 +134,7 @@ impl Search {
         let empty_ms = if before.is_some() { point.start_ms - self.points[at - empty].start_ms } else { 0.0 };
         let (longest_ms, long_ios) = self.longest_in(point);
         let is_unusual = longest_ms >= TIMES_MEDIAN * self.median_ms;
-        // Either nothing completed at all, or everything in flight took that long.
+        // Either nothing completed, or everything in flight took that long.
         let all_waited = empty >= EMPTY_POINTS && before.is_some() || long_ios as f64 >= self.depth;
         let (length_ms, awaited) = if is_unusual && all_waited && longest_ms >= WAITED * empty_ms {
             (longest_ms.max(empty_ms), Awaited::Ios)
@@ -169,8 +169,8 @@ impl Search {
         (if exact > 0.0 { exact } else { longest as f64 / 1e6 }, long_ios)
     }
 
-    /// Begin of an outage that ended in a point: in the last point before it with an I/O, as far as its
-    /// length allows.
+    /// Start of an outage that ended in this point: in the last earlier point with an I/O, as far as its length
+    /// allows.
     fn begin_of(&self, at: usize, empty: usize, length_ms: f64) -> f64 {
         let point = &self.points[at];
         let (earliest, latest) = (point.start_ms - length_ms, point.end_ms - length_ms);

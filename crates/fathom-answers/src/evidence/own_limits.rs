@@ -7,7 +7,7 @@ use crate::figures;
 /// Upper bound of any CPU's frequency, for a lower bound on the time of a number of cycles.
 const MOST_CYCLES_PER_SECOND: f64 = 5e9;
 
-/// A limit and how much of it was reached.
+/// A limit, and how much of it was used.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct OwnLimit {
     /// The option.
@@ -41,7 +41,7 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
         }
         for (index, direction) in evidence.job.directions().into_iter().enumerate() {
             let Some(direction) = direction else { continue };
-            // A single value is for all directions; an empty one means no limit.
+            // A single value applies to all directions; an empty one means no limit.
             let allowed = if allowed.len() == 1 { allowed[0] } else { allowed.get(index).copied().flatten() };
             let Some(allowed) = allowed.filter(|&allowed| allowed > 0.0) else { continue };
             let reached = if option == "rate" { direction.bytes_per_second } else { direction.iops };
@@ -51,8 +51,8 @@ pub(crate) fn rates(evidence: &Evidence<'_>) -> Vec<OwnLimit> {
     limits
 }
 
-/// The limit of a job that reports all directions together: the sum over its directions; `None` if one of
-/// them is unlimited.
+/// The limit of a job that reports all directions together: the sum over its directions; `None` if one of them
+/// is unlimited.
 fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f64> {
     let directions: &[usize] = match evidence.asked.workload {
         AskedWorkload::Read => &[0],
@@ -68,10 +68,10 @@ fn allowed_of_all(evidence: &Evidence<'_>, allowed: &[Option<f64>]) -> Option<f6
     directions.iter().map(of_direction).sum()
 }
 
-/// Time that a job spent in its own pauses.
+/// Time that a job spent in pauses that it requested.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pauses {
-    /// The options, and when they pause.
+    /// The options, and when they cause pauses.
     pub(crate) rule: String,
     /// Share of the run time, percent.
     pub(crate) share: f64,
@@ -82,7 +82,7 @@ pub(crate) fn pauses(evidence: &Evidence<'_>) -> Option<Pauses> {
     let &Thinking { written, pause, blocks, io_time } = evidence.asked.thinking.as_ref()?;
     let run_time = evidence.job.runtime_ms.max(1) as f64 / 1000.0;
     let ios = evidence.ios();
-    // With `thinktime_iotime`, I/Os only count if requested as well.
+    // With `thinktime_iotime`, I/Os count only if `thinktime_blocks` is set as well.
     let by_count = (io_time.is_none() || blocks.is_some()).then(|| {
         let every = blocks.unwrap_or(1.0).max(1.0);
         let when = if every > 1.0 { format!("every {every}") } else { "each".to_owned() };

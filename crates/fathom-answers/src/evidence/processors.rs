@@ -1,29 +1,29 @@
-//! How long a job was runnable without a CPU, and what used the CPUs. Only fathom's results have this.
+//! How long a job was runnable without a CPU, and what used the CPUs. Only results of fathom contain this.
 
 use super::Evidence;
 use crate::figures;
 
 /// Below this share of the run time, in percent, waits are negligible.
 const WORTH_TELLING: f64 = 5.0;
-/// Waits shorter than this, in ns, are wake-ups of an idle CPU.
+/// Shorter waits, in ns, are wake-ups of an idle CPU.
 const SHORTEST_NS: f64 = 20_000.0;
-/// From this share of CPU time on, in percent, steal time is reported.
+/// Share of CPU time, in percent, from which steal time is reported.
 const STOLEN: f64 = 5.0;
-/// From this share on, in percent, steal time dominates.
+/// Share, in percent, from which steal time dominates.
 const MOSTLY_STOLEN: f64 = 40.0;
-/// From this share of CPU time on, in percent, no CPU is idle.
+/// Share of CPU time, in percent, above which no CPU is considered idle.
 const FULL: f64 = 90.0;
 
-/// The waits of a job for a processor.
+/// How long a job waited for a processor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ProcessorWait {
     /// Share of the run time of each clone, percent.
     pub(crate) share: f64,
     /// Mean length of a wait, ns.
     pub(crate) each_ns: f64,
-    /// CPUs used by programs other than the jobs of this group.
+    /// Number of CPUs used by programs other than the jobs of this group.
     pub(crate) others: f64,
-    /// CPUs of the machine.
+    /// Number of CPUs of the machine.
     pub(crate) processors: u32,
     /// Share of all CPU time that was busy, percent.
     pub(crate) busy: f64,
@@ -32,32 +32,32 @@ pub(crate) struct ProcessorWait {
 }
 
 impl ProcessorWait {
-    /// Long enough, in total and each, to be more than the wake-up of an idle CPU.
+    /// True if the waits are long enough, in total and each, to be more than wake-ups of an idle CPU.
     pub(crate) fn is_worth_telling(&self) -> bool {
         self.share >= WORTH_TELLING && self.each_ns >= SHORTEST_NS
     }
 
-    /// Other work used a good part of the CPUs, and the job waited for them.
+    /// True if other work used a large part of the CPUs, and the job waited for them.
     pub(crate) fn is_others_doing(&self) -> bool {
         self.is_worth_telling() && self.others_are_busy()
     }
 
-    /// Other work used a good part of the CPUs.
+    /// True if other work used a large part of the CPUs.
     pub(crate) fn others_are_busy(&self) -> bool {
         self.others >= 0.25 * f64::from(self.processors)
     }
 
-    /// Neither the job nor kernel threads find an idle CPU, because of other programs.
+    /// True if neither the job nor kernel threads find an idle CPU, because of other programs.
     pub(crate) fn is_machine_full(&self) -> bool {
         self.busy + self.stolen >= FULL && self.others >= 0.5 * f64::from(self.processors)
     }
 
-    /// The hypervisor took part of the time.
+    /// True if the hypervisor took part of the time.
     pub(crate) fn is_stolen_from(&self) -> bool {
         self.stolen >= STOLEN
     }
 
-    /// The hypervisor took so much that it explains everything else.
+    /// True if the hypervisor took enough time to explain everything else.
     pub(crate) fn is_mostly_stolen(&self) -> bool {
         self.stolen >= MOSTLY_STOLEN
     }
@@ -92,7 +92,7 @@ impl ProcessorWait {
 }
 
 impl Evidence<'_> {
-    /// `None` if the result does not show it.
+    /// `None` if the result does not contain it.
     pub(crate) fn processor_wait(&self) -> Option<ProcessorWait> {
         let choices = self.choices()?;
         let (wait_ms, time) = (choices.processor_wait_ms?, choices.processors?);

@@ -1,4 +1,4 @@
-//! What the engine of a job observed of its server: connections, answers, times. Only fathom's results have it.
+//! What a job's engine observed of its server: connections, responses, times. Only results of fathom contain this.
 
 use super::Evidence;
 use crate::figures;
@@ -11,7 +11,7 @@ impl Evidence<'_> {
         self.asked.definition.is_some_and(EngineDef::is_remote)
     }
 
-    /// Sentences on what the engine counted and timed; none if it did not.
+    /// Sentences about what the engine counted and timed; none if it did not.
     pub(crate) fn told_by_engine(&self) -> Vec<String> {
         let engine = &self.job.engine;
         let counted: Vec<String> =
@@ -24,7 +24,7 @@ impl Evidence<'_> {
         line("Counted", counted).into_iter().chain(line("Timed", timed)).collect()
     }
 
-    /// Time to the first byte as a share of an answer's time, for engines that measure it.
+    /// Time to first byte as a share of the response time, for engines that measure it.
     pub(crate) fn share_of_first_byte(&self) -> Option<String> {
         let times = &self.job.engine.times;
         let (first, whole) = (times.get("first byte")?, times.get("get")?);

@@ -19,8 +19,8 @@ pub(crate) struct Trend {
 }
 
 impl Trend {
-    /// The trend of a direction; `None` with too few points. The first and the last point are left out,
-    /// because the job was active for only a part of them.
+    /// The trend of a direction; `None` with too few points. The first and the last point are left out, because
+    /// the job was active for only part of them.
     pub(crate) fn of(timeline: &TimelineJobResult, direction: usize) -> Option<Trend> {
         let rates: Vec<f64> = rates(timeline, direction);
         Trend::of_rates(rates.get(1..rates.len().checked_sub(1)?)?)
@@ -52,7 +52,7 @@ impl Trend {
     }
 }
 
-/// Bytes per second of the points from the first to the last with any I/O.
+/// Bytes per second of the points between the first and the last with I/O.
 pub(crate) fn rates(timeline: &TimelineJobResult, direction: usize) -> Vec<f64> {
     let did =
         |point: &fathom_results::model::TimelinePointResult| point.directions()[direction].total_ios > 0;

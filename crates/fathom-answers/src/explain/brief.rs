@@ -9,16 +9,16 @@ use crate::quick::GridReport;
 use fathom_results::RunResult;
 use std::fmt::Write as _;
 
-/// Up to this many jobs are explained in full, which fits a screen.
+/// Maximum number of jobs explained in full, which fits on a screen.
 const MOST_IN_FULL: usize = 2;
-/// Jobs that have their line.
+/// Maximum number of jobs that get a line.
 const MOST_JOBS: usize = 14;
-/// Findings that have their line.
+/// Maximum number of findings that get a line.
 const MOST_FINDINGS: usize = 4;
 
-/// The short text; `None` for a result that is told in full.
+/// The short text; `None` for a result that is explained in full.
 pub(super) fn tell(run: &RunResult, columns: usize) -> Option<String> {
-    // Each host has its verdict, and the full text has them together.
+    // Each host has its own verdict, and the full text combines them.
     if run.jobs.len() <= MOST_IN_FULL || run.hosts.is_some() {
         return None;
     }
@@ -42,7 +42,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> Option<String> {
     Some(text)
 }
 
-/// The verdict on all figures, and the gravest of what was found.
+/// The verdict on all figures, and the most serious findings.
 fn trust(run: &RunResult) -> String {
     let verdict = checks::judge(run);
     let mut text = format!("\nCan these figures be trusted? Verdict: {}.\n", checks::summary(&verdict));

@@ -1,4 +1,4 @@
-//! Explains the hosts of a run over several: what each did and what limited it, from its own result.
+//! Explains the hosts of a run over several hosts: what each did and what limited it, based on its own result.
 
 use super::verdict;
 use crate::evidence::Evidence;
@@ -6,20 +6,20 @@ use crate::hosts::{listed, remarks, together};
 use fathom_results::{HostsResult, RunResult};
 use std::fmt::Write as _;
 
-/// Maximum number of hosts that are described one by one.
+/// Maximum number of hosts described individually.
 const MOST_REMARKS: usize = 20;
 
-/// A verdict, and the hosts that it holds for.
+/// A verdict, and the hosts for which it holds.
 pub(crate) struct Shared<'a> {
     headline: &'static str,
     hosts: Vec<&'a str>,
-    /// Reasons of the first of them.
+    /// Reasons, taken from the first of these hosts.
     reasons: Vec<String>,
     is_only: bool,
 }
 
 impl Shared<'_> {
-    /// The verdict and its hosts.
+    /// The verdict, followed by its hosts.
     pub(crate) fn told(&self) -> String {
         match (&self.hosts[..], self.is_only) {
             ([_, _, ..], true) => {
@@ -72,7 +72,7 @@ pub(crate) fn shared<'a>(evidence: &Evidence<'_>, hosts: &'a HostsResult) -> Vec
     verdicts
 }
 
-/// The entry of a host that this sum includes: the one with the same name and position.
+/// The entry of a host that is part of this sum: the one with the same name and position.
 fn same_job<'a>(evidence: &Evidence<'_>, result: &'a RunResult) -> Option<Evidence<'a>> {
     let job = evidence.job;
     let is_same = |run: &RunResult, index: usize| {
@@ -85,7 +85,7 @@ fn same_job<'a>(evidence: &Evidence<'_>, result: &'a RunResult) -> Option<Eviden
     of_host.nth(nth).map(|index| Evidence::of(result, index))
 }
 
-/// The hosts that deserve attention, and how well all of them ran together.
+/// Hosts that deserve attention, and how evenly all of them ran.
 pub(super) fn told(hosts: &HostsResult) -> String {
     let mut text = String::from("\nHosts:\n");
     let remarks = remarks(hosts);

@@ -1,4 +1,4 @@
-//! `fathom explain`: a result in plain words, with a verdict on the bottleneck; or a term.
+//! `fathom explain`: explains a result in plain words, with a verdict on the bottleneck, or explains a term.
 
 mod brief;
 mod hosts;
@@ -23,11 +23,11 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::Path;
 
-/// A verdict on a job, for other views of a result.
+/// A verdict on a job, for use in other views of a result.
 pub(crate) struct Judgement {
     /// What limited it.
     pub(crate) headline: &'static str,
-    /// Sentences that name the figures.
+    /// Sentences with the relevant figures.
     pub(crate) reasons: Vec<String>,
 }
 
@@ -114,7 +114,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
     Ok(0)
 }
 
-/// Refuses the results file of a command that makes many runs: it holds a result per run.
+/// Refuses the results file of a command that makes many runs, because it holds one result per run.
 fn refuse_many(path: &Path) -> Result<(), Failure> {
     let (what, command) = match () {
         () if is_results::<RecordedSweep>(path) => ("the file of a sweep", "sweep"),
@@ -128,13 +128,13 @@ fn refuse_many(path: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// True for readable paths, including pipes of the shell, and for arguments that can only be meant as a file.
+/// True for readable paths, including pipes from the shell, and for arguments that can only be file names.
 fn is_result(path: &Path) -> bool {
     let is_there = path.exists() && !path.is_dir();
     let begins = |lead: &str| path.to_string_lossy().starts_with(lead);
     let ends = |end: &str| path.extension().is_some_and(|own| own == end);
     let is_meant = ["/", "./", "../"].into_iter().any(begins) || ["json", "jsonl"].into_iter().any(ends);
-    // A pasted line or an option that contains a path is not a file name.
+    // A pasted line, or an option that contains a path, is not a file name.
     let is_word = path.to_string_lossy().contains(['=', ' ']);
     path == Path::new("-") || is_there || (is_meant && !is_word)
 }

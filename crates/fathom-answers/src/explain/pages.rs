@@ -1,11 +1,11 @@
-//! What the pages of the documentation have a table of: findings of the verdict, and kinds of damage.
+//! Entries from the tables of the documentation: findings of the verdict, and kinds of damage.
 
 /// The page with a row for each check.
 const VERDICT: &str = include_str!("../../../../docs/verdict.md");
 /// The page with a row for each kind of damaged block.
 const VERIFY: &str = include_str!("../../../../docs/verify.md");
 
-/// What a page says of a code such as `reads-missing` or `torn`; `None` for what has no row.
+/// What a page says about a code such as `reads-missing` or `torn`; `None` if the code has no row.
 pub(super) fn explain(word: &str) -> Option<String> {
     let code = word.trim().to_lowercase();
     finding(&code).or_else(|| damage(&code))
@@ -27,14 +27,14 @@ fn damage(code: &str) -> Option<String> {
     }
 }
 
-/// The cells after the one that holds the code.
+/// The cells after the one with the code.
 fn row<'a>(page: &'a str, code: &str) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
     let start = format!("| `{code}` | ");
     let line = page.lines().find(|line| line.starts_with(&start))?;
     Some(line[start.len()..].trim_end().trim_end_matches('|').split(" | ").map(str::trim))
 }
 
-/// The text of a cell: links become their words, and backticks go.
+/// The text of a cell: links are replaced by their text, and backticks are removed.
 fn without_markup(cell: &str) -> String {
     let mut text = String::new();
     let mut rest = cell;

@@ -11,9 +11,9 @@ use fathom_results::{DirectionResult, LatencyResult, RunResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Maximum number of devices of several hosts that are described.
+/// Maximum number of devices described in a run over several hosts.
 const MOST_DEVICES: usize = 20;
-/// Maximum number of jobs of one name that are described one by one.
+/// Maximum number of jobs with the same name that are described individually.
 const MOST_OF_A_NAME: usize = 3;
 
 /// The complete text; the caller wraps long lines at this number of columns.
@@ -28,7 +28,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         *count += 1;
         match *count <= MOST_OF_A_NAME {
             true => report_job(&evidence, &mut text),
-            // The hosts of a run have separate verdicts.
+            // In a run over several hosts, each host has its own verdict.
             false if run.hosts.is_some() => {}
             false => {
                 let headline = verdict::of(&evidence).bottleneck.headline();
@@ -45,7 +45,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         );
     }
     text.extend(run.hosts.as_ref().map(hosts::told));
-    // The grid of quick already lists its doubts.
+    // The grid of `quick` already lists its doubts.
     if run.quick.is_none() && !run.jobs.is_empty() {
         text.push_str(&trust(run));
     }
@@ -289,7 +289,7 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
         });
         sentences.push(format!(
             "Depth (IO depths): {} of the I/Os were issued with {} in flight{reached}.",
-            // Syncs are counted there, but not among the I/Os.
+            // Syncs are included there, but not among the I/Os.
             figures::percent(share.min(100.0)),
             shapes::depth_range(level)
         ));
@@ -309,13 +309,13 @@ fn rest_of_job(evidence: &Evidence<'_>) -> Vec<String> {
     sentences
 }
 
-/// Devices and notes, which concern the whole run.
+/// Devices and notes, which apply to the whole run.
 fn closing(run: &RunResult, text: &mut String) {
     if !run.disk_util.is_empty() {
         text.push_str("\nDevices (Disk stats), counted by the kernel for all jobs together:\n");
     }
     let mut disks: Vec<&DiskResult> = run.disk_util.iter().collect();
-    // The devices of many hosts would hide everything else.
+    // The devices of many hosts would bury everything else.
     if run.hosts.is_some() && disks.len() > MOST_DEVICES {
         disks.sort_by(|a, b| b.util.total_cmp(&a.util));
         let _ = writeln!(text, "  The {MOST_DEVICES} busiest of {}:", disks.len());

@@ -3,7 +3,7 @@
 /// A term or line of a report.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Term {
-    /// Beginning of its line in a report, in lower case; the first is its name.
+    /// Start of its line in a report, in lower case; the first one is its name.
     pub(super) names: &'static [&'static str],
     /// Its meaning.
     pub(super) text: &'static str,
@@ -13,7 +13,7 @@ const fn term(names: &'static [&'static str], text: &'static str) -> Term {
     Term { names, text }
 }
 
-/// In the order of a report; a longer name comes before a shorter one that it begins with.
+/// In the order of a report; a longer name precedes any shorter one that is a prefix of it.
 pub(super) const TERMS: &[Term] = &[
     term(
         &["jobs:"],
@@ -287,7 +287,7 @@ pub(super) const TERMS: &[Term] = &[
 /// The term at the beginning of a report line.
 pub(super) fn of_line(line: &str) -> Option<&'static Term> {
     let line = line.trim().trim_start_matches('|').trim_start().to_lowercase();
-    // `clat (usec): min=...`, `clat percentiles (usec):` and `iops        : min=...` all begin with their name.
+    // `clat (usec): min=...`, `clat percentiles (usec):` and `iops : min=...` all begin with their term.
     let begins = |name: &str| {
         let Some(rest) = line.strip_prefix(name) else { return false };
         let ends_in_letter = name.ends_with(|letter: char| letter.is_alphanumeric());

@@ -10,7 +10,7 @@ use fathom_spec::{registry, spelling};
 use fathom_sys::Errno;
 use std::fmt::Write as _;
 
-/// The explanation; for an unknown term, a failure that suggests similar ones.
+/// The explanation; for an unknown term, an error that suggests similar ones.
 pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let word = text.trim().trim_start_matches("--");
     let (name, value) = match word.split_once('=') {
@@ -20,7 +20,7 @@ pub(super) fn explain(text: &str) -> Result<String, Failure> {
     let option = is_name(name).then(|| option_named(name.trim())).flatten();
     let term = terms::of_line(text);
     match (option, term) {
-        // `cpu : usr=...`, `iops` and `bw` are lines of a report; an exact option takes precedence.
+        // `cpu : usr=...`, `iops` and `bw` are lines of a report; an exact option name takes precedence.
         (Some(option), _) => Ok(of_option(option, value)),
         (None, Some(term)) => Ok(of_term(term)),
         (None, None) => match engines::find(word) {
@@ -147,7 +147,7 @@ fn of_disk_line(text: &str) -> Option<String> {
     Some(format!("{}, a device, in the section `Disk stats` of a report: {}\n", device.trim(), term.text))
 }
 
-/// True for what [`explain`] knows.
+/// True for terms that [`explain`] knows.
 pub(super) fn is_known(text: &str) -> bool {
     explain(text).is_ok()
 }
@@ -172,13 +172,13 @@ fn of_error(word: &str) -> Option<String> {
     Some(format!("errno {number}{name}, an error of the operating system: {}.{note}\n", Errno(number)))
 }
 
-/// Errors that mean more in a result than their text says.
+/// Errors whose meaning in a result goes beyond their text.
 mod libc_numbers {
     pub(super) const ENOSPC: i32 = 28;
     pub(super) const EILSEQ: i32 = 84;
 }
 
-/// A value without its option: `randwrite` is one of `rw`.
+/// A value without its option, such as `randwrite`, which is a value of `rw`.
 fn of_value(word: &str) -> Option<String> {
     let options = registry::job_options().filter(|option| option.kind != Kind::Deprecated);
     let with = options.filter(|option| option.choices.iter().any(|choice| choice.name == word));
@@ -223,7 +223,7 @@ fn by_meaning(text: &str) -> Vec<&'static str> {
     hits.into_iter().take(MOST_HITS).map(|(_, name)| name).collect()
 }
 
-/// All its names.
+/// All names of an option.
 fn names_of(option: &OptionDef) -> String {
     format!("{} {}", option.name, option.aliases.join(" "))
 }
@@ -235,7 +235,8 @@ fn unknown(word: &str) -> Failure {
     let of_terms = terms::TERMS.iter().flat_map(|term| term.names.iter().copied());
     let names = names.chain(of_terms.filter(|name| name.len() > 3));
     let near = names.map(|name| (spelling::distance(word, name), name)).min();
-    // Of three or four letters, one other makes another word; only a missing, additional or swapped one is a slip.
+    // In a word of three or four letters, one substituted letter makes another word; only a missing, additional
+    // or swapped one counts as a typing error.
     let letters = |text: &str| {
         let mut letters: Vec<char> = text.chars().collect();
         letters.sort_unstable();

@@ -1,4 +1,4 @@
-//! The answer of the run.
+//! Whether syncs were fast enough, derived from the run.
 
 use super::Wishes;
 use crate::checks::{self, Severity};
@@ -13,15 +13,15 @@ use fathom_stats::verdict::Finding;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Percentiles that are shown if there are enough syncs for them.
+/// Percentiles that are shown if there are enough syncs.
 const SHOWN: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
-/// More bytes than an answer is worth writing.
+/// Maximum number of bytes that an answer is worth writing.
 const MOST_BYTES: u64 = 1 << 40;
 
 /// Sync latencies, and whether they are fast enough.
 pub(super) struct SyncAnswer {
     directory: PathBuf,
-    /// Where the directory is, for a sentence; empty if unknown.
+    /// Where the directory is, as part of a sentence; empty if unknown.
     device: String,
     syncs: LatencyStats,
     runtime_ms: u64,
@@ -31,28 +31,28 @@ pub(super) struct SyncAnswer {
     /// The percentile that is compared with the threshold, ns.
     decisive_ns: u64,
     answer: Answer,
-    /// Sentences on why the figures are doubtful.
+    /// Sentences that explain why the figures are doubtful.
     reasons: Vec<String>,
 }
 
-/// Are syncs fast enough?
+/// The answer: whether syncs are fast enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Fast,
     Slow,
-    /// The figures do not describe syncs of a disk.
+    /// The figures do not describe syncs to a disk.
     Wrong,
-    /// Too few syncs were slower than the percentile; this many in all would do.
+    /// Too few syncs were slower than the percentile; this total number would suffice.
     TooFew {
         needed: u64,
     },
 }
 
-/// The answer of trustworthy figures.
+/// The answer if the figures can be trusted.
 fn answer(syncs: &LatencyStats, percentile: f64, threshold_ns: u64) -> Answer {
     let is_slow = |percentile: f64| syncs.percentile(percentile).is_some_and(|ns| ns > threshold_ns);
     let needed = fewest_for(percentile).filter(|&needed| syncs.count < needed);
-    // A higher percentile is not faster than the highest that these syncs carry.
+    // A higher percentile is at least as slow as the highest for which there are enough syncs.
     let carried = 100.0 * (1.0 - FEWEST_SLOWER as f64 / syncs.count.max(1) as f64);
     match needed {
         Some(_) if carried > 0.0 && is_slow(carried) => Answer::Slow,
@@ -62,7 +62,7 @@ fn answer(syncs: &LatencyStats, percentile: f64, threshold_ns: u64) -> Answer {
     }
 }
 
-/// Advice for more syncs.
+/// Advice on how to get more syncs.
 fn run_longer(wishes: &Wishes) -> String {
     match super::size_for(wishes.percentile, wishes.block_size).filter(|&bytes| bytes < MOST_BYTES) {
         Some(bytes) => format!("run for longer, with --size={}m", bytes >> 20),
@@ -84,14 +84,14 @@ impl SyncAnswer {
         // Percentiles of the writes into the page cache do not matter here.
         let of_syncs =
             against.filter(|finding| finding.code != "few-samples" && finding.code != "fits-in-memory");
-        // The advice is in terms of this command's options.
+        // Gives the advice in terms of this command's options.
         let in_own_words = |finding: &Finding| match finding.code.as_str() {
             "short" => Finding { advice: "use a larger --size".to_owned(), ..finding.clone() },
             _ => finding.clone(),
         };
         let mut reasons: Vec<String> =
             of_syncs.map(|finding| checks::tell_finding(&in_own_words(finding))).collect();
-        // fdatasync does nothing on a file system in memory, so its latency does not answer the question.
+        // On a file system in memory, fdatasync does nothing, so its latency does not answer the question.
         let is_wrong =
             !verdict.is_sound() || verdict.findings.iter().any(|finding| finding.code == "in-memory");
         let decisive_ns = job.sync.percentile(wishes.percentile).unwrap_or(job.sync.max_ns);
@@ -129,7 +129,7 @@ impl SyncAnswer {
         }
     }
 
-    /// Why a good answer is not what is required; `None` if it is, or if the answer is not a good one anyway.
+    /// Why the answer does not meet the requirement; `None` if it does, or if the answer is negative anyway.
     pub(super) fn unmet(&self, required: Option<Requirement>) -> Option<String> {
         let is_doubtful = required == Some(Requirement::NoDoubts) && !self.reasons.is_empty();
         (is_doubtful && self.exit() == 0)
@@ -140,7 +140,7 @@ impl SyncAnswer {
         if self.runtime_ms == 0 { 0.0 } else { self.syncs.count as f64 * 1000.0 / self.runtime_ms as f64 }
     }
 
-    /// The answer, the figures, then the doubts.
+    /// First the answer, then the figures, then the doubts.
     pub(super) fn text(&self, limit: Option<usize>) -> String {
         let ns = |ns: u64| figures::duration(ns as f64);
         let (found, threshold) = (ns(self.decisive_ns), ns(self.threshold_ns));
@@ -178,7 +178,7 @@ impl SyncAnswer {
         lines.iter().map(|line| columns::hanging(line, 2, width)).collect()
     }
 
-    /// Those of the usual percentiles that the syncs carry.
+    /// The usual percentiles for which there are enough syncs.
     fn percentiles(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let carried = SHOWN.into_iter().filter(|&percent| is_carried(percent, self.syncs.count));
         carried.filter_map(|percent| Some((percent, self.syncs.percentile(percent)?)))

@@ -16,7 +16,7 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Name of the job, also in messages.
+/// Name of the job; also appears in messages.
 const JOB: &str = "fsync-check";
 /// Bytes that etcd's documentation recommends to write.
 const USUAL_SIZE: u64 = 22 << 20;
@@ -138,7 +138,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
     Ok(wishes)
 }
 
-/// Bytes of which a percentile has enough syncs; `None` for the 100th, which needs no number of them.
+/// Bytes needed to get enough syncs for a percentile; `None` for the 100th, which needs no particular number.
 fn size_for(percentile: f64, block_size: u64) -> Option<u64> {
     // The last record ends the run, and is not synced.
     let records = fewest_for(percentile)?.saturating_add(1);
@@ -190,8 +190,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Ok(answer.exit())
 }
 
-/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` matches how
-/// a log is written: one write at a time.
+/// The file grows with each record, as a log does, so it is not laid out before the run. `psync` matches how a
+/// log is written: one write at a time.
 fn job(path: &Path, wishes: &Wishes) -> String {
     format!(
         "[{JOB}]\nfilename={}\nioengine=psync\nrw=write\nbs={}\nsize={}\nfdatasync=1\ncreate_on_open=1\n",
@@ -211,7 +211,7 @@ mod tests {
         let good = read(&["--threshold=5ms", "--percentile=99.9", "--bs=4k", "/tmp"]).expect("reads");
         assert_eq!((good.threshold_ns, good.percentile, good.block_size), (5_000_000, 99.9, 4096));
         assert_eq!(read(&["--threshold=500us"]).expect("reads").threshold_ns, 500_000);
-        // As large as the percentile needs, unless the size is given.
+        // As large as the percentile requires, unless the size is given.
         let size = |words: &[&str]| read(words).expect("reads").size >> 20;
         assert_eq!((size(&[]), size(&["--percentile=99.99"]), size(&["--percentile=100"])), (22, 220, 22));
         assert_eq!(size(&["--percentile=99.99", "--size=1m"]), 1);

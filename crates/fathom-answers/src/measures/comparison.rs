@@ -5,19 +5,19 @@ use fathom_stats::inference::difference::{Ratio, ratio, ratio_of_estimates};
 use fathom_stats::inference::percentile::is_carried;
 use fathom_stats::inference::{Interval, effect, median, ranks};
 
-/// A figure in one run.
+/// The value of a figure in one run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Sample {
     /// Its value.
     pub(crate) value: f64,
     /// Its interval within the run.
     pub(crate) within: Option<Interval>,
-    /// I/Os that it was made from; `None` where their number does not matter.
+    /// Number of I/Os that it was computed from; `None` where the number does not matter.
     pub(crate) ios: Option<u64>,
 }
 
 impl Sample {
-    /// A value of which nothing more is known.
+    /// A value about which nothing else is known.
     pub(crate) fn of(value: f64) -> Sample {
         Sample { value, within: None, ios: None }
     }
@@ -45,11 +45,11 @@ pub(crate) enum ComparisonVerdict {
     NotDistinguishable,
     /// There is no interval.
     Unknown,
-    /// A side has too few I/Os for the percentile.
+    /// One side has too few I/Os for the percentile.
     TooFew,
-    /// Maxima of different numbers of I/Os: of more, the largest is larger.
+    /// Maxima over different numbers of I/Os: with more I/Os, the maximum is larger.
     UnlikeCounts,
-    /// The measurements of a side scatter so much that the interval says nothing.
+    /// The measurements of one side scatter so much that the interval is meaningless.
     Scattered,
     /// The figures of a side are wrong.
     Refused,
@@ -60,32 +60,32 @@ pub(crate) enum ComparisonVerdict {
 pub(crate) struct Comparison {
     /// The figure.
     pub(crate) figure: Figure,
-    /// The runs before.
+    /// The baseline runs.
     pub(crate) a: Summary,
-    /// The runs after.
+    /// The runs to compare with them.
     pub(crate) b: Summary,
     /// Median of B over median of A, with its interval, if there is one.
     pub(crate) ratio: Option<Ratio>,
-    /// The same without an interval; `None` if A is zero.
+    /// The ratio without an interval; `None` if A is zero.
     pub(crate) plain_ratio: Option<f64>,
-    /// Hedges' g, with two runs or more on each side.
+    /// Hedges' g; requires two or more runs on each side.
     pub(crate) hedges_g: Option<f64>,
-    /// Cliff's delta, likewise.
+    /// Cliff's delta, with the same requirement.
     pub(crate) cliffs_delta: Option<f64>,
-    /// p-value of the Mann-Whitney test, likewise.
+    /// p-value of the Mann-Whitney test, with the same requirement.
     pub(crate) rank_p: Option<f64>,
-    /// The figures of a side are wrong, so the difference is not called real.
+    /// The figures of one side are wrong, so the difference is not called real.
     pub(crate) is_refused: bool,
     /// Why there is no interval and no verdict, although there are values.
     obstacle: Option<ComparisonVerdict>,
 }
 
-/// An interval that reaches further than this factor from the change says nothing, unless it excludes zero.
+/// An interval that extends beyond this factor from the change is meaningless, unless it excludes zero.
 const WIDEST: f64 = 10.0;
-/// Numbers of I/Os that differ by more than this factor make maxima incomparable.
+/// If numbers of I/Os differ by more than this factor, maxima cannot be compared.
 const MOST_UNLIKE: f64 = 1.1;
 
-/// Reasons in the numbers of I/Os that prevent a verdict on a figure.
+/// Reasons why the numbers of I/Os prevent a verdict on a figure.
 fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<ComparisonVerdict> {
     let count = |samples: &[Sample]| samples.iter().map(|sample| sample.ios).sum::<Option<u64>>();
     let (own, other) = (count(a)?, count(b)?);
@@ -103,7 +103,7 @@ fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     }
 }
 
-/// True for an interval of measurements that scatter over orders of magnitude.
+/// True for an interval from measurements that scatter over orders of magnitude.
 fn is_scattered(ratio: &Ratio) -> bool {
     let Interval { low, high } = ratio.interval;
     !ratio.is_distinguishable() && (high > ratio.value * WIDEST || low * WIDEST < ratio.value)
@@ -120,7 +120,7 @@ pub(crate) fn summary(samples: &[Sample]) -> Option<Summary> {
     Some(Summary { median, interval, runs: samples.len() })
 }
 
-/// Compares a figure; `None` if a side does not have it.
+/// Compares a figure; `None` if one side does not have it.
 pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comparison> {
     let (summary_a, summary_b) = (summary(a)?, summary(b)?);
     let values = |samples: &[Sample]| samples.iter().map(|sample| sample.value).collect::<Vec<f64>>();
@@ -151,8 +151,8 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     })
 }
 
-/// The ratio of the medians with an interval that was found around another estimate, of means or of shifts. The change has to be that
-/// of the medians next to it, so the interval is as wide as it takes to hold them.
+/// The ratio of the medians, with an interval computed around another estimate (of means or of shifts). The
+/// change shown must match the medians next to it, so the interval is widened to contain all of them.
 fn of_medians(found: Ratio, medians: f64) -> Ratio {
     let Interval { low, high } = found.interval;
     Ratio { value: medians, interval: Interval { low: low.min(medians), high: high.max(medians) } }
@@ -170,7 +170,7 @@ impl Comparison {
         }
     }
 
-    /// The verdict as text, in at most 19 columns, so that a table fits 80.
+    /// The verdict as text, in at most 19 columns, so that a table fits into 80.
     pub(crate) fn words(&self) -> &'static str {
         let is_time_of_processor = self.figure == Figure::ProcessorTime;
         match self.verdict() {
@@ -208,7 +208,7 @@ mod tests {
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
         let refused = Comparison { is_refused: true, ..compare(Figure::Iops, &low, &high).expect("values") };
         assert_eq!((refused.verdict(), refused.words()), (ComparisonVerdict::Refused, "a side is wrong"));
-        // One run against several is judged by their scatter.
+        // A single run against several is judged by their scatter.
         assert_eq!(words(Figure::Iops, &low, &high[..1]), "faster");
     }
 

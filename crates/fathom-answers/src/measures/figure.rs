@@ -1,4 +1,4 @@
-//! A figure of a job: its name, its value, and whether more is better.
+//! A figure of a job: its name, its value, and whether larger values are better.
 
 use super::workload::{Traffic, Workload};
 use crate::figures;
@@ -6,7 +6,7 @@ use fathom_command::Failure;
 use fathom_stats::Direction;
 use std::fmt;
 
-/// Kind of a figure.
+/// Kind of figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Figure {
     /// Bytes per second.
@@ -17,9 +17,9 @@ pub(crate) enum Figure {
     LatencyMean,
     /// The latency in ns that this percentage of the I/Os does not exceed.
     Percentile(f64),
-    /// Largest latency in ns.
+    /// Maximum latency in ns.
     LatencyMax,
-    /// Processor time per I/O in ns, of the whole job.
+    /// Processor time per I/O in ns, for the whole job.
     ProcessorTime,
 }
 
@@ -67,7 +67,7 @@ impl Figure {
         }
     }
 
-    /// True for rates, of which more is better.
+    /// True for rates, where larger values are better.
     pub(crate) fn more_is_better(self) -> bool {
         matches!(self, Figure::Bandwidth | Figure::Iops)
     }
@@ -90,7 +90,7 @@ impl Figure {
         }
     }
 
-    /// The same with bandwidths in MiB/s, as published tables of sweeps have them.
+    /// A value with bandwidths in MiB/s, as used in published tables of sweeps.
     pub(crate) fn text_in_binary(self, value: f64) -> String {
         match self {
             Figure::Bandwidth => format!("{} MiB/s", figures::three_figures(value / f64::from(1 << 20))),
@@ -120,10 +120,10 @@ impl Figure {
     }
 }
 
-/// A figure of one direction or of all together.
+/// A figure of one direction, or of all directions together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FigureOf {
-    /// The direction, `read`, `write`, `trim` or `mixed`; `None` for the whole job.
+    /// The direction, `read`, `write`, `trim` or `mixed`; `None` for the job as a whole.
     pub(crate) direction: Option<&'static str>,
     /// The figure.
     pub(crate) figure: Figure,

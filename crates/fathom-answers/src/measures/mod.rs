@@ -1,6 +1,6 @@
-//! The figures that runs are compared by, and what can be concluded from them: the workload of a job in a run ([`workload`]),
-//! one figure ([`figure`]), its precision within a run ([`within`]), and the difference between two sets of runs
-//! ([`comparison`]).
+//! The figures by which runs are compared, and the conclusions that they allow: the workload of a job in a run
+//! ([`workload`]), one figure ([`figure`]), its precision within a run ([`within`]), and the difference between
+//! two sets of runs ([`comparison`]).
 
 pub(crate) mod comparison;
 pub(crate) mod figure;

@@ -1,4 +1,5 @@
-//! The precision of a figure of a single run, from the variation inside that run. It says nothing about the next run.
+//! The precision of a figure from a single run, based on the variation inside that run. It says nothing about
+//! the next run.
 
 use super::figure::Figure;
 use super::workload::{Traffic, TrafficMoment};
@@ -46,14 +47,14 @@ pub(crate) fn supposes_independence(figure: Figure, traffic: &Traffic) -> bool {
     matches!(figure, Figure::Percentile(_)) && steady_part(&traffic.timeline).len() < timeline::FEWEST_POINTS
 }
 
-/// The same relative width around the figure of the whole run. Logarithmic, so that it stays positive.
+/// The same relative width, applied to the figure of the whole run. Logarithmic, so that it stays positive.
 fn scaled(value: f64, estimate: Estimate) -> Option<Interval> {
     let relative = estimate.half_width() / estimate.value;
     let usable = value > 0.0 && relative.is_finite();
     usable.then(|| Interval { low: value * (-relative).exp(), high: value * relative.exp() })
 }
 
-/// The points strictly between the first and the last with I/O, in which the job was active throughout.
+/// Points strictly between the first and the last with I/O, during which the job was active throughout.
 fn steady_part(timeline: &[TrafficMoment]) -> &[TrafficMoment] {
     let busy = |moment: &TrafficMoment| moment.total_ios > 0.0;
     let first = timeline.iter().position(busy).map_or(0, |first| first + 1);
@@ -70,7 +71,7 @@ fn count_in(moment: &TrafficMoment, wanted: impl Fn(u64) -> bool) -> f64 {
 }
 
 /// The precision of the share of I/Os up to a percentile, from the timeline. The timeline has coarse bins, so
-/// the share is observed at the nearer edge of the percentile's bin and its error scaled: shares near a half
+/// the share is taken at the nearer edge of the percentile's bin, and its error is scaled: shares near a half
 /// vary more than those near one.
 fn share_below(percent: f64, value_ns: f64, moments: &[TrafficMoment]) -> Option<Estimate> {
     let share = percent / 100.0;
@@ -94,7 +95,7 @@ mod tests {
     use super::*;
     use fathom_stats::Histogram;
 
-    /// Seconds of 1000 I/Os, some with a tenth of them slow.
+    /// Seconds with 1000 I/Os each; in some of them, a tenth of the I/Os is slow.
     fn traffic(is_slow: impl Fn(usize) -> bool) -> Traffic {
         let (mut timeline, mut histogram) = (Vec::new(), Histogram::default());
         for second in 0..40 {

@@ -1,4 +1,4 @@
-//! The workload of a job in one run: all clones of a name together, which ran concurrently.
+//! The workload of a job in one run: all clones with the same name together, which ran concurrently.
 
 use fathom_results::{DirectionResult, JobResult, RunResult};
 use fathom_stats::latency::at_most;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 /// A job of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workload {
-    /// Its name; jobs of the same name in different groups have the number of the group appended.
+    /// Its name; jobs with the same name in different groups have the group number appended.
     pub(crate) name: String,
     /// errno of the clone that failed first.
     pub(crate) error: Option<i64>,
@@ -30,9 +30,9 @@ pub(crate) struct Traffic {
     pub(crate) total_ios: u64,
     /// Longest run time of a clone in ms.
     pub(crate) runtime_ms: u64,
-    /// Rate of all clones together.
+    /// Combined rate of all clones, in bytes per second.
     pub(crate) bytes_per_second: f64,
-    /// The same in I/Os.
+    /// Combined rate of all clones, in I/Os per second.
     pub(crate) iops: f64,
     /// I/Os with a latency.
     pub(crate) latency_count: u64,
@@ -40,12 +40,11 @@ pub(crate) struct Traffic {
     pub(crate) mean_ns: f64,
     /// Their maximum.
     pub(crate) max_ns: f64,
-    /// Their distribution, if it was printed for all clones.
+    /// The combined latency distribution, if it was printed for all clones.
     pub(crate) histogram: Option<Histogram>,
-    /// Percentiles as printed; those of several clones cannot be combined.
+    /// Percentiles as printed; percentiles of several clones cannot be combined.
     pub(crate) percentiles: Vec<(f64, f64)>,
-    /// Samples of the bandwidth: mean and standard deviation in KiB/s, and their number; only of a single
-    /// clone.
+    /// Bandwidth samples: mean and standard deviation in KiB/s, and their number; only for a single clone.
     pub(crate) samples: Option<(f64, f64, u64)>,
     /// Rates and latencies over time, if the result has them.
     pub(crate) timeline: Vec<TrafficMoment>,
@@ -104,7 +103,7 @@ fn of_job(run: &RunResult, job: &JobResult) -> Workload {
 }
 
 impl Workload {
-    /// The I/O of a direction, or all of it.
+    /// The I/O of one direction, or all of it.
     pub(crate) fn traffic(&self, direction: Option<&str>) -> Option<Cow<'_, Traffic>> {
         if let Some(wanted) = direction {
             let found = self.directions.iter().find(|(name, _)| *name == wanted);
@@ -179,7 +178,7 @@ impl Traffic {
             runtime_ms: direction.runtime_ms,
             bytes_per_second: direction.bytes_per_second,
             iops: direction.iops,
-            // fio prints N in newer versions only.
+            // Only newer versions of fio print N.
             latency_count: match latency.count {
                 0 if latency.mean_ns > 0.0 => direction.total_ios,
                 count => count,
@@ -270,7 +269,7 @@ mod tests {
             (1500.0, 8.0, 200.0, 300.0)
         );
         assert_eq!((read.percentile(50.0), read.percentile(99.0)), (Some(100.0), Some(300.0)));
-        // 40 % of a second, twice, over eight I/Os.
+        // 40 % of a second, twice, spread over eight I/Os.
         assert_eq!(found[0].processor_ns_per_io(), Some(1e8));
     }
 

@@ -3,31 +3,31 @@
 use crate::figures;
 use crate::measures::Figure;
 
-/// A test as data.
+/// One test of the specification.
 pub(crate) struct Definition {
     pub(crate) title: &'static str,
-    /// Default threads and depth: the specification leaves them to the tester.
+    /// Default threads and queue depth: the specification leaves them to the tester.
     pub(super) usual_load: (u32, u32),
-    /// The specification requires this load.
+    /// True if the specification requires this load.
     pub(super) has_fixed_load: bool,
-    /// The tracking variable, also shown first in the tables.
+    /// The tracking variable, which the tables also show first.
     pub(crate) figure: Figure,
     /// Block sizes of the specification.
     pub(super) blocks: &'static [u64],
-    /// The parts for a device with sectors of `sector` bytes.
+    /// Returns the parts for a device with sectors of `sector` bytes.
     pub(super) parts: fn(sector: u64) -> Vec<Part>,
 }
 
-/// A part of a test: begins with a purge and has its own end.
+/// A part of a test: begins with a purge and ends by its own rule.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    /// Empty for the only part.
+    /// Empty if the test has only one part.
     pub(crate) name: String,
     /// How often the capacity is written before the first round.
     pub(crate) passes: u32,
     /// The points measured in each round, in order.
     pub(crate) points: Vec<Point>,
-    /// The point of the tracking variable.
+    /// The point that supplies the tracking variable.
     pub(crate) tracked: usize,
     pub(crate) ends: Ends,
 }
@@ -35,15 +35,15 @@ pub(crate) struct Part {
 /// When a part ends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Ends {
-    /// When five rounds are steady.
+    /// Ends when five rounds are steady.
     Steady,
-    /// When the capacity was written `fills` times, or after `rounds` rounds.
+    /// Ends when the capacity was written `fills` times, or after `rounds` rounds.
     Written { fills: u32, rounds: usize },
 }
 
 impl Part {
     pub(super) fn new(name: String, passes: u32, points: Vec<Point>, tracked: u64, ends: Ends) -> Part {
-        // A device with larger sectors is tracked at its smallest block size.
+        // A device with larger sectors is tracked at its smallest supported block size.
         let writes = || points.iter().enumerate().filter(|(_, point)| point.read_percent == 0);
         let smallest = writes().min_by_key(|(_, point)| point.block_bytes);
         let found = writes().find(|(_, point)| point.block_bytes == tracked).or(smallest);
@@ -51,8 +51,8 @@ impl Part {
         Part { name, passes, points, tracked, ends }
     }
 
-    /// The only part of a test of random I/O: all points are measured in each round, sizes within mixes,
-    /// until steady state.
+    /// The only part of a random I/O test: each round measures all points, mix by mix and size by size, until
+    /// steady state.
     pub(super) fn matrix(mixes: &[u8], blocks: &[u64], tracked: u64, sector: u64) -> Part {
         let blocks = usable(blocks, sector);
         let points = mixes

@@ -1,6 +1,6 @@
-//! Endurance of a drive, from its own figures. NVMe drives count the bytes written and the share of their life used (NVM
-//! Express Base Specification, the SMART and health information log), from which the total follows approximately. Drives do
-//! not report their rated endurance.
+//! Endurance of a drive, from its own figures. NVMe drives report the bytes written and the share of their life
+//! used (NVM Express Base Specification, the SMART / health information log), from which the total follows
+//! approximately. Drives do not report their rated endurance.
 
 use super::plan::TestTarget;
 use fathom_sys::nvme;
@@ -10,20 +10,20 @@ use std::os::fd::AsRawFd;
 
 /// Bytes of a data unit.
 const UNIT: f64 = 512_000.0;
-/// Below this share, the total is too imprecise.
+/// Below this share used, the extrapolated total is too imprecise.
 const LEAST_PERCENT: u8 = 3;
 
 /// A drive's own endurance figures.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct Endurance {
-    /// Percentage used of its life, by its own estimate; may exceed 100.
+    /// Percentage of its life used, by its own estimate; may exceed 100.
     pub(super) used_percent: u8,
     /// Bytes written so far.
     pub(super) written_bytes: f64,
 }
 
 impl Endurance {
-    /// Asks the drive; `None` if it does not answer, or not to this user.
+    /// Queries the drive; `None` if it does not answer, or denies this user.
     pub(super) fn of(target: &TestTarget) -> Option<Endurance> {
         let name = target.path.file_name()?.to_str()?;
         if !target.is_device() || !name.starts_with("nvme") {
@@ -39,7 +39,7 @@ impl Endurance {
         Endurance { used_percent: log[5], written_bytes: units * UNIT }
     }
 
-    /// Bytes of its whole life, by its own figures.
+    /// Total bytes that can be written over its life, by its own figures.
     pub(super) fn whole_bytes(&self) -> Option<f64> {
         let is_enough = self.used_percent >= LEAST_PERCENT && self.written_bytes > 0.0;
         is_enough.then(|| self.written_bytes / (f64::from(self.used_percent) / 100.0))

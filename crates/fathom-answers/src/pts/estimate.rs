@@ -1,4 +1,4 @@
-//! Estimate of a test before it starts: time, bytes written, and the share of the drive's life.
+//! Estimates a test before it starts: time, bytes written, and the share of the drive's life.
 
 use super::definition::Ends;
 use super::endurance::Endurance;
@@ -25,7 +25,7 @@ impl Range {
         self.most += most;
     }
 
-    /// Both ends, or one if they are equal.
+    /// Both ends, or a single value if they are equal.
     fn text(self, text: impl Fn(f64) -> String) -> String {
         let (least, most) = (text(self.least), text(self.most));
         if least == most { most } else { format!("{least} to {most}") }
@@ -45,7 +45,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate for a target that writes at this rate.
+    /// The estimate for a target with this write rate.
     pub(super) fn at(plan: &PtsPlan, rate: f64) -> Estimate {
         let (mut seconds, mut bytes, mut preconditioning) = (Range::default(), Range::default(), 0.0);
         let point = plan.point_time().as_secs_f64();
@@ -78,7 +78,7 @@ impl Estimate {
         Estimate::at(plan, assumed_rate(&plan.target))
     }
 
-    /// The whole estimate, a line for each item.
+    /// The complete estimate, one line per item.
     pub(super) fn text(&self, plan: &PtsPlan, holds: &[String], endurance: Option<Endurance>) -> String {
         let mut text = format!("{} test of {}\n", plan.test.definition().title, plan.target.told());
         let mut line = |name: &str, told: &str| {

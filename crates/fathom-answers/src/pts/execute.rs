@@ -1,4 +1,4 @@
-//! Performs the steps, one after the other, each through the run loop.
+//! Performs the steps in order, each through the run loop.
 
 use super::definition::{Ends, Part};
 use super::estimate::time;
@@ -25,7 +25,7 @@ use std::io::Write;
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-/// Performs all steps that are not recorded yet. Returns the exit status if a signal ended it.
+/// Performs all steps that are not recorded yet. Returns the exit status if a signal ended the test.
 pub(super) fn execute(
     recorder: &mut ResultsFile<RecordedTest>,
     claim: &Claim,
@@ -48,11 +48,11 @@ struct Execution<'a> {
     stop: Stop<'a>,
     err: &'a mut dyn Write,
     runner: &'a mut dyn Runner,
-    /// Messages already printed, which are not repeated after every step.
+    /// Messages that were already printed and are not repeated after every step.
     said: BTreeSet<String>,
 }
 
-/// Result of a step; a signal breaks it off.
+/// Result of a step; an error if a signal interrupted it.
 type StepEnd<T> = ControlFlow<i32, T>;
 
 impl Execution<'_> {
@@ -75,7 +75,7 @@ impl Execution<'_> {
         Ok(None)
     }
 
-    /// Checks that the target is still the one that was claimed, and not in use by others.
+    /// Checks that the target is still the one that was claimed, and that no other program uses it.
     fn check_target(&self) -> Result<(), Failure> {
         let path = &self.plan.target.path;
         self.claim.check(path)?;
@@ -89,7 +89,7 @@ impl Execution<'_> {
     }
 
     fn make(&mut self, step: Step) -> Result<StepEnd<Outcome>, Failure> {
-        // New offsets and data in each step, and the same ones when a step is repeated.
+        // Each step has new offsets and data, but a repeated step has the same ones again.
         let seed = self.plan.seed.wrapping_add(self.recorder.recorded().steps.len() as u64);
         match step {
             Step::Purge { .. } => Ok(match purge(&self.plan.target, self.plan.purges, &self.stop)? {
@@ -156,7 +156,7 @@ impl Execution<'_> {
         }
     }
 
-    /// Reports the result of the last step, and at the end of a round how steady the device is.
+    /// Reports the result of the last step and, at the end of a round, how steady the device is.
     fn tell(&mut self, step: Step, seconds: f64) {
         let name = self.name(step);
         let figure = self.plan.test.definition().figure;
@@ -227,7 +227,7 @@ impl Execution<'_> {
         status_of_signal(signal)
     }
 
-    /// Prints a line of progress. The test continues if nothing reads it.
+    /// Prints a line of progress. The test continues even if nothing reads it.
     fn say(&mut self, line: &str) {
         let _ = writeln!(self.err, "{line}");
     }

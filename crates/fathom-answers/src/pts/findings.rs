@@ -1,4 +1,5 @@
-//! Evaluates a results file: each part with its rounds, the window that counts, and deviations from the specification.
+//! Evaluates a results file: each part with its rounds, the measurement window, and deviations from the
+//! specification.
 
 use super::definition::{Part, Point};
 use super::plan::PtsPlan;
@@ -15,9 +16,9 @@ use std::ops::Range;
 pub(crate) struct Findings<'a> {
     pub(crate) plan: &'a PtsPlan,
     pub(crate) parts: Vec<PartFindings<'a>>,
-    /// Why it is not a valid result by the specification; empty if it is.
+    /// Why it is not a valid result under the specification; empty if it is valid.
     pub(crate) why_not: Vec<String>,
-    /// Further remarks for the reader.
+    /// Other remarks for the reader.
     pub(crate) remarks: Vec<String>,
     /// When the last step ended, in seconds since the epoch.
     pub(crate) ended: u64,
@@ -31,7 +32,7 @@ pub(crate) struct PartFindings<'a> {
     pub(crate) purge: Option<(&'a str, f64)>,
     /// Bytes and seconds of each pass of preconditioning.
     pub(crate) passes: Vec<(u64, f64)>,
-    /// The points of each round; those of the last one may be fewer.
+    /// The points of each round; the last round may be incomplete.
     pub(crate) rounds: Vec<Vec<&'a Measured>>,
     /// `None` while the part is in progress.
     pub(crate) ending: Option<Ending>,
@@ -178,7 +179,7 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// The rounds that the tables show, from 0: the window, or the last ones so far.
+    /// The rounds shown in the tables, from 0: the window, or the latest rounds so far.
     pub(crate) fn counted_rounds(&self) -> Range<usize> {
         let complete = self.complete_rounds();
         match self.window() {
@@ -187,7 +188,7 @@ impl<'a> PartFindings<'a> {
         }
     }
 
-    /// A figure of a point over the counted rounds: the mean, or the largest maximum.
+    /// A figure of a point over the rounds that count: the mean, or the largest maximum.
     pub(crate) fn in_window(&self, point: usize, figure: Figure) -> Option<f64> {
         let values: Vec<f64> =
             self.counted_rounds().filter_map(|round| self.value(point, round, figure)).collect();
@@ -261,7 +262,7 @@ pub(crate) fn written_in(round: &[&Measured]) -> u64 {
     sum(round.iter().filter_map(|measured| measured.write.as_ref()).map(|write| write.bytes))
 }
 
-/// The values come from a file and may be anything, so the sum saturates.
+/// The values come from a file and may be arbitrary, so the sum saturates.
 fn sum(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
 }

@@ -1,9 +1,9 @@
-//! The IOPS test: random I/O of eight block sizes in seven mixes of reads and writes.
+//! The IOPS test: random I/O with eight block sizes and seven mixes of reads and writes.
 
 use super::definition::{Definition, Part};
 use crate::measures::Figure;
 
-/// Percentages of reads, from reads only to writes only.
+/// Percentages of reads, from all reads to all writes.
 const MIXES: [u8; 7] = [100, 95, 65, 50, 35, 5, 0];
 const BLOCKS: [u64; 8] = [1 << 20, 128 << 10, 64 << 10, 32 << 10, 16 << 10, 8 << 10, 4 << 10, 512];
 /// Block size whose writes are tracked.

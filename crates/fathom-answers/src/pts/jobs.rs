@@ -18,7 +18,7 @@ fn job(plan: &PtsPlan, options: &[(&str, String)]) -> String {
     text(&[Section { name: NAME.to_owned(), options: options.collect() }])
 }
 
-/// Reads one block, to find out what works on the target.
+/// Reads one block to find out what works on the target.
 pub(super) fn probe(target: &TestTarget, engine: &str, direct: bool, block: u64) -> String {
     let options = [
         ("filename", as_option(&target.path)),
@@ -46,7 +46,7 @@ pub(super) fn precondition(plan: &PtsPlan, seed: u64) -> String {
     )
 }
 
-/// Measures a point for its time. Offsets and data are new in each round.
+/// Measures a point for its duration. Offsets and data are new in each round.
 pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
     let rw = match (point.is_random, point.read_percent) {
         (true, 100) => "randread",
@@ -64,7 +64,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         options.push(("size", plan.target.bytes.to_string()));
         options.push(("norandommap", "1".to_owned()));
     } else {
-        // Adjacent streams that do not overlap; whole blocks of any size.
+        // Adjacent streams that do not overlap, in whole blocks of any size.
         let share = (plan.target.bytes / u64::from(plan.threads)) >> 20 << 20;
         options.push(("size", share.to_string()));
         options.push(("offset_increment", share.to_string()));
@@ -76,7 +76,7 @@ pub(super) fn point(plan: &PtsPlan, point: &Point, seed: u64) -> String {
         ("iodepth", plan.depth.to_string()),
         ("randseed", seed.to_string()),
         ("group_reporting", "1".to_owned()),
-        // The reported latencies include the submission.
+        // The reported latencies include submission.
         ("clat_percentiles", "0".to_owned()),
         ("lat_percentiles", "1".to_owned()),
     ]);

@@ -1,4 +1,4 @@
-//! The latency test: random I/O of three block sizes in three mixes, one I/O at a time.
+//! The latency test: random I/O with three block sizes and three mixes, one I/O at a time.
 
 use super::definition::{Definition, Part};
 use crate::measures::Figure;

@@ -1,5 +1,5 @@
-//! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step, in a crash-safe
-//! results file.
+//! `fathom pts`: the tests of SNIA's Solid State Storage Performance Test Specification, step by step, with a
+//! crash-safe results file.
 
 pub(crate) mod definition;
 mod endurance;

@@ -11,9 +11,9 @@ use crate::measures::Figure;
 use crate::table::{Align, Table};
 use serde_json::{Value as Json, json};
 
-/// Width of the labels of facts.
+/// Width of the label column.
 const NAMES: usize = 16;
-/// Rows of a long timeline in a text; CSV and JSON have all of them.
+/// Maximum number of rows of a timeline in text output; CSV and JSON have all of them.
 const ROWS: usize = 30;
 
 /// The heading.
@@ -25,7 +25,7 @@ pub(crate) fn title(findings: &Findings<'_>) -> String {
     )
 }
 
-/// Labels and values of the test's set-up.
+/// Labels and values that describe the setup of the test.
 pub(crate) fn facts(findings: &Findings<'_>) -> Vec<(String, String)> {
     let plan = findings.plan;
     let mut facts: Vec<(String, String)> = Vec::new();
@@ -56,7 +56,7 @@ pub(crate) fn facts(findings: &Findings<'_>) -> Vec<(String, String)> {
     facts
 }
 
-/// Labels and values on how each part went.
+/// Labels and values that describe the course of each part.
 pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec<(String, String)> {
     let mut facts: Vec<(String, String)> = Vec::new();
     if let Some((purge, seconds)) = part.purge {
@@ -87,13 +87,13 @@ pub(crate) fn course_of(findings: &Findings<'_>, part: &PartFindings<'_>) -> Vec
     facts
 }
 
-/// Four figures, because plots are drawn from them.
+/// Four significant figures, because plots are drawn from them.
 fn number(value: f64) -> String {
     let digits = (3 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 9);
     format!("{value:.*}", digits as usize)
 }
 
-/// The figures that the tables of a test show.
+/// The figures shown in the tables of a test.
 pub(crate) fn shown_figures(test: PtsTest) -> &'static [Figure] {
     match test {
         PtsTest::Iops => &[Figure::Iops],
@@ -109,7 +109,7 @@ pub(crate) fn shown_figures(test: PtsTest) -> &'static [Figure] {
     }
 }
 
-/// The heading of a figure in these reports.
+/// Heading of a figure in these reports.
 pub(crate) fn heading(figure: Figure) -> String {
     match figure {
         Figure::Iops => "IOPS".to_owned(),
@@ -142,7 +142,7 @@ pub(crate) fn tables(
     tables.collect()
 }
 
-/// Block sizes down, mixes of reads and writes across.
+/// Rows are block sizes, columns are mixes of reads and writes.
 fn matrix(part: &PartFindings<'_>, figure: Figure) -> Table {
     let (blocks, mixes) = part.axes();
     let names: Vec<String> = mixes.iter().map(|mix| format!("{mix}/{}", 100 - mix)).collect();
@@ -160,7 +160,7 @@ fn matrix(part: &PartFindings<'_>, figure: Figure) -> Table {
     table
 }
 
-/// The minutes of a saturation.
+/// One row per minute of a write saturation test.
 fn course_table(findings: &Findings<'_>, part: &PartFindings<'_>, most_rows: usize) -> Table {
     let shown = shown_figures(findings.plan.test);
     let headings: Vec<String> = shown.iter().map(|figure| heading(*figure)).collect();
@@ -214,7 +214,7 @@ pub(super) fn text(findings: &Findings<'_>, limit: Option<usize>) -> String {
     text
 }
 
-/// Sentences that the reader must know first.
+/// Sentences that the reader must see first.
 pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     let mut lines = Vec::new();
     if !findings.why_not.is_empty() {
@@ -224,7 +224,7 @@ pub(crate) fn sentences(findings: &Findings<'_>) -> Vec<String> {
     lines
 }
 
-/// For web pages and issues.
+/// Markdown, for web pages and issues.
 pub(super) fn markdown(findings: &Findings<'_>) -> String {
     let mut text = format!("**{}**\n\n", title(findings));
     for line in sentences(findings) {
@@ -249,7 +249,7 @@ pub(super) fn markdown(findings: &Findings<'_>) -> String {
     text
 }
 
-/// A row for each point of each round.
+/// One row for each point of each round.
 pub(super) fn csv(findings: &Findings<'_>) -> String {
     let mut columns: Vec<String> = [
         "part",

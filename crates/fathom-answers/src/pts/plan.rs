@@ -1,5 +1,5 @@
-//! The plan of a test: target, load, parts and their points. A plan is the first line of a results file; the steps follow
-//! from it and from the measurements.
+//! The plan of a test: target, load, parts and their points. The plan is the first line of a results file; the
+//! steps follow from it and from the measurements.
 
 use super::definition::{Definition, Part, usable};
 use super::{iops, latency, saturation, throughput};
@@ -14,11 +14,11 @@ use std::time::Duration;
 pub(crate) const FORM: u32 = 1;
 /// How long a point is measured in each round.
 const POINT: Duration = Duration::from_secs(60);
-/// The shortest point of a scaled test.
+/// Minimum duration of a point in a scaled test.
 const LEAST_POINT: Duration = Duration::from_millis(10);
-/// The block size of the preconditioning that does not depend on the workload.
+/// Block size of the workload-independent preconditioning.
 pub(super) const PRECONDITION_BLOCK: u64 = 128 << 10;
-/// The outstanding I/Os of the preconditioning.
+/// Outstanding I/Os during preconditioning.
 pub(super) const PRECONDITION_DEPTH: u32 = 32;
 
 /// The tests.
@@ -69,12 +69,12 @@ pub(crate) enum TargetKind {
 /// The device or file of a test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TestTarget {
-    /// Its path without links.
+    /// Its path with symbolic links resolved.
     pub(crate) path: PathBuf,
     pub(crate) kind: TargetKind,
     /// User capacity.
     pub(crate) bytes: u64,
-    /// Bytes of a logical sector: the smallest block.
+    /// Logical sector size in bytes: the smallest possible block.
     pub(crate) sector: u64,
     /// Its model.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub(crate) struct TestTarget {
     /// `write back`, `write through`, or empty if the kernel does not report it.
     #[serde(default)]
     pub(crate) write_cache: String,
-    /// Inode of the file that was created, so that another one is not mistaken for it.
+    /// Inode of the file that was created, so that another file is not mistaken for it.
     #[serde(default)]
     pub(crate) inode: u64,
 }
@@ -127,7 +127,7 @@ pub(crate) struct PtsPlan {
     pub(crate) began: u64,
     pub(crate) target: TestTarget,
     pub(crate) engine: String,
-    /// The page cache was bypassed.
+    /// True if the page cache is bypassed.
     pub(crate) direct: bool,
     pub(crate) threads: u32,
     /// Outstanding I/Os of each thread.
@@ -167,7 +167,7 @@ impl PtsPlan {
         self.scaled(self.target.bytes)
     }
 
-    /// Bytes after which a part that ends by amount is over.
+    /// Number of bytes after which a part that ends by amount is over.
     pub(crate) fn fill_bytes(&self, fills: u32) -> u64 {
         self.scaled(self.target.bytes.saturating_mul(u64::from(fills)))
     }
@@ -180,8 +180,8 @@ impl PtsPlan {
         (blocks * PRECONDITION_BLOCK).min(bytes)
     }
 
-    /// How the command line of this plan differs from that of an earlier one. What was determined at run time
-    /// (the engine, the machine) may differ.
+    /// Differences between this plan's command line and that of an earlier plan. What was determined at run
+    /// time (the engine, the machine) may differ.
     pub(super) fn differences(&self, begun: &PtsPlan) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -204,7 +204,7 @@ impl PtsPlan {
         found
     }
 
-    /// What is wrong with a plan that was read from a file; `None` if this program can have written it.
+    /// What is wrong with a plan that was read from a file; `None` if this program could have written it.
     pub(super) fn mistake(&self) -> Option<&'static str> {
         if !(self.scale > 0.0 && self.scale <= 1.0) {
             return Some("its scale is not a share up to 1");
@@ -217,7 +217,7 @@ impl PtsPlan {
             .then_some("it has no threads, no depth or no rounds")
     }
 
-    /// Refuses what cannot be measured on this target.
+    /// Refuses block sizes and loads that cannot be measured on this target.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let parts = self.parts();
         if parts.is_empty() || parts.iter().any(|part| part.points.is_empty()) {
@@ -243,7 +243,7 @@ pub(super) mod tests {
     use super::super::definition::Point;
     use super::*;
 
-    /// A plan for a disk that does not exist.
+    /// A plan for an imaginary disk.
     pub(in crate::pts) fn plan(test: PtsTest) -> PtsPlan {
         let (threads, depth) = test.definition().usual_load;
         let target = TestTarget {

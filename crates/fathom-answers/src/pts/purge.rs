@@ -1,7 +1,7 @@
-//! The purge returns a device as closely as possible to its factory state: it discards all its blocks (BLKDISCARD). The
-//! specification means secure erase, format and sanitize, which reach further; they are device-specific commands, some of
-//! which erase more than the named device, such as all namespaces of a controller. They are left to the vendors' programs,
-//! nvme-cli and hdparm, with `--no-purge` afterwards.
+//! The purge returns a device as closely as possible to its factory state: it discards all its blocks
+//! (BLKDISCARD). The specification means secure erase, format and sanitize, which reset more of the drive. They
+//! are device-specific commands, some of which erase more than the named device, such as all namespaces of a
+//! controller, so they are left to the vendors' programs, nvme-cli and hdparm, with `--no-purge` afterwards.
 
 use super::plan::TestTarget;
 use super::signatures;
@@ -20,7 +20,7 @@ const ENDS: u64 = 2 << 20;
 
 /// Result of a purge.
 pub(super) enum Purged {
-    /// The method, or why there was none.
+    /// The method, or the reason why there was none.
     Done(String),
     /// A signal ended it.
     Stopped(i32),
@@ -59,8 +59,8 @@ pub(super) fn purge(target: &TestTarget, is_wanted: bool, stop: &Stop<'_>) -> Re
     Ok(Purged::Done("discard of all blocks (BLKDISCARD)".to_owned()))
 }
 
-/// Removes the signatures of the old content, so that its remains are not mistaken for a file system, and has
-/// the kernel drop partitions and cached data.
+/// Removes the signatures of the old content, so that remains of it are not mistaken for a file system, and
+/// makes the kernel drop partitions and cached data.
 fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     if !signatures::found(device, bytes)?.is_empty() {
         let zeros = vec![0; ENDS.min(bytes / 2) as usize];
@@ -70,12 +70,12 @@ fn forget_content(device: &File, bytes: u64) -> io::Result<()> {
     device.sync_all()?;
     block_device::flush_buffers(device.as_raw_fd())?;
     match block_device::reread_partitions(device.as_raw_fd()) {
-        // The device has no partitions, is one, or is open elsewhere: nothing depends on this.
+        // Fails if the device has no partitions, is one, or is open elsewhere; nothing depends on it.
         Ok(()) | Err(Errno(_)) => Ok(()),
     }
 }
 
-/// Frees all blocks of a file and allocates it again: the disk must have room for it before anything is
+/// Frees all blocks of a file and allocates them again: the disk must have room for the file before anything is
 /// measured.
 fn empty(opened: &File, bytes: u64) -> io::Result<()> {
     opened.set_len(0)?;

@@ -1,4 +1,4 @@
-//! The results file: a line for the plan, then a line for each finished step, and one for each time that a test was resumed.
+//! The results file: one line for the plan, one for each finished step, and one for each resumption of the test.
 
 use super::plan::{FORM, PtsPlan};
 use super::sequence::{Ending, Sequence};
@@ -10,12 +10,12 @@ use serde::Serialize;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Beginning of a line that records a resumption.
+/// Start of a line that records a resumption.
 const RESUMED_MARK: &[u8] = b"{\"resumed\":";
 /// The content of a results file.
 pub(crate) struct RecordedTest {
     pub(crate) plan: PtsPlan,
-    /// Finished steps in their order.
+    /// Finished steps in order.
     pub(crate) steps: Vec<Done>,
     /// Number of finished steps at each resumption.
     pub(crate) resumed_after: Vec<usize>,
@@ -33,12 +33,12 @@ impl RecordedTest {
         self.sequence.next()
     }
 
-    /// Endings of the finished parts.
+    /// How the finished parts ended.
     pub(crate) fn endings(&self) -> &[Ending] {
         self.sequence.endings()
     }
 
-    /// Values of the tracked point of a part, round by round.
+    /// Values of a part's tracking variable, round by round.
     pub(crate) fn tracked_in(&self, part: usize) -> impl Iterator<Item = &Figures> {
         let tracked = self.plan.parts().get(part).map_or(0, |part| part.tracked);
         self.steps.iter().filter_map(move |done| match (done.step, &done.outcome) {
@@ -110,7 +110,7 @@ pub(super) fn resume(
     Ok(file)
 }
 
-/// Adds a finished step; on return it is on the disk.
+/// Appends a finished step; on return it is on disk.
 pub(super) fn add(
     file: &mut ResultsFile<RecordedTest>,
     step: Step,

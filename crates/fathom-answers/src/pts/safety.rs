@@ -1,4 +1,4 @@
-//! Checks what a test may write to: an unused device that was named twice, or a file. Nothing is changed here.
+//! Checks what a test may write to: an unused device that was named twice, or a file. Changes nothing.
 
 use super::plan::{TargetKind, TestTarget};
 use super::signatures;
@@ -12,28 +12,28 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Smaller targets do not allow a conclusion.
+/// Smaller targets do not allow any conclusion.
 const LEAST_BYTES: u64 = 16 << 20;
 
-/// The target's options on the command line.
+/// The options that name the target on the command line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct GivenTarget {
     pub(super) device: Option<PathBuf>,
     pub(super) file: Option<PathBuf>,
-    /// The confirmation: the same target again.
+    /// The confirmation, which names the same target again.
     pub(super) destroy: Option<PathBuf>,
     /// Size of a file to be created.
     pub(super) size: Option<u64>,
 }
 
-/// A checked target, and what will be lost.
+/// A checked target, and the content that will be lost.
 pub(super) struct Examined {
     pub(super) target: TestTarget,
     /// Names of its partitions and file systems.
     pub(super) holds: Vec<String>,
 }
 
-/// Examines the target. `begun` is that of a resumed test, whose file need not be named twice.
+/// Examines the target. `begun` is the target of a resumed test, whose file need not be named twice.
 pub(super) fn examine(
     given: &GivenTarget,
     begun: Option<&TestTarget>,
@@ -167,7 +167,7 @@ fn examine_file(
     Ok(Examined { target: file_target(path, kind, bytes, metadata.st_ino()), holds: Vec::new() })
 }
 
-/// True for the file that the test created.
+/// True for the file that the test itself created.
 fn is_made(target: &TestTarget, path: &Path, metadata: &Metadata) -> bool {
     target.kind == TargetKind::Made && target.path == path && target.inode == metadata.st_ino()
 }
@@ -201,7 +201,7 @@ fn file_target(path: PathBuf, kind: TargetKind, bytes: u64, inode: u64) -> TestT
         path,
         kind,
         bytes,
-        // Until the supported block size of direct I/O is known.
+        // Used until the block sizes supported by direct I/O are known.
         sector: SECTOR,
         model: String::new(),
         serial: String::new(),

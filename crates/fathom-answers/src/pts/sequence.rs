@@ -1,5 +1,5 @@
-//! Determines the next step from the finished ones. A killed test is in the same state when its results file is read again,
-//! so no step is done twice.
+//! Derives the next step from the finished ones. A killed test is in the same state when its results file is
+//! read again, so no step is done twice.
 
 use super::definition::{Ends, Part};
 use super::plan::PtsPlan;
@@ -11,9 +11,9 @@ use super::step::{Done, Outcome, Step};
 pub(crate) enum Ending {
     /// The last five rounds are steady.
     Steady(Window),
-    /// The maximum of rounds was reached without steady state; the last window.
+    /// The maximum number of rounds was reached without steady state; holds the last window.
     NotSteady(Option<Window>),
-    /// The amount was written.
+    /// The required amount was written.
     Written,
     /// The time limit was reached.
     TimeOver,
@@ -27,7 +27,7 @@ pub(crate) struct Sequence {
     fill_bytes: u64,
     figure: crate::measures::Figure,
     next: Option<Step>,
-    /// The tracking variable in the complete rounds of the part.
+    /// The tracking variable in the completed rounds of the part.
     tracked: Vec<f64>,
     /// Bytes written in the rounds of the part.
     written: u64,
@@ -63,7 +63,7 @@ impl Sequence {
         &self.endings
     }
 
-    /// Advances the state by a finished step; false, without a change, if it is not the next one.
+    /// Advances the state by a finished step; returns false and changes nothing if it is not the next one.
     pub(crate) fn take(&mut self, done: &Done) -> bool {
         if self.next != Some(done.step) {
             return false;
@@ -157,7 +157,7 @@ mod tests {
     fn a_steady_device_takes_five_rounds_and_another_one_all() {
         let plan = plan(PtsTest::Throughput);
         let mut sequence = Sequence::new(&plan);
-        // The first part reaches steady state in round 7 (from 1), the second never does.
+        // The first part reaches steady state in round 7 (from 1), the second one never.
         let found = steps(&mut sequence, |part, round| match part {
             0 if round < 2 => 1000.0,
             0 => 500.0,
@@ -192,7 +192,7 @@ mod tests {
         let mut plan = plan(PtsTest::Saturation);
         plan.target.bytes = 1 << 20;
         plan.scale = 0.001;
-        // Four fills of a thousandth: 128 KiB at least, which are 32 minutes of 4 KiB.
+        // Four fills of a thousandth of the capacity: at least 128 KiB, which is 32 minutes of 4 KiB writes.
         let mut sequence = Sequence::new(&plan);
         assert_eq!(steps(&mut sequence, |_, _| 1.0).len(), 1 + 32);
         assert_eq!(sequence.endings(), [Ending::Written]);
@@ -213,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// Replaying the finished steps leads to the same state, wherever the test was interrupted.
+        /// Replaying the finished steps gives the same state, wherever the test was interrupted.
         #[test]
         fn a_replayed_sequence_goes_on_alike(
             levels in prop::collection::vec(1.0f64..2.0, 25), cut in 0usize..400, which in 0usize..4

@@ -1,11 +1,12 @@
-//! Identifies the content of a device by the signatures of file systems, volume managers and partition tables, for the
-//! message about what will be lost. Offsets and bytes are those that the formats define.
+//! Identifies the content of a device by the signatures of file systems, volume managers and partition tables,
+//! for the message about what will be lost. Offsets and bytes are taken from the definitions of the formats.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// A format: its name, the offset of its signature, and the signature. A negative offset counts from the end.
+/// A format: its name, the offset of its signature, and the signature. A negative offset counts from the end of
+/// the device.
 type Mark = (&'static str, i64, &'static [u8]);
 
 const MARKS: [Mark; 37] = [
@@ -48,7 +49,7 @@ const MARKS: [Mark; 37] = [
     ("VMFS volume", 0x100000, b"\x0d\xd0\x01\xc0"),
 ];
 
-/// The formats found on a device of this size, each once.
+/// Formats found on a device of this size, without duplicates.
 pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> {
     let mut names: Vec<&'static str> = Vec::new();
     for (name, place, mark) in MARKS {
@@ -64,7 +65,7 @@ pub(super) fn found(device: &File, bytes: u64) -> io::Result<Vec<&'static str>> 
             names.push(name);
         }
     }
-    // A boot sector is part of these formats.
+    // These formats contain a boot sector themselves.
     if names.iter().any(|name| name.contains("GPT") || name.contains("FAT") || name.contains("NTFS")) {
         names.retain(|name| !name.starts_with("boot sector"));
     }

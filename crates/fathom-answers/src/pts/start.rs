@@ -1,4 +1,4 @@
-//! From the arguments to a running test: the target is examined, claimed and tried, and nothing is changed before that.
+//! From the arguments to a running test: the target is examined, locked and tried before anything is changed.
 
 use super::endurance::Endurance;
 use super::estimate::Estimate;
@@ -19,7 +19,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// Block sizes that are tried with direct I/O on a file: with larger sectors, smaller blocks fail.
+/// Block sizes to try with direct I/O on a file; those below the sector size fail.
 const SECTORS_OF_FILES: [u64; 2] = [512, 4096];
 
 /// Runs or resumes the test; returns its record, and the exit status if a signal ended it. `None` if only the
@@ -59,7 +59,7 @@ pub(super) fn run(
         crate::output::print(streams, &text)?;
         return Ok(None);
     }
-    // Ctrl-C during a step keeps the steps before it.
+    // Ctrl-C during a step loses only that step.
     let signals = runner::signals()?;
     let made = MadeFile::of(&mut plan.target)?;
     let claim = claim(&plan.target)?;
@@ -95,7 +95,7 @@ fn default_output(wishes: &PtsWishes) -> PathBuf {
 
 /// State of an existing results file.
 enum Begun {
-    /// Nothing is left to do.
+    /// Every step is done.
     Finished(Box<RecordedTest>),
     Resumed(Box<RecordedTest>),
 }
@@ -128,7 +128,7 @@ fn refuse_other_plan(path: &Path, plan: &PtsPlan, begun: &PtsPlan) -> Result<(),
     }
 }
 
-/// The plan as far as it follows from the arguments and the target.
+/// The plan, as far as it follows from the arguments and the target.
 fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     PtsPlan {
         form: FORM,
@@ -148,7 +148,7 @@ fn draft(wishes: &PtsWishes, target: TestTarget) -> PtsPlan {
     }
 }
 
-/// A file just created, removed again unless the test begins.
+/// A newly created file, which is removed again unless the test starts.
 struct MadeFile(Option<PathBuf>);
 
 impl MadeFile {

@@ -4,14 +4,14 @@
 
 use serde::Serialize;
 
-/// Rounds of a window.
+/// Number of rounds in a window.
 pub(crate) const ROUNDS: usize = 5;
-/// Largest range of the values, as a share of their average.
+/// Maximum range of the values, as a share of their average.
 pub(crate) const MOST_RANGE: f64 = 0.20;
-/// Largest change of the fitted line across the window, as a share of the average.
+/// Maximum change of the fitted line across the window, as a share of the average.
 pub(crate) const MOST_SLOPE: f64 = 0.10;
 
-/// Values exactly at a limit are within it, whatever the rounding of binary fractions.
+/// Values exactly at a limit are within it, regardless of binary rounding.
 const ROUNDING: f64 = 1e-9;
 
 /// A window of five rounds.
@@ -23,11 +23,11 @@ pub(crate) struct Window {
     pub(crate) values: [f64; ROUNDS],
     /// Their mean.
     pub(crate) average: f64,
-    /// Largest value minus the smallest.
+    /// Maximum minus minimum.
     pub(crate) range: f64,
     /// Slope of the fitted line per round.
     pub(crate) slope: f64,
-    /// The fitted line at round 0.
+    /// Value of the fitted line at round 0.
     pub(crate) intercept: f64,
 }
 
@@ -49,12 +49,12 @@ impl Window {
         Some(Window { first, values, average, range: high - low, slope, intercept })
     }
 
-    /// The rounds of the window, from 0.
+    /// Rounds of the window, from 0.
     pub(crate) fn rounds(&self) -> std::ops::Range<usize> {
         self.first..self.first + ROUNDS
     }
 
-    /// The fitted line at a round, from 0.
+    /// Value of the fitted line at a round, from 0.
     pub(crate) fn fit(&self, round: f64) -> f64 {
         self.intercept + self.slope * round
     }
@@ -100,7 +100,7 @@ mod tests {
                 window([100.0, 100.0 - half, 100.0, 100.0 + half, 100.0].map(|value| value * scale))
             };
             assert!((at(10.0).range_share() - 0.2).abs() < 1e-12);
-            // The two extremes two rounds apart make a slope of 2 * half / 10 per round.
+            // The two extremes, two rounds apart, make a slope of 2 * half / 10 per round.
             assert!(at(10.0).is_steady(), "exactly 20 % of {scale}");
             assert!(!at(10.01).is_steady(), "more than 20 % of {scale}");
         }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn known_fits() {
-        // Rounds 3 to 7 are the window: from 12 on, rising by 2.
+        // Rounds 3 to 7 are the window: the values rise by 2 from 12.
         let rounds = [50.0, 40.0, 30.0, 12.0, 14.0, 16.0, 18.0, 20.0];
         let found = Window::last_of(&rounds).expect("a window");
         assert_eq!((found.first, found.average, found.range), (3, 16.0, 8.0));
@@ -139,7 +139,7 @@ mod tests {
             values in prop::array::uniform5(50.0f64..150.0), factor in 1e-3f64..1e6
         ) {
             let own = window(values);
-            // Not exactly at a limit, where rounding decides.
+            // Not exactly at a limit, where rounding would decide.
             prop_assume!((own.range_share() - MOST_RANGE).abs() > 1e-6 && (own.slope_share() - MOST_SLOPE).abs() > 1e-6);
             prop_assert_eq!(own.is_steady(), window(values.map(|value| value * factor)).is_steady());
             let mut reversed = values;
@@ -158,7 +158,7 @@ mod tests {
             prop_assert!(residuals.iter().sum::<f64>().abs() < 1e-6 * found.average && trend.abs() < 1e-6 * found.average);
         }
 
-        /// Values within a twentieth of a level are steady; a decay by a tenth per round is not.
+        /// Values within a twentieth of a level are steady; a decay of a tenth per round is not.
         #[test]
         fn levels_are_steady_and_decays_are_not(level in 1.0f64..1e6, noise in prop::array::uniform5(-0.02f64..0.02)) {
             prop_assert!(window(noise.map(|part| level * (1.0 + part))).is_steady());

@@ -27,7 +27,7 @@ pub(crate) struct Done {
     pub(crate) step: Step,
     /// Seconds since the epoch.
     pub(crate) ended: u64,
-    /// How long it took.
+    /// Duration of the step.
     pub(crate) seconds: f64,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
@@ -51,11 +51,11 @@ pub(crate) struct Measured {
     pub(crate) read: Option<Figures>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) write: Option<Figures>,
-    /// Reads and writes together.
+    /// Reads and writes combined.
     pub(crate) all: Figures,
 }
 
-/// Figures of I/O. Latencies are from the submission of an I/O to its completion.
+/// Figures of I/O. Latencies are measured from the submission of an I/O to its completion.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Figures {
@@ -80,12 +80,12 @@ impl Figures {
             bytes_per_second: finite(traffic.bytes_per_second),
             mean_ns: finite(traffic.mean_ns),
             max_ns: finite(traffic.max_ns),
-            // The middle of the last bin may exceed the largest value.
+            // The middle of the last bin may exceed the maximum.
             percentiles_ns: percentiles.into_iter().flatten().map(|ns| ns.min(traffic.max_ns)).collect(),
         }
     }
 
-    /// A figure; `None` without I/O, or if it was not kept.
+    /// The value of a figure; `None` without I/O, or if it was not kept.
     pub(crate) fn value(&self, figure: Figure) -> Option<f64> {
         let has_latency = self.mean_ns > 0.0;
         match figure {

@@ -1,4 +1,4 @@
-//! The throughput test: sequential reads and writes of two block sizes, each with a separate purge and steady state.
+//! The throughput test: sequential reads and writes with two block sizes, each with its own purge and steady state.
 
 use super::definition::{Definition, Ends, Part, Point, usable};
 use crate::figures;
@@ -15,7 +15,7 @@ pub(super) const TEST: Definition = Definition {
     parts,
 };
 
-/// A part for each block size; a round has reads, then writes.
+/// One part per block size; a round consists of reads, then writes.
 fn parts(sector: u64) -> Vec<Part> {
     let part = |bytes: u64| {
         let points = vec![Point::sequential(bytes, 100), Point::sequential(bytes, 0)];

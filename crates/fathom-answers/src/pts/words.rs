@@ -8,11 +8,11 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Maximum of rounds in the specification.
+/// Maximum number of rounds in the specification.
 pub(super) const USUAL_ROUNDS: usize = 25;
 const MOST_ROUNDS: u64 = 1000;
 
-/// What to do.
+/// What the command line asks for.
 #[derive(Debug, PartialEq)]
 pub(super) enum What {
     Run(Box<PtsWishes>),
@@ -55,7 +55,7 @@ struct Words {
     output: Option<PathBuf>,
     resumes: bool,
     is_dry_run: bool,
-    /// An option that only runs use.
+    /// An option that applies only to runs.
     of_runs: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Doubts about figures of `quick`: the findings of the checks, sorted by test.
+//! Doubts about the figures of `quick`: the findings of the checks, sorted by test.
 
 use super::grid::GridTest;
 use crate::checks::{self, Severity};
@@ -17,7 +17,7 @@ impl Doubts {
         Doubts { verdict: checks::judge(run) }
     }
 
-    /// The doubts about one test; if several tests share a kind, the heaviest one represents them all.
+    /// The doubts about one test; if several tests share a kind of doubt, the most serious one represents them all.
     pub(super) fn of_test(&self, test: &GridTest) -> Vec<QuickDoubt> {
         let is_own = |finding: &&Finding| {
             finding.job.as_deref() == Some(test.name)

@@ -3,7 +3,7 @@
 use crate::job_text::{Section, text};
 use std::time::Duration;
 
-/// One test: a workload, a direction, a depth.
+/// One test: a workload, a direction and a queue depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GridTest {
     /// Name of its job.
@@ -15,7 +15,7 @@ pub(super) struct GridTest {
     pub(super) depth: u32,
 }
 
-/// The grid, in the order of execution: reads before writes, so that pending writes do not disturb a read.
+/// The grid in order of execution: reads precede writes, so that pending writes do not disturb a read.
 pub(super) const TESTS: [GridTest; 8] = [
     test("read-seq-1m-d8", 0, false, 8),
     test("read-seq-1m-d1", 0, false, 1),
@@ -37,7 +37,7 @@ const fn test(name: &'static str, direction: usize, is_random: bool, depth: u32)
 pub(super) struct Setting {
     /// The file.
     pub(super) file: String,
-    /// Bytes of it that are used.
+    /// How many bytes of the file are used.
     pub(super) size: u64,
     pub(super) engine: &'static str,
     pub(super) direct: bool,
@@ -59,7 +59,7 @@ impl Setting {
     }
 }
 
-/// A job that fills the file, for at most `limit`, so that reads find data.
+/// A job that fills the file for at most `limit`, so that reads find data.
 pub(super) fn fill_job(setting: &Setting, limit: Duration) -> String {
     let mut options = vec![
         ("rw", "write".to_owned()),
@@ -73,7 +73,7 @@ pub(super) fn fill_job(setting: &Setting, limit: Duration) -> String {
     text(&[setting.global(), section("fill", &options)])
 }
 
-/// All tests, one after the other.
+/// All tests, in order.
 pub(super) fn test_jobs(setting: &Setting) -> String {
     let mut global = setting.global();
     global.options.push(("time_based".to_owned(), "1".to_owned()));
@@ -93,11 +93,11 @@ pub(super) fn test_jobs(setting: &Setting) -> String {
     text(&std::iter::once(global).chain(jobs).collect::<Vec<Section>>())
 }
 
-/// The same as a stand-alone job file: the file has a name, and is filled first.
+/// The same as a stand-alone job file, in which the file has a name and is filled first.
 pub(super) fn whole_job(setting: &Setting) -> String {
     let fill = fill_job(setting, Duration::ZERO);
     let fill = fill.split_once("\n\n").map_or("", |(_, fill)| fill);
-    // Options that the first job must not have cannot be global.
+    // Options that must not apply to the first job cannot be global.
     let tests = test_jobs(setting);
     let (global, tests) = tests.split_once("\n\n").unwrap_or((&tests, ""));
     let timed = |line: &&str| line.starts_with("time_based") || line.starts_with("runtime");

@@ -1,5 +1,5 @@
-//! The result of `quick`: a grid, the machine, the doubts. Derived from the result alone, so that pages and other commands
-//! show the same.
+//! The result of `quick`: a grid, the machine, the doubts. Derived only from the result, so that pages and
+//! other commands show the same.
 
 use super::doubts::in_few_words;
 use super::test_line::{BYTES_PER_SECOND, Figure, IOPS, PERCENTILES, TestLine};
@@ -14,42 +14,42 @@ use fathom_results::{HostsResult, RunResult};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Range of the length of the longest bar.
+/// Minimum and maximum length of the longest bar.
 const BAR: std::ops::RangeInclusive<usize> = 6..=30;
 
-/// A figure as CSV: its heading and its text.
+/// A figure as CSV: heading and text.
 type CsvColumn = (&'static str, Figure, fn(f64) -> String);
 
 /// Everything about the result.
 pub(crate) struct GridReport<'a> {
     quick: &'a QuickResult,
     host: Option<&'a HostReport>,
-    /// The hosts of a run over several, whose rates are added up.
+    /// The hosts of a run over several hosts, whose rates are added up.
     hosts: Option<&'a HostsResult>,
     lines: Vec<TestLine<'a>>,
     /// Runs of all tests.
     runs: usize,
 }
 
-/// A test as a bar: its names, its figures, and its length relative to others of its pattern.
+/// A test as a bar: its names, its figures, and its length relative to other tests with the same pattern.
 pub(crate) struct Bar {
-    /// `read`, `sequential 1 MiB`, and the depth.
+    /// Direction, pattern and depth: `read`, `sequential 1 MiB`.
     pub(crate) names: [String; 3],
-    /// MB/s, IOPS, p50, p99, p99.9; empty if it was not run.
+    /// MB/s, IOPS, p50, p99, p99.9; empty if the test was not run.
     pub(crate) figures: Vec<String>,
     /// 0 to 1.
     pub(crate) share: f64,
-    /// Doubts as sentences.
+    /// Doubts, as sentences.
     pub(crate) doubts: Vec<String>,
 }
 
 impl<'a> GridReport<'a> {
-    /// The report of a result of `quick`; `None` for other results.
+    /// The report of a `quick` result; `None` for other results.
     pub(crate) fn of(run: &'a RunResult) -> Option<GridReport<'a>> {
         GridReport::of_runs(std::slice::from_ref(run), run.quick.as_ref()?)
     }
 
-    /// The report of several runs, whose evaluation is `quick`; `None` without a run.
+    /// The report of several runs whose combined evaluation is `quick`; `None` without a run.
     pub(super) fn of_runs(runs: &'a [RunResult], quick: &'a QuickResult) -> Option<GridReport<'a>> {
         let lines = quick.tests.iter().map(|test| TestLine::of(test, runs)).collect();
         let first = runs.first()?;
@@ -88,7 +88,8 @@ impl<'a> GridReport<'a> {
         format!("{answer}{together}.{}", self.trust())
     }
 
-    /// Figures of a pattern's deepest tests, for reads and writes, and their depth: `2.3 GB/s sequential reads and 1.1 GB/s writes`.
+    /// Figures of the tests with the highest depth of a pattern, for reads and writes, and that depth: `2.3
+    /// GB/s sequential reads and 1.1 GB/s writes`.
     fn both(
         &self,
         is_random: bool,
@@ -124,7 +125,7 @@ impl<'a> GridReport<'a> {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// The most common kind of doubt, and how many tests have it. A short test counts only after disturbances.
+    /// The most common kind of doubt, and how many tests it affects. Short tests count only after disturbances.
     fn widest_doubt(&self) -> Option<(&str, usize)> {
         let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -204,7 +205,7 @@ impl<'a> GridReport<'a> {
         self.lines.iter().map(bar).collect()
     }
 
-    /// The doubts: first those about the whole run, then a sentence per kind, with its tests.
+    /// The doubts: first those about the whole run, then one sentence per kind, with the tests affected.
     pub(crate) fn notes(&self) -> Vec<String> {
         let mut kinds: Vec<&str> = Vec::new();
         for doubt in self.lines.iter().flat_map(|line| &line.test.doubts) {
@@ -233,12 +234,13 @@ impl<'a> GridReport<'a> {
         self.quick.doubts.iter().cloned().chain(kinds.iter().map(of_kind)).collect()
     }
 
-    /// Human-readable: the answer first, then the figures, then the doubts and the setup. Fits the columns if possible.
+    /// Text for people: the answer first, then the figures, then the doubts and the setup. Fits the columns if
+    /// possible.
     pub(crate) fn text(&self, limit: Option<usize>) -> String {
         self.with_grid(&self.grid(limit), limit.unwrap_or(columns::USUAL))
     }
 
-    /// The same with bars after the lines, if there is room.
+    /// The same with bars at the ends of lines, if there is room.
     pub(crate) fn text_with_bars(&self, limit: usize, ink: Ink) -> String {
         self.with_grid(&self.grid_with_bars(Some(limit), ink), limit)
     }
@@ -291,7 +293,7 @@ impl<'a> GridReport<'a> {
         text.lines().zip(bars).map(line).collect()
     }
 
-    /// Intervals are there only between runs.
+    /// Intervals exist only between runs.
     fn table(&self, figures: usize, is_short: bool, has_intervals: bool) -> Table {
         let (right, has_intervals) = (Align::Right, has_intervals && self.runs > 1);
         let mut columns =
@@ -375,7 +377,8 @@ impl<'a> GridReport<'a> {
         table.csv()
     }
 
-    /// JSON: rates in bytes per second, latencies in ns. `intervals` has both ends of each figure's interval between runs.
+    /// JSON: rates in bytes per second, latencies in ns. `intervals` has both ends of each figure's interval
+    /// between runs.
     pub(super) fn json(&self) -> String {
         let quick = self.quick;
         let test = |line: &TestLine<'_>| {
@@ -485,7 +488,7 @@ mod tests {
             headline(&run),
             "About 1.0 GB/s sequential reads; 500 random writes per second at depth 8. 2 of 4 figures are doubtful: the tester waited for a CPU."
         );
-        // The reason holds for no more tests than have it.
+        // The reason applies only to the tests that have it.
         let quick = run.quick.as_mut().expect("of quick");
         let mut short = quick.tests[0].doubts[0].clone();
         short.kind = "short".into();

@@ -32,15 +32,15 @@ use std::time::Duration;
 
 /// Name of the file in a stand-alone job.
 const FILE_NAME: &str = "fathom-quick.data";
-/// How long filling may take; the tests then use the part that was filled.
+/// Maximum time for filling; the tests then use the part that was filled.
 const FILL_LIMIT: Duration = Duration::from_secs(8);
 /// The smallest meaningful file.
 const LEAST_SIZE: u64 = 16 << 20;
-/// More would take a day.
+/// A longer time would take a day.
 const MOST_REPEATS: u32 = 1000;
-/// Base of the exit code after a signal, as after a plain run.
+/// Base of the exit code after a signal, as in an ordinary run.
 const ENDED_BY_SIGNAL: u8 = 128;
-/// Exit code if later runs of several could not start.
+/// Exit code if a later run of several could not start.
 const INCOMPLETE: u8 = 1;
 
 pub(crate) const COMMAND: Command = Command {
@@ -155,7 +155,7 @@ fn wishes(words: &[OsString]) -> Result<Wishes, Failure> {
         };
         return Err(Failure::new(format!("--size: {least} is the minimum; {unit}")));
     }
-    // Whole blocks of the largest test.
+    // Rounded to whole blocks of the largest test.
     wishes.size -= wishes.size % (1 << 20);
     Ok(wishes)
 }
@@ -207,7 +207,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         )?;
     }
     let mut progress = Progress::new(streams.err, on_terminal, expected);
-    // The figures of a minute are worth printing, whatever happens after it.
+    // The figures of a minute are worth printing, whatever happens afterwards.
     let signals = crate::runner::signals()?;
     let measured = match &file {
         Some(file) => measure_here(&mut setting, &file.file, runner, &mut progress),
@@ -231,7 +231,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     };
     let results: Vec<RunResult> =
         runs.iter().map(|ended| result_of(&ended.report)).collect::<Result<_, _>>()?;
-    // Doubts are part of the result, for every command that reads it.
+    // Doubts are stored in the result, for every command that reads it.
     let quicks: Vec<QuickResult> =
         results.iter().map(|result| record::of(result, &setting, place.display().to_string())).collect();
     let mut quick = record::of_all(&quicks);
@@ -245,8 +245,8 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
         Format::Csv => report.csv(),
         Format::Json => report.json(),
     };
-    // Saved before the table is printed, because its reader may have gone; an error is reported after it,
-    // because the figures are there.
+    // Saved before the table is printed, because the reader of the table may be gone; an error is reported
+    // afterwards, because the figures exist.
     let saved = wishes.save.as_ref().map_or(Ok(()), |place| save(place, &runs, &quicks));
     print_as(wishes.format, streams, &shown)?;
     saved?;
@@ -265,7 +265,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     })
 }
 
-/// Why the figures are not what is required; `None` if they are.
+/// Why the figures do not meet the requirement; `None` if they do.
 fn unmet(required: Requirement, results: &[RunResult], quick: &QuickResult) -> Option<String> {
     let verdicts: Vec<VerdictReport> = results.iter().map(checks::judge).collect();
     let is_sound = verdicts.iter().all(VerdictReport::is_sound);
@@ -282,7 +282,7 @@ fn unmet(required: Requirement, results: &[RunResult], quick: &QuickResult) -> O
     (!is_met).then(|| judgement::unmet(required, &summary))
 }
 
-/// Checks that the place is a directory with enough room.
+/// Checks that the path is a directory with enough room.
 fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     let directory = &wishes.directory;
     let metadata = std::fs::metadata(directory).map_err(|error| Failure::file(directory, &error))?;
@@ -314,7 +314,7 @@ fn check_place(wishes: &Wishes) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Why no file can be created in a directory, and what to do.
+/// Why a file cannot be created in a directory, and what to do about it.
 pub(crate) fn no_file_here(directory: &Path, error: &std::io::Error) -> Failure {
     let place = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     let advice = match error.kind() {
@@ -331,7 +331,7 @@ fn file_of(directory: &Path) -> Result<PassingFile, Failure> {
     PassingFile::new(directory).map_err(|error| no_file_here(directory, &error))
 }
 
-/// Fills an unnamed file of this machine, then runs all tests; see [`measure`].
+/// Fills an unnamed file on this machine, then runs all tests; see [`measure`].
 fn measure_here(
     setting: &mut Setting,
     file: &File,
@@ -344,8 +344,9 @@ fn measure_here(
     measure(setting, 1, runner, progress)
 }
 
-/// Fills the file (`files` of them over all hosts), then runs all tests as often as asked for. What could not be
-/// filled in time is left out of `setting`. No run if a signal came before there was anything to report.
+/// Fills the file (`files` of them over all hosts), then runs all tests as often as requested. The part that
+/// could not be filled in time is removed from `setting`. Returns no run if a signal came before there was
+/// anything to report.
 fn measure(
     setting: &mut Setting,
     files: u64,
@@ -375,7 +376,7 @@ fn measure(
     for number in 1..=setting.repeats {
         progress.begin_run(number, setting.repeats);
         let ended = match run_text(&jobs, runner, progress) {
-            // The runs before it are worth printing.
+            // The earlier runs are worth printing.
             Err(failure) if !runs.is_empty() => {
                 progress.messages.push(format!("fathom quick: {failure}"));
                 break;
@@ -383,7 +384,7 @@ fn measure(
             other => other?,
         };
         let is_stopped = ended.signal.is_some();
-        // A part of a run is better than none, but would distort the medians of whole ones.
+        // Part of a run is better than nothing, but would distort the medians of complete runs.
         if is_stopped && !runs.is_empty() {
             break;
         }
@@ -396,7 +397,7 @@ fn measure(
     Ok(runs)
 }
 
-/// The best engine that works there; `None` if none does.
+/// The best engine that works in this directory; `None` if none does.
 fn usable_engine(setting: &Setting, runner: &mut dyn Runner) -> Result<Option<&'static str>, Failure> {
     running::usable_engine(runner, |engine| {
         let probe = Setting { engine, size: 4096, ..setting.clone() };

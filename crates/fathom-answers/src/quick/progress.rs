@@ -8,23 +8,23 @@ use fathom_command::printer::Screen;
 use fathom_stats::live::{LiveTick, RunState};
 use std::time::{Duration, Instant};
 
-/// Columns of the bar itself.
+/// Columns of the bar.
 const BAR: usize = 24;
 /// A shorter bar is useless.
 const LEAST_BAR: usize = 8;
 
-/// Draws the line, if there is a terminal, and keeps the workers' messages.
+/// Draws the line, if there is a terminal, and collects the workers' messages.
 pub(super) struct Progress<'a> {
     out: &'a mut dyn Screen,
     on_terminal: bool,
     started: Instant,
     /// Expected total time.
     expected: Duration,
-    /// The present step while no test runs.
+    /// The current step while no test runs.
     step: &'static str,
-    /// The present run of several, as `2 of 3: `.
+    /// The current run of several, as `2 of 3: `.
     round: String,
-    /// The test at the last tick, and the ticks that found it under way.
+    /// The test at the last tick, and the number of ticks during which it was running.
     test: Option<(usize, u32)>,
     drawn: usize,
     /// Messages of workers and of the supervisor.
@@ -47,13 +47,13 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Begins another step.
+    /// Starts another step.
     pub(super) fn begin(&mut self, step: &'static str) {
         self.step = step;
         self.draw(step, "");
     }
 
-    /// Begins one of several runs of all tests, counted from 1.
+    /// Starts one of several runs of all tests, counted from 1.
     pub(super) fn begin_run(&mut self, number: u32, of: u32) {
         self.round = if of > 1 { format!("{number} of {of}: ") } else { String::new() };
         self.test = None;
@@ -73,7 +73,7 @@ impl<'a> Progress<'a> {
             return;
         }
         let share = (self.started.elapsed().as_secs_f64() / self.expected.as_secs_f64().max(0.1)).min(0.99);
-        // Terminals change their size.
+        // The terminal may have been resized.
         let line = line(share, step, rate, columns::of_messages());
         let length = columns::width(&line);
         let _ = self.over(&columns::left(&line, self.drawn)).and_then(|()| self.out.flush());
@@ -117,7 +117,8 @@ impl Watch for Progress<'_> {
             let ticks = self.test.filter(|(own, _)| *own == index).map_or(0, |(_, ticks)| ticks);
             self.test = Some((index, ticks.saturating_add(1)));
         }
-        // A single job has its own step name; several are the tests in their order. Between two tests it is still the first.
+        // A single job is a step with its own name; several jobs are the tests in order. Between two tests, the
+        // first one still counts.
         let (step, is_settled) = match self.test.filter(|_| is_of_tests) {
             Some((index, ticks)) => {
                 let test = TESTS[index];
@@ -129,7 +130,7 @@ impl Watch for Progress<'_> {
         };
         let bytes: u64 = tick.bytes_per_second.values().sum();
         let ios: u64 = tick.iops.values().sum();
-        // The first rate of a test is partly that of the test before.
+        // The first rate of a test partly belongs to the previous test.
         let rate = match is_settled {
             true => format!("{}  {} IOPS", figures::bandwidth(bytes as f64), figures::count(ios as f64)),
             false => String::new(),

@@ -1,4 +1,5 @@
-//! Members that `quick` adds to a result: its tests, their setting, and the doubts, so that they stay with the figures.
+//! Members that `quick` adds to a result: its tests, their settings, and the doubts, so that they stay with the
+//! figures.
 
 use super::doubts::Doubts;
 use super::grid::{GridTest, Setting, TESTS};
@@ -9,7 +10,7 @@ use fathom_command::Failure;
 use fathom_results::RunResult;
 use fathom_results::model::{QuickDoubt, QuickResult, QuickTest};
 
-/// The members for a result.
+/// The members to add to a result.
 pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResult {
     let (evidence, all_doubts) = (Evidence::all(run), Doubts::of(run));
     let mut done = 0;
@@ -47,7 +48,7 @@ pub(super) fn of(run: &RunResult, setting: &Setting, place: String) -> QuickResu
     }
 }
 
-/// The evaluation of several runs: each doubt of any of them once, at its heaviest.
+/// The combined evaluation of several runs: each doubt once, in its most serious form.
 pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
     let mut all = runs.first().cloned().unwrap_or_default();
     for run in runs.iter().skip(1) {
@@ -65,7 +66,7 @@ pub(super) fn of_all(runs: &[QuickResult]) -> QuickResult {
 
 /// Code of the doubt about a test whose runs differ.
 pub(super) const SCATTER: &str = "runs-differ";
-/// The fastest run of a test exceeds the slowest by more than this share of the median.
+/// Share of the median by which the fastest run of a test may exceed the slowest.
 const MOST_SCATTER: f64 = 0.25;
 
 /// Adds a doubt to each test whose runs differ from each other.
@@ -92,12 +93,12 @@ fn add(doubts: &mut Vec<QuickDoubt>, doubt: &QuickDoubt) {
     }
 }
 
-/// Doubts about a whole run have no kind; those of several differ in their figures.
+/// Doubts about a whole run have no kind; the doubts of several runs differ in their figures.
 fn without_digits(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_ascii_digit()).collect()
 }
 
-/// The document with one more member at its end; the others stay as printed.
+/// The document with one more member at its end; the other members stay as printed.
 pub(super) fn with_quick(document: &str, quick: &QuickResult) -> Result<String, Failure> {
     let broken = |what: String| Failure::new(format!("cannot write the result: {what}"));
     let added = serde_json::to_string_pretty(quick).map_err(|error| broken(error.to_string()))?;

@@ -1,4 +1,4 @@
-//! A test of the grid: its figures are those of one run, or medians of several with their intervals.
+//! A test of the grid: its figures come from one run, or are medians of several runs with intervals.
 
 use crate::figures;
 use crate::measures::comparison::{Sample, Summary, summary};
@@ -9,7 +9,7 @@ use fathom_stats::inference::Interval;
 /// A test that was run, and the doubts about it.
 pub(super) struct TestLine<'a> {
     pub(super) test: &'a QuickTest,
-    /// One for each run that has the test; a signal may have prevented it.
+    /// One result for each run that includes the test; a signal may have prevented it.
     runs: Vec<&'a DirectionResult>,
 }
 
@@ -26,7 +26,7 @@ pub(super) const PERCENTILES: [Figure; 3] = [
 ];
 
 impl<'a> TestLine<'a> {
-    /// The line of a test over all runs.
+    /// The line of a test, over all runs.
     pub(super) fn of(test: &'a QuickTest, runs: &'a [RunResult]) -> TestLine<'a> {
         let direction = usize::from(test.direction == "write");
         let of_run = |run: &'a RunResult| {
@@ -49,7 +49,7 @@ impl<'a> TestLine<'a> {
         self.summary(figure).map(|summary| summary.median)
     }
 
-    /// The smallest and the largest value of several runs, and their median.
+    /// Minimum and maximum over several runs, and their median.
     pub(super) fn range(&self, figure: Figure) -> Option<(f64, f64, f64)> {
         let values = || self.runs.iter().filter_map(|run| figure(run));
         let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
@@ -71,7 +71,7 @@ impl<'a> TestLine<'a> {
         self.test.direction == direction && self.test.random == is_random
     }
 
-    /// MB/s, IOPS and the percentiles as text; empty if it was not run.
+    /// MB/s, IOPS and the percentiles as text; empty if the test was not run.
     pub(super) fn cells(&self) -> Vec<String> {
         let (Some(bytes), Some(iops)) = (self.value(BYTES_PER_SECOND), self.value(IOPS)) else {
             return Vec::new();

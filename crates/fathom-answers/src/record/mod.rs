@@ -1,4 +1,4 @@
-//! `fathom record`: what is asked of a block device by all programs, as a trace.
+//! `fathom record`: records what all programs ask of a block device, as a trace.
 
 mod parts;
 mod session;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// Size of the kernel's buffer per processor.
 const BUFFER_KIB: u64 = 4 << 10;
-/// Longest list of devices that fits into a filter of the kernel, which has a page.
+/// Maximum length of a list of devices in a kernel filter, which is limited to a page.
 const MOST_DEVICES: usize = 48;
 
 pub(crate) const COMMAND: Command = Command {
@@ -49,7 +49,7 @@ Exit: 0 recorded, 1 not or not to the end; with COMMAND, the command's own statu
     run,
 };
 
-/// What the user wants.
+/// What the command line asks for.
 struct Order {
     targets: Vec<PathBuf>,
     command: Vec<OsString>,
@@ -142,7 +142,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, runner: &mut dyn Runner) -
     Session::new(recorder, &wishes, &mut files, streams)?.run(&order)
 }
 
-/// `vda.trace`; for several devices, the first and the number of the others.
+/// `vda.trace`; for several devices, the first one and the number of others.
 fn default_name(devices: &[RecordedDevice]) -> PathBuf {
     let first = devices.first().map_or("disk", |device| device.name.as_str()).replace('/', "-");
     match devices.len() {

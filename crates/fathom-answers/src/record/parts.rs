@@ -1,4 +1,4 @@
-//! The files of a trace.
+//! The files that make up a trace.
 
 use fathom_command::{Failure, NewFile};
 use fathom_record::Parts;
@@ -8,7 +8,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-/// Where the trace goes.
+/// Destination of the trace.
 pub(super) struct Files {
     path: PathBuf,
     may_replace: bool,
@@ -16,7 +16,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Refuses what cannot be written, before anything is recorded.
+    /// Refuses destinations that cannot be written, before anything is recorded.
     pub(super) fn new(path: &Path, may_replace: bool, is_split: bool) -> Result<Files, Failure> {
         let files = Files { path: path.to_owned(), may_replace, is_split };
         match files.file(1) {

@@ -1,4 +1,4 @@
-//! One recording: the loop around the recorder, its command, its line on the screen and its end.
+//! One recording: the loop around the recorder, its command, its status line and its end.
 
 use super::parts::Files;
 use super::tally::Tally;
@@ -16,22 +16,22 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Longest and shortest time between two looks at the buffers.
+/// Maximum and minimum time between two polls of the buffers.
 const LONGEST_ROUND: Duration = Duration::from_millis(100);
 const SHORTEST_ROUND: Duration = Duration::from_millis(2);
 /// SIGTERM.
 const TERMINATE: i32 = 15;
-/// Between two lines on a terminal.
+/// Interval between two status lines on a terminal.
 const LINE: Duration = Duration::from_secs(1);
 
-/// A recording under way.
+/// A recording in progress.
 pub(super) struct Session<'a, 'b, 's> {
     recorder: Recorder,
     output: Output,
     files: &'a mut Files,
     streams: &'b mut Streams<'s>,
     names: String,
-    /// A quarter of a buffer, in bytes: a round should find no more.
+    /// A quarter of a buffer, in bytes: a poll should find no more than that.
     ample: u64,
     signals: SignalQueue,
     started: Instant,
@@ -41,7 +41,7 @@ pub(super) struct Session<'a, 'b, 's> {
     line: Line,
 }
 
-/// The state of the line on a terminal.
+/// State of the status line on a terminal.
 struct Line {
     is_drawn: bool,
     columns: usize,
@@ -82,19 +82,20 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         })
     }
 
-    /// Records to the end; returns the exit code.
+    /// Records until the end; returns the exit code.
     pub(super) fn run(mut self, order: &Order) -> Result<u8, Failure> {
         let mut child = start(order)?;
-        // The terminal is the command's.
+        // The terminal belongs to the command.
         self.line.is_drawn &= child.is_none();
         let recorded = self.record(order, child.as_mut());
         self.erase();
         let recorded = recorded.and_then(|()| self.finish());
         if recorded.is_err() {
-            // Events cost time, even those that nothing reads. The first error is the one to report.
+            // Events cost time even if nothing reads them, so recording stops first. The first error is the one
+            // to report.
             let _ = self.recorder.stop();
         }
-        // The command goes on even if the trace cannot be written.
+        // The command continues even if the trace cannot be written.
         let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
         let status = status.map_err(|error| Failure::new(format!("the command: {error}")))?;
@@ -133,7 +134,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
             }
             self.draw()?;
             if self.signals.asked_to_end().is_some() {
-                // The Ctrl-C of a terminal goes to the command as well; it is not left running after other signals either.
+                // Ctrl-C on a terminal goes to the command as well; after other signals it is not left running
+                // either.
                 if let Some(child) = &child {
                     process::kill(child.id(), TERMINATE);
                 }
@@ -154,7 +156,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         Ok(held)
     }
 
-    /// Stops, writes the rest, and says what was recorded.
+    /// Stops recording, writes the rest, and reports what was recorded.
     fn finish(&mut self) -> Result<(), Failure> {
         self.recorder.stop().map_err(Failure::because)?;
         let time = self.started.elapsed();
@@ -223,7 +225,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         Ok(())
     }
 
-    /// Clears the line. The trace outlives the terminal, so errors are ignored.
+    /// Clears the line. The trace matters more than the terminal, so errors are ignored.
     fn erase(&mut self) {
         if self.line.columns > 0 {
             let blanks = " ".repeat(std::mem::take(&mut self.line.columns));
@@ -255,7 +257,7 @@ fn start(order: &Order) -> Result<Option<Child>, Failure> {
     child.map(Some).map_err(|error| Failure::new(format!("{}: {error}", program.to_string_lossy())))
 }
 
-/// The time to the next look at the buffers: the fullest should be a quarter full by then.
+/// Time until the next poll of the buffers: the fullest should be a quarter full by then.
 fn next_round(round: Duration, held: u64, ample: u64) -> Duration {
     let share = ample as f64 / held.max(1) as f64;
     round.mul_f64(share.clamp(0.1, 2.0)).clamp(SHORTEST_ROUND, LONGEST_ROUND)

@@ -12,7 +12,7 @@ struct Amount {
     bytes: u64,
 }
 
-/// Counts since the begin of the recording.
+/// Counts since the start of the recording.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     asked: PerDirection<Amount>,
@@ -42,7 +42,7 @@ impl Tally {
         }
     }
 
-    /// Requests at the device; devices without a queue of requests have no such number.
+    /// Requests in the device; devices without a request queue do not have this number.
     fn depth(&self) -> Option<u64> {
         (self.issued > 0).then(|| self.issued.saturating_sub(self.requeued + self.completed))
     }

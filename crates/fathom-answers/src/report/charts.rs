@@ -1,4 +1,4 @@
-//! The charts of a subject, from its shapes.
+//! Makes the charts of a subject from its shapes.
 
 use super::chart::heat::Cell;
 use super::chart::scale::{Scale, Unit};
@@ -116,7 +116,7 @@ fn distribution(subject: &Subject, id: &str) -> Option<Figure> {
         .map(|direction| {
             let mut points: Vec<(f64, f64)> = Vec::new();
             for bin in &direction.distribution {
-                // Between bins with a gap the outline goes down to zero.
+                // The outline drops to zero in gaps between bins.
                 match points.last_mut() {
                     Some(last) if (last.0 - bin.start_ns).abs() < 0.5 => *last = (bin.start_ns, bin.percent),
                     _ => points.push((bin.start_ns, bin.percent)),

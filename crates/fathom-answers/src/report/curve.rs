@@ -1,4 +1,5 @@
-//! The page of curves: response times by offered load, with the table and the answers below each, and all of them side by side.
+//! The page of curves: response times by offered load, each with its table and answers, and all of them in one
+//! comparison.
 
 use super::chart::scale::{Scale, Unit};
 use super::chart::{Axis, Chart, Figure, Series};
@@ -15,7 +16,7 @@ use fathom_command::Failure;
 use maud::{Markup, html};
 use std::path::Path;
 
-/// Lines that are distinguishable in one chart.
+/// Maximum number of lines that can be told apart in one chart.
 const STYLES: usize = 6;
 /// Index of p99 among the percentiles.
 const P99: usize = 1;
@@ -54,13 +55,13 @@ fn id_of(curve: usize) -> String {
     format!("curve-{curve}")
 }
 
-/// A line of a chart.
+/// One line of a chart.
 struct Line {
     /// The sustained loads.
     sustained: Series,
-    /// The loads that were more than the storage sustains.
+    /// Loads beyond what the storage sustains.
     overloaded: Series,
-    /// Rate, low and high of each interval.
+    /// For each interval: rate, low and high.
     intervals: Vec<(f64, f64, f64)>,
 }
 
@@ -84,7 +85,7 @@ impl Line {
     }
 }
 
-/// Nothing for a single curve.
+/// Returns nothing for a single curve.
 fn side_by_side(curves: &[Curve]) -> Option<Figure> {
     if curves.len() < 2 {
         return None;
@@ -112,7 +113,7 @@ fn chart_of(curve: &Curve, id: &str) -> Option<Figure> {
     chart("Response time by offered load", &lines, &format!("{id}-chart"))
 }
 
-/// Nothing without a load.
+/// Returns nothing without a load.
 fn chart(title: &str, lines: &[Line], id: &str) -> Option<Figure> {
     let all = || lines.iter().flat_map(Line::points);
     all().next()?;

@@ -1,4 +1,4 @@
-//! The grid of `fathom quick` on a page: a bar for each test, its figures, and its doubts.
+//! The grid of `fathom quick` on a page: for each test a bar, its figures, and its doubts.
 
 use super::chart::Coordinate;
 use super::shell::sentences;
@@ -17,7 +17,7 @@ const COLUMNS: [(&str, &str); 8] = [
     ("doubts", ""),
 ];
 
-/// The answer, the grid, then the doubts about the whole run.
+/// First the answer, then the grid, then the doubts about the whole run.
 pub(super) fn html(report: &GridReport<'_>) -> Markup {
     let notes = report.notes();
     html! {

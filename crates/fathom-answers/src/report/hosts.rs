@@ -1,4 +1,4 @@
-//! The hosts of a run on a page: a table, and the rate and tail latency of each over time, on a common clock.
+//! The hosts of a run on a page: a table, and the rate and tail latency of each host over time, on a common clock.
 
 use super::chart::heat::SHADES;
 use super::chart::scale::{Scale, Unit};
@@ -12,11 +12,12 @@ use fathom_results::{HostResult, HostsResult};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Maximum number of hosts with a chart each; more hosts share heat maps.
+/// Maximum number of hosts with individual charts; more hosts share heat maps.
 const MOST_CHARTS: usize = 12;
-/// Maximum number of rows of a heat map; of more hosts the page shows those with remarks, and the first others.
+/// Maximum number of rows in a heat map; beyond it, the page shows the hosts with remarks, and the first of the
+/// others.
 const MOST_ROWS: usize = 200;
-/// Maximum number of intervals in a heat map; neighbours are merged.
+/// Maximum number of intervals in a heat map; beyond it, neighbours are merged.
 const MOST_STRETCHES: usize = 120;
 
 /// The section below the summary; `id` is the prefix of ids in the page.
@@ -39,7 +40,7 @@ pub(super) fn html(hosts: &HostsResult, id: &str) -> Markup {
     }
 }
 
-/// A row for each host and direction. Slow or missing hosts are marked, also in words.
+/// A row for each host and direction. Slow or missing hosts are marked, in words as well.
 fn table(hosts: &HostsResult) -> Markup {
     const HEADINGS: [(&str, &str); 12] = [
         ("host", ""),
@@ -86,7 +87,7 @@ fn table(hosts: &HostsResult) -> Markup {
     }
 }
 
-/// The hosts that are drawn, in their order.
+/// The hosts that are drawn, in order.
 fn shown(hosts: &HostsResult) -> Vec<&HostResult> {
     let has_remark = |host: &&HostResult| !host.remark().is_empty();
     let mut room = MOST_ROWS.saturating_sub(hosts.hosts.iter().filter(has_remark).count());
@@ -140,7 +141,7 @@ fn time_axis(lines: &[(&HostResult, Vec<Moment>)]) -> Axis {
     }
 }
 
-/// A chart for each host, all on the same axes, so that they can be compared.
+/// A chart for each host, all with the same axes, so that they can be compared.
 fn small_charts(lines: &[(&HostResult, Vec<Moment>)], id: &str) -> Markup {
     let rates = lines.iter().flat_map(|(_, line)| line.iter().map(|moment| moment.bytes_per_second));
     let scale = Scale::linear(rates);
@@ -180,7 +181,7 @@ fn title(host: &HostResult) -> String {
     }
 }
 
-/// Two maps, hosts by time: the rate and the tail.
+/// Two heat maps, hosts by time: one of the rate, one of the tail latency.
 fn heat_maps(lines: &[(&HostResult, Vec<Moment>)], of: usize, id: &str) -> Markup {
     let end_s = end_of(lines).fold(0.0, f64::max);
     let points = lines.iter().map(|(_, line)| line.len()).max().unwrap_or(1);
@@ -232,7 +233,7 @@ fn stretches(line: &[Moment], stretch_s: f64) -> Vec<Moment> {
         }
         let (own, length_s) = &mut stretches[at];
         let length = moment.end_s - moment.start_s;
-        // Sums first; rates are computed below.
+        // Sums first; rates are computed from them below.
         own.bytes_per_second += moment.bytes_per_second * length;
         own.iops += moment.iops * length;
         *length_s += length;
@@ -293,7 +294,7 @@ impl Map {
         ((share * SHADES as f64) as usize).min(SHADES - 1)
     }
 
-    /// The median and the worst host of an interval.
+    /// The median host and the worst host of an interval.
     fn told(&self, names: &[&str], grid: &Grid, column: usize) -> Option<(f64, String)> {
         let at = |row: usize| grid[row].get(column).copied().flatten().map(|value| (value, row));
         let mut values: Vec<(f64, usize)> = (0..names.len()).filter_map(at).collect();

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 pub(crate) struct Change {
     /// Its name.
     pub(crate) name: String,
-    /// The change in percent.
+    /// The change, in percent.
     pub(crate) value: f64,
     /// Its interval, if there is one.
     pub(crate) ends: Option<(f64, f64)>,
@@ -21,7 +21,7 @@ const ROW: f64 = 24.0;
 const LEFT: f64 = 110.0;
 const RIGHT: f64 = 290.0;
 
-/// A row per figure around the line of no change.
+/// A row per figure, around the line of no change.
 pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
     let largest = changes
         .iter()
@@ -30,7 +30,7 @@ pub(crate) fn html(changes: &[Change], title: &str) -> Markup {
         })
         .filter(|value| value.is_finite())
         .fold(1.0, |largest: f64, value| largest.max(value.abs()))
-        // Longer bars are cut off: a doubling is wide enough.
+        // Longer bars are truncated: a doubling is wide enough.
         .min(100.0);
     let at = |percent: f64| {
         LEFT + (percent.clamp(-largest, largest) / largest + 1.0) / 2.0 * (WIDTH - LEFT - RIGHT)

@@ -78,7 +78,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
 /// A kind of results file that has its own page.
 struct Kind {
     is: fn(&Path) -> bool,
-    /// Why it is named alone.
+    /// Why it must be named alone.
     alone: &'static str,
     page: fn(&Path, Option<&str>) -> Result<String, Failure>,
     charts: fn(&Path) -> Result<Vec<Figure>, Failure>,
@@ -105,9 +105,9 @@ const KINDS: [Kind; 3] = [
     },
 ];
 
-/// What a page is made of.
+/// Input of a page.
 enum Source<'f> {
-    /// A results file of a kind.
+    /// A results file of this kind.
     File(&'static Kind, &'f Path),
     /// Results of runs.
     Runs(Vec<RunResult>),
@@ -180,18 +180,18 @@ fn write_chart(
     put(&output, &chart.file(), force, streams)
 }
 
-/// The name of the first result, with another extension, in the current directory.
+/// The name of the first result with another extension, in the current directory.
 fn default_output(files: &[PathBuf], extension: &str) -> PathBuf {
     let stem = files.first().filter(|file| *file != Path::new("-")).and_then(|file| file.file_stem());
     let stem = stem.map_or_else(|| "report".to_owned(), |stem| stem.to_string_lossy().into_owned());
-    // The name of a shell's pipe is a number.
+    // The name of a shell pipe is just a number.
     match stem.bytes().all(|byte| byte.is_ascii_digit()) {
         true => PathBuf::from(format!("report.{extension}")),
         false => PathBuf::from(format!("{stem}.{extension}")),
     }
 }
 
-/// Prints the page or writes it to its file, and reports where it is.
+/// Prints the page or writes it to a file, and reports where it is.
 pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<'_>) -> Result<u8, Failure> {
     if output == Path::new("-") {
         streams.out.write_all(page.as_bytes())?;
@@ -202,7 +202,7 @@ pub(crate) fn put(output: &Path, page: &str, force: bool, streams: &mut Streams<
     Ok(0)
 }
 
-/// Writes a page or a chart; without `--force` only an earlier one of the same kind is overwritten.
+/// Writes a page or a chart; without `--force`, only an earlier one of the same kind is overwritten.
 fn write_page(path: &Path, page: &str, force: bool) -> Result<(), Failure> {
     let mark = if page.starts_with(chart::FILE_MARK) { chart::FILE_MARK } else { MARK };
     let is_earlier =

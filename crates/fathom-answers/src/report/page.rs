@@ -17,7 +17,7 @@ use fathom_results::RunResult;
 use fathom_stats::Direction;
 use maud::{Markup, html};
 
-/// Maximum number of subjects with charts; the table has all of them.
+/// Maximum number of subjects with charts; the table lists all of them.
 const MOST_CHARTED: usize = 24;
 /// Lines that are distinguishable in one chart.
 const STYLES: usize = 6;
@@ -56,7 +56,7 @@ fn subject_id(result: usize, subject: usize) -> String {
     format!("r{result}-s{subject}")
 }
 
-/// The charts of all results, named after their jobs, and after their results if there are several.
+/// The charts of all results, named after their jobs, and also after their results if there are several.
 pub(super) fn all_charts(results: &[RunResult]) -> Vec<Figure> {
     let own = results.iter().flat_map(|run| {
         let lead = if results.len() > 1 { format!("{}:", run.source) } else { String::new() };
@@ -68,8 +68,8 @@ pub(super) fn all_charts(results: &[RunResult]) -> Vec<Figure> {
     together.into_iter().chain(own).collect()
 }
 
-/// The curves of all results, a chart per direction of what they have in common: all jobs together, or each
-/// job by name if they ran one after the other.
+/// The curves of all results, with a chart per direction of what they have in common: all jobs together, or
+/// each job by name if jobs ran one after the other.
 fn side_by_side(results: &[RunResult]) -> Markup {
     let (table, drawn) = charts_side_by_side(results);
     html! {
@@ -139,7 +139,7 @@ fn charts_side_by_side(results: &[RunResult]) -> (Table, Vec<Figure>) {
     (table, drawn)
 }
 
-/// The names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
+/// Names of the jobs shown side by side; `None` for the first subject of each result, whatever its name.
 fn compared<'a>(all: &'a [(&RunResult, Vec<Subject>)]) -> Vec<Option<&'a str>> {
     if all.iter().all(|(_, subjects)| {
         subjects.first().is_none_or(|subject| subject.job.is_none() || subjects.len() == 1)
@@ -361,7 +361,7 @@ fn what_is_missing(run: &RunResult, subject: &Subject) -> Markup {
     }
 }
 
-/// The options as written.
+/// The options as the user wrote them.
 fn options(run: &RunResult) -> Markup {
     let global = Some(("global", &run.global_options)).filter(|(_, options)| !options.is_empty());
     let jobs = run.jobs.iter().map(|job| (job.name.as_str(), &job.options));

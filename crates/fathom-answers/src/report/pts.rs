@@ -1,4 +1,4 @@
-//! The page of a PTS test: set-up, convergence, the measurement window, tables and plots.
+//! The page of a PTS test: setup, convergence, the measurement window, tables and plots.
 
 use super::chart::heat::{self, shade_between};
 use super::chart::places::Places;
@@ -136,7 +136,7 @@ fn over_places(
     chart.figure(id, &table)
 }
 
-/// The writes of each block size over all rounds, with reads if the part has one size.
+/// The writes of each block size over all rounds, with reads if the part has only one size.
 fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, _) = part.axes();
     let shown = |read_percent: u8| read_percent == 0 || blocks.len() == 1;
@@ -160,7 +160,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<char
         return None;
     }
     let values = || lines.iter().flat_map(|line| line.points.iter().map(|point| point.1));
-    // Sizes differ by orders of magnitude.
+    // Values of different block sizes differ by orders of magnitude.
     let scale = if lines.len() > 2 { Scale::logarithmic(values()) } else { Scale::linear(values()) };
     let y = Axis { label: label_of(figure), scale, unit: unit_of(figure) };
     let names: Vec<String> = (1..=part.rounds.len()).map(|round| round.to_string()).collect();
@@ -175,7 +175,7 @@ fn convergence(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<char
     ))
 }
 
-/// The tracking variable in its window, with the limits and the fitted line.
+/// The tracking variable within its window, with the limits and the fitted line.
 fn window_chart(window: &Window, figure: Figure, id: &str) -> chart::Figure {
     let places = || (0..ROUNDS).map(|place| place as f64);
     let level = |name: &str, style: usize, value: f64| Series {
@@ -207,7 +207,7 @@ fn window_chart(window: &Window, figure: Figure, id: &str) -> chart::Figure {
     )
 }
 
-/// A figure by block size, a line for each mix; nothing for a part with one size.
+/// A figure by block size, with a line for each mix; nothing for a part with a single size.
 fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figure> {
     let (blocks, mixes) = part.axes();
     let lines: Vec<Series> = mixes
@@ -242,7 +242,7 @@ fn plot(part: &PartFindings<'_>, figure: Figure, id: &str) -> Option<chart::Figu
     ))
 }
 
-/// The matrix of block sizes and mixes, darker for more: a readable form of the three-dimensional plot.
+/// The matrix of block sizes and mixes, darker for higher values: a readable form of the three-dimensional plot.
 fn heat_map(part: &PartFindings<'_>, figure: Figure, caption: &str) -> Markup {
     let (blocks, mixes) = part.axes();
     let value =

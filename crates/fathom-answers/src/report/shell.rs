@@ -1,10 +1,10 @@
-//! Parts common to all pages: one file that includes everything, and its lists.
+//! Parts that all pages share: the frame of a self-contained file, and its lists.
 
 use fathom_command::printer::harmless;
 use maud::{Markup, PreEscaped, html};
 use std::borrow::Cow;
 
-/// The rules of charts come first, because those of the page change their colours for the dark and for paper.
+/// The chart styles come first, because the page's styles override their colours for dark mode and paper.
 const STYLE: &str = concat!(include_str!("assets/chart.css"), include_str!("assets/style.css"));
 const SCRIPT: &str = include_str!("assets/cursor.js");
 
@@ -40,12 +40,12 @@ pub(crate) fn shell(title: &str, links: &[Link], body: &Markup) -> String {
             }
         }
     };
-    // Names of files come from anywhere, and a page may be read in a terminal.
+    // Names of files can come from anywhere, and a page may be read in a terminal.
     let lines: Vec<Cow<'_, str>> = page.0.split('\n').map(harmless).collect();
     lines.join("\n") + "\n"
 }
 
-/// Sentences as a list; nothing without any.
+/// Sentences as a list; nothing if there are none.
 pub(crate) fn sentences<T: AsRef<str>>(told: impl IntoIterator<Item = T>) -> Markup {
     let mut told = told.into_iter().peekable();
     html! { @if told.peek().is_some() { ul.notes { @for sentence in told { li { (sentence.as_ref()) } } } } }

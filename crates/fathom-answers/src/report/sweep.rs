@@ -1,4 +1,5 @@
-//! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the whole table.
+//! The page of a sweep: for each figure a heat map over two of the options, lines with intervals, and the
+//! complete table.
 
 use super::chart::heat::{self, shade_between};
 use super::chart::places::Places;
@@ -68,7 +69,7 @@ fn id_of(figure: usize) -> String {
     format!("figure-{figure}")
 }
 
-/// Names of the values of an option in the order of the grid.
+/// Names of an option's values, in the order of the grid.
 fn names_of(rows: &[&Row], option: usize) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for row in rows {
@@ -84,7 +85,7 @@ fn rows_of<'a>(results: &'a Results, job: &str) -> Vec<&'a Row> {
     results.rows.iter().filter(|row| row.job == job).collect()
 }
 
-/// The options that vary, without the job, ordered by number of values; depth and block size come first.
+/// The options that vary, without the job, ordered by number of values; queue depth and block size come first.
 fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     let count = if results.jobs.len() > 1 { results.options.len() - 1 } else { results.options.len() };
     let mut options: Vec<usize> = (0..count).filter(|&option| names_of(rows, option).len() > 1).collect();
@@ -95,8 +96,8 @@ fn options_by_use(results: &Results, rows: &[&Row]) -> Vec<usize> {
     options
 }
 
-/// Tables with darker cells for larger figures, over two options, one for each value of the others; nothing
-/// if fewer than two vary.
+/// Tables over two options with darker cells for larger figures, one for each combination of the other options;
+/// nothing if fewer than two options vary.
 fn heat_maps(results: &Results, figure: usize, job: &str) -> Markup {
     let rows = rows_of(results, job);
     let [across, down, rest @ ..] = &options_by_use(results, &rows)[..] else { return Markup::default() };
@@ -147,8 +148,8 @@ fn cell(results: &Results, row: &Row, figure: usize, value: Option<f64>, (low, h
     }
 }
 
-/// A line per value of the second option over those of the first; too many lines for one chart only get the
-/// heat map.
+/// A line per value of the second option over the values of the first; if there are too many lines for a chart,
+/// there is only the heat map.
 fn lines(results: &Results, figure: usize, job: &str, id: &str) -> Option<Drawn> {
     let rows = rows_of(results, job);
     let options = options_by_use(results, &rows);

@@ -8,9 +8,9 @@ use fathom_stats::report::DISTRIBUTION_BOUNDS_NS;
 use fathom_stats::timeline::{BINS_MERGED, coarse_bin_of};
 use std::collections::BTreeMap;
 
-/// Histogram bins per bar: eight bars remain per power of two.
+/// Histogram bins per bar: this leaves eight bars per power of two.
 const BINS_PER_BAR: usize = 8;
-/// The usual percentiles, in addition to the even steps of the curve.
+/// The usual percentiles, in addition to the evenly spaced points of the curve.
 pub(super) const ASKED_FOR: [f64; 7] = [50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 99.999];
 
 /// A bar of a distribution.
@@ -22,8 +22,8 @@ pub(crate) struct Bin {
     pub(crate) percent: f64,
 }
 
-/// The percentile curve as far as the histogram has values, and no higher than the maximum: even steps of nines, and the
-/// usual percentiles.
+/// The percentile curve as far as the histogram has values, and no higher than the maximum: evenly spaced by
+/// nines, plus the usual percentiles.
 pub(crate) fn curve(histogram: &Histogram, max_ns: f64) -> Vec<(f64, f64)> {
     let count = histogram.count();
     if count == 0 {
@@ -77,7 +77,7 @@ pub(super) fn of_timeline(timeline: &[Moment]) -> Vec<Bin> {
     shares(counts, BINS_MERGED)
 }
 
-/// From the shares by upper bound of latency in a report.
+/// From a report's shares of I/Os by upper bound of latency.
 pub(super) fn of_shares(job: &JobResult) -> Vec<Bin> {
     let all = job.latency_ns.iter().chain(&job.latency_us).chain(&job.latency_ms);
     let mut start = 0.0;

@@ -1,5 +1,5 @@
-//! Drawable shapes of a result: percentile curves, distributions, the timeline, depths. Pages and terminals draw the same
-//! shapes.
+//! Shapes of a result that can be drawn: percentile curves, distributions, the timeline, depths. Pages and
+//! terminals draw the same shapes.
 
 mod distribution;
 mod timeline;
@@ -22,7 +22,8 @@ pub(crate) struct Subject {
     pub(crate) job: Option<usize>,
     /// Directions with I/O.
     pub(crate) directions: Vec<Shapes>,
-    /// Shares of I/Os issued at a depth, percent, by the least depth; empty if several jobs are merged.
+    /// Shares of I/Os issued at each queue depth, in percent, by the lower bound of the depth; empty if several
+    /// jobs are merged.
     pub(crate) depths: Vec<(String, f64)>,
 }
 
@@ -39,11 +40,11 @@ pub(crate) struct Shapes {
     pub(crate) max_ns: f64,
     /// Known percentiles: percent and ns, ascending.
     pub(crate) curve: Vec<(f64, f64)>,
-    /// The usual percentiles, as far as known.
+    /// The usual percentiles, as far as they are known.
     known: Vec<(f64, f64)>,
     /// The same for response times; empty in a closed loop.
     pub(crate) response: Vec<(f64, f64)>,
-    /// Sentences on its arrivals; none in a closed loop.
+    /// Sentences about its arrivals; none in a closed loop.
     pub(crate) arrivals: Vec<String>,
     /// The distribution of latencies; empty without a histogram.
     pub(crate) distribution: Vec<Bin>,
@@ -59,7 +60,7 @@ impl Shapes {
     }
 }
 
-/// The jobs of a run, one by one, and all of them together if several ran concurrently: sums over jobs that
+/// The jobs of a run individually, and all of them together if several ran concurrently: sums over jobs that
 /// ran one after the other are meaningless.
 pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     let all = Evidence::all(run);
@@ -73,7 +74,8 @@ pub(crate) fn subjects(run: &RunResult) -> Vec<Subject> {
     subjects
 }
 
-/// The depths of a level in a report: `16 to 31` for the level `16`. An unknown level is returned as it is.
+/// The range of depths for a level in a report: `16 to 31` for the level `16`. An unknown level is returned
+/// unchanged.
 pub(crate) fn depth_range(level: &str) -> String {
     if level == ">=64" {
         return "64 or more".to_owned();
@@ -125,8 +127,8 @@ fn curve_of(latency: &LatencyResult) -> Vec<(f64, f64)> {
     }
 }
 
-/// From the histogram, otherwise from the timeline, otherwise from the shares in every report, which cover
-/// all directions.
+/// From the histogram if there is one, otherwise from the timeline, otherwise from the shares in every report,
+/// which cover all directions.
 fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]) -> Vec<Bin> {
     if let Some(histogram) = latency.histogram() {
         return distribution::of_histogram(&histogram);
@@ -141,8 +143,8 @@ fn distribution_of(latency: &LatencyResult, job: &JobResult, timeline: &[Moment]
     }
 }
 
-/// All jobs as one: amounts add up over the time of the whole run, histograms are added bin by bin.
-/// Percentiles need the histograms of all jobs, because percentiles cannot be added.
+/// All jobs as one: amounts are added over the time of the whole run, histograms bin by bin. Percentiles need
+/// the histograms of all jobs, because percentiles cannot be added.
 fn all_jobs(run: &RunResult) -> Subject {
     let directions =
         Direction::ALL.into_iter().filter_map(|direction| merged(run, direction.index())).collect();
@@ -194,7 +196,7 @@ fn merged(run: &RunResult, direction: usize) -> Option<Shapes> {
     })
 }
 
-/// Time of the jobs that used a direction: groups run one after another, the jobs of a group concurrently.
+/// Total time in which jobs used a direction: groups run one after the other, the jobs of a group concurrently.
 fn seconds_of(run: &RunResult, direction: usize) -> f64 {
     let mut by_group = std::collections::BTreeMap::<u64, u64>::new();
     for job in &run.jobs {
@@ -224,7 +226,7 @@ mod tests {
         assert_eq!(names, ["All jobs", "a", "b"]);
         let all = &found[0].directions[0];
         assert_eq!((all.mean_ns, all.max_ns), (2500.0, 9000.0));
-        // 400 I/Os in the three seconds of the longer one.
+        // 400 I/Os in the three seconds of the longer job.
         assert_eq!(all.iops.round(), 133.0);
         assert_eq!((all_of(&found, 0), all_of(&found, 2)), (None, Some(1)));
         let shares: f64 = all.distribution.iter().map(|bin| bin.percent).sum();

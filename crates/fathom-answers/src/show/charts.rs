@@ -15,7 +15,7 @@ const MARGIN: usize = 12;
 const MOST_BINS: usize = 16;
 /// Percentiles of the curve.
 const CURVE: [f64; 9] = [1.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9, 99.99];
-/// Bins with a smaller share, in percent, at the far ends are not shown.
+/// Bins at either end with a smaller share, in percent, are not shown.
 const LEAST_SHARE: f64 = 0.01;
 
 /// All charts of a subject.
@@ -32,7 +32,7 @@ pub(super) fn of(subject: &Subject, screen: Screen) -> String {
     text
 }
 
-/// Percentiles as bars of logarithmic length.
+/// Percentiles as bars on a logarithmic scale.
 fn curve(direction: &Shapes, screen: Screen) -> String {
     let known: Vec<(f64, f64)> = CURVE
         .iter()
@@ -129,7 +129,7 @@ fn over_time(direction: &Shapes, unit: &str, value: impl Fn(&Moment) -> f64, scr
     text + &time_axis(timeline, width)
 }
 
-/// The character of a column of this height in a row, counted from the bottom.
+/// The character of a column of this height in a row counted from the bottom.
 fn block(share: f64, row: usize, ink: Ink) -> char {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let filled = (share * ROWS as f64 - row as f64).clamp(0.0, 1.0);
@@ -148,7 +148,8 @@ fn time_axis(timeline: &[Moment], width: usize) -> String {
     format!("{:>9} +{}\n{:>10} {first}{}{last}\n", "", "-".repeat(width), "", " ".repeat(gap))
 }
 
-/// Latencies over time: a row per range of latencies, the slowest at the top; denser for more I/Os.
+/// Latencies over time: a row per range of latencies, the slowest at the top; denser characters stand for more
+/// I/Os.
 fn heat(direction: &Shapes, screen: Screen) -> String {
     let timeline = &direction.timeline;
     let mut keys: Vec<u64> = timeline.iter().flat_map(|moment| moment.bins.keys().copied()).collect();
@@ -231,7 +232,7 @@ mod tests {
         let run = run(&[(1000, 10), (1000, 20), (70_000, 2), (70_000, 20)]);
         let text = of(&shapes::subjects(&run)[0], Screen { width: 40, limit: None, ink: Ink::Letters });
         assert!(text.replace('µ', "u").is_ascii(), "{text}");
-        // Two points in the second half, the later one with ten times the I/Os.
+        // Two points in the second half, the later one with ten times as many I/Os.
         let heat: Vec<&str> = text.split("latency over time").nth(1).expect("a heat map").lines().collect();
         assert_eq!(heat[1], "  70.0 µs |              :::::::#######");
         assert!(text.contains("      2-3  ##############"), "{text}");
@@ -245,7 +246,7 @@ mod tests {
             let run = run(&points);
             for ink in [Ink::Blocks, Ink::Letters] {
                 let text = of(&shapes::subjects(&run)[0], Screen { width, limit: None, ink });
-                // Headings may be longer.
+                // Headings may be longer than lines.
                 let drawn = text.lines().filter(|line| line.starts_with(' '));
                 for line in drawn {
                     prop_assert!(line.chars().count() <= width, "{} > {width}: {line}", line.chars().count());

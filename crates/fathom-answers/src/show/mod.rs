@@ -20,13 +20,13 @@ use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Range of the width.
+/// Minimum and maximum width.
 const LEAST_WIDTH: usize = 40;
 const MOST_WIDTH: usize = 160;
 
-/// Columns of the table of hosts that are never dropped.
+/// Number of columns in the table of hosts that are never dropped.
 const LEAST_COLUMNS: usize = 5;
-/// Maximum number of hosts without remarks that have a row.
+/// Maximum number of hosts without remarks that get a row.
 const MOST_HOSTS: usize = 20;
 
 pub(crate) const COMMAND: Command = Command {
@@ -62,7 +62,7 @@ fn run(words: &[OsString], streams: &mut Streams<'_>, _: &mut dyn Runner) -> Res
             other => return Err(other.unexpected().into()),
         }
     }
-    // Charts have a width even in a pipe; names are cut there only for a requested width.
+    // Charts have a width even in a pipe; names are truncated there only if a width was requested.
     let limit = width.or_else(columns::of_terminal);
     let width = limit.or_else(columns::told).unwrap_or(columns::USUAL);
     let screen = Screen { width: width.clamp(LEAST_WIDTH, MOST_WIDTH), limit, ink: Ink::of_environment() };
@@ -84,7 +84,7 @@ const WITHOUT_PERCENTILES: &str =
 #[derive(Clone, Copy, Debug)]
 struct Screen {
     width: usize,
-    /// Columns that names are cut to; `None` for no cutting.
+    /// Columns to which names are truncated; `None` to keep them whole.
     limit: Option<usize>,
     ink: Ink,
 }
@@ -142,7 +142,7 @@ fn text_of(result: &RunResult, jobs: &[String], only_summary: bool, screen: Scre
     text + "\n"
 }
 
-/// Sentences on open loops.
+/// Sentences about open loops.
 fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
     let mut text = String::new();
     for subject in shown {
@@ -153,7 +153,7 @@ fn of_arrivals(shown: &[&Subject], screen: Screen) -> String {
     text
 }
 
-/// Counters and times of engines.
+/// Counters and timings of engines.
 fn of_engines(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
     let evidence = Evidence::all(result);
     let mut text = String::new();
@@ -180,12 +180,12 @@ fn trust(result: &RunResult, screen: Screen) -> String {
     text
 }
 
-/// A run of `fathom quick`: its grid with bars, its doubts, and the machine.
+/// A result of `fathom quick`: its grid with bars, its doubts, and the machine.
 fn of_quick(quick: &quick::GridReport<'_>, screen: Screen) -> String {
     quick.text_with_bars(screen.width, screen.ink)
 }
 
-/// The hosts of a run over several.
+/// The hosts of a run over several hosts.
 fn of_hosts(hosts: &HostsResult, screen: Screen) -> String {
     let text_with = |count: usize| hosts::table(hosts, MOST_HOSTS, count).0.text(2, Some(screen.width));
     let fits = |text: &String| text.lines().all(|line| columns::width(line) <= screen.width);
@@ -215,7 +215,7 @@ fn heading(result: &RunResult) -> String {
     if let Some(host) = &result.host {
         text.push_str(&format!(", {} ({})", host.name, host.kernel));
         let mut places: Vec<String> = host.devices.iter().map(|device| device.name.clone()).collect();
-        // File systems without a device.
+        // File systems without a block device.
         places.extend(host.file_systems.iter().filter(|system| mounts::matters(system)).map(mounts::told));
         if !places.is_empty() {
             text.push_str(&format!(", on {}", places.join(", ")));
@@ -268,7 +268,7 @@ fn summary(result: &RunResult, shown: &[&Subject], screen: Screen) -> String {
         rows.iter().for_each(|row| table.row(row[..count].to_vec()));
         table
     };
-    // Names never cause figures to be dropped, whether they are cut or not.
+    // Long names never cause figures to be dropped, whether or not names are truncated.
     let fits = |table: &Table| {
         table.text(0, Some(screen.width)).lines().all(|line| columns::width(line) <= screen.width)
     };

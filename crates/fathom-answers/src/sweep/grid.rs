@@ -54,7 +54,7 @@ pub(super) fn plan(
     if plan.precondition.is_some() && plan.volume.is_some() {
         check_precondition(&plan, runner)?;
     }
-    // Refused now and not after hours of runs.
+    // Refused now rather than after hours of runs.
     let is_never = |figure: &&FigureOf| {
         figure.direction.is_some_and(|direction| !jobs.iter().any(|job| may_do(job, direction)))
     };
@@ -66,7 +66,7 @@ pub(super) fn plan(
     }
 }
 
-/// The target of the file systems, if they vary; the jobs leave the location of their files to the sweep.
+/// Examines the target of the file systems, if they vary; the jobs leave the location of their files to the sweep.
 fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result<Option<Volume>, Failure> {
     let Some(variation) =
         options.variations.iter().find(|variation| variation.name == file_systems::DIMENSION)
@@ -84,7 +84,7 @@ fn volume(options: &SweepOptions, base: &BaseJob, runner: &dyn Runner) -> Result
     Volume::plan(&options.file_systems, &variation.values, runner).map(Some)
 }
 
-/// Any existing directory: the mount point does not exist until it is used.
+/// Any existing directory serves: the mount point does not exist until it is used.
 const ANY_DIRECTORY: &str = "/";
 
 /// Parses the jobs of a cell and determines their targets.
@@ -130,7 +130,7 @@ fn with_name(plan: &SweepPlan, cell: usize, failure: Failure) -> Failure {
     }
 }
 
-/// False if a job certainly has no I/O of a direction. The content of a replay is not known here, and
+/// False if a job certainly does no I/O in a direction. The content of a replayed log is not known here, and
 /// verification reads.
 pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
     let rw = job.io_type.rw.rw;
@@ -143,7 +143,7 @@ pub(super) fn may_do(job: &JobSpec, direction: &str) -> bool {
     }
 }
 
-/// The jobs of a cell.
+/// Parses the jobs of a cell.
 pub(super) fn spec_of(plan: &SweepPlan, cell: usize, runner: &dyn Runner) -> Result<RunSpec, Failure> {
     read(&job_of(plan, cell), plan.readonly, runner).map_err(|failure| with_name(plan, cell, failure))
 }
@@ -163,7 +163,7 @@ pub(super) fn spec_on(
     Ok(spec)
 }
 
-/// The jobs of the precondition.
+/// Parses the jobs of the precondition.
 pub(super) fn precondition_of(plan: &SweepPlan, runner: &dyn Runner) -> Result<Option<RunSpec>, Failure> {
     plan.precondition.as_ref().map(|text| read(text, false, runner)).transpose()
 }
@@ -184,8 +184,8 @@ fn precondition_at(text: &str, kind: &str, device: &Path, mount: &str) -> String
     job_text::text(&sections)
 }
 
-/// The job file of a cell. An option replaces its value wherever it is written; an option that is not written
-/// anywhere is added to every job.
+/// The job file of a cell. The value of an option is replaced wherever it occurs; an option that occurs nowhere
+/// is added to every job.
 pub(super) fn job_of(plan: &SweepPlan, cell: usize) -> String {
     let device = plan.volume.as_ref().map_or(Path::new(""), |volume| &volume.device);
     job_at(plan, cell, device, place::MOUNT)
@@ -202,7 +202,7 @@ fn job_at(plan: &SweepPlan, cell: usize, device: &Path, mount: &str) -> String {
     job_text::text(&sections)
 }
 
-/// Text with the plan, the job file of every cell, and the number of finished runs of an existing sweep.
+/// The plan as text, with the job file of every cell and the number of finished runs of an existing sweep.
 pub(super) fn show(plan: &SweepPlan, path: &Path, done: Option<usize>) -> String {
     let list: Vec<String> =
         plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();

@@ -1,4 +1,4 @@
-//! Names for people: headings of options and figures, and names of the values of an option.
+//! Names for people: headings of options and figures, and names of option values.
 
 use super::file_systems;
 use super::variation::{Variation, values};
@@ -7,14 +7,14 @@ use fathom_command::Failure;
 use fathom_spec::registry::find_job_option;
 use serde::{Deserialize, Serialize};
 
-/// A heading, and optional names of values.
+/// A heading, with optional names of values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Label {
     /// The option's canonical name, or a figure.
     pub(crate) name: String,
     /// Heading of the column; empty for the option's name.
     pub(crate) heading: String,
-    /// One name per value, in their order; empty for the values themselves.
+    /// One name per value, in order; empty to use the values themselves.
     pub(crate) values: Vec<String>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn of_file_systems() -> Vec<Label> {
     pairs.map(label).into()
 }
 
-/// Refuses a label that matches nothing, or has a wrong number of names.
+/// Refuses a label that matches nothing, or has the wrong number of names.
 pub(super) fn check(vary: &[Variation], labels: &[Label]) -> Result<(), Failure> {
     for label in labels {
         match vary.iter().find(|vary| vary.name == label.name) {

@@ -1,5 +1,5 @@
-//! `fathom sweep`: the same job with every combination of some options, repeated in random order, in one crash-safe results
-//! file.
+//! `fathom sweep`: runs the same job with every combination of some options, repeated in random order, with one
+//! crash-safe results file.
 
 mod execute;
 pub(crate) mod file_systems;
@@ -134,7 +134,7 @@ fn print(options: &SweepOptions, recorded: &RecordedSweep, streams: &mut Streams
         } else {
             format!("{failed} runs failed and do")
         };
-        // The exit status also shows it.
+        // The exit status shows it as well.
         let _ = writeln!(streams.err, "{what} not count; the same command tries again");
     }
     Ok(u8::from(failed > 0))

@@ -10,15 +10,15 @@ use crate::table::{Align, Table};
 use fathom_stats::inference::difference::Ratio;
 use serde_json::{Map, Value as Json, json};
 
-/// Range of the length of bars.
+/// Minimum and maximum length of bars.
 const BAR: std::ops::RangeInclusive<usize> = 10..=40;
-/// Blanks before a bar.
+/// Spaces before a bar.
 const GAP: usize = 2;
 
-/// From this ratio on, `times` is clearer than percent.
+/// From this ratio, a factor is clearer than a percentage.
 const MANY_TIMES: f64 = 2.0;
 
-/// Columns of names in sentences on a terminal.
+/// Columns for names in sentences on a terminal.
 const NAME: usize = 20;
 
 /// A table of medians, then for each figure its intervals and bars; fits the columns if possible.
@@ -46,7 +46,7 @@ fn notes(results: &Results) -> String {
                 "" => format!("{note}\n"),
                 name => format!("{name}: {note}\n"),
             };
-            // Jobs of a cell share its notes.
+            // Notes apply to all jobs of a cell.
             if !text.contains(&line) {
                 text.push_str(&line);
             }
@@ -102,7 +102,7 @@ pub(super) fn whole(results: &Results, row: &Row, figure: usize) -> String {
     text
 }
 
-/// The verdict on a figure: `best`, or `slower by 12.3 % (10.1–14.5 %)`; empty where there is none.
+/// The verdict on a figure: `best`, or `slower by 12.3 % (10.1–14.5 %)`; empty without a verdict.
 fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     let kind = results.figures[figure].0.figure;
     let Some(verdict) = row.verdicts.get(figure).copied().flatten() else { return String::new() };
@@ -124,7 +124,7 @@ fn verdict_words(results: &Results, row: &Row, figure: usize) -> String {
     }
 }
 
-/// The same in short: `-12.3 %`, or `8.12×`.
+/// The verdict in short form: `-12.3 %`, or `8.12×`.
 fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) if ratio.value >= MANY_TIMES => {
@@ -140,7 +140,7 @@ fn verdict_in_short(results: &Results, row: &Row, figure: usize) -> String {
     }
 }
 
-/// Both ends of the interval; empty where there is none.
+/// Both ends of the interval; empty without an interval.
 fn interval(results: &Results, row: &Row, figure: usize) -> String {
     let ends = results.summary(row, figure).and_then(|summary| summary.interval);
     ends.map_or_else(String::new, |ends| {
@@ -148,7 +148,7 @@ fn interval(results: &Results, row: &Row, figure: usize) -> String {
     })
 }
 
-/// A row per cell and job that has the figure. If the width is insufficient, verdicts are shortened, then the
+/// A row per cell and job that has the figure. If there is not enough room, verdicts are shortened first, then
 /// bars are dropped.
 fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> String {
     let fits =
@@ -163,7 +163,7 @@ fn bars(results: &Results, figure: usize, ink: Ink, limit: Option<usize>) -> Str
     attempts.next().unwrap_or_else(|| chart(results, figure, none, ink, (limit, true)))
 }
 
-/// A text about a figure of a row.
+/// Text about a figure in a row.
 type OfRow = fn(&Results, &Row, usize) -> String;
 
 fn chart(
@@ -201,7 +201,7 @@ fn chart(
     if !has_bars {
         return table.text(2, limit);
     }
-    // The shortest bar must also fit.
+    // Even the shortest bar must fit.
     let text = table.text(2, limit.map(|limit| limit.saturating_sub(BAR.start() + GAP)));
     let used = text.lines().map(columns::width).max().unwrap_or(0);
     let width = limit.unwrap_or(columns::USUAL).saturating_sub(used + GAP).clamp(*BAR.start(), *BAR.end());
@@ -291,7 +291,7 @@ fn remarks(results: &Results) -> String {
     text
 }
 
-/// One table; intervals and verdicts follow the medians.
+/// A single table, with intervals and verdicts after the medians.
 pub(super) fn markdown(results: &Results, has_intervals: bool) -> String {
     let mut headings: Vec<(&str, Align)> =
         results.options.iter().map(|name| (name.as_str(), Align::Left)).collect();
@@ -360,7 +360,7 @@ pub(super) fn csv(results: &Results) -> String {
     table.csv()
 }
 
-/// The verdict as a word for programs.
+/// The verdict as a word, for programs.
 fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     row.verdicts.get(figure).copied().flatten().map(|verdict| match verdict {
         RowVerdict::Best => "best",
@@ -369,7 +369,7 @@ fn verdict_word(row: &Row, figure: usize) -> Option<&'static str> {
     })
 }
 
-/// A worse figure as a multiple of the best one, and the ends of its interval.
+/// A worse figure as a multiple of the best one, with the ends of its interval.
 fn of_best(row: &Row, figure: usize) -> [Option<f64>; 3] {
     match row.verdicts.get(figure).copied().flatten() {
         Some(RowVerdict::Worse(ratio)) => [ratio.value, ratio.interval.low, ratio.interval.high].map(Some),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Format version of results files.
 pub(crate) const FORM: u32 = 1;
-/// Maximum number of combinations; more are a mistake in the arguments.
+/// Maximum number of combinations; a larger number indicates a mistake in the arguments.
 const MOST_CELLS: usize = 10_000;
 
 /// Default of `--repeats`.
@@ -29,24 +29,24 @@ pub(crate) struct SweepPlan {
     pub(crate) job: String,
     /// Varied options.
     pub(crate) vary: Vec<Variation>,
-    /// Runs of each cell.
+    /// Number of runs of each cell.
     pub(crate) repeats: u32,
     /// Seed of the order.
     pub(crate) seed: u64,
-    /// Milliseconds between runs.
+    /// Pause between runs, ms.
     pub(crate) pause_ms: u64,
-    /// Job file of the precondition.
+    /// Job file for the precondition.
     pub(crate) precondition: Option<String>,
-    /// It runs before every run, not only before the first.
+    /// True if it runs before every run rather than only before the first.
     pub(crate) precondition_each: bool,
     /// `--readonly` of the job's command line.
     pub(crate) readonly: bool,
-    /// Cells in the order of each round.
+    /// Order of the cells in each round.
     pub(crate) order: Vec<Vec<usize>>,
     /// Headings and names for the table.
     #[serde(default)]
     pub(crate) labels: Vec<Label>,
-    /// Target of the file systems, if they vary.
+    /// Target of the file systems, if these vary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) volume: Option<Volume>,
 }
@@ -54,9 +54,9 @@ pub(crate) struct SweepPlan {
 /// A later line of a results file that changes the number of repeats.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RepeatsChange {
-    /// Repetitions per cell from here on. The key identifies this record type in the results file.
+    /// Repeats per cell from here on. The key identifies this type of record in the results file.
     pub(crate) repeats: u32,
-    /// The order of the added rounds.
+    /// Order of the additional rounds.
     pub(crate) order: Vec<Vec<usize>>,
 }
 
@@ -66,7 +66,7 @@ impl SweepPlan {
         cells(&self.vary).unwrap_or(0)
     }
 
-    /// Option and value of a cell.
+    /// Options and values of a cell.
     pub(crate) fn values_of(&self, cell: usize) -> Vec<(&str, &str)> {
         values_of(&self.vary, cell)
     }
@@ -76,7 +76,7 @@ impl SweepPlan {
         name_of(&self.vary, cell)
     }
 
-    /// The file system of a cell, if they vary.
+    /// The file system of a cell, if these vary.
     pub(super) fn file_system_of(&self, cell: usize) -> Option<(&Volume, &str)> {
         let volume = self.volume.as_ref()?;
         let values = self.values_of(cell);
@@ -84,12 +84,12 @@ impl SweepPlan {
         Some((volume, found.1))
     }
 
-    /// Number of rounds with possible runs: exceeds the repeats if fewer were requested later.
+    /// Number of rounds that may contain runs: exceeds the repeats if fewer were requested later.
     pub(crate) fn rounds(&self) -> usize {
         self.order.len().max(self.repeats as usize)
     }
 
-    /// The change to this many repeats: an order for the additional rounds.
+    /// The change to this number of repeats: an order for the additional rounds.
     pub(super) fn change_to(&self, repeats: u32) -> RepeatsChange {
         let mut order = order(self.cells(), repeats, self.seed);
         let known = self.order.len().min(order.len());
@@ -102,8 +102,8 @@ impl SweepPlan {
         self.order.extend(change.order);
     }
 
-    /// How this plan differs from a recorded one, as text; the order follows from the rest, and the repeats
-    /// may differ.
+    /// Differences between this plan and a recorded one, as text. The order follows from the rest, and the
+    /// repeats may differ.
     pub(super) fn differences(&self, recorded: &SweepPlan, is_seed_given: bool) -> Vec<String> {
         let mut found = Vec::new();
         let mut compare = |what: &str, own: String, theirs: String| {
@@ -160,7 +160,7 @@ pub(crate) fn vary(all: &mut Vec<Variation>, variation: Variation) -> Result<(),
     Ok(())
 }
 
-/// Option and value of a combination, in the order of the options; the last option varies fastest.
+/// Options and values of a combination, in the order of the options; the last option varies fastest.
 pub(crate) fn values_of(vary: &[Variation], cell: usize) -> Vec<(&str, &str)> {
     let mut rest = cell;
     let mut values: Vec<(&str, &str)> = Vec::new();
@@ -189,7 +189,7 @@ pub(super) fn cells(vary: &[Variation]) -> Result<usize, Failure> {
     })
 }
 
-/// The cells in the order of each round: every round has all of them, reshuffled. With the same seed, more
+/// Order of the cells in each round: every round contains all of them, reshuffled. With the same seed, more
 /// repeats begin with the same rounds.
 pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     let mut state = seed;
@@ -201,11 +201,11 @@ pub(super) fn order(cells: usize, repeats: u32, seed: u64) -> Vec<Vec<usize>> {
     (0..repeats).map(|_| round()).collect()
 }
 
-/// Shuffles a list. Source: the shuffle of R. A. Fisher and F. Yates as in D. E. Knuth, "The Art of Computer
+/// Shuffles a list. The algorithm is the Fisher-Yates shuffle as in D. E. Knuth, "The Art of Computer
 /// Programming", algorithm 3.4.2P; the random numbers are those of SplitMix64.
 pub(crate) fn shuffle<T>(all: &mut [T], state: &mut u64) {
     for last in (1..all.len()).rev() {
-        // Rounding a share down favours none by more than one in 2^50.
+        // Rounding down favours no share by more than one in 2^50.
         let place = ((u128::from(split_mix(state)) * (last as u128 + 1)) >> 64) as usize;
         all.swap(last, place);
     }

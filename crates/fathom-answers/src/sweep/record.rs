@@ -1,5 +1,6 @@
-//! The results file: a line for the plan, then a line per finished run, each written and synced before the next run begins. A
-//! line in between may change the number of repeats. A line truncated by a crash is dropped when the sweep resumes.
+//! The results file: one line for the plan, then one per finished run, each written and synced before the next
+//! run starts. A line in between may change the number of repeats. A line truncated by a crash is dropped when
+//! the sweep resumes.
 
 use super::plan::{FORM, RepeatsChange, SweepPlan};
 use crate::results_file::{
@@ -12,7 +13,7 @@ use serde::Deserialize;
 use std::ops::Range;
 use std::path::Path;
 
-/// Beginning of a line that changes the number of repeats.
+/// Start of a line that changes the number of repeats.
 const CHANGE_MARK: &[u8] = b"{\"repeats\":";
 
 /// A finished run.
@@ -22,7 +23,7 @@ pub(crate) struct RecordedRun {
     pub(crate) cell: usize,
     /// The round, from 0.
     pub(crate) round: usize,
-    /// Jobs that ended with an error; such a run does not count.
+    /// Jobs that ended with an error; such runs do not count.
     pub(crate) failed_jobs: u32,
     /// Why it failed.
     #[serde(default)]
@@ -41,20 +42,20 @@ impl RecordedRun {
 /// The content of a results file.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedSweep {
-    /// Its first line, with the number of repeats requested last.
+    /// The first line, with the number of repeats requested last.
     pub(crate) plan: SweepPlan,
     /// The lines of runs.
     pub(crate) runs: Vec<RecordedRun>,
 }
 
 impl RecordedSweep {
-    /// The valid runs of a cell, in the order of rounds: of a repeated run, the last attempt. Runs beyond the
+    /// The valid runs of a cell, in the order of rounds; of a repeated run, the last attempt. Runs beyond the
     /// requested rounds are valid as well, because they were measured like all others.
     pub(crate) fn runs_of(&self, cell: usize) -> Vec<&RecordedRun> {
         (0..self.rounds_begun()).filter_map(|round| self.run_of(cell, round)).collect()
     }
 
-    /// No run belongs to a later round, however many were requested.
+    /// Runs of later rounds do not exist, however many were requested.
     fn rounds_begun(&self) -> usize {
         self.runs.iter().map(|run| run.round + 1).max().unwrap_or(0)
     }
@@ -74,12 +75,12 @@ impl RecordedSweep {
         self.plan.cells().saturating_mul(self.plan.repeats as usize)
     }
 
-    /// Number of finished ones among them.
+    /// Number of requested runs that are finished.
     pub(super) fn done(&self) -> usize {
         self.runs_in(0..self.plan.repeats as usize)
     }
 
-    /// Valid runs beyond those requested: more were requested earlier.
+    /// Valid runs beyond the requested number, because more were requested earlier.
     pub(super) fn further(&self) -> usize {
         self.runs_in(self.plan.repeats as usize..self.plan.rounds())
     }
@@ -103,7 +104,7 @@ impl RecordedSweep {
     }
 }
 
-/// The sweep that this plan would resume, with the resulting repeats; nothing is written.
+/// The sweep that this plan would resume, with the resulting number of repeats; writes nothing.
 pub(super) fn begun(
     path: &Path,
     plan: &SweepPlan,
@@ -156,7 +157,7 @@ pub(super) struct Recorder {
     repeats_before: Option<u32>,
 }
 
-/// Which arguments were given explicitly: only those must match an existing sweep.
+/// Arguments that were given explicitly: only these must match an existing sweep.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GivenArguments {
     pub(super) seed: bool,
@@ -164,7 +165,7 @@ pub(super) struct GivenArguments {
 }
 
 impl Recorder {
-    /// Creates a results file, or resumes one of the same plan. The number of repeats may differ.
+    /// Creates a results file, or resumes one with the same plan. The number of repeats may differ.
     pub(super) fn open(path: &Path, plan: &SweepPlan, given: GivenArguments) -> Result<Recorder, Failure> {
         let mut opened = Opened::<RecordedSweep>::new(path)?;
         let Some(recorded) = opened.found.take() else {
@@ -182,7 +183,7 @@ impl Recorder {
         self.file.recorded()
     }
 
-    /// The previous number of repeats, if it changes.
+    /// The previous number of repeats, if it changed.
     pub(super) fn repeats_before(&self) -> Option<u32> {
         self.repeats_before
     }
@@ -207,7 +208,7 @@ impl Recorder {
         self.file.into_recorded()
     }
 
-    /// Adds a run; on return it is on the disk.
+    /// Appends a run; on return it is on disk.
     pub(super) fn add(
         &mut self,
         cell: usize,
@@ -226,7 +227,7 @@ impl Recorder {
         ))
     }
 
-    /// Adds a run that could not be started.
+    /// Appends a run that could not be started.
     pub(super) fn add_failure(&mut self, cell: usize, round: usize, why: &str) -> Result<(), Failure> {
         let failure = text_of(why)?;
         self.file

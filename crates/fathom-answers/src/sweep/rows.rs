@@ -12,12 +12,12 @@ use crate::measures::{Figure, FigureOf};
 use fathom_command::Failure;
 use fathom_stats::inference::difference::{Ratio, ratio};
 
-/// Beginning of the note on reads that the page cache answered.
+/// Start of the note about reads that the page cache served.
 const FROM_MEMORY: &str = "memory answered";
 
 /// The table.
 pub(crate) struct Results {
-    /// Headings of the varied options, and `job` if there are several.
+    /// Headings of the varied options, preceded by `job` if there are several.
     pub(crate) options: Vec<String>,
     /// Names of the options, for programs.
     pub(crate) option_names: Vec<String>,
@@ -29,17 +29,17 @@ pub(crate) struct Results {
     pub(crate) rows: Vec<Row>,
     /// Requested runs of each cell.
     pub(crate) repeats: u32,
-    /// Number of finished runs among those requested, and number requested.
+    /// Number of requested runs that are finished, and number requested.
     pub(crate) done: (usize, usize),
     /// Valid runs beyond those requested.
     pub(crate) further: usize,
     /// Target of the file systems, if they vary.
     pub(crate) volume: Option<Volume>,
-    /// What the checks of the runs call wrong or doubtful.
+    /// What the checks call wrong or doubtful in the runs.
     pub(crate) doubts: Vec<String>,
 }
 
-/// A cell, or a job of it.
+/// A cell, or one job of a cell.
 pub(crate) struct Row {
     /// Name of the job.
     pub(crate) job: String,
@@ -51,7 +51,7 @@ pub(crate) struct Row {
     pub(crate) runs: usize,
     /// Notes about its figures, or why there are none.
     pub(crate) notes: Vec<String>,
-    /// For each figure, if there are enough runs.
+    /// Summary of each figure, if there are enough runs.
     pub(crate) verdicts: Vec<Option<RowVerdict>>,
     /// Values of each figure in all runs.
     samples: Vec<Vec<f64>>,
@@ -60,26 +60,26 @@ pub(crate) struct Row {
 /// A row's figure compared with the best row of the same job.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum RowVerdict {
-    /// Better than the second best by more than chance.
+    /// Better than the second best, and not by chance.
     Best,
-    /// The difference from the best may be chance; also for the best itself.
+    /// The difference from the best may be chance; also used for the best row itself.
     NotDistinguishable,
-    /// Worse: the value as a multiple of the best one.
+    /// Worse; holds the value as a multiple of the best one.
     Worse(Ratio),
 }
 
 /// The best row of a figure.
 pub(crate) enum Best {
-    /// Better than the second by this ratio.
+    /// Better than the second best by this ratio.
     Found { row: usize, second: usize, ratio: Ratio },
-    /// The two are not distinguishable.
+    /// The two best rows are not distinguishable.
     Undecided { row: usize, second: usize },
     /// Too few rows or runs for a verdict.
     None,
 }
 
 impl Results {
-    /// The table of the runs so far. Default figures depend on the jobs.
+    /// The table of the runs so far. The default figures depend on the jobs.
     pub(crate) fn new(
         recorded: &RecordedSweep,
         figures: &[FigureOf],
@@ -111,7 +111,7 @@ impl Results {
         }
         let has_jobs = jobs.len() > 1;
         if jobs.is_empty() {
-            // Before the first run, each cell still has a row.
+            // Even before the first run, each cell has a row.
             jobs.push("");
         }
         let mut rows = Vec::new();
@@ -150,7 +150,7 @@ impl Results {
             options.push("job".to_owned());
         }
         if let Some(volume) = plan.volume.as_ref().filter(|volume| volume.is_loop()) {
-            // A marker that stays with the table wherever it is pasted.
+            // A mark that stays with the table wherever it is pasted.
             let of_file_systems = option_names.iter().position(|name| name == DIMENSION);
             if let Some(at) = of_file_systems {
                 options[at].push_str(volume.mark());
@@ -213,7 +213,7 @@ impl Results {
         names[..values].join(" ")
     }
 
-    /// The best row of a job by one figure. Rows of other jobs do not compete, because jobs do different work.
+    /// The best row of a job by one figure. Only rows of the same job compete, because jobs do different work.
     pub(crate) fn best(&self, figure: usize, job: &str) -> Best {
         let kind = self.figures[figure].0.figure;
         let mut ranked: Vec<(usize, f64)> = self
@@ -239,7 +239,7 @@ impl Results {
     }
 }
 
-/// The findings of the checks in all runs that count, by cell.
+/// Findings of the checks in all runs that count, by cell.
 fn doubts(recorded: &RecordedSweep, rows: &[Row]) -> Vec<String> {
     let plan = &recorded.plan;
     let name = |cell: usize| {
@@ -254,7 +254,7 @@ fn doubts(recorded: &RecordedSweep, rows: &[Row]) -> Vec<String> {
     checks::of_runs(&runs, if is_told { &["reads-missing"] } else { &[] })
 }
 
-/// Notes on the runs of a cell: why some failed, and how much the page cache answered.
+/// Notes on the runs of a cell: why some failed, and what share of reads the page cache served.
 fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let is_open = |round: usize| !recorded.is_done(cell, round);
@@ -269,7 +269,7 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
             notes.push(note);
         }
     }
-    // As in compare: stacked devices may count a byte twice, but half of all bytes is not missing by chance.
+    // As in compare: stacked devices may count a byte twice, but half of all bytes cannot be missing by chance.
     const MOSTLY_CACHE: f64 = 0.5;
     let shares = recorded.runs_of(cell).into_iter().filter_map(|run| device_share(&run.report, 0));
     let least = shares.map(|share| share.ratio()).min_by(f64::total_cmp);
@@ -280,7 +280,7 @@ fn notes(recorded: &RecordedSweep, cell: usize) -> Vec<String> {
     notes
 }
 
-/// The columns of published tables of file systems: the bandwidth of each direction, the mean latency, I/Os
+/// Columns as in published comparisons of file systems: the bandwidth of each direction, the mean latency, I/Os
 /// per second.
 fn figures_of_file_systems(workloads: &[&Workload]) -> Vec<FigureOf> {
     let all = |figure: Figure| FigureOf { direction: None, figure };
@@ -317,7 +317,7 @@ fn usual_figures(workloads: &[&Workload]) -> Vec<FigureOf> {
             .collect(),
     };
     figures.extend([Figure::Iops, Figure::LatencyMean, Figure::Percentile(99.0)].map(all));
-    // Jobs without latencies have no such columns.
+    // Jobs without latencies do not have these columns.
     figures.retain(|figure| {
         workloads.is_empty() || workloads.iter().any(|workload| figure.of(workload).is_some())
     });
@@ -410,7 +410,7 @@ mod tests {
         serde_json::from_str(text).expect("a volume")
     }
 
-    /// The columns of published tables, a verdict in each cell, failures, and the target.
+    /// The columns of published comparisons, a verdict in each cell, failures, and the target.
     #[test]
     fn tables_of_file_systems_are_whole() {
         let mut recorded =

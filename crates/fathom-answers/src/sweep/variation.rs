@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Variation {
     /// Its canonical name.
     pub(crate) name: String,
-    /// In the order of the table.
+    /// The values, in the order of the table.
     pub(crate) values: Vec<String>,
 }
 

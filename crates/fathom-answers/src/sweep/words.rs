@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What to run or show.
+/// What to run or print.
 #[derive(Debug, PartialEq)]
 pub(super) enum Job {
     /// A job, or a results file.
@@ -28,7 +28,7 @@ pub(super) enum Job {
 pub(super) struct SweepOptions {
     pub(super) job: Job,
     pub(super) variations: Vec<Variation>,
-    /// `None` if not given: the default, or the number of the existing sweep.
+    /// `None` if not given: the default, or the number in an existing sweep.
     pub(super) repeats: Option<u32>,
     pub(super) seed: Option<u64>,
     pub(super) pause: Duration,
@@ -36,7 +36,7 @@ pub(super) struct SweepOptions {
     pub(super) preconditions_each: bool,
     pub(super) output: Option<PathBuf>,
     pub(super) is_dry_run: bool,
-    /// Empty: figures that suit the job.
+    /// If empty, figures that suit the job are used.
     pub(super) figures: Vec<FigureOf>,
     pub(super) labels: Vec<Label>,
     pub(super) has_no_intervals: bool,

@@ -16,7 +16,7 @@ pub(super) type Callback = unsafe extern "C" fn(Completion, *mut c_void);
 pub(super) type Changes = *mut c_void;
 
 functions! {
-    /// The functions of librados that are used.
+    /// The librados functions that are used.
     struct Functions of ["librados.so.2"], package "librados2" {
         create = b"rados_create": fn(*mut Handle, *const c_char) -> c_int;
         create_named = b"rados_create2": fn(*mut Handle, *const c_char, *const c_char, u64) -> c_int;
@@ -46,7 +46,7 @@ functions! {
     }
 }
 
-/// A cluster and one of its pools, as named by a job.
+/// A cluster and one of its pools, as the job names them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Place {
     pub(super) cluster: Option<String>,
@@ -54,11 +54,12 @@ pub(super) struct Place {
     pub(super) conf: Option<String>,
     pub(super) pool: Option<String>,
     pub(super) namespace: Option<String>,
-    /// Settings in addition to those of the file.
+    /// Settings in addition to those in the configuration file.
     pub(super) settings: Vec<(&'static str, &'static str)>,
 }
 
-/// A missing monitor must not block the job for five minutes, and the library's messages are in its results.
+/// An unreachable monitor must not block the job for five minutes, and the library's log messages are redundant
+/// with its results.
 const SETTINGS: &[(&str, &str)] =
     &[("client_mount_timeout", "30"), ("log_to_stderr", "false"), ("err_to_stderr", "false")];
 

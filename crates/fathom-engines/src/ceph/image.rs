@@ -13,7 +13,7 @@ use std::time::Duration;
 pub(super) type ImageHandle = *mut c_void;
 
 functions! {
-    /// The functions of librbd that are used.
+    /// The librbd functions that are used.
     struct Functions of ["librbd.so.1"], package "librbd1" {
         create = b"rbd_create": fn(Pool, *const c_char, u64, *mut c_int) -> c_int;
         remove = b"rbd_remove": fn(Pool, *const c_char) -> c_int;
@@ -52,14 +52,14 @@ const AES_256: c_int = 1;
 /// Extra size of an image for its encryption header, which takes at most 16 MiB.
 const LUKS_ROOM: u64 = 32 << 20;
 
-/// How often an operation that other clients disturb is tried, and the interval.
+/// Maximum number of attempts, and the interval between them, for an operation that other clients disturb.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Metadata key of images that a job created and may remove.
 const MARK: &CStr = c"fathom_created";
 
-/// The image of a job, possibly open.
+/// The job's image, possibly open.
 pub(super) struct Image {
     pub(super) functions: Functions,
     options: RbdOptions,
@@ -70,7 +70,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Connects to the cluster of a job; its image is not opened yet.
+    /// Connects to the job's cluster, without opening the image.
     pub(super) fn connect(options: &RbdOptions) -> Result<Image, Refusal> {
         let functions = Functions::load().map_err(Refusal::of_library)?;
         let Some(name) = &options.rbdname else {
@@ -168,8 +168,8 @@ impl Image {
         result == 0
     }
 
-    /// The same for an image that another clone may just be creating: between its creation and its mark it
-    /// looks like a foreign one.
+    /// Checks the same for an image that another clone may be creating: between its creation and its mark, it
+    /// looks like someone else's.
     pub(super) fn becomes_that_of_a_job(&self) -> bool {
         (0..ATTEMPTS).any(|attempt| {
             if attempt > 0 {
@@ -179,7 +179,7 @@ impl Image {
         })
     }
 
-    /// Creates the image, with the job's encryption. If that fails half-way, it is removed.
+    /// Creates the image, with the job's encryption. If this fails halfway, the image is removed.
     fn create(&self, size: u64) -> Result<(), Refusal> {
         let room = if self.options.rbd_encryption_format.is_some() { LUKS_ROOM } else { 0 };
         let (size, mut order) = (size.saturating_add(room), 0);
@@ -197,7 +197,7 @@ impl Image {
         made
     }
 
-    /// The image exists by now: from another clone, or a foreign one, which must not be used.
+    /// The image exists by now: another clone created it, or it belongs to someone else and must not be used.
     fn wait_for_mark(&self) -> Result<(), Refusal> {
         for _ in 0..ATTEMPTS {
             if self.open_raw()? && self.is_of_a_job() {
@@ -225,7 +225,7 @@ impl Image {
         })
     }
 
-    /// Creates or enlarges an image of a job, so that `size` bytes of it are usable. It is open afterwards.
+    /// Creates or enlarges a job's image so that `size` bytes of it are usable. It is open afterwards.
     pub(super) fn grow(&self, size: u64) -> Result<(), Refusal> {
         if !self.open()? {
             self.create(size)?;
@@ -236,7 +236,7 @@ impl Image {
         if present >= size {
             return Ok(());
         }
-        // Only the raw image shows the space of a header.
+        // Only the raw image includes the space of the header.
         self.close();
         self.open_raw()?;
         let raw = self.size()?;
@@ -246,10 +246,11 @@ impl Image {
         self.open().map(|_| ())
     }
 
-    /// Removes the image if a job created it; one that others have open stays.
+    /// Removes the image if a job created it; an image that other clients have open stays.
     pub(super) fn remove(&self) -> Result<(), Refusal> {
         let mut result = 0;
-        // Clones that end together disturb each other; work begun by one of them is done at the next attempt.
+        // Clones that end at the same time disturb each other; work that one of them started is complete at the
+        // next attempt.
         for _ in 0..ATTEMPTS {
             if !self.open_raw()? || !self.is_of_a_job() {
                 return Ok(());
@@ -274,14 +275,14 @@ impl Image {
         usize::try_from(written).map_err(|_| Errno(-written as c_int))
     }
 
-    /// Makes what was written durable.
+    /// Makes written data durable.
     pub(super) fn flush(&self) -> Result<(), Refusal> {
         // SAFETY: the image is open.
         self.check(unsafe { (self.functions.flush_now)(self.handle()) })
     }
 
-    /// Empties the cache of the open image. The library uses writeback from its first flush on, and
-    /// writethrough before.
+    /// Empties the cache of the open image. The library uses writethrough until its first flush, and writeback
+    /// afterwards.
     pub(super) fn forget(&self) -> Result<(), Refusal> {
         self.flush()?;
         // SAFETY: the image is open.
@@ -298,7 +299,7 @@ impl Image {
         })
     }
 
-    /// Calls a function of encryption with the job's settings.
+    /// Calls an encryption function with the job's settings.
     fn with_luks(&self, call: impl FnOnce(c_int, &LuksOptions, usize) -> c_int) -> Result<(), Refusal> {
         let format = self.options.rbd_encryption_format.as_deref().unwrap_or_default();
         let number = match format {

@@ -1,5 +1,5 @@
-//! Ceph clusters: `cluster.rs` connects. The objects of `rados.rs` are in `objects.rs`; the images of `rbd.rs` are in
-//! `image.rs`, and their storage is `volume.rs`.
+//! Ceph clusters. `cluster.rs` connects; the objects of `rados.rs` are in `objects.rs`, the images of `rbd.rs`
+//! in `image.rs`, and their storage is `volume.rs`.
 
 mod cluster;
 mod image;

@@ -1,4 +1,4 @@
-//! Objects of a pool as a storage: created, extended and deleted like files.
+//! Objects of a pool as a storage: they are created, extended and deleted like files.
 
 use super::cluster::{Cluster, Place, text};
 use crate::net::end::End;
@@ -65,12 +65,12 @@ impl Objects {
                 let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
                 filled.map_err(|errno| object.refusal(-errno.0))
             }
-            // Writes set its length.
+            // Writing sets the object's length.
             None if !self.options.touch_objects => return Ok(()),
             None => object.touch().and_then(|()| object.truncate(entry.wanted_size())),
         };
         if extended.is_err() {
-            // It is restored; if even that fails, the first error is more informative.
+            // The object is restored; if even that fails, the first error is more informative.
             let _ = match entry.present_size {
                 None => object.remove(),
                 Some(present) => object.truncate(present),
@@ -113,7 +113,7 @@ impl Object<'_> {
         }
     }
 
-    /// Creates it, if it does not exist.
+    /// Creates the object if it does not exist.
     fn touch(&self) -> Result<(), Refusal> {
         let Cluster { functions, pool, .. } = self.cluster;
         // SAFETY: as above; the operation is released once.

@@ -16,7 +16,7 @@ use std::ffi::{CString, c_int, c_void};
 use std::rc::Rc;
 use std::time::Duration;
 
-/// What callbacks call.
+/// State that callbacks access.
 #[derive(Clone, Copy)]
 struct Callbacks {
     result: unsafe extern "C" fn(Completion) -> c_int,
@@ -25,7 +25,7 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rados {
-    // Before the cluster, which is used until everything has completed.
+    // Declared before the cluster, which is in use until everything has completed.
     flights: Flights<Callbacks>,
     cluster: Rc<Cluster>,
     names: Vec<CString>,
@@ -56,7 +56,7 @@ impl EngineType for Rados {
 
 impl Engine for Rados {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
-        // Only reads report how much was moved.
+        // Only reads report the number of bytes moved.
         let counted = if io.operation() == Operation::Read { 0 } else { io.length() };
         let private = self.flights.prepare(slot, counted);
         let mut completion: Completion = std::ptr::null_mut();
@@ -134,7 +134,7 @@ impl Rados {
     }
 }
 
-/// The library calls this once for each I/O, from one of its threads.
+/// Called by the library once for each I/O, from one of its threads.
 unsafe extern "C" fn ended(completion: Completion, private: *mut c_void) {
     // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
     // known, and a completion that is not released elsewhere.

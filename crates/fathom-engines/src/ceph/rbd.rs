@@ -26,7 +26,7 @@ struct Callbacks {
 
 /// The engine.
 pub(crate) struct Rbd {
-    // Before the image, which is used until everything has completed.
+    // Declared before the image, which is in use until everything has completed.
     flights: Flights<Callbacks>,
     image: Rc<Image>,
     remarks: Vec<String>,

@@ -1,5 +1,5 @@
-//! The image of a job as a storage: every file of the job is the whole image. An existing one keeps its size; with
-//! `rbd_create` a missing one is created, grows like a file, and is removed after the run.
+//! The job's image as a storage: every file of the job is the whole image. An existing image keeps its size;
+//! with `rbd_create`, a missing one is created, grows like a file, and is removed after the run.
 
 use super::image::Image;
 use crate::net::end::End;
@@ -63,7 +63,7 @@ impl Volume {
         let mut end = End::new(present, |bytes, offset| image.write(bytes, offset));
         let filled = filling.fill(&mut end, (present, entry.missing()), stopped);
         if let Err(errno) = filled {
-            // A partial image would pass for a complete one next time.
+            // Next time, a partial image would pass for a complete one.
             let _ = image.remove();
             return Err(Refusal { errno, sentence: format!("the image could not be filled: {errno}") });
         }
@@ -99,7 +99,7 @@ impl Storage for Volume {
         forgotten.map_err(|refusal| FileError::of_call(refusal.errno, "rbd_invalidate_cache", &entry.path))
     }
 
-    /// The library's cache can only be dropped as a whole, and does not report its content.
+    /// The library's cache can only be dropped as a whole, and does not report what it holds.
     fn forget(&mut self, _: &FileEntry, _: Handle, wanted: &ReadBack) -> Option<u64> {
         if !wanted.drops {
             return None;

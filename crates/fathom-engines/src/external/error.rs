@@ -1,4 +1,4 @@
-//! Errors of loading an external engine.
+//! Errors when loading an external engine.
 
 use super::interface::{SYMBOL, VERSION};
 use crate::net::library::LibraryError;
@@ -7,7 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// A shared object, and why it is refused.
+/// A shared object, and the reason to refuse it.
 #[derive(Debug, Error)]
 #[error("{}: {fault}", path.display())]
 pub struct LoadError {
@@ -29,7 +29,7 @@ pub(super) enum Fault {
     /// Not an ELF file.
     #[error("is not a shared object; {PAGE}")]
     NoObject,
-    /// An engine for fio, recognised by this symbol.
+    /// An engine written for fio, recognised by this symbol.
     #[error(
         "is an engine for fio ({0}), which depends on the structures of one version of fio; fathom has a \
         different interface, include/fathom_engine.h: {PAGE}"
@@ -41,13 +41,13 @@ pub(super) enum Fault {
     /// The system cannot load it.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// Workers are forked from a process with one thread.
+    /// Workers are forked from a single-threaded process.
     #[error("starts a thread when it is loaded; workers are forked without it, so open() has to start it")]
     StartsThread,
-    /// It has no engine for this version of the interface.
+    /// The library has no engine for this version of the interface.
     #[error("does not support version {VERSION} of the interface, which this fathom uses")]
     UnknownVersion,
-    /// Its engine is for another version of the interface.
+    /// The engine was built for another version of the interface.
     #[error(
         "uses version {0} of the interface, this fathom version {VERSION}: build it with its include/fathom_engine.h"
     )]
@@ -58,7 +58,7 @@ pub(super) enum Fault {
     /// A function that its capabilities require is missing.
     #[error("has no function {0} in its struct fathom_engine")]
     NoFunction(&'static str),
-    /// An impossible number.
+    /// A numeric field has an impossible value.
     #[error("claims {0} options")]
     TooManyOptions(u64),
     /// An option without a name.
@@ -67,10 +67,10 @@ pub(super) enum Fault {
     /// An option of an unknown type.
     #[error("has an option {name} of an unknown type, {kind}")]
     UnknownType { name: String, kind: u32 },
-    /// An option that jobs cannot have.
+    /// An option with a name that jobs cannot use.
     #[error(transparent)]
     UnfitOption(#[from] UnfitOption),
 }
 
-/// The page on writing an engine.
+/// The documentation page on writing an engine.
 const PAGE: &str = "docs/external.md says how to write an engine";

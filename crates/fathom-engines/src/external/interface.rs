@@ -2,11 +2,11 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The version used by this program.
+/// The interface version of this program.
 pub(super) const VERSION: u32 = 1;
-/// The function that a library exports.
+/// Name of the function that a library exports.
 pub(super) const SYMBOL: &str = "fathom_engine";
-/// Result of `queue` for an I/O that completes later.
+/// Returned by `queue` for an I/O that completes later.
 pub(super) const PENDING: i64 = i64::MIN;
 
 pub(super) const ASYNCHRONOUS: u32 = 1;
@@ -76,8 +76,8 @@ pub(super) struct RawCompletion {
     pub(super) result: i64,
 }
 
-/// The structure exported by a library. Functions may be missing, whatever the header says, so each is
-/// checked at loading.
+/// The structure exported by a library. Any function may be missing, whatever the header says, so each is
+/// checked when the library is loaded.
 #[repr(C)]
 pub(super) struct RawEngine {
     pub(super) version: u32,

@@ -1,4 +1,4 @@
-//! Loads the engine in a shared object: checks the file before any of its code runs, and then its declarations.
+//! Loads the engine in a shared object: checks the file before any of its code runs, then checks its declarations.
 
 use super::External;
 use super::error::{Fault, LoadError};
@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) const PREFIX: &str = "external:";
 /// Symbols that fio looks for in its libraries.
 const SYMBOLS_OF_FIO: [&str; 2] = ["ioengine", "get_ioengine"];
-/// A larger number of options is a mistake.
+/// More options than this indicate a mistake.
 const MOST_OPTIONS: u64 = 1000;
 
 /// A loaded engine; it is never unloaded.
@@ -33,13 +33,13 @@ unsafe impl Sync for Loaded {}
 
 static LOADED: Mutex<Vec<&'static Loaded>> = Mutex::new(Vec::new());
 
-/// The loaded engine of this name.
+/// The loaded engine with this name.
 pub(super) fn find(name: &str) -> Option<&'static Loaded> {
     let loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     loaded.iter().copied().find(|engine| engine.entry.definition.name == name)
 }
 
-/// The entry of a loaded engine.
+/// The list entry of a loaded engine.
 pub(crate) fn entry(name: &str) -> Option<&'static EngineEntry> {
     find(name).map(|loaded| &loaded.entry)
 }
@@ -58,7 +58,7 @@ pub fn load(path: &Path) -> Result<&'static EngineDef, LoadError> {
     Ok(definition)
 }
 
-/// The engine in a file, under this name for jobs.
+/// The engine in a file, under this name in jobs.
 fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static RawEngine), Fault> {
     check_symbols(path)?;
     let functions = open(path)?;
@@ -67,7 +67,7 @@ fn found_in(path: &Path, name: String) -> Result<(&'static EngineDef, &'static R
     Ok((definition, functions))
 }
 
-/// Checks the file's symbols, so that files without an engine are not executed.
+/// Checks the file's symbols, so that files without an engine are never executed.
 fn check_symbols(path: &Path) -> Result<(), Fault> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(Fault::NoFile);
@@ -89,9 +89,9 @@ fn check_symbols(path: &Path) -> Result<(), Fault> {
     })
 }
 
-/// Loads the file and gets its engine.
+/// Loads the file and obtains its engine.
 fn open(path: &Path) -> Result<&'static RawEngine, Fault> {
-    // A name without a slash would be searched for elsewhere.
+    // A name without a slash would be searched for in other directories.
     let whole = path.canonicalize().unwrap_or_else(|_| PathBuf::from(path));
     let threads = threads();
     let library: &'static libloading::Library = Box::leak(Box::new(library::open_file(&whole)?));
@@ -181,7 +181,7 @@ fn option(engine: &'static str, raw: &RawOption) -> Result<OptionDef, Fault> {
     Ok(OptionDef { default: text(raw.default_text), ..OptionDef::of_engine(engine, name, kind, help) })
 }
 
-/// A text of the library; `None` for null, and for text that is not UTF-8.
+/// A text from the library; `None` for null, and for text that is not UTF-8.
 pub(super) fn text<'a>(raw: *const c_char) -> Option<&'a str> {
     // SAFETY: the library's texts end with 0, and stay valid at least until its next call.
     (!raw.is_null()).then(|| unsafe { CStr::from_ptr(raw) })?.to_str().ok()

@@ -1,4 +1,4 @@
-//! `external`: an engine in a shared object written by others, with the interface of `include/fathom_engine.h`.
+//! `external`: an engine in a shared object, written by others for the interface of `include/fathom_engine.h`.
 
 mod error;
 mod interface;
@@ -26,7 +26,7 @@ use std::time::Duration;
 /// A slot without an I/O.
 const FREE: u32 = u32::MAX;
 
-/// The engine of one worker.
+/// The external engine of one worker.
 pub(crate) struct External {
     functions: &'static RawEngine,
     queue: Queue,
@@ -34,20 +34,20 @@ pub(crate) struct External {
     is_asynchronous: bool,
     has_own_targets: bool,
     takes_trims: bool,
-    /// ORed into descriptors: all ones for an engine's own targets, which get -1.
+    /// ORed into descriptors: all ones for an engine with its own targets, which gets -1.
     without_descriptors: i32,
     /// The library's state for this worker.
     state: *mut c_void,
-    /// Operations that fathom performs on files itself.
+    /// Operations on files that fathom performs itself.
     immediate: Immediate,
-    /// Bytes of the I/O in each slot that the library has; [`FREE`] for none.
+    /// Bytes of the library's I/O in each slot; [`FREE`] for none.
     taken: Vec<u32>,
     /// Queued but not committed I/Os.
     queued: u32,
     ended: Box<[RawCompletion; REAP_BATCH]>,
-    /// A violation of the interface by the library.
+    /// How the library violated the interface.
     fault: Option<String>,
-    /// The error of all further I/Os after a failure: the library is not called any more.
+    /// The error of all further I/Os after a failure, when the library is no longer called.
     given_up: Option<Errno>,
 }
 
@@ -225,8 +225,8 @@ impl External {
         Ok(())
     }
 
-    /// After a failure of `reap`, the state of I/Os in flight is unknown: they end with this error, and the
-    /// library is not called any more.
+    /// After a failed `reap`, the state of I/Os in flight is unknown: they end with this error, and the library
+    /// is not called any more.
     #[cold]
     fn reap_failed(&mut self, errno: Errno, out: &mut Completions) {
         if matches!(errno.0, libc::EINTR | libc::EAGAIN) {
@@ -273,7 +273,7 @@ impl External {
         }
     }
 
-    /// Syncs by the library; the handle of an engine's own target is its index.
+    /// Syncs through the library; the handle of an engine's own target is its index.
     fn sync(&mut self, handle: Handle) -> i64 {
         let Some(sync) = self.functions.sync else { return 0 };
         let (target, descriptor) = match self.has_own_targets {
@@ -284,7 +284,7 @@ impl External {
         i64::from(unsafe { sync(self.state, target, descriptor) })
     }
 
-    /// The library has violated the interface: none of its results can be trusted.
+    /// The library has violated the interface, so none of its results can be trusted.
     #[cold]
     fn broken(&mut self, fault: String) -> i64 {
         self.fault = Some(fault);

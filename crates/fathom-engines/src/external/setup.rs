@@ -1,4 +1,4 @@
-//! Arguments for a library's `open` and `size` functions, kept valid for the duration of the call.
+//! Arguments of a library's `open` and `size` functions, kept valid during the call.
 
 use super::interface::{RawEngine, RawSetup, RawTarget, RawValue};
 use super::library::text;
@@ -8,20 +8,20 @@ use fathom_spec::JobSpec;
 use fathom_spec::definition::{Kind, OptionDef};
 use std::ffi::{CString, c_char, c_void};
 
-/// Room for a message.
+/// Capacity for a message.
 const MESSAGE: usize = 512;
 
 pub(super) struct Told {
     raw: RawSetup,
     message: Box<[c_char]>,
-    // Texts that the pointers above refer to.
+    // Strings that the pointers above refer to.
     _texts: Vec<CString>,
     _values: Vec<RawValue>,
     _targets: Vec<RawTarget>,
 }
 
 impl Told {
-    /// The job and its options.
+    /// Arguments with the job and its options.
     pub(super) fn of_job(job: &JobSpec, options: &'static [OptionDef]) -> Told {
         let mut texts = vec![c_text(&job.name)];
         let values: Vec<RawValue> = options.iter().map(|option| value(job, option, &mut texts)).collect();
@@ -45,7 +45,7 @@ impl Told {
         Told { raw, message, _texts: texts, _values: values, _targets: Vec::new() }
     }
 
-    /// The same with everything that a worker has.
+    /// The same, plus everything that a worker has.
     pub(super) fn of_worker(setup: &Setup<'_>, options: &'static [OptionDef]) -> Told {
         let mut told = Told::of_job(setup.job, options);
         for file in setup.files {
@@ -86,9 +86,9 @@ impl Told {
         if result < 0 { Err(self.refusal(-i64::from(result), "open")) } else { Ok(state) }
     }
 
-    /// The error with the library's message, if it has written one.
+    /// The error, with the library's message if it wrote one.
     fn refusal(&mut self, errno: i64, what: &str) -> Refusal {
-        // It may have filled the whole buffer.
+        // The library may have filled the whole buffer.
         self.message[MESSAGE - 1] = 0;
         let errno = i32::try_from(errno).unwrap_or(libc::EINVAL);
         match text(self.message.as_ptr()).filter(|text| !text.is_empty()) {

@@ -1,4 +1,5 @@
-//! Targets with engine-specific names: the engine knows their size, and fathom does not create, open or remove them.
+//! Targets whose names only the engine understands: it knows their size, and fathom does not create, open or
+//! remove them.
 
 use super::library::Loaded;
 use super::setup::Told;

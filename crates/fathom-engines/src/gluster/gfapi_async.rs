@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// The engine.
 pub(crate) struct GfapiAsync {
-    // Before the files, which are used until everything has completed.
+    // Declared before the files, which are in use until everything has completed.
     flights: Flights<()>,
     files: Files,
 }
@@ -39,7 +39,7 @@ impl EngineType for GfapiAsync {
 impl Engine for GfapiAsync {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         let Some(file) = self.files.handle(io.file()) else { return Queued::Done(-i64::from(libc::EBADF)) };
-        // Reads and writes report how much was moved.
+        // Reads and writes report the number of bytes moved.
         let counted = if io.operation() == Operation::Trim { io.length() } else { 0 };
         let private = self.flights.prepare(slot, counted);
         let functions = self.files.functions();
@@ -91,7 +91,7 @@ unsafe extern "C" fn ended(
     _: *mut c_void,
     private: *mut c_void,
 ) {
-    // errno is that of this thread.
+    // errno belongs to the calling thread.
     let result = volume::outcome(result);
     // SAFETY: the library returns the slot that `queue` passed, which is not changed before its completion is
     // known.

@@ -1,5 +1,5 @@
-//! Gluster volumes, through libgfapi: `volume.rs` connects and has the files, `storage.rs` creates and removes them.
-//! `gfapi.rs` does one I/O after the other, `gfapi_async.rs` many concurrently.
+//! Gluster volumes, through libgfapi: `volume.rs` connects and holds the files, `storage.rs` creates and
+//! removes them. `gfapi.rs` does one I/O at a time, `gfapi_async.rs` many concurrently.
 
 pub(crate) mod gfapi;
 pub(crate) mod gfapi_async;

@@ -16,13 +16,13 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 type Handle = *mut c_void;
 /// `glfs_fd_t`.
 pub(super) type FileHandle = *mut c_void;
-/// `struct glfs_stat`, which is not used.
+/// `struct glfs_stat`, whose content is not used.
 type Stat = *mut c_void;
 /// `glfs_io_cbk`.
 pub(super) type Callback = unsafe extern "C" fn(FileHandle, isize, Stat, Stat, *mut c_void);
 
 functions! {
-    /// The functions of libgfapi that are used, with their parameters of release 6 and later.
+    /// The libgfapi functions that are used, with their parameters since release 6.
     struct Functions of ["libgfapi.so.0"], package "libgfapi0" {
         new = b"glfs_new": fn(*const c_char) -> Handle;
         set_server = b"glfs_set_volfile_server": fn(Handle, *const c_char, *const c_char, c_int) -> c_int;
@@ -44,7 +44,7 @@ functions! {
         discard_async = b"glfs_discard_async": fn(FileHandle, i64, usize, Callback, *mut c_void) -> c_int;
         sync_async = b"glfs_fsync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
         sync_data_async = b"glfs_fdatasync_async": fn(FileHandle, Callback, *mut c_void) -> c_int;
-        // Added in release 6, which changed the parameters of others: an older library lacks it.
+        // Added in release 6, which changed the parameters of other functions: older libraries lack it.
         _mark_of_release_6 = b"glfs_copy_file_range": fn();
     }
 }
@@ -55,15 +55,15 @@ const PORT: c_int = 24007;
 const MODE: libc::mode_t = 0o644;
 pub(super) const NO_STAT: Stat = std::ptr::null_mut();
 
-/// Converts the result of a library call to a completion: bytes, or `-errno`. Must be called immediately, in
-/// the thread of the call.
+/// Converts the result of a library call to a completion: bytes, or `-errno`. Must be called immediately, on
+/// the thread that made the call.
 pub(super) fn outcome(result: isize) -> i64 {
     if result < 0 { -i64::from(Errno::last().0) } else { result as i64 }
 }
 
-/// A connection to a volume, which lasts as long as its process: `glfs_fini` takes ten seconds, and has
-/// nothing left to do, because written files are synced when they are closed. The library has threads that
-/// keep running, so it stays loaded.
+/// A connection to a volume, which lasts as long as the process: `glfs_fini` takes ten seconds, and has nothing
+/// to do, because written files are synced when they are closed. The library's threads keep running, so it
+/// stays loaded.
 pub(super) struct Volume {
     pub(super) functions: ManuallyDrop<Functions>,
     handle: Handle,
@@ -75,11 +75,11 @@ unsafe impl Send for Volume {}
 // SAFETY: as above.
 unsafe impl Sync for Volume {}
 
-/// Connections that the clones of a process share with single-instance: one per volume, while a clone has it.
+/// Connections shared by the clones of a process, with single-instance: one per volume, as long as a clone uses it.
 static SHARED: Mutex<Vec<(String, Weak<Volume>)>> = Mutex::new(Vec::new());
 
 impl Volume {
-    /// Connects as a job says, or finds the connection of another clone in this process.
+    /// Connects as the job requests, or finds the connection of another clone in this process.
     pub(super) fn of_job(options: &GfapiOptions) -> Result<Arc<Volume>, Refusal> {
         let Some(name) = &options.volume else {
             return Err(Refusal::new(libc::EINVAL, "volume= does not name a volume"));
@@ -91,7 +91,7 @@ impl Volume {
             return Volume::connect(name, server).map(Arc::new);
         }
         let named = format!("{server}/{name}");
-        // Held while one connects, so that the others wait for it.
+        // Held while one clone connects, so that the others wait for its connection.
         let mut shared = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
         shared.retain(|(_, volume)| volume.strong_count() > 0);
         let found = shared.iter().find(|(other, _)| *other == named).and_then(|(_, volume)| volume.upgrade());
@@ -176,7 +176,7 @@ impl Volume {
         if handle.is_null() { Err(self.failed(path)) } else { Ok(File { volume: Arc::clone(self), handle }) }
     }
 
-    /// Removes a file; a missing one is not an error.
+    /// Removes a file; a missing file is not an error.
     pub(super) fn remove(&self, path: &Path) -> Result<(), Refusal> {
         let name = on_volume(path)?;
         // SAFETY: the name ends with a zero byte.
@@ -190,8 +190,7 @@ fn on_volume(path: &Path) -> Result<CString, Refusal> {
         .map_err(|_| Refusal::new(libc::EINVAL, format!("{}: it contains a zero byte", path.display())))
 }
 
-/// An open file. It is closed when dropped; writes that the library still caches then may be written later,
-/// or never.
+/// An open file, closed on drop; writes still cached in the library may then be written later, or never.
 pub(super) struct File {
     volume: Arc<Volume>,
     handle: FileHandle,
@@ -228,7 +227,7 @@ impl Drop for File {
     }
 }
 
-/// The files of an engine, open as its job says.
+/// The engine's files, opened as its job requests.
 pub(super) struct Files {
     volume: Arc<Volume>,
     paths: Vec<PathBuf>,
@@ -262,7 +261,7 @@ impl Files {
         self.open[index as usize].as_ref().map(|file| file.handle)
     }
 
-    /// The file may be a different one now.
+    /// The name may refer to a different file now.
     pub(super) fn reopen(&mut self, index: usize) {
         self.open[index] = None;
         self.open[index] = self.volume.open(&self.paths[index], self.flags).ok();
@@ -270,8 +269,8 @@ impl Files {
 }
 
 impl Drop for Files {
-    /// The library writes asynchronously, and nothing waits for that when the process ends. A job that wants
-    /// to see errors syncs.
+    /// The library writes asynchronously, and nothing waits for it when the process ends. A job that needs to
+    /// see errors has to sync.
     fn drop(&mut self) {
         if self.flags & libc::O_ACCMODE != libc::O_RDONLY {
             for file in self.open.iter().flatten() {

@@ -1,4 +1,4 @@
-//! Bodies of requests: empty, owned bytes, or the buffer of an I/O without a copy.
+//! Request bodies: empty, owned bytes, or the buffer of an I/O without a copy.
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
 use std::convert::Infallible;
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use tokio::sync::mpsc::Receiver;
 
-/// Source of a request's body. It may be sent several times.
+/// Source of a request body, which may be sent several times.
 #[derive(Clone)]
 pub(super) enum Payload {
     Empty,
@@ -29,7 +29,7 @@ impl Payload {
         }
     }
 
-    /// A part of it.
+    /// A part of another payload.
     pub(super) fn part(&self, from: usize, to: usize) -> Payload {
         match self {
             Payload::Empty => Payload::Empty,
@@ -38,7 +38,7 @@ impl Payload {
         }
     }
 
-    /// A body to send, and a flag that tells when nothing refers to the payload any more.
+    /// A body to send, and a flag that is set when nothing refers to the payload any more.
     pub(super) fn body(&self) -> (Content, Loan) {
         let loan = Loan(Arc::new(AtomicBool::new(true)));
         let bytes = match self {
@@ -54,7 +54,7 @@ impl Payload {
     }
 }
 
-/// Tells whether the buffer of an I/O has been returned.
+/// Reports whether the buffer of an I/O has been returned.
 pub(super) struct Loan(Arc<AtomicBool>);
 
 impl Loan {
@@ -90,7 +90,7 @@ impl Drop for Lent {
 pub(super) enum Content {
     /// What is left to send.
     Whole(Option<Bytes>),
-    /// The bytes still to come, in pieces.
+    /// The remaining bytes, in pieces.
     Streamed(u64, Receiver<Bytes>),
 }
 

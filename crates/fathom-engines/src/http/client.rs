@@ -1,4 +1,4 @@
-//! Requests and answers: connections, retries, and evaluation of answers.
+//! Requests and responses: connections, retries, and evaluation of responses.
 
 use super::body::{Content, Payload};
 use super::credentials::Credentials;
@@ -21,14 +21,14 @@ use tokio::sync::mpsc::Receiver;
 /// Characters to escape: all but those allowed in URLs.
 const IN_VALUES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 const IN_PATHS: &AsciiSet = &IN_VALUES.remove(b'/');
-/// Statuses that may differ at a retry.
+/// Statuses for which a retry may help.
 const PASSING: [u16; 6] = [429, 500, 502, 503, 504, 509];
-/// Maximum size of a text answer in bytes.
+/// Maximum size of a text response in bytes.
 const TEXT_LIMIT: usize = 1 << 20;
 
 /// One request.
 pub(super) struct Call {
-    /// Name for its counters.
+    /// Name under which it is counted.
     pub(super) name: &'static str,
     pub(super) method: Method,
     /// Unescaped.
@@ -37,7 +37,7 @@ pub(super) struct Call {
     /// First and last byte.
     pub(super) range: Option<(u64, u64)>,
     pub(super) payload: Payload,
-    /// Creates an object, which gets the job's storage class and key.
+    /// Creates an object with the job's storage class and encryption key.
     pub(super) makes_object: bool,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct Answer {
     /// `Content-Length`.
     pub(super) length: Option<u64>,
     pub(super) etag: Option<String>,
-    /// The body, unless it went into a buffer.
+    /// The body, unless it was received into a buffer.
     pub(super) text: Vec<u8>,
     reason: &'static str,
 }
@@ -66,7 +66,7 @@ impl Answer {
         (200..300).contains(&self.status)
     }
 
-    /// The failure for an answer that is not a success.
+    /// The failure that an unsuccessful response stands for.
     pub(super) fn refusal(&self, call: &Call) -> Failure {
         let text = String::from_utf8_lossy(&self.text);
         let said: Vec<&str> = ["Code", "Message"]
@@ -92,7 +92,7 @@ impl Answer {
     }
 }
 
-/// Destination of the body of a successful answer.
+/// Destination for the body of a successful response.
 #[derive(Clone, Copy)]
 pub(super) enum Sink {
     /// The buffer of an I/O, valid until the I/O has completed.
@@ -118,7 +118,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Finds servers and credentials; does not connect yet.
+    /// Determines servers and credentials, without connecting.
     pub(super) fn new(options: &HttpOptions) -> Result<Client, Failure> {
         let access = match options.http_mode {
             HttpMode::WebDav => Access::Dav(options.http_user.as_ref().map(|user| {
@@ -173,8 +173,7 @@ impl Client {
         Ok(())
     }
 
-    /// [`send`](Client::send) before the run, with a timeout, because no supervisor watches for stuck I/Os
-    /// yet.
+    /// [`send`](Client::send) before the run, with a timeout, because no supervisor watches for stuck I/Os yet.
     pub(super) async fn ask(&self, call: &Call) -> Result<Answer, Failure> {
         self.in_time(&self.endpoints[0].authority, self.send(call, Sink::Text)).await
     }
@@ -191,7 +190,7 @@ impl Client {
         })
     }
 
-    /// Sends a request, with the job's retries, and receives its answer.
+    /// Sends a request, with the job's retries, and receives the response.
     pub(super) async fn send(&self, call: &Call, sink: Sink) -> Result<Answer, Failure> {
         let began = Instant::now();
         let mut pause = self.options.http_retry_pause;
@@ -213,8 +212,8 @@ impl Client {
         }
     }
 
-    /// A reused connection may have been closed while the request was in transit. That is not a failure of
-    /// the server: the request is sent again on another one, once.
+    /// A reused connection may have been closed while the request was in transit. That is not a failure of the
+    /// server, so the request is sent once more on another connection.
     async fn send_once(&self, call: &Call, sink: Sink) -> Result<Answer, Failure> {
         let turn = self.turn.replace(self.turn.get().wrapping_add(1));
         let endpoint = &self.endpoints[turn % self.endpoints.len()];
@@ -240,8 +239,8 @@ impl Client {
                 }
                 Err(error) => Err(Failure::of_connection(&endpoint.authority, &error)),
             };
-            // An answer may arrive before the request has been sent completely. What is still to be sent
-            // refers to the buffer.
+            // A response may arrive before the request has been sent completely. The unsent part refers to the
+            // buffer.
             match outcome.is_ok() && loan.is_back() {
                 true => endpoint.release(link),
                 false => link.end().await,
@@ -313,7 +312,7 @@ impl Client {
         })
     }
 
-    /// Headers of the request, without those for authentication.
+    /// Request headers, except those for authentication.
     fn headers(&self, call: &Call, authority: &str) -> Vec<(String, String)> {
         let mut headers = vec![("host".to_owned(), authority.to_owned())];
         let mut add = |name: &str, value: String| headers.push((name.to_owned(), value));
@@ -393,7 +392,7 @@ impl Client {
         }
     }
 
-    /// Receives an answer completely.
+    /// Receives a complete response.
     async fn take(
         &self,
         call: &Call,
@@ -450,7 +449,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Compares a whole object with the server's checksum of it.
+    /// Compares a complete object with the server's checksum.
     fn compare(
         &self,
         call: &Call,
@@ -493,7 +492,7 @@ impl Client {
         }
     }
 
-    /// True if a connection carries several requests at a time.
+    /// True if a connection can carry several requests concurrently.
     pub(super) fn has_several_connections(&self) -> bool {
         self.options.http_connections != 1
     }
@@ -511,7 +510,7 @@ fn is_secret(header: &str) -> bool {
         || header.contains("customer-key")
 }
 
-/// The content of the first XML element of this name.
+/// Content of the first XML element with this name.
 pub(super) fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let after = text.split_once(&format!("<{name}>"))?.1;
     Some(after.split_once(&format!("</{name}>"))?.0)

@@ -1,4 +1,4 @@
-//! S3 credentials of a job: from its options, the environment, or the credentials file of the AWS tools.
+//! S3 credentials of a job, from its options, the environment, or the credentials file of the AWS tools.
 
 use fathom_spec::engines::http::HttpOptions;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ pub(super) enum CredentialsError {
          different places do not belong together)"
     )]
     Half { there: &'static str, missing: &'static str },
-    /// None in any place.
+    /// Neither key is set anywhere.
     #[error(
         "no S3 credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or http_s3_keyid= and \
         http_s3_key= in the job file, or the profile {profile} in {file}"
@@ -21,7 +21,7 @@ pub(super) enum CredentialsError {
     None { profile: String, file: String },
 }
 
-/// Key id and secret. Never shown.
+/// Key ID and secret. Never printed.
 pub(super) struct Credentials {
     pub(super) id: String,
     pub(super) secret: String,
@@ -34,8 +34,8 @@ impl Credentials {
         Credentials::from(options, &|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
     }
 
-    /// Both come from one place: an id and a secret from different places do not match, and a request signed
-    /// with them would reveal both to a server.
+    /// Both keys come from the same place: an ID and a secret from different places do not match, and a request
+    /// signed with them would reveal both to a server.
     fn from(
         options: &HttpOptions,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -69,9 +69,9 @@ impl Credentials {
     }
 }
 
-/// A possible place of credentials.
+/// A place that may hold credentials.
 struct Source {
-    /// Names of id and secret there.
+    /// Names of ID and secret in that place.
     names: [&'static str; 2],
     id: Option<String>,
     secret: Option<String>,
@@ -79,7 +79,7 @@ struct Source {
 }
 
 impl Source {
-    /// Both, or none; one without the other is a mistake.
+    /// Both keys or neither; one without the other is a mistake.
     fn pair(self) -> Result<Option<Credentials>, CredentialsError> {
         let [id, secret] = self.names;
         match (self.id, self.secret) {
@@ -156,7 +156,7 @@ mod tests {
         let told =
             Credentials::from(&HttpOptions::default(), &only_id).err().expect("half is refused").to_string();
         assert!(told.contains("AWS_SECRET_ACCESS_KEY is not"), "{told}");
-        // A profile with one of them has none.
+        // A profile with only one of them counts as having none.
         assert!(of_profile("[default]\naws_access_key_id = A\n", "default").is_none());
     }
 }

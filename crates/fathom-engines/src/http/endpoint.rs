@@ -72,18 +72,18 @@ impl Failure {
 
 /// Connection settings.
 pub(super) struct Transport {
-    /// With TLS: trusted certificates, without the protocol versions to offer.
+    /// TLS settings with trusted certificates, before protocol versions are added.
     pub(super) tls: Option<Arc<ClientConfig>>,
-    /// HTTP/1.1 may be used.
+    /// True if HTTP/1.1 may be used.
     pub(super) speaks_one: bool,
     pub(super) speaks_two: bool,
-    /// Connections to each server; 0 for as many as needed.
+    /// Maximum number of connections to each server; 0 for as many as needed.
     pub(super) connections: u32,
     pub(super) acknowledges_at_once: bool,
 }
 
 impl Transport {
-    /// The settings of TLS, with the offered versions.
+    /// TLS settings with the offered protocol versions.
     pub(super) fn with_tls(mut self, rules: &TlsRules) -> Result<Transport, TlsError> {
         let mut settings = ClientConfig::clone(&*rules.settings()?);
         if self.speaks_two {
@@ -106,12 +106,12 @@ enum Sender {
 pub(super) struct Link {
     sender: Sender,
     task: Option<JoinHandle<()>>,
-    /// It has received an answer.
+    /// True once it has received a response.
     pub(super) is_proven: bool,
 }
 
 impl Link {
-    /// Sends a request; returns the head of its answer.
+    /// Sends a request; returns the head of the response.
     pub(super) async fn send(&mut self, request: Request<Content>) -> hyper::Result<Response<Incoming>> {
         match &mut self.sender {
             Sender::One(sender) => sender.send_request(request).await,
@@ -119,7 +119,7 @@ impl Link {
         }
     }
 
-    /// Closes it and releases everything it holds.
+    /// Closes the connection and releases everything it holds.
     pub(super) async fn end(self) {
         drop(self.sender);
         if let Some(task) = self.task {
@@ -146,9 +146,9 @@ pub(super) struct Endpoint {
     pub(super) authority: String,
     host: String,
     addresses: Vec<SocketAddr>,
-    /// Idle connections of version 1.1.
+    /// Idle HTTP/1.1 connections.
     idle: RefCell<Vec<Link>>,
-    /// Connections of version 2.
+    /// HTTP/2 connections.
     shared: RefCell<Vec<Link>>,
     turn: Cell<usize>,
     limit: Semaphore,
@@ -156,7 +156,7 @@ pub(super) struct Endpoint {
 }
 
 impl Endpoint {
-    /// A server by its host and port.
+    /// A server, given its host and port.
     pub(super) fn find(authority: &str, transport: &Transport) -> Result<Endpoint, Failure> {
         let parsed: hyper::http::uri::Authority = authority.parse().map_err(|_| {
             let sentence = format!("http_host={authority}: a host, or HOST:PORT, is needed");
@@ -184,7 +184,7 @@ impl Endpoint {
         })
     }
 
-    /// A connection for one request, to be [released](Endpoint::release) or closed.
+    /// A connection for one request, to be [released](Endpoint::release) or closed afterwards.
     pub(super) async fn acquire(
         &self,
         transport: &Transport,
@@ -205,7 +205,7 @@ impl Endpoint {
         Ok((self.connect(transport, tally).await?, permit))
     }
 
-    /// A connection of version 2, if the server supports it: all requests share them.
+    /// An HTTP/2 connection, if the server supports it; all requests share these.
     async fn shared_link(&self, transport: &Transport, tally: &Tally) -> Result<Option<Link>, Failure> {
         if self.shared.borrow().is_empty() {
             return Ok(None);
@@ -227,7 +227,7 @@ impl Endpoint {
         Ok(Some(Link { sender: Sender::Two(sender.clone()), task: None, is_proven: link.is_proven }))
     }
 
-    /// Takes a connection back after a complete answer.
+    /// Takes a connection back after a complete response.
     pub(super) fn release(&self, mut link: Link) {
         if !link.is_two() {
             link.is_proven = true;
@@ -235,7 +235,7 @@ impl Endpoint {
         }
     }
 
-    /// Opens the first connections, so that problems are known before the run.
+    /// Opens the first connections, so that problems show before the run.
     pub(super) async fn open(&self, transport: &Transport, tally: &Tally) -> Result<(), Failure> {
         let first = self.connect(transport, tally).await?;
         if !first.is_two() {

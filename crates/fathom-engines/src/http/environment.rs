@@ -5,7 +5,7 @@ use fathom_spec::JobSpec;
 use fathom_spec::engines::http::{HttpMode, HttpOptions, Https};
 use thiserror::Error;
 
-/// A variable that does not name a server.
+/// An environment variable that does not name a server.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "{variable}={url}: it looks like https://server:port, without a path; or name the server with http_host="
@@ -91,7 +91,7 @@ mod tests {
         assert_eq!(own.https, Https::Off);
         let fallback = of(HttpMode::S3, &[], &[("AWS_DEFAULT_REGION", "x")]).expect("complete");
         assert_eq!((fallback.http_s3_region.as_str(), fallback.http_host.as_str()), ("x", "localhost"));
-        // The service's own variable has priority; TLS requested by the job stays.
+        // The service-specific variable has priority; TLS requested by the job stays in effect.
         let both = [("AWS_ENDPOINT_URL", "https://all"), ("AWS_ENDPOINT_URL_S3", "http://[::1]:80")];
         let found = of(HttpMode::S3, &["https"], &both).expect("complete");
         assert_eq!((found.http_host.as_str(), found.https), ("[::1]:80", Https::Off));

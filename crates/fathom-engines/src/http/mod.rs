@@ -1,7 +1,7 @@
-//! `http`: objects on WebDAV, S3 and Swift servers. `objects.rs` maps an I/O to requests, `client.rs` sends them,
-//! `endpoint.rs` has the connections, `upload.rs` multipart uploads, `sign.rs` and `credentials.rs` authentication,
-//! `storage.rs` the objects created before a run. Every I/O is a task of a runtime that belongs to the job, so that as many
-//! are in progress as its depth says.
+//! `http`: objects on WebDAV, S3 and Swift servers. `objects.rs` maps an I/O to requests, `client.rs` sends
+//! them, `endpoint.rs` manages connections, `upload.rs` multipart uploads, `sign.rs` and `credentials.rs`
+//! authentication, `storage.rs` the objects created before a run. Every I/O is a task in a runtime that belongs
+//! to the job, so the queue depth determines how many are in progress.
 
 mod body;
 mod client;
@@ -32,7 +32,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Bucket;
 
-/// How long the end of a job waits for aborted uploads.
+/// Maximum time that the end of a job waits for uploads to be aborted.
 const FAREWELL: Duration = Duration::from_secs(2);
 
 /// The engine.
@@ -79,10 +79,10 @@ impl EngineType for Http {
 impl Engine for Http {
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation().is_sync() {
-            // An object is durable once its upload is answered.
+            // An object is durable once the response to its upload arrives.
             return Queued::Done(0);
         }
-        // SAFETY: the task does not use it after its completion, which is the I/O's.
+        // SAFETY: the task does not use it after its completion, which is also the I/O's.
         let (objects, io) = (Rc::clone(&self.objects), unsafe { io.keep() });
         self.tasks.begin(slot, async move { objects.perform(&io).await.map_err(Refusal::from) })
     }
@@ -131,13 +131,13 @@ impl Engine for Http {
 }
 
 impl Http {
-    /// Aborts incomplete uploads; returns a line for each.
+    /// Aborts incomplete uploads; returns a message for each.
     fn given_up(&mut self) -> Vec<String> {
         if self.tasks.in_flight() > 0 {
             return Vec::new();
         }
         let objects = Rc::clone(&self.objects);
-        // Without an answer in time, the server keeps the parts until its own rules remove them.
+        // If the server does not respond in time, it keeps the parts until its own rules remove them.
         let names =
             self.tasks.wait_for(async { tokio::time::timeout(FAREWELL, objects.abort_uploads()).await });
         let line = |name| {
@@ -150,8 +150,8 @@ impl Http {
     }
 }
 
-/// A remark if answers take as long as this machine delays acknowledgements: a server that sends an answer in
-/// two pieces without TCP_NODELAY delays the second one until the first is acknowledged. If the first piece
+/// A remark if responses take as long as this machine delays acknowledgements: a server that sends a response
+/// in two pieces without TCP_NODELAY delays the second one until the first is acknowledged. If the first piece
 /// takes as long, there is another reason.
 fn held_back(figures: &EngineFigures) -> Option<String> {
     const DELAY_NS: std::ops::Range<u64> = 38_000_000..48_000_000;

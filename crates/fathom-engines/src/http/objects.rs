@@ -14,7 +14,7 @@ use std::fmt::Write as _;
 use std::rc::Rc;
 use thiserror::Error;
 
-/// Invalid shares of requests.
+/// Why the shares of requests are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MixError {
     /// An unknown word, or a share that is not a percentage.
@@ -25,14 +25,14 @@ pub(super) enum MixError {
     WrongSum { option: &'static str, text: String, sum: i64 },
 }
 
-/// Shares of the operations of one direction.
+/// Shares of the operations in one direction.
 pub(super) struct Mix<O> {
     shares: Vec<(O, i64)>,
     credit: RefCell<Vec<i64>>,
 }
 
 impl<O: Copy> Mix<O> {
-    /// Parses `get/70:head/30`; a single word has all.
+    /// Parses `get/70:head/30`; a single word gets the whole share.
     pub(super) fn parse(
         option: &'static str,
         text: &str,
@@ -58,7 +58,7 @@ impl<O: Copy> Mix<O> {
         Ok(Mix { credit: RefCell::new(vec![0; shares.len()]), shares })
     }
 
-    /// The next operation: every share is exact at any time, to within one operation.
+    /// The next operation; at any time, every share is exact to within one operation.
     fn next(&self) -> O {
         let mut credit = self.credit.borrow_mut();
         for (have, (_, share)) in credit.iter_mut().zip(&self.shares) {
@@ -107,14 +107,14 @@ pub(super) struct Objects {
     names: Vec<String>,
     pub(super) reads: Mix<ReadAs>,
     pub(super) writes: Mix<WriteAs>,
-    /// By file, if its blocks are parts of one object.
+    /// For each file, whether its blocks are parts of one object.
     blocks: Vec<Blocks>,
-    /// Bytes of each file that is one object.
+    /// Size in bytes of each file that is a single object.
     sizes: Vec<u64>,
 }
 
 impl Objects {
-    /// For files of these names and sizes, written in blocks of `block` bytes.
+    /// Maps files with these names and sizes, written in blocks of `block` bytes.
     pub(super) fn new(
         client: Rc<Client>,
         options: &HttpOptions,
@@ -148,7 +148,7 @@ impl Objects {
         Ok(i64::from(io.length()))
     }
 
-    /// True if a range of the file is only a part of its object.
+    /// True if a range of the file is only part of its object.
     fn is_part(&self, io: &Io) -> bool {
         let size = self.sizes[io.file() as usize];
         self.options.http_object_mode == HttpObjectMode::Range
@@ -186,7 +186,7 @@ impl Objects {
         Ok(())
     }
 
-    /// An unsuccessful answer is an error, except for objects that the job itself deletes.
+    /// An unsuccessful response is an error, except for objects that the job itself deletes.
     fn missing(&self, call: &Call, answer: &Answer) -> Result<(), Failure> {
         let deletes_some = !self.writes.is_single();
         if answer.status == 404 && deletes_some && call.method != Method::PUT {
@@ -202,7 +202,7 @@ impl Objects {
         if answer.is_good() { Ok(()) } else { self.missing(&call, &answer) }
     }
 
-    /// Lists up to a thousand names next to that of the file.
+    /// Lists up to a thousand names in the same place as the file's.
     async fn list(&self, io: &Io) -> Result<(), Failure> {
         let name = &self.names[io.file() as usize];
         let call = listing(self.options.http_mode, name);

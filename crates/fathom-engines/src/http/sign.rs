@@ -1,16 +1,16 @@
-//! Signatures of S3 (AWS Signature Version 4), from the published description of the algorithm. Our own implementation,
-//! because the crates for it have some fifty dependencies and derive the key again for every request.
+//! Signatures of S3 (AWS Signature Version 4), implemented from the published description of the algorithm,
+//! because existing crates have some fifty dependencies and derive the key again for every request.
 
 use super::credentials::Credentials;
 use ring::{digest, hmac};
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
-/// Identity and scope of signatures.
+/// Credentials and scope of signatures.
 pub(super) struct Signer {
     credentials: Credentials,
     region: String,
-    /// The key of a day.
+    /// The signing key of a day.
     key: RefCell<Option<(String, hmac::Key)>>,
 }
 
@@ -34,7 +34,7 @@ impl Signer {
         Signer { credentials, region: region.to_owned(), key: RefCell::new(None) }
     }
 
-    /// Adds the headers for authentication.
+    /// Adds the authentication headers.
     pub(super) fn sign(&self, request: &mut Signed<'_>) {
         let Signed { method, path, query, payload, time, .. } = *request;
         let headers = &mut *request.headers;

@@ -1,4 +1,5 @@
-//! Objects as a storage. A file is one object, or one for each of its blocks; missing objects that a job reads are created.
+//! Objects as a storage. A file is one object, or one object per block; missing objects that a job reads are
+//! created.
 
 use super::body::Payload;
 use super::client::{Call, Client};
@@ -23,16 +24,16 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use tokio::sync::mpsc;
 
-/// Bytes per piece of a file without content.
+/// Bytes per piece of a file whose content does not matter.
 const PIECE: usize = 1 << 20;
 
 /// The objects of a job.
 pub(super) struct Bucket {
     options: HttpOptions,
-    /// Why the options cannot be used.
+    /// Why the options cannot be used together.
     objection: Option<EndpointError>,
     connected: OnceCell<(Driver, Rc<Client>)>,
-    /// Size of an object in bytes, if every block is an object and all have the same length.
+    /// Size of an object in bytes, if every block is an object and all blocks have the same length.
     block: Cell<Option<u64>>,
 }
 
@@ -58,7 +59,7 @@ impl Bucket {
         Ok(self.connected.get_or_init(|| (driver, client)))
     }
 
-    /// Bytes of an object; `None` if it does not exist.
+    /// Size of an object in bytes; `None` if it does not exist.
     fn length(&self, path: &str) -> Result<Option<u64>, Failure> {
         let (driver, client) = self.connected()?;
         let call = Call::new("head", Method::HEAD, path);
@@ -78,7 +79,7 @@ impl Bucket {
         block_name(&self.options.http_object_name, name, offset, length)
     }
 
-    /// What exists of a file. If each block has an object, the first and the last of them represent all.
+    /// What exists of a file. If each block is an object, the first and the last block stand for all of them.
     fn find(&self, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, Failure> {
         let name = path.to_string_lossy().into_owned();
         if !name.starts_with('/') {
@@ -109,7 +110,7 @@ impl Bucket {
         Ok(FileEntry::new(path, FileKind::Objects, None))
     }
 
-    /// Creates what a file lacks.
+    /// Creates the missing parts of a file.
     fn make(
         &self,
         entry: &FileEntry,
@@ -211,7 +212,7 @@ impl Bucket {
     }
 }
 
-/// Passes content to a request that is being sent.
+/// Passes content to a request while it is being sent.
 struct PieceWriter<'a> {
     driver: &'a Driver,
     sender: Option<mpsc::Sender<Bytes>>,
@@ -230,7 +231,7 @@ impl io::Write for PieceWriter<'_> {
     }
 }
 
-/// Turns content into one object per block.
+/// Splits content into one object per block.
 struct BlockWriter<'a> {
     bucket: &'a Bucket,
     name: &'a str,

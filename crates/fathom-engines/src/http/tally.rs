@@ -1,4 +1,4 @@
-//! Counters and times besides the I/Os themselves.
+//! Counters and timings other than those of the I/Os.
 
 use fathom_stats::engine_figures::EngineFigures;
 use std::cell::RefCell;
@@ -41,7 +41,7 @@ impl Tally {
         let kept = self.trace.borrow().len() > TRACE_LIMIT;
         let lines = std::mem::take(&mut *self.trace.borrow_mut());
         if kept {
-            // The limit is for the whole run.
+            // The limit applies to the whole run.
             self.trace.borrow_mut().extend(std::iter::repeat_n(String::new(), TRACE_LIMIT + 1));
         }
         lines.into_iter().filter(|line| !line.is_empty()).collect()

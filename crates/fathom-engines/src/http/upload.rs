@@ -1,4 +1,4 @@
-//! Multipart uploads of S3: of one large body, or of the blocks of a file as a job writes them.
+//! S3 multipart uploads: of one large body, or of the blocks of a file as a job writes them.
 
 use super::body::Payload;
 use super::client::{Call, Client, Sink, element};
@@ -38,7 +38,7 @@ impl Upload {
         }
     }
 
-    /// Sends a part, by its number from 1.
+    /// Sends a part, given its number from 1.
     async fn part(&self, client: &Client, number: u64, payload: Payload) -> Result<(), Failure> {
         let mut call = Call::new("upload part", Method::PUT, &self.path);
         call.query = vec![("partNumber", number.to_string()), ("uploadId", self.id.clone())];
@@ -64,7 +64,7 @@ impl Upload {
         call.query.push(("uploadId", self.id.clone()));
         call.payload = Payload::Owned(Bytes::from(text));
         let answer = client.send(&call, Sink::Text).await?;
-        // The service may report an error after it has sent a success status.
+        // The service may report an error even after it has sent a success status.
         match answer.is_good() && element(&String::from_utf8_lossy(&answer.text), "Code").is_none() {
             true => Ok(()),
             false => Err(answer.refusal(&call)),
@@ -102,7 +102,7 @@ pub(super) async fn whole(
         });
     }
     let mut outcome = Ok(());
-    // All of them, even after an error: they refer to the buffer.
+    // Waits for all parts, even after an error, because they refer to the buffer.
     while let Some(ended) = tasks.join_next().await {
         let ended = ended.unwrap_or_else(|error| Err(Failure::new(libc::EIO, error.to_string())));
         if outcome.is_ok() {
@@ -118,7 +118,7 @@ pub(super) async fn whole(
     outcome
 }
 
-/// The object of a file that a job writes block by block: each block is a part.
+/// The object of a file that a job writes block by block, each block being a part.
 pub(super) struct Blocks {
     path: String,
     block: u64,
@@ -131,7 +131,7 @@ impl Blocks {
         Blocks { path: path.to_owned(), block: block.max(1), size, current: Mutex::new(None) }
     }
 
-    /// Sends a block. The last missing one completes the object; a block that exists already belongs to the
+    /// Sends a block. The last missing block completes the object; a block that is already present starts the
     /// next object.
     pub(super) async fn write(&self, client: &Client, offset: u64, payload: Payload) -> Result<(), Failure> {
         let number = offset / self.block + 1;

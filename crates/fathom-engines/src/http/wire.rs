@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// A stream with immediate acknowledgements (quickack), if requested. The kernel keeps to that only until it
-/// considers the connection interactive, which every request suggests; so the option is set again whenever
+/// A stream with immediate acknowledgements (quickack), if requested. The kernel obeys the option only until it
+/// considers the connection interactive, which happens at every request; so the option is set again whenever
 /// data has arrived, which sends delayed acknowledgements.
 pub(super) struct Wire {
     stream: TcpStream,

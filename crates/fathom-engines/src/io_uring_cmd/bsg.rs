@@ -23,9 +23,9 @@ pub(super) struct Commands {
     length: CdbLength,
     /// Memory that the commands in the slots refer to: pinned until they have completed.
     slots: Box<[Slot]>,
-    /// Lists of ranges, a place for each slot.
+    /// Lists of ranges, with an area for each slot.
     lists: Box<[u8]>,
-    /// Bytes of such a place.
+    /// Size of such an area in bytes.
     list_stride: usize,
 }
 
@@ -38,7 +38,7 @@ struct Device {
 struct Slot {
     command: Command,
     sense: [u8; SENSE],
-    /// Bytes of the range list of the next trim; 0: it has the range of its unit.
+    /// Bytes of the range list of the next trim; 0 if it has only the range of its unit.
     list_bytes: u16,
     /// Bytes transferred with the command.
     moved: u32,
@@ -83,8 +83,8 @@ impl Commands {
         })
     }
 
-    /// The command of a unit in the format of the ring, and whether it transfers the unit's buffer; `expects`
-    /// makes a read compare with it.
+    /// Converts a unit to a command in the format of the ring; also returns whether it transfers the unit's
+    /// buffer. With `expects`, a read compares with the buffer.
     #[inline(always)]
     pub(super) fn command(
         &mut self,
@@ -193,12 +193,12 @@ impl Device {
     }
 }
 
-/// Flushes the cache of a disk, and waits for it.
+/// Flushes the cache of a disk, and waits for the result.
 pub(super) fn synchronize(fd: i32) -> Result<(), Errno> {
     sg::ask(scsi::run_bsg, fd, Command::synchronize_cache(), &mut []).map_err(|_| Errno(libc::EIO))
 }
 
-/// Only bsg devices of SCSI disks are targets.
+/// Accepts only bsg devices of SCSI disks as targets.
 pub(super) fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     let shown = path.display().to_string();
     let told = |why: String| FileError::without_line(format!("fathom: {shown}: {why}"));

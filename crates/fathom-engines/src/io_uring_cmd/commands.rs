@@ -24,7 +24,7 @@ const DATASET_MANAGEMENT: u8 = 0x09;
 const VERIFY: u8 = 0x0c;
 const ZONE_APPEND: u8 = 0x7d;
 
-/// Command word 12: force unit access, PRACT, and the checks of guard, application and reference tag.
+/// Command word 12: force unit access, PRACT, and the guard, application tag and reference tag checks.
 const FUA: u32 = 1 << 30;
 const PRACT: u32 = 1 << 29;
 const CHECK_GUARD: u32 = 1 << 28;
@@ -34,9 +34,9 @@ const CHECK_REFERENCE: u32 = 1 << 26;
 const DEALLOCATE_ZEROES: u32 = 1 << 25;
 /// Command word 11 of Dataset Management: deallocate.
 const DEALLOCATE: u32 = 1 << 2;
-/// Limit of the field for the number of blocks, in all commands but trims.
+/// Maximum of the field for the number of blocks, in all commands except trims.
 const MOST_BLOCKS: u64 = 1 << 16;
-/// Bytes of a range of Dataset Management.
+/// Bytes per range in Dataset Management.
 pub(super) const RANGE: usize = 16;
 
 /// Builds the commands of a job.
@@ -44,20 +44,20 @@ pub(super) struct Commands {
     devices: Vec<Device>,
     read_flags: u32,
     write_flags: u32,
-    /// Flags of all transfers.
+    /// Flags common to all transfers.
     check_flags: u32,
     wanted: Wanted,
     pi_act: bool,
     deallocates_zeroes: bool,
     compares: bool,
     modes: Modes,
-    /// Slots whose write was Write Zeroes.
+    /// Slots whose write was sent as Write Zeroes.
     zeroed: Box<[bool]>,
-    /// Ranges of trims, a place for each slot.
+    /// Ranges of trims, with an area for each slot.
     ranges: Box<[u8]>,
     /// Bytes of such a place.
     ranges_stride: usize,
-    /// Number of ranges of the trim in a slot; 0: that of its unit.
+    /// Number of ranges of the trim in a slot; 0 if it has only the range of its unit.
     range_counts: Box<[u32]>,
     /// Metadata, a place for each slot.
     metadata: Box<[u8]>,
@@ -69,12 +69,12 @@ struct Device {
     name: String,
     namespace: Namespace,
     block: u32,
-    /// Bytes of metadata of a block in separate buffers.
+    /// Metadata bytes per block, if metadata is in separate buffers.
     separate: u32,
-    /// Protection information is generated and checked here.
+    /// Set if protection information is generated and checked here.
     protection: Option<Layout>,
     placement: Option<Placement>,
-    /// Bytes of a zone for appends.
+    /// Bytes of a zone, for zone appends.
     zone: u64,
 }
 
@@ -146,7 +146,7 @@ impl Commands {
         self.zeroed[slot as usize]
     }
 
-    /// The command of a unit; `expects` makes a read compare with its buffer.
+    /// Converts a unit to a command; with `expects`, a read compares with its buffer.
     #[inline(always)]
     pub(super) fn command(&mut self, slot: u32, io: &Io, expects: bool) -> Result<Command, CommandError> {
         let device = &self.devices[io.file() as usize];
@@ -193,7 +193,7 @@ impl Commands {
                 self.protect(slot, io);
                 let mut command = self.transfer(slot, io, ZONE_APPEND, flags);
                 self.place(&mut command, io);
-                // The address is that of the zone, and the device reports where the blocks went.
+                // The address is that of the zone; the device reports where the blocks were written.
                 let device = &self.devices[io.file() as usize];
                 let zone = io.offset() / device.zone * device.zone;
                 let [low, high] = device.address(zone);
@@ -219,7 +219,7 @@ impl Commands {
         }
     }
 
-    /// A command on the blocks of a unit without a transfer.
+    /// A command on the blocks of a unit, without a data transfer.
     #[inline(always)]
     fn on_blocks(&self, io: &Io, opcode: u8, flags: u32) -> Command {
         let device = &self.devices[io.file() as usize];
@@ -243,7 +243,7 @@ impl Commands {
         command
     }
 
-    /// The same with the data of the unit.
+    /// A command on the blocks of a unit that transfers its data.
     #[inline(always)]
     fn transfer(&self, slot: u32, io: &Io, opcode: u8, flags: u32) -> Command {
         let mut command = self.on_blocks(io, opcode, flags | self.check_flags);
@@ -317,7 +317,7 @@ impl Commands {
         checked.unwrap_or(Ok(())).map_err(|mismatch| mismatch.on(&self.devices[io.file() as usize].name))
     }
 
-    /// Calls a function with the data and the metadata of a unit.
+    /// Calls a function with the data and metadata of a unit.
     #[inline(never)]
     fn with_blocks<T>(
         &mut self,
@@ -335,7 +335,7 @@ impl Commands {
         Some(act(layout, &self.wanted, address, data, separate))
     }
 
-    /// Advice on a transfer that the kernel refused.
+    /// Advice about a transfer that the kernel refused.
     pub(super) fn advice(&self, io: &Io) -> Option<CommandError> {
         let device = &self.devices[io.file() as usize];
         let limit = largest_transfer(&device.name)?;
@@ -377,7 +377,7 @@ impl Device {
     }
 }
 
-/// Flushes the cache of a device, and waits for it.
+/// Flushes the cache of a device, and waits for the result.
 pub(super) fn flush(fd: RawFd) -> Result<(), Errno> {
     nvme::order(fd, flush_of(nvme::namespace_id(fd)?)).map_err(super::errno_of)
 }
@@ -386,7 +386,8 @@ fn flush_of(namespace: u32) -> Command {
     Command { opcode: FLUSH, namespace, ..Command::default() }
 }
 
-/// Maximum number of bytes per command of a controller, from the kernel's block device of the same namespace.
+/// Maximum number of bytes per command of a controller, taken from the kernel's block device for the same
+/// namespace.
 fn largest_transfer(name: &str) -> Option<u64> {
     let target = std::fs::canonicalize(name).ok()?;
     let generic = target.file_name()?.to_str()?.strip_prefix("ng")?.to_owned();

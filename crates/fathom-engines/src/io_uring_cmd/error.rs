@@ -1,4 +1,4 @@
-//! Errors of a device or namespace concerning a job and its I/Os.
+//! Errors of devices and namespaces, concerning a job or its I/Os.
 
 use super::{describe_refusal, status};
 use crate::protection::ProtectionError;
@@ -8,7 +8,7 @@ use fathom_sys::nvme::Refusal;
 use std::io;
 use thiserror::Error;
 
-/// Why an I/O is not a valid command, or failed.
+/// Why an I/O cannot be sent as a command, or failed.
 #[derive(Clone, Debug, Error)]
 pub(super) enum CommandError {
     /// NVMe addresses are block numbers.
@@ -23,30 +23,30 @@ pub(super) enum CommandError {
     /// SCSI addresses are block numbers.
     #[error("commands cover whole blocks: {0}")]
     PartOfScsiBlock(Asked),
-    /// Short commands have short addresses.
+    /// Short command formats have short addresses.
     #[error("commands of the length cdb_len= do not reach this far: {0}")]
     OutOfReach(Asked),
-    /// The controller's status.
+    /// The controller returned this status.
     #[error("{}", status::describe(*.0))]
     Status(u16),
-    /// The disk's answer.
+    /// The disk's response.
     #[error(transparent)]
     Scsi(#[from] ScsiError),
-    /// Blocks that differ from those written.
+    /// The data differs from what was written.
     #[error(transparent)]
     Protection(#[from] ProtectionError),
-    /// Larger than the controller's limit for one command.
+    /// The command exceeds the controller's limit.
     #[error("{device} takes at most {limit} bytes per command: use a smaller bs=")]
     TooLarge { device: String, limit: u64 },
-    /// The user may not send it.
+    /// The user lacks the privilege to send it.
     #[error("the kernel only passes this command on for administrators (CAP_SYS_ADMIN)")]
     NotAllowed,
-    /// The kernel cannot send it.
+    /// This kernel cannot send it.
     #[error("this kernel does not support SCSI commands through io_uring (Linux 7.1 does): use ioengine=sg")]
     NoScsi,
 }
 
-/// The range of an I/O.
+/// The range of the I/O is not made of whole blocks.
 #[derive(Clone, Debug, Error)]
 #[error("{device} has blocks of {block} bytes, not offset={offset} length={length}")]
 pub(super) struct Asked {
@@ -59,13 +59,13 @@ pub(super) struct Asked {
 /// Why a namespace cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum NamespaceError {
-    /// The device has none.
+    /// The device has no namespace.
     #[error("{0}")]
     NoNumber(#[from] Errno),
-    /// The device does not describe it.
+    /// The device does not describe its namespace.
     #[error("{}", describe_refusal(*.0))]
     NotDescribed(Refusal),
-    /// Unknown formats, or a truncated answer.
+    /// The format is unknown, or the response truncated.
     #[error("it reports no known block size")]
     UnknownBlocks,
     /// The device's description of its metadata is inconsistent.
@@ -73,30 +73,30 @@ pub(super) enum NamespaceError {
     NoRoomForProtection,
 }
 
-/// Why a job does not fit a namespace.
+/// Why a job does not match a namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum MisfitError {
-    /// Block sizes that are not multiples of the namespace's.
+    /// A block size that is not a multiple of the namespace's.
     #[error(
         "{name}: block size must be a multiple of LBA data size\nfathom: {name} has blocks of {block} bytes, and bs={shortest}"
     )]
     PartOfBlock { name: String, block: u64, shortest: u64 },
-    /// Block sizes that are not multiples of the namespace's data and metadata.
+    /// A block size that is not a multiple of the namespace's data plus metadata.
     #[error(
         "{name}: block size must be a multiple of {block} (LBA data size + Metadata size)\n\
          Did you mean to use a block size of {better}?"
     )]
     PartOfExtendedBlock { name: String, block: u64, better: u64 },
-    /// A checksum that only controllers generate.
+    /// A checksum that only the controller can generate.
     #[error("{0}: 32-bit guards cannot be generated here: use pi_act=1")]
     WideGuards(String),
-    /// Two kinds of headers in one place.
+    /// Two headers would occupy the same place.
     #[error(
         "{0}: for extended LBA, verify cannot be used when E2E data protection is enabled\nfathom: protection \
         information would be in the middle of the checked data; use pi_act=1"
     )]
     VerifiesProtected(String),
-    /// No room for metadata.
+    /// The metadata buffers are too small.
     #[error("{name}: md_per_io_size should be at least {needed} bytes")]
     TooLittleMetadata { name: String, needed: u64 },
 }

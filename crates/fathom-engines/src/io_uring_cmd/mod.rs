@@ -25,7 +25,7 @@ use io_uring::squeue::{self, Entry128};
 use io_uring::{opcode, types};
 use std::time::Duration;
 
-/// The alternative if the ring does not support commands.
+/// Recommended alternative if the ring does not support commands.
 const INSTEAD: &str = "ioengine=io_uring on the block device";
 
 pub(crate) struct IoUringCmd {
@@ -34,19 +34,20 @@ pub(crate) struct IoUringCmd {
     commands: Commands,
     /// The unit in each slot.
     units: Box<[Io]>,
-    /// The slots whose read compares with its buffer.
+    /// Slots whose read compares with its buffer.
     expecting: Box<[bool]>,
     vectors: Box<[libc::iovec]>,
     fixed_buffers: bool,
     registered_files: bool,
     vectored: bool,
     force_async: EveryNth,
-    /// Error text of the failed unit in a slot.
+    /// Error text of the failed unit in each slot.
     said: Said,
 }
 
-/// Builds the commands.
-// One per engine, used for every I/O: a pointer to the larger variant would cost more than its space.
+/// Builds the commands. There is one per engine, used for every
+// I/O, so a pointer to the larger variant would cost more than
+// the space it saves.
 #[allow(clippy::large_enum_variant)]
 enum Commands {
     Nvme(commands::Commands),
@@ -79,7 +80,7 @@ impl EngineType for IoUringCmd {
             ));
         }
         let is_scsi = options.cmd_type == CommandType::Bsg;
-        // The kernel supports vectors for NVMe only.
+        // The kernel supports vectors only for NVMe.
         let vectored = options.nonvectored == 0 && !is_scsi;
         let registered = ring.register_all(setup, !vectored, &mut features)?;
         let commands = match options.cmd_type {
@@ -248,7 +249,7 @@ fn end_of(entry: &Entry32, commands: &mut Commands, units: &[Io], said: &mut Sai
     Completion { slot, result }
 }
 
-/// A failed command, and its error.
+/// Handles a failed command, and returns its error.
 #[cold]
 fn failed(
     commands: &Commands,
@@ -276,7 +277,7 @@ fn describe_refusal(refusal: Refusal) -> String {
     }
 }
 
-/// The error number of a refusal: for a controller it is its status.
+/// The error number of a refusal; from a controller it is a status.
 fn errno_of(refusal: Refusal) -> Errno {
     match refusal {
         Refusal::Kernel(errno) => errno,

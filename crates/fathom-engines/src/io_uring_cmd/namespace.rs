@@ -11,37 +11,37 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Values of CNS of Identify: a namespace, and its part specific to the NVM command set.
+/// CNS values of Identify: a namespace, and its data specific to the NVM command set.
 const NAMESPACE: u8 = 0x00;
 const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
 /// The NVM command set.
 const NVM: u8 = 0;
 
-/// Facts about a namespace.
+/// Properties of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Namespace {
     /// Its number.
     pub(super) id: u32,
-    /// Index of its format.
+    /// Index of its LBA format.
     pub(super) format: usize,
     /// Number of logical blocks.
     pub(super) blocks: u64,
-    /// Bytes of data of a block.
+    /// Data bytes per block.
     pub(super) data_bytes: u32,
-    /// Bytes of metadata of a block.
+    /// Metadata bytes per block.
     pub(super) metadata_bytes: u32,
-    /// The metadata of a block follows its data in the same buffer.
+    /// True if the metadata of a block follows its data in the same buffer.
     pub(super) is_extended: bool,
-    /// Protection of its blocks.
+    /// Protection information of its blocks.
     pub(super) protection: Option<Protection>,
 }
 
-/// Protection of the blocks of a namespace.
+/// Protection information in the blocks of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Protection {
     /// Kind of checksum.
     pub(super) guard: Guard,
-    /// It is at the beginning of the metadata, not at its end.
+    /// True if it is at the start of the metadata, not at its end.
     pub(super) comes_first: bool,
     /// Type 3: reference tags are not block numbers, and are not checked.
     pub(super) is_type_3: bool,
@@ -52,7 +52,7 @@ impl Namespace {
     pub(super) fn of(fd: RawFd) -> Result<Namespace, NamespaceError> {
         let id = nvme::namespace_id(fd)?;
         let answer = nvme::identify(fd, NAMESPACE, id, NVM).map_err(NamespaceError::NotDescribed)?;
-        // Older controllers do not answer this, and their guards have 16 bits.
+        // Older controllers do not support this query, and their guards have 16 bits.
         let more = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, id, NVM).ok();
         let namespace = Namespace::parse(id, &answer[..], more.as_ref().map(|more| &more[..]))
             .ok_or(NamespaceError::UnknownBlocks)?;
@@ -64,7 +64,7 @@ impl Namespace {
         }
     }
 
-    /// From the answers to Identify.
+    /// Parses the responses to Identify.
     fn parse(id: u32, answer: &[u8], more: Option<&[u8]>) -> Option<Namespace> {
         const FORMATS: usize = 128;
         const EXTENDED_FORMATS: usize = 12;
@@ -100,9 +100,8 @@ impl Namespace {
         })
     }
 
-    /// Bytes of a block in the buffers of a job, which its sizes and offsets are multiples of. With
-    /// `pi_act=1` the controller adds and removes protection information, if the metadata consists of nothing
-    /// else.
+    /// Bytes of a block in a job's buffers; sizes and offsets must be multiples of it. With `pi_act=1` the
+    /// controller adds and removes protection information, if the metadata consists of nothing else.
     pub(super) fn block_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -112,7 +111,7 @@ impl Namespace {
         }
     }
 
-    /// Bytes of a block in a separate metadata buffer, if there has to be one.
+    /// Bytes of a block in a separate metadata buffer, if one is required.
     pub(super) fn separate_bytes(&self, pi_act: bool) -> u32 {
         let by_controller = pi_act
             && self.protection.is_some_and(|protection| protection.guard.bytes() == self.metadata_bytes);
@@ -134,7 +133,7 @@ impl Namespace {
     }
 }
 
-/// A namespace as a target of this job.
+/// Opens a namespace as a target of this job.
 pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
     let name = path.display().to_string();
     let is_generic = is_generic_device(&path);
@@ -163,7 +162,7 @@ pub(super) fn look_at(job: &JobSpec, plan: &WorkerPlan, path: PathBuf) -> Result
     Ok(FileEntry::new(path, FileKind::Medium, Some(size)))
 }
 
-/// True for `/dev/ngXnY`, by any name.
+/// True for `/dev/ngXnY`, under any name.
 fn is_generic_device(path: &Path) -> bool {
     let Ok(found) = std::fs::metadata(path) else { return false };
     let target = std::fs::canonicalize(path).unwrap_or_default();
@@ -171,7 +170,7 @@ fn is_generic_device(path: &Path) -> bool {
     found.file_type().is_char_device() && (name.starts_with("ng") || name.starts_with("nvme"))
 }
 
-/// Checks that buffers hold whole blocks, and metadata buffers are large enough.
+/// Checks that buffers hold whole blocks, and that metadata buffers are large enough.
 fn check_sizes(
     job: &JobSpec,
     plan: &WorkerPlan,
@@ -219,7 +218,7 @@ mod tests {
 
     const ALL: Wanted = Wanted { guard: true, reference: true, application: true, tag: 1, mask: 0xffff };
 
-    /// The answer of a namespace of 1000 blocks, in this format and with this protection.
+    /// The Identify data of a namespace of 1000 blocks, in this format and with this protection.
     fn answer(formatted: u8, format: u32, protection: u8) -> Vec<u8> {
         let mut answer = vec![0; nvme::IDENTIFICATION];
         answer[..8].copy_from_slice(&1000_u64.to_le_bytes());
@@ -237,7 +236,7 @@ mod tests {
         let extended = Namespace::parse(1, &answer(0x11, 9 << 16 | 8, 1), None).expect("a namespace");
         assert_eq!((extended.block_bytes(true), extended.block_bytes(false)), (512, 520));
         assert_eq!(extended.separate_bytes(false), 0);
-        // 64 bytes in a separate buffer, the first of which are protection.
+        // 64 bytes in a separate buffer, with protection information at the start.
         let separate = Namespace::parse(1, &answer(2, 12 << 16 | 64, 0xb), None).expect("a namespace");
         assert_eq!((separate.block_bytes(false), separate.separate_bytes(true)), (4096, 64));
         let protection = separate.protection.expect("protection");
@@ -251,14 +250,14 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a controller answers, a parsed namespace has blocks and room for its protection.
+        /// Whatever a controller returns, a parsed namespace has blocks, and room for its protection information.
         #[test]
         fn no_answer_is_too_odd(
             mut answer in proptest::collection::vec(any::<u8>(), 0..600),
             more in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..600)),
             shift in proptest::option::of(9_u8..13),
         ) {
-            // A valid format, in half of the answers.
+            // Half of the responses have a valid format.
             if let (Some(shift), true) = (shift, answer.len() > 131) {
                 answer[26] &= 0x90;
                 answer[130] = shift;

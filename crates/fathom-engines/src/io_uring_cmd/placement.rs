@@ -10,7 +10,7 @@ use fathom_sys::nvme::{self, Command};
 /// I/O Management Receive, and its report of reclaim unit handles.
 const MANAGEMENT_RECEIVE: u8 = 0x12;
 const HANDLE_STATUS: u32 = 1;
-/// Bytes of the answer's header, and of each handle in it.
+/// Bytes of the report's header, and of each handle in it.
 const HEADER: usize = 16;
 const HANDLE: usize = 32;
 /// Directive types of writes.
@@ -30,7 +30,7 @@ pub(super) struct Placement {
 enum Choice {
     RoundRobin,
     Random(Taus88),
-    /// First byte, the one after the last, identifier.
+    /// First byte, end, identifier.
     Scheme(Vec<(u64, u64, u16)>),
 }
 
@@ -52,7 +52,7 @@ impl Placement {
             list.sort_unstable();
             list
         });
-        // The device's identifiers: streams are numbers agreed between host and device.
+        // Identifiers reported by the device: streams are numbers agreed between host and device.
         let handles = match options.dataplacement {
             DataPlacement::Fdp => Some(handles(file, namespace)?),
             _ => None,
@@ -78,7 +78,7 @@ impl Placement {
             PlacementSelect::Scheme => {
                 let path = options.dp_scheme.as_deref().unwrap_or_default();
                 let scheme = read_scheme(path).map_err(|error| refused(error.to_string()))?;
-                // A scheme refers to the list of the job, or that of the device.
+                // A scheme refers to the job's list, or to the device's.
                 let known = |index: u32| match &asked {
                     None => identifier(index),
                     Some(_) => identifiers.get(index as usize).copied().ok_or_else(|| {
@@ -95,7 +95,7 @@ impl Placement {
         Ok(Some(Placement { directive, identifiers, choice, next: 0 }))
     }
 
-    /// Values for command words 12 and 13 of a write at this offset.
+    /// Values of command words 12 and 13 for a write at this offset.
     #[inline(always)]
     pub(super) fn words(&mut self, offset: u64) -> (u32, u32) {
         let identifier = match &mut self.choice {

@@ -1,6 +1,6 @@
 //! Names of completion statuses (NVM Express Base, NVM and Zoned Namespace command set specifications).
 
-/// Bits of the status code and of its type.
+/// Bit widths of the status code and of its type.
 const CODE: u16 = 0x7ff;
 
 /// `Invalid Protection Information, status 0x181`.

@@ -9,7 +9,7 @@ use fathom_sys::zoned::{Condition, ZoneReport};
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-/// Zone Management Send and Receive, and their actions.
+/// Zone Management Send and Receive, with their actions.
 const SEND: u8 = 0x79;
 const RECEIVE: u8 = 0x7a;
 const FINISH: u32 = 2;
@@ -17,12 +17,12 @@ const RESET: u32 = 4;
 const REPORT: u32 = 0;
 /// Report only as many zones as fit.
 const PARTIAL: u32 = 1 << 16;
-/// The Zoned Namespace command set in Identify, and its structures.
+/// The Zoned Namespace command set in Identify, and its data structures.
 const ZONED: u8 = 2;
 const NAMESPACE_OF_COMMAND_SET: u8 = 0x05;
-/// Offset of the formats there.
+/// Offset of the formats in that structure.
 const FORMATS: usize = 2816;
-/// Bytes of the header of a report, and of a zone in it.
+/// Bytes of a report's header, and of a zone in it.
 const HEADER: usize = 64;
 const ZONE: usize = 64;
 /// Zones per report.
@@ -33,7 +33,7 @@ struct NamespaceZones {
     namespace: u32,
     block_bytes: u64,
     zone_bytes: u64,
-    /// Of the whole namespace.
+    /// Applies to the whole namespace.
     bytes: u64,
 }
 
@@ -45,8 +45,8 @@ pub(super) fn of(entry: &FileEntry, writes: bool, pi_act: bool) -> Result<Option
     let told = |why: NamespaceError| FileError::without_line(format!("{}: {why}", entry.name()));
     let namespace = Namespace::of(device.as_raw_fd()).map_err(told)?;
     let Some((zone_bytes, limits)) = zoning(device.as_raw_fd(), &namespace, pi_act) else { return Ok(None) };
-    // A zone that was written and not finished counts against both limits, open or not. Zero-based, all ones:
-    // no limit.
+    // A zone that was written but not finished counts against both limits, open or not. Zero-based; all ones
+    // mean no limit.
     let limits = limits.map(|limit| limit.wrapping_add(1));
     let limit = limits.into_iter().filter(|&limit| limit > 0).min().unwrap_or(0);
     let block_bytes = u64::from(namespace.block_bytes(pi_act));
@@ -64,7 +64,7 @@ pub(super) fn zone_bytes(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Opti
 fn zoning(fd: RawFd, namespace: &Namespace, pi_act: bool) -> Option<(u64, [u32; 2])> {
     let answer = nvme::identify(fd, NAMESPACE_OF_COMMAND_SET, namespace.id, ZONED).ok()?;
     let number = |at: usize| u32::from_le_bytes([answer[at], answer[at + 1], answer[at + 2], answer[at + 3]]);
-    // For each format the blocks of a zone, in 8 bytes of 16.
+    // For each format, the number of blocks in a zone, in 8 of its 16 bytes.
     let format = FORMATS + 16 * namespace.format;
     let zone_blocks = u64::from(number(format)) | u64::from(number(format + 4)) << 32;
     let zone_bytes = zone_blocks.saturating_mul(u64::from(namespace.block_bytes(pi_act)));

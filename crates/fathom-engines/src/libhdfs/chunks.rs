@@ -1,5 +1,5 @@
-//! The chunks of a job's file: `NAME_0` has its first `chunk_size` bytes, `NAME_1` the next ones, and so on. A chunk is
-//! written sequentially, and can be read in any order.
+//! The chunks of a job's file: `NAME_0` has the first `chunk_size` bytes, `NAME_1` the next ones, and so on. A
+//! chunk is written sequentially and can be read in any order.
 
 use super::cluster::refusal;
 use crate::net::refusal::Refusal;
@@ -18,9 +18,9 @@ use tokio::sync::Mutex;
 pub(super) struct Rules {
     /// Bytes of a chunk.
     pub(super) chunk: u64,
-    /// Every write is durable when it completes.
+    /// True if every write is durable when it completes.
     pub(super) syncs: bool,
-    /// Data goes to the job's buffer as it arrives, rather than when all of it is there.
+    /// Data is copied to the job's buffer as it arrives, rather than when all of it has arrived.
     pub(super) reads_in_place: bool,
 }
 
@@ -32,7 +32,7 @@ pub(super) struct Chunks {
     known: RefCell<BTreeMap<u64, Rc<Mutex<Chunk>>>>,
 }
 
-/// State of a chunk. It is locked by writers, and by readers until they know where to read.
+/// State of a chunk. Writers hold its lock, and readers hold it until they know where to read.
 #[derive(Default)]
 struct Chunk {
     reader: Option<Rc<FileReader>>,
@@ -41,7 +41,7 @@ struct Chunk {
 }
 
 impl Chunk {
-    /// Closes the file, which makes it readable for others.
+    /// Closes the file, so that others can read it.
     async fn close(&mut self, path: &str) -> Result<(), Refusal> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         writer.close().await.map_err(|error| refusal(path, error))
@@ -53,7 +53,7 @@ impl Chunks {
         Chunks { client, path, rules, known: RefCell::default() }
     }
 
-    /// The chunk of an I/O, its name, and the offset in it.
+    /// The chunk of an I/O, the chunk's name, and the offset in it.
     fn place(&self, io: &Io) -> Result<(Rc<Mutex<Chunk>>, String, u64), Refusal> {
         let (number, start) = (io.offset() / self.rules.chunk, io.offset() % self.rules.chunk);
         if start + u64::from(io.length()) > self.rules.chunk {
@@ -109,7 +109,7 @@ impl Chunks {
         // SAFETY: the loop provides a buffer of as many bytes, which is not changed until the I/O has
         // completed.
         let data = unsafe { std::slice::from_raw_parts(io.buffer(), io.length() as usize) };
-        // The client still uses bytes after it has accepted them.
+        // The client still uses the bytes after it has accepted them.
         let data = Bytes::copy_from_slice(data);
         let mut chunk = chunk.lock().await;
         if start == 0 {
@@ -151,7 +151,7 @@ impl Chunks {
         Ok(i64::from(io.length()))
     }
 
-    /// Makes written data durable; complete chunks have been closed.
+    /// Makes written data durable; complete chunks have been closed already.
     pub(super) async fn sync(&self) -> Result<(), Refusal> {
         for (number, chunk) in self.chunks() {
             if let Some(writer) = &mut chunk.lock().await.writer {
@@ -161,7 +161,7 @@ impl Chunks {
         Ok(())
     }
 
-    /// Closes the chunks being written.
+    /// Closes the chunks that are being written.
     pub(super) async fn close(&self) -> Result<(), Refusal> {
         for (number, chunk) in self.chunks() {
             chunk.lock().await.close(&name_of(&self.path, number)).await?;

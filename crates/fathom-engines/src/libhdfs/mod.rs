@@ -1,6 +1,7 @@
-//! `libhdfs`: files of a Hadoop file system, by a client in Rust; neither a JVM nor Hadoop's own library is needed. Existing
-//! data cannot be changed in place, so a file of a job consists of many: `chunks.rs` finds the one for an I/O, and performs
-//! it; `cluster.rs` connects, `storage.rs` creates and removes them.
+//! `libhdfs`: files of a Hadoop file system, by a client in Rust; neither a JVM nor Hadoop's own library is
+//! needed. Existing data cannot be changed in place, so a file of a job consists of many files (chunks):
+//! `chunks.rs` finds the one for an I/O and performs it, `cluster.rs` connects, `storage.rs` creates and
+//! removes them.
 
 mod chunks;
 mod cluster;
@@ -21,12 +22,12 @@ use std::rc::Rc;
 use std::time::Duration;
 use storage::Folder;
 
-/// How long the end of a job waits for pending writes.
+/// Maximum time that the end of a job waits for pending writes.
 const FAREWELL: Duration = Duration::from_secs(10);
 
 /// The engine.
 pub(crate) struct Libhdfs {
-    // Before the files, whose tasks end with it.
+    // Declared before the files, whose tasks end with it.
     tasks: Tasks,
     files: Vec<Rc<Chunks>>,
     job: String,
@@ -75,7 +76,7 @@ impl Engine for Libhdfs {
         Some(self.tasks.wait_for(async { file.sync().await.map_err(|refusal| refusal.errno) }))
     }
 
-    /// The chunks may be different ones now.
+    /// Names may refer to different chunks now.
     fn reopened(&mut self, index: usize) {
         self.files[index].forget();
     }
@@ -84,7 +85,7 @@ impl Engine for Libhdfs {
         self.tasks.explanation(slot)
     }
 
-    /// Completes the last chunk at the end of the job.
+    /// Completes the last chunk when the job ends.
     fn remarks(&mut self) -> Vec<String> {
         if self.tasks.in_flight() > 0 {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The folder of a job as a storage: chunks are counted, created and removed.
+//! The job's folder as a storage: chunks are counted, created and removed.
 
 use super::chunks::{create, name_of, remove};
 use super::cluster::{connect, path_of, refusal};
@@ -25,7 +25,7 @@ pub(super) struct Folder {
 }
 
 struct Connection {
-    // Before the driver, whose tasks it uses.
+    // Declared before the driver, whose tasks it uses.
     client: Rc<Client>,
     driver: Driver,
 }
@@ -48,13 +48,13 @@ impl Folder {
         path_of(&self.options, &name.to_string_lossy())
     }
 
-    /// Total bytes of the chunks up to the first missing one; `None` without any.
+    /// Total bytes of the chunks before the first missing one; `None` if there are none.
     fn size(&self, name: &Path) -> Result<Option<u64>, Refusal> {
         let Connection { client, driver } = self.connection()?;
         let (path, chunk) = (self.path(name), u64::from(self.options.chunk_size));
         driver.wait_for(async {
             let Some(first) = length_of(client, &path, 0).await? else { return Ok(None) };
-            // There are at least `found` chunks, and fewer than `missing`.
+            // At least `found` chunks exist, and fewer than `missing`.
             let (mut found, mut missing) = (1, None);
             let mut last = first;
             while missing != Some(found) {
@@ -79,7 +79,7 @@ impl Folder {
         filling: Option<&mut Filling>,
         stopped: &dyn Fn() -> bool,
     ) -> Result<(), Refusal> {
-        // Without data to write there is nothing to do: chunks are created when they are written.
+        // Without data to write there is nothing to do, because chunks are created when they are written.
         let Some(filling) = filling else { return Ok(()) };
         let connection = self.connection()?;
         let path = self.path(&entry.path);
@@ -91,7 +91,7 @@ impl Folder {
             (Ok(()), closed) => closed,
             (Err(errno), _) => {
                 let refusal = end.failure.take().unwrap_or_else(|| Refusal::of(errno, &path, ""));
-                // The last one may be incomplete.
+                // The last chunk may be incomplete.
                 let unfinished = name_of(&path, end.offset / chunk);
                 let _ = connection.driver.wait_for(remove(&connection.client, &unfinished));
                 Err(refusal)
@@ -133,7 +133,7 @@ async fn length_of(client: &Client, path: &str, number: u64) -> Result<Option<u6
     }
 }
 
-/// The end of a file, for appending what it lacks.
+/// The end of a file, where missing data is appended.
 struct End<'a> {
     connection: &'a Connection,
     path: &'a str,
@@ -145,7 +145,7 @@ struct End<'a> {
 }
 
 impl End<'_> {
-    /// Opens the chunk at the end, which may have data already.
+    /// Opens the last chunk, which may contain data already.
     fn open(&mut self) -> Result<FileWriter, Refusal> {
         let Connection { client, driver } = self.connection;
         let path = name_of(self.path, self.offset / self.chunk);
@@ -162,7 +162,7 @@ impl End<'_> {
         self.connection.driver.wait_for(writer.close()).map_err(|error| refusal(self.path, error))
     }
 
-    /// Writes what still fits into the chunk.
+    /// Writes as much as still fits into the chunk.
     fn append(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut writer = match self.writer.take() {
             Some(writer) => writer,

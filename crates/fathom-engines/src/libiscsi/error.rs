@@ -1,4 +1,4 @@
-//! Errors about logical units and sessions.
+//! Errors concerning logical units and sessions.
 
 use crate::net::library::LibraryError;
 use fathom_sys::Errno;
@@ -7,13 +7,13 @@ use thiserror::Error;
 /// Why the name of a unit is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub(super) enum UnitError {
-    /// A password, which is not shown.
+    /// A password in the name; it is not shown.
     #[error(
         "a password does not belong in filename=, where everybody can read it: put user and password in the environment \
          variables LIBISCSI_CHAP_USERNAME and LIBISCSI_CHAP_PASSWORD"
     )]
     Password,
-    /// Not the URL of a unit.
+    /// Not a URL of a logical unit.
     #[error(
         "{0} is not a URL of iSCSI; a logical unit is named as in filename=iscsi\\://host\\:3260/iqn.2026-01.org.example\\:disk/1"
     )]
@@ -21,7 +21,7 @@ pub(super) enum UnitError {
     /// A port that is not a 16-bit number.
     #[error("{text}: {port} is not a port")]
     NoPort { text: String, port: String },
-    /// A unit that is not a number.
+    /// The LUN is not a number.
     #[error("{text}: {lun} is not a number of a logical unit")]
     NoNumber { text: String, lun: String },
 }
@@ -35,16 +35,16 @@ pub(super) enum SessionError {
     /// The library cannot be loaded.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// A name that C cannot represent.
+    /// A name that cannot be a C string.
     #[error("{0:?} has a zero byte in it")]
     ZeroByte(String),
-    /// A user name or password that C cannot represent.
+    /// A user name or password that cannot be a C string.
     #[error("user and password must not have a zero byte in them")]
     ZeroByteInUser,
     /// A user without a password.
     #[error("there is a user but no password: set the environment variable LIBISCSI_CHAP_PASSWORD")]
     NoPassword,
-    /// The library has no memory.
+    /// The library ran out of memory.
     #[error("libiscsi cannot create a session")]
     NoContext,
     /// The target refuses the login.
@@ -59,15 +59,15 @@ pub(super) enum SessionError {
     /// An incompatible release of the library.
     #[error("this release of libiscsi is not known")]
     UnknownRelease,
-    /// The target's answer contains no size.
+    /// The target's response contains no size.
     #[error("the target does not report the size of the unit")]
     NoSize,
-    /// A unit with blocks of no bytes.
+    /// A unit with a block size of 0.
     #[error("the target reports blocks of 0 bytes")]
     EmptyBlocks,
 }
 
-/// libiscsi's text about its last error.
+/// libiscsi's message about its last error.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(super) struct Said(pub(super) String);

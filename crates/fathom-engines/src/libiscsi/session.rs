@@ -16,7 +16,7 @@ pub(super) struct Context {
     _private: [u8; 0],
 }
 
-/// The beginning of `struct scsi_task`, which has been the same since libiscsi 1.12.
+/// The start of `struct scsi_task`, unchanged since libiscsi 1.12.
 #[repr(C)]
 pub(super) struct Task {
     pub(super) status: c_int,
@@ -45,7 +45,7 @@ pub(super) struct Range {
     pub(super) count: u32,
 }
 
-/// The beginning of `struct scsi_readcapacity16`.
+/// The start of `struct scsi_readcapacity16`.
 #[repr(C)]
 struct Capacity {
     last_block: u64,
@@ -56,7 +56,7 @@ struct Capacity {
 pub(super) type Callback = unsafe extern "C" fn(*mut Context, c_int, *mut c_void, *mut c_void);
 
 functions! {
-    /// The functions of libiscsi that are used.
+    /// The libiscsi functions that are used.
     struct Functions of ["libiscsi.so.7", "libiscsi.so.9", "libiscsi.so.10", "libiscsi.so.11"], package "libiscsi7" {
         create_context = b"iscsi_create_context": fn(*const c_char) -> *mut Context;
         destroy_context = b"iscsi_destroy_context": fn(*mut Context) -> c_int;
@@ -91,14 +91,14 @@ pub(super) struct Session {
     pub(super) block_length: u32,
 }
 
-/// Timeout of a target while the session is set up, s.
+/// Timeout for a target during session setup, s.
 const SETUP_LIMIT: c_int = 30;
 const NORMAL_SESSION: c_int = 2;
 /// Operation code of READ CAPACITY (16).
 const SERVICE_ACTION_IN: u8 = 0x9e;
 
 impl Session {
-    /// Logs in and examines the unit.
+    /// Logs in and queries the unit.
     pub(super) fn open(
         functions: &Arc<Functions>,
         initiator: &str,
@@ -117,7 +117,7 @@ impl Session {
         unsafe {
             (functions.set_target)(context, target.as_ptr());
             (functions.set_session_type)(context, NORMAL_SESSION);
-            // An automatic reconnection would hide the loss of a connection.
+            // Automatic reconnection would hide the loss of a connection.
             (functions.set_no_reconnect)(context, 1);
             (functions.set_timeout)(context, SETUP_LIMIT);
         }
@@ -127,12 +127,12 @@ impl Session {
             return Err(session.why_not_connected(&unit.portal));
         }
         session.read_capacity()?;
-        // The supervisor limits the time of an I/O. SAFETY: as above.
+        // The supervisor limits the duration of an I/O. SAFETY: as above.
         unsafe { (functions.set_timeout)(context, 0) };
         Ok(session)
     }
 
-    /// The library does not report why connecting failed; a separate attempt does.
+    /// The library does not report why a connection failed; a separate attempt does.
     fn why_not_connected(&self, portal: &str) -> SessionError {
         let (host, port) = portal.rsplit_once(':').unwrap_or((portal, ""));
         let host = host.trim_matches(['[', ']']).to_owned();
@@ -143,7 +143,7 @@ impl Session {
         }
     }
 
-    /// User and password (CHAP), from the environment variables of libiscsi's own programs.
+    /// User and password (CHAP), from the environment variables that libiscsi's own programs use.
     fn name_user(&self, unit: &Unit) -> Result<(), SessionError> {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let Some(user) = unit.user.clone().or_else(|| variable("LIBISCSI_CHAP_USERNAME")) else {
@@ -164,7 +164,7 @@ impl Session {
         if task.is_null() {
             return Err(self.error().into());
         }
-        // SAFETY: as above. A library with a different task structure is detected by the code of the command.
+        // SAFETY: as above. A library with a different task structure is detected by the command code.
         let found = unsafe {
             match ((*task).status, (*task).cdb[0]) {
                 (0, SERVICE_ACTION_IN) => Ok((self.functions.unmarshal)(task)
@@ -190,7 +190,7 @@ impl Session {
         self.blocks.saturating_mul(u64::from(self.block_length))
     }
 
-    /// libiscsi's text about the last error.
+    /// libiscsi's message about the last error.
     pub(super) fn error(&self) -> Said {
         // SAFETY: the text belongs to the context and is copied immediately.
         let text = unsafe {
@@ -218,7 +218,7 @@ impl Client for Session {
 }
 
 impl Session {
-    /// Logs out, and gives the target a second to answer.
+    /// Logs out, and waits up to a second for the target's response.
     pub(super) fn log_out(&mut self) {
         // SAFETY: the context belongs to the session, with nothing in flight. The target's answer no longer
         // matters.

@@ -1,4 +1,4 @@
-//! Logical units as a storage: every file of a job is one, named by its URL.
+//! Logical units as a storage: every file of a job is a unit, named by its URL.
 
 use super::error::SessionError;
 use super::session::{Functions, Session};
@@ -13,10 +13,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The units of a job.
+/// The job's logical units.
 pub(super) struct Units {
     initiator: String,
-    /// Sessions that determined sizes, for the engine; by URL.
+    /// Sessions opened to determine sizes, by URL; the engine takes them over.
     held: RefCell<BTreeMap<String, Session>>,
 }
 
@@ -25,7 +25,7 @@ impl Units {
         Units { initiator: initiator.to_owned(), held: RefCell::default() }
     }
 
-    /// The existing session with a unit.
+    /// Takes the existing session for a unit.
     pub(super) fn take_session(&self, url: &str) -> Option<Session> {
         self.held.borrow_mut().remove(url)
     }

@@ -4,7 +4,7 @@ use super::error::UnitError;
 use iri_string::types::UriStr;
 use percent_encoding::percent_decode_str;
 
-/// IANA's port of iSCSI.
+/// IANA's port for iSCSI.
 const USUAL_PORT: u16 = 3260;
 
 /// A logical unit.

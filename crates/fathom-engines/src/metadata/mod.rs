@@ -1,5 +1,6 @@
-//! `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`, `dirdelete`: one operation on one name per I/O. At a depth of 1 it
-//! is a system call, as with fio; above that it is a request of io_uring (`requests.rs`).
+//! `filecreate`, `filestat`, `filedelete`, `dircreate`, `dirstat`, `dirdelete`: one operation on one name per
+//! I/O. At queue depth 1 it is a system call, as with fio; above that it is an io_uring request
+//! (`requests.rs`).
 
 mod operation;
 mod requests;
@@ -48,16 +49,16 @@ kinds! {
     Dirdelete, OfDirdelete: DIRDELETE;
 }
 
-/// The engine of an operation.
+/// The engine for an operation.
 pub(crate) struct Names<K> {
     operation: Operation,
     places: Vec<TargetName>,
-    /// Keep the descriptors in `places` valid.
+    /// Keeps the descriptors in `places` valid.
     _directories: Vec<Arc<OwnedFd>>,
     results: Results,
-    /// For depths above 1.
+    /// Used for depths above 1.
     requests: Option<Box<Requests>>,
-    /// Target of the last I/O in each slot.
+    /// Target of the latest I/O in each slot.
     last: Vec<u32>,
     files: Vec<OpenFile>,
     kind: PhantomData<K>,
@@ -132,7 +133,7 @@ impl<K: Kind> Engine for Names<K> {
     }
 }
 
-/// The operation of an engine of this module; other engines have none.
+/// The operation, for an engine of this module; other engines have none.
 const fn metadata_of(definition: &EngineDef) -> Metadata {
     match definition.metadata {
         Some(metadata) => metadata,
@@ -140,7 +141,7 @@ const fn metadata_of(definition: &EngineDef) -> Metadata {
     }
 }
 
-/// The targets as names in their directories, and the open directories.
+/// The targets as names in their directories, with the open directories.
 fn places(setup: &Setup<'_>) -> Result<(Vec<TargetName>, Vec<Arc<OwnedFd>>), SetupError> {
     let names = (setup.storage as &dyn Any).downcast_ref::<Namespace>();
     if let Some(names) = names.filter(|names| names.places().len() == setup.files.len()) {

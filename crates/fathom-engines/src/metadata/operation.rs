@@ -1,4 +1,4 @@
-//! Operations on names as system calls.
+//! Metadata operations as system calls.
 
 use fathom_run::storage::files::TargetName;
 use fathom_spec::engines::filestat::StatType;
@@ -9,12 +9,12 @@ use std::path::Path;
 
 /// Mode of new files, as in fio.
 pub(super) const FILE_MODE: libc::mode_t = 0o600;
-/// Mode of new directories: fio gives no permissions.
+/// Mode of new directories: fio's have no permissions.
 pub(super) const DIRECTORY_MODE: libc::mode_t = 0;
 /// Flags of new files: an existing symbolic link is an error and is not followed.
 pub(super) const CREATE_FLAGS: libc::c_int = libc::O_CREAT | libc::O_RDWR | libc::O_NOFOLLOW;
 
-/// Operation on a name.
+/// A metadata operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operation {
     /// `open` and `close`.
@@ -34,7 +34,7 @@ pub(super) enum Operation {
     DeleteDirectory,
 }
 
-/// Buffers for results of calls.
+/// Buffers for results of system calls.
 pub(super) struct Results {
     attributes: MaybeUninit<libc::stat>,
     more: MaybeUninit<libc::statx>,
@@ -61,7 +61,7 @@ impl Operation {
         }
     }
 
-    /// Performs it; negative if it failed, with the error in `errno`.
+    /// Performs the operation; negative if it failed, with the error in `errno`.
     #[inline(always)]
     pub(super) fn perform(self, place: &TargetName, results: &mut Results) -> libc::c_int {
         let (directory, name) = (place.directory, place.name.as_ptr());
@@ -89,7 +89,7 @@ impl Operation {
         }
     }
 
-    /// Advice after a failure on the target of this name.
+    /// Advice after an operation on this target has failed.
     pub(super) fn advice(self, name: &str) -> Option<String> {
         let path = Path::new(name);
         let directory =

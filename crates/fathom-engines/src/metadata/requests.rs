@@ -1,5 +1,5 @@
-//! Operations on names as requests of io_uring, so that many are in flight. The kernel uses its worker threads for them,
-//! because all of these operations may block.
+//! Metadata operations as io_uring requests, so that many are in flight. The kernel uses worker threads for
+//! them, because all of them may block.
 
 use super::operation::{CREATE_FLAGS, DIRECTORY_MODE, FILE_MODE, Operation};
 use crate::ring::Ring;
@@ -9,18 +9,18 @@ use fathom_sys::Errno;
 use io_uring::{cqueue, opcode, squeue, types};
 use std::time::Duration;
 
-/// Marks the first of two requests in the user data; the rest of the number is the slot.
+/// Marks the first of two requests in the user data; the remaining bits are the slot.
 const FIRST: u64 = 1 << 32;
-/// The alternative if the ring does not support the operation.
+/// Recommended alternative if the ring does not support the operation.
 const INSTEAD: &str = "iodepth=1";
 
 /// A ring, and memory that its requests need while in flight.
 pub(super) struct Requests {
     ring: Ring,
     operation: Operation,
-    /// Requests per operation.
+    /// Number of requests per operation.
     per_operation: u32,
-    /// By slot: room for attributes.
+    /// Attribute buffers, by slot.
     attributes: Box<[libc::statx]>,
     ends: Ends,
     pub(super) features: Vec<&'static str>,
@@ -33,14 +33,14 @@ struct Ends {
 }
 
 impl Requests {
-    /// For a job of this depth; an error names what the kernel lacks or forbids.
+    /// A ring for a job of this depth; an error names what the kernel lacks or forbids.
     pub(super) fn new(setup: &Setup<'_>, operation: Operation) -> Result<Requests, SetupError> {
         let per_operation = if operation == Operation::CreateFile { 2 } else { 1 };
         let depth = setup.depth as usize;
         let (mut ring, mut features) = Ring::new(setup, setup.depth.saturating_mul(per_operation), INSTEAD)?;
         check(&ring, operation)?;
         if operation == Operation::CreateFile {
-            // Files are opened in a table of the ring and never get a descriptor.
+            // Files are opened into a table of the ring and never get a descriptor.
             ring.setup.submitter().register_files(&vec![-1; depth]).map_err(|error| {
                 SetupError::new(error.into(), "io_uring_register_files").with_advice(format!(
                     "a smaller iodepth= or {INSTEAD} needs fewer files in the table of the ring"
@@ -63,14 +63,14 @@ impl Requests {
         })
     }
 
-    /// Queues an operation, for which `length` bytes are reported.
+    /// Queues an operation that will report `length` bytes.
     #[inline]
     pub(super) fn queue(&mut self, slot: u32, place: &TargetName, length: u32) -> Result<(), Errno> {
         self.ends.lengths[slot as usize] = length;
         let entry = self.entry(slot, place);
         if self.operation == Operation::CreateFile {
             let close = opcode::Close::new(types::Fixed(slot)).build().user_data(u64::from(slot));
-            // Only the close reports that both have succeeded; a failed open ends both.
+            // Only the completion of the close shows that both have succeeded; a failed open ends both.
             let open = entry
                 .user_data(FIRST | u64::from(slot))
                 .flags(squeue::Flags::IO_LINK | squeue::Flags::SKIP_SUCCESS);
@@ -105,7 +105,7 @@ impl Requests {
         }
     }
 
-    /// Submits what is queued; returns the number of operations that the kernel took.
+    /// Submits queued requests; returns the number of operations that the kernel accepted.
     pub(super) fn commit(&mut self) -> Result<u32, Errno> {
         let before = self.ring.queued().div_ceil(self.per_operation);
         self.ring.commit()?;
@@ -124,7 +124,7 @@ impl Requests {
 }
 
 impl Ends {
-    /// The completion of an operation, unless it belongs to its first request.
+    /// The completion of an operation; `None` for its first request.
     fn end_of(&mut self, entry: &cqueue::Entry) -> Option<Completion> {
         let slot = entry.user_data() as u32;
         if entry.user_data() & FIRST != 0 {
@@ -149,7 +149,7 @@ fn check(ring: &Ring, operation: Operation) -> Result<(), SetupError> {
         Operation::Stat { .. } | Operation::Statx => (&[opcode::Statx::CODE], "statx", "5.6"),
         Operation::DeleteFile | Operation::DeleteDirectory => (&[opcode::UnlinkAt::CODE], "unlinkat", "5.11"),
     };
-    // Files without descriptors were introduced two releases before the flag that reports them.
+    // Files without descriptors were introduced two releases before the flag that reports support for them.
     let is_new_enough =
         operation != Operation::CreateFile || ring.setup.params().is_feature_skip_cqe_on_success();
     if is_new_enough && ring.supports(codes) {

@@ -1,4 +1,4 @@
-//! A connection after the handshake: requests out, replies in, without unwanted waits.
+//! A connection after the handshake: sends requests and receives replies without unwanted waits.
 
 use super::error::HandshakeError;
 use super::handshake::{self, Export};
@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 
 /// Timeout of each step of the handshake.
 pub(super) const HANDSHAKE_LIMIT: Duration = Duration::from_secs(30);
-/// Bytes per read from the socket; data for the buffers of I/Os is copied out of them.
+/// Bytes per read from the socket; data is then copied into the I/O buffers.
 const INCOMING: usize = 256 << 10;
-/// From this length on, data is received directly into its buffer.
+/// Data of at least this length is received directly into the I/O buffer.
 const DIRECT: usize = 16 << 10;
-/// Bytes read in addition, enough for heads of replies.
+/// Extra bytes per read, enough for the headers of replies.
 const BESIDE_DIRECT: usize = 4 << 10;
-/// Maximum number of pieces per send: heads and data of requests.
+/// Maximum number of pieces per send: headers and data of requests.
 const PIECES: usize = 128;
-/// Longest part of a reply that is not data: an error and its text.
+/// Maximum length of a reply chunk without data: an error and its text.
 const LONGEST_TEXT: u32 = 1 << 15;
 
 /// An I/O in flight.
@@ -34,7 +34,7 @@ pub(super) struct InFlight {
     pub(super) connection: u32,
     /// Bytes of a read that have been received.
     received: u32,
-    /// The error received so far.
+    /// The first error received so far.
     error: u32,
 }
 
@@ -66,7 +66,7 @@ impl InFlight {
         self.connection = InFlight::FREE;
     }
 
-    /// Its result: bytes, or `-errno`.
+    /// Result of the I/O: bytes, or `-errno`.
     fn result(&self) -> i64 {
         match (self.error, self.request.command) {
             (0, Command::Read) if self.received != self.request.length => -i64::from(libc::EPROTO),
@@ -77,7 +77,7 @@ impl InFlight {
     }
 }
 
-/// The protocol's error numbers equal Linux' on most machines; unknown ones count as EINVAL.
+/// The protocol's error numbers equal Linux's on most machines; unknown ones count as EINVAL.
 fn errno_of(error: u32) -> i32 {
     match error {
         1 => libc::EPERM,
@@ -91,18 +91,18 @@ fn errno_of(error: u32) -> i32 {
     }
 }
 
-/// The slot of a request is the lower half of its cookie.
+/// The lower half of a request's cookie is its slot.
 pub(super) fn slot_of(cookie: u64) -> u32 {
     cookie as u32
 }
 
-/// Events of a connection for its engine.
+/// Events that a connection reports to its engine.
 pub(super) trait Listener {
     /// The I/O with this cookie, if it is in flight on this connection.
     fn find(&mut self, cookie: u64) -> Option<&mut InFlight>;
     /// True if there is room for another completion.
     fn has_room(&self) -> bool;
-    /// True if an I/O that a server refuses because it shuts down waits for the next connection.
+    /// True if an I/O that the server refuses because it is shutting down should wait for the next connection.
     fn outlasts_servers(&self) -> bool;
     /// The I/O has completed.
     fn ended(&mut self, cookie: u64, result: i64);
@@ -110,7 +110,7 @@ pub(super) trait Listener {
     fn explained(&mut self, cookie: u64, text: &str);
 }
 
-/// Why a connection is broken.
+/// Why a connection failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Broken {
     /// An error of the socket.
@@ -147,7 +147,7 @@ struct Arriving {
     cookie: u64,
     place: *mut u8,
     left: usize,
-    /// It is the last part of the reply.
+    /// True if this is the last part of the reply.
     is_last: bool,
 }
 
@@ -156,9 +156,9 @@ pub(super) struct Connection {
     transport: Transport,
     pub(super) export: Export,
     outgoing: VecDeque<Outgoing>,
-    /// Total bytes to send.
+    /// Total number of bytes to send.
     unsent: usize,
-    /// Bytes of the first one that have been sent.
+    /// Bytes of the first request that have been sent.
     sent: usize,
     incoming: Box<[u8]>,
     /// Bytes per read: few if most data is received directly.
@@ -172,7 +172,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Connects to the export; no step takes longer than `limit`.
+    /// Connects to the export; each step is limited to `limit`.
     pub(super) fn open(target: &ExportUri, limit: Duration) -> Result<Connection, HandshakeError> {
         let socket = Socket::connect(&target.address, limit).map_err(HandshakeError::NotConnected)?;
         socket.limit_waits(Some(limit)).map_err(HandshakeError::NotConnected)?;
@@ -222,18 +222,18 @@ impl Connection {
         self.unsent
     }
 
-    /// What to poll.
+    /// What to poll for.
     pub(super) fn awaited(&self) -> Awaited {
         self.transport.awaited(!self.outgoing.is_empty())
     }
 
-    /// True for a single unsent request with nothing else in flight: waiting for space then delays nothing,
-    /// and takes fewer calls than polling for it.
+    /// True for a single unsent request with nothing else in flight: waiting for socket space then delays
+    /// nothing, and takes fewer calls than polling.
     pub(super) fn is_alone(&self) -> bool {
         self.in_flight == 1 && !self.outgoing.is_empty() && !self.is_encrypted()
     }
 
-    /// Sends as much as possible, or everything if a wait is allowed and no signal arrives.
+    /// Sends as much as possible, or everything if waiting is allowed and no signal arrives.
     #[inline]
     pub(super) fn send(&mut self, wait: Wait) -> Result<(), Broken> {
         self.transport.send_rest().map_err(Broken::Socket)?;
@@ -249,7 +249,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Removes `taken` sent bytes.
+    /// Removes `taken` bytes that were sent.
     fn forget(&mut self, mut taken: usize) {
         self.unsent -= taken;
         while let Some(first) = self.outgoing.front() {
@@ -264,15 +264,15 @@ impl Connection {
         }
     }
 
-    /// True if a wait inside [`receive`](Connection::receive) delays nothing else.
+    /// True if waiting inside [`receive`](Connection::receive) delays nothing else.
     pub(super) fn may_wait(&self) -> bool {
         self.outgoing.is_empty() && !self.awaited().to_send
     }
 
-    /// Receives what the server has sent. `EAGAIN` if there is nothing, unless a wait is allowed; `EINTR`
-    /// after a signal.
+    /// Receives what the server has sent. Returns `EAGAIN` if there is nothing and waiting is not allowed,
+    /// `EINTR` after a signal.
     pub(super) fn receive(&mut self, listener: &mut impl Listener, wait: Wait) -> Result<(), Broken> {
-        // Earlier replies that found no room for their completion come first.
+        // First come earlier replies whose completions did not fit.
         let waiting = self.to - self.from;
         self.read_replies(listener)?;
         if !listener.has_room() || (waiting > 0 && self.to - self.from < waiting && wait == Wait::Allowed) {
@@ -365,7 +365,7 @@ impl Connection {
         self.end(listener, cookie)
     }
 
-    /// A part of a reply whose head has `length` bytes; false if more of it has to arrive first.
+    /// Processes a chunk of a reply whose header has `length` bytes; false if more of it has to arrive first.
     fn part(&mut self, listener: &mut impl Listener, head: ReplyHead, length: usize) -> Result<bool, Broken> {
         let ReplyHead::Chunk { is_last, kind, cookie, length: after } = head else { return Ok(true) };
         let come = &self.incoming[self.from + length..self.to];
@@ -416,7 +416,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a disconnect request. With requests in flight it only announces that no more will follow.
+    /// Sends a disconnect request. With requests in flight, it only announces that no more will follow.
     pub(super) fn take_leave(&mut self) {
         if self.in_flight > 0 || !self.outgoing.is_empty() {
             self.transport.socket().end_sending();
@@ -424,14 +424,14 @@ impl Connection {
         }
         let request = Request { flags: 0, command: Command::Disconnect, cookie: 0, offset: 0, length: 0 };
         if self.transport.socket().limit_waits(Some(Duration::from_millis(100))).is_ok() {
-            // A server that has gone needs no request.
+            // A server that is gone needs no request.
             let _ = self.transport.waiting().write_all(&request.bytes());
         }
     }
 
     /// After [`take_leave`](Connection::take_leave) with requests in flight: receives the remaining replies,
-    /// because some servers drop all their clients if a reply cannot be delivered. No data reaches the
-    /// buffers of I/Os, which may be gone.
+    /// because some servers drop all their clients if a reply cannot be delivered. The data is discarded,
+    /// because the I/O buffers may no longer exist.
     pub(super) fn hear_out(&mut self, until: Instant) {
         if self.in_flight == 0 {
             return;
@@ -471,7 +471,7 @@ fn begin_data(
     let asked = &unit.request;
     let from = offset.checked_sub(asked.offset).filter(|_| asked.command == Command::Read);
     let total = u64::from(unit.received) + u64::from(length);
-    // The server chooses the offset: a sum that wraps around must not pass as one that fits.
+    // The server chooses the offset, so a sum that wraps around must not pass for a valid one.
     let fits = |from: &u64| from.checked_add(length.into()).is_some_and(|end| end <= u64::from(asked.length));
     let Some(from) = from.filter(fits).filter(|_| total <= u64::from(asked.length)) else {
         return Err(Broken::Violation("unrequested data received"));

@@ -1,4 +1,4 @@
-//! Errors about URIs and exports.
+//! Errors concerning URIs and exports.
 
 use super::wire::reply;
 use crate::net::tls::TlsError;
@@ -15,19 +15,19 @@ pub(super) enum UriError {
     /// Another protocol.
     #[error("uri={text}: {scheme} is not supported; there are nbd, nbds, nbd+unix and nbds+unix")]
     UnknownScheme { text: String, scheme: String },
-    /// A local server without its socket.
+    /// A URI of a local server without its socket.
     #[error("uri={0}: ?socket=PATH is missing, which names the server's socket")]
     NoSocket(String),
-    /// A remote server with a socket.
+    /// A URI of a remote server with a socket.
     #[error("uri={0}: socket= belongs to nbd+unix:// and nbds+unix://")]
     UselessSocket(String),
-    /// A remote server without a name.
+    /// A URI of a remote server without a host.
     #[error("uri={0}: the host is missing")]
     NoHost(String),
     /// A port that is not a 16-bit number.
     #[error("uri={text}: {port} is not a port")]
     NoPort { text: String, port: String },
-    /// Escaped bytes that are not text.
+    /// Escaped bytes that are not UTF-8.
     #[error("{0}: the escaped characters are not UTF-8")]
     NoText(String),
     /// Pre-shared keys instead of certificates.
@@ -64,31 +64,31 @@ pub(super) enum HandshakeError {
     /// A violation of the protocol.
     #[error("the server breaks the NBD protocol")]
     Violation,
-    /// An old server without TLS.
+    /// An old server that does not support TLS.
     #[error("the server is too old for TLS")]
     TooOldForTls,
-    /// An old server with a single export.
+    /// An old server that does not support export names.
     #[error("the server is too old for names of exports: leave the name out of uri=")]
     TooOldForNames,
-    /// TLS cannot begin.
+    /// TLS cannot be started.
     #[error(transparent)]
     Tls(#[from] TlsError),
     /// The server refuses TLS or the export.
     #[error("{what}: {}{}{}", reason_of(*.kind), in_brackets(.said), listed(.exports))]
     Refused {
-        /// `TLS`, or the export.
+        /// What is refused: `TLS`, or the export.
         what: String,
-        /// A number of [`reply`].
+        /// The kind of reply, from [`reply`].
         kind: u32,
-        /// The server's own words.
+        /// The server's own message.
         said: String,
-        /// Exports that the server has.
+        /// Exports that the server offers instead.
         exports: Vec<String>,
     },
 }
 
 impl HandshakeError {
-    /// A server refuses `what` with this text.
+    /// The server refuses `what` with this text.
     pub(super) fn refused(what: &str, kind: u32, text: &[u8]) -> HandshakeError {
         let said = String::from_utf8_lossy(text).trim().replace(char::is_control, " ");
         HandshakeError::Refused { what: what.to_owned(), kind, said, exports: Vec::new() }
@@ -139,7 +139,7 @@ fn advice_on(error: &io::Error) -> &'static str {
     }
 }
 
-/// An error's text without the number that std appends.
+/// The text of an error, without the number that std appends.
 fn words(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(number) => Errno(number).text(),

@@ -6,21 +6,21 @@ use super::wire::{self, greeting, info, option, reply, transmission, u16_at, u32
 use crate::net::transport::Transport;
 use std::io::{Read, Write};
 
-/// Longest accepted reply to an option.
+/// Maximum accepted length of a reply to an option.
 const LONGEST_REPLY: u32 = 1 << 16;
 /// Maximum number of replies to one option.
 const MOST_REPLIES: usize = 10_000;
 
-/// An export as described by the server.
+/// An export, as the server describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub(super) struct Export {
     /// Bytes.
     pub(super) size: u64,
     /// Its capabilities ([`transmission`]).
     pub(super) flags: u16,
-    /// Structured replies were negotiated.
+    /// True if structured replies were negotiated.
     pub(super) structured: bool,
-    /// Smallest and largest length of a request, if the server has announced them.
+    /// Minimum and maximum length of a request, if the server announced them.
     pub(super) block_sizes: Option<(u32, u32)>,
 }
 
@@ -133,7 +133,7 @@ impl Talk<'_> {
         self.reply_to(number)
     }
 
-    /// Requests the export by name, with its information.
+    /// Requests the export by name, including its information.
     fn choose(
         &mut self,
         target: &ExportUri,
@@ -172,12 +172,12 @@ impl Talk<'_> {
         Err(HandshakeError::Violation)
     }
 
-    /// The export was refused; lists the existing ones for the message.
+    /// The export was refused; lists existing exports for the message.
     fn refused(&mut self, kind: u32, text: &[u8], target: &ExportUri) -> HandshakeError {
         let mut error = HandshakeError::refused(name_of(target), kind, text);
         if let HandshakeError::Refused { kind: reply::UNKNOWN, exports, .. } = &mut error {
             *exports = self.names().unwrap_or_default();
-            // The answer is not waited for.
+            // Does not wait for the answer.
             let _ = self.send_option(option::ABORT, &[]);
         }
         error
@@ -199,7 +199,7 @@ impl Talk<'_> {
         Ok(names)
     }
 
-    /// Selects an export with the old option; a server that does not have it just disconnects.
+    /// Selects an export with the old option; a server that does not have it simply disconnects.
     fn choose_as_before(&mut self, target: &ExportUri, no_zeroes: bool) -> Result<Export, HandshakeError> {
         self.send_option(option::EXPORT_NAME, target.export.as_bytes())?;
         let size = self.u64().map_err(|_| HandshakeError::refused(name_of(target), reply::UNKNOWN, &[]))?;

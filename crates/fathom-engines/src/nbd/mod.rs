@@ -1,6 +1,6 @@
-//! `nbd`: a network block device, by our own client of the NBD protocol (doc/proto.md of the NBD project). Requests of a
-//! batch are sent with one call and replies received with one, however many they are; no call waits unless the loop waits.
-//! `uri.rs` parses the URI, `handshake.rs` negotiates, `connection.rs` moves data.
+//! `nbd`: a network block device, by our own client of the NBD protocol (doc/proto.md of the NBD project). All
+//! requests of a batch are sent with one call, and all available replies received with one; calls only wait
+//! when the loop waits. `uri.rs` parses the URI, `handshake.rs` negotiates, `connection.rs` moves data.
 
 mod connection;
 mod error;
@@ -30,23 +30,23 @@ use uri::ExportUri;
 pub(crate) use uri::files as files_of;
 use wire::{Command, Request, flag, transmission};
 
-/// Maximum number of bytes of requests that are delayed for batching.
+/// Maximum number of request bytes that may be held back for batching.
 const HELD_BACK: usize = 128 << 10;
 /// Interval between two attempts to reconnect.
 const RETRY_PAUSE: Duration = Duration::from_millis(50);
-/// Timeout of one attempt.
+/// Timeout of each attempt.
 const RETRY_LIMIT: Duration = Duration::from_secs(5);
 
-/// How long servers may still send replies after the end of the job.
+/// How long servers may send replies after the end of the job.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// A connection, or the remains of one.
+/// A connection, or what remains of one.
 struct Link {
     connection: Option<Connection>,
     lost: Option<Lost>,
 }
 
-/// A connection that is to be restored.
+/// A connection to be restored.
 struct Lost {
     since: Instant,
     next_try: Instant,
@@ -58,10 +58,10 @@ pub(crate) struct Nbd {
     job: String,
     target: ExportUri,
     links: Vec<Link>,
-    /// By slot; the last one is for a sync outside the loop.
+    /// In-flight I/Os by slot; the last one is for a sync outside of the loop.
     units: Box<[InFlight]>,
     sync_result: Option<i64>,
-    /// Completions without a server's reply.
+    /// Completions that did not need a reply from the server.
     ended: VecDeque<(u32, i64)>,
     /// The server's error texts and cookies, by slot.
     explained: Vec<Option<(u64, String)>>,
@@ -160,7 +160,7 @@ impl Engine for Nbd {
         let unit =
             InFlight::new(Request { flags, command, cookie, offset, length }, io.buffer(), link as u32);
         self.units[slot as usize] = unit;
-        // If the connection is being restored, it is sent with all others afterwards.
+        // If the connection is being restored, the request is sent afterwards with all others.
         if let Some(connection) = &mut self.links[link].connection {
             connection.add(&unit);
         }
@@ -169,8 +169,8 @@ impl Engine for Nbd {
     }
 
     /// Over TCP, requests are sent when the loop next polls for completions, which it does before any wait:
-    /// everything that replaces simultaneous completions is then one call, and one segment. Long before a
-    /// socket could be full, they are sent immediately.
+    /// everything that replaces simultaneous completions is then sent in one call, and one segment. Long before
+    /// the socket could fill up, they are sent immediately.
     #[inline]
     fn commit(&mut self) -> Result<u32, Errno> {
         for index in 0..self.links.len() {
@@ -209,7 +209,7 @@ impl Engine for Nbd {
                         Ok(()) | Err(Errno(libc::EINTR)) => {}
                         Err(errno) => break -i64::from(errno.0),
                     }
-                    // Completions of others are listed when the loop asks for them.
+                    // Completions of other I/Os are listed when the loop asks for them.
                     self.ended.extend(others.list().iter().map(|end| (end.slot, end.result)));
                 }
             }
@@ -255,7 +255,7 @@ impl Nbd {
         Queued::Done(-i64::from(libc::EOPNOTSUPP))
     }
 
-    /// The next connection in turn; `None` if all are permanently lost.
+    /// The next connection, round-robin; `None` if all are permanently lost.
     #[inline]
     fn choose_link(&mut self) -> Option<usize> {
         let count = self.links.len();
@@ -278,8 +278,7 @@ impl Nbd {
         }
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
-    /// up.
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         let until = span.filter(|span| !span.is_zero()).map(|span| Instant::now() + span);
         for index in 0..self.links.len() {
@@ -321,7 +320,7 @@ impl Nbd {
         }
     }
 
-    /// Receives from the servers. Only waits here if there is one connection with nothing to send.
+    /// Receives from the servers. Waits here only if there is a single connection with nothing to send.
     #[inline]
     fn receive(&mut self, may_wait: bool, out: &mut Completions) -> Received {
         let is_only = self.links.len() == 1;
@@ -407,7 +406,7 @@ impl Nbd {
         }
     }
 
-    /// Tries to restore a lost connection, if it is time; returns the time until the next attempt.
+    /// Tries to restore a lost connection if an attempt is due; returns the time until the next attempt.
     fn try_again(&mut self, link: usize) -> Option<Duration> {
         let lost = self.links[link].lost.as_mut()?;
         let now = Instant::now();
@@ -446,7 +445,7 @@ impl Nbd {
         connection.export.flags == self.flags && size.max().unwrap_or(0) <= connection.export.size
     }
 
-    /// A connection was restored: what was in flight is sent again, in the same order.
+    /// A connection was restored: everything that was in flight is sent again, in the same order.
     fn take_up(&mut self, link: usize, mut connection: Connection) {
         let mut again: Vec<&mut InFlight> =
             self.units.iter_mut().filter(|unit| !unit.is_free() && unit.connection == link as u32).collect();
@@ -489,9 +488,9 @@ impl Drop for Nbd {
 /// Result of receiving.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
-    /// Bytes; there may be more, possibly only inside the TLS layer, which does not make a socket ready.
+    /// Bytes; there may be more, possibly only inside the TLS layer, which does not make the socket ready.
     Something,
-    /// Nothing on any connection.
+    /// Nothing was received on any connection.
     Nothing,
     /// A signal arrived.
     Signal,
@@ -549,7 +548,7 @@ fn connect(target: &ExportUri) -> Result<Connection, SetupError> {
         .map_err(|error| refused(error.errno(), format!("{target}: {error}")))
 }
 
-/// Refuses requirements of the job that the export does not meet.
+/// Refuses jobs with requirements that the export does not meet.
 fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Result<(), SetupError> {
     let export = connection.export;
     let options = &setup.job.private.nbd;
@@ -582,7 +581,7 @@ fn check(setup: &Setup<'_>, connection: &Connection, shares_export: bool) -> Res
     }
 }
 
-/// Initial messages for the user.
+/// Messages for the user at the start.
 fn first_remarks(setup: &Setup<'_>) -> Vec<String> {
     let mut remarks = vec!["fio: connected to NBD server".to_owned()];
     let job = &setup.job.name;

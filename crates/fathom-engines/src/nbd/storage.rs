@@ -1,4 +1,4 @@
-//! An export as a storage: it exists with a fixed size, and every file of a job is the whole of it.
+//! An export as a storage: it exists with a fixed size, and every file of a job is the whole export.
 
 use super::connection::{Connection, HANDSHAKE_LIMIT};
 use super::uri::ExportUri;
@@ -10,12 +10,12 @@ use fathom_sys::Errno;
 use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 
-/// The export of a job.
+/// The job's export.
 pub(super) struct Volume {
     uri: Option<String>,
     size: Cell<Option<u64>>,
-    /// The connection that determined the size: some servers serve one client only, and some exit when it
-    /// disconnects.
+    /// The connection that was used to determine the size, kept because some servers accept only one client,
+    /// and some exit when it disconnects.
     held: RefCell<Option<Connection>>,
 }
 
@@ -24,7 +24,7 @@ impl Volume {
         Volume { uri: uri.map(str::to_owned), size: Cell::new(None), held: RefCell::new(None) }
     }
 
-    /// Takes the existing connection.
+    /// Takes over the existing connection.
     pub(super) fn take_connection(&self) -> Option<Connection> {
         self.held.borrow_mut().take()
     }
@@ -55,7 +55,7 @@ impl Storage for Volume {
         Ok(FileEntry::new(name, FileKind::Volume, Some(self.size(plan)?)))
     }
 
-    /// An export is always complete.
+    /// An export always has its full size.
     fn lay_out(
         &mut self,
         _: &WorkerPlan,
@@ -66,7 +66,7 @@ impl Storage for Volume {
         Ok(())
     }
 
-    /// An export is not removed.
+    /// An export is never removed.
     fn remove(&mut self, _: &FileEntry) -> Result<(), Errno> {
         Ok(())
     }

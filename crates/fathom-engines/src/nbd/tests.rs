@@ -1,4 +1,4 @@
-//! Servers with unusual replies: in parts, in any order, truncated, changed, or nonsense.
+//! Servers with unusual replies: fragmented, reordered, truncated, altered, or nonsense.
 
 use super::connection::{Broken, Connection, InFlight, Listener, slot_of};
 use super::error::HandshakeError;
@@ -25,7 +25,7 @@ struct Bench {
     connection: Connection,
     server: UnixStream,
     units: Vec<InFlight>,
-    /// A buffer for each read, with as many bytes before and after it.
+    /// A buffer for each read, with guard areas before and after it.
     buffers: Vec<Vec<u8>>,
     ends: Vec<(u64, i64)>,
     texts: Vec<String>,
@@ -90,7 +90,7 @@ impl Bench {
         bench
     }
 
-    /// The server sends this and disconnects; returns why the connection is broken.
+    /// The server sends this and disconnects; returns why the connection failed.
     fn hear(&mut self, bytes: &[u8]) -> Broken {
         self.server.write_all(bytes).expect("the socket takes it");
         self.server.shutdown(std::net::Shutdown::Write).expect("the socket closes");
@@ -148,7 +148,7 @@ fn error(number: u32, text: &str) -> Vec<u8> {
     [&number.to_be_bytes()[..], &(text.len() as u16).to_be_bytes(), text.as_bytes()].concat()
 }
 
-/// Valid replies to all reads, in parts and out of order.
+/// Valid replies to all reads, fragmented and out of order.
 fn good_parts() -> Vec<u8> {
     [
         part(1, false, 1, &data_at(1032, &[2; 32])),
@@ -161,7 +161,7 @@ fn good_parts() -> Vec<u8> {
     .concat()
 }
 
-/// The same without parts.
+/// The same without fragmentation.
 fn good_replies() -> Vec<u8> {
     [simple(2, 0, &[3; LENGTH]), simple(0, 0, &[1; LENGTH]), simple(3, 28, &[]), simple(1, 0, &[2; LENGTH])]
         .concat()
@@ -215,13 +215,13 @@ fn what_a_server_must_not_say_ends_the_connection() {
         assert!(matches!(broken, Broken::Violation(_)), "{what}: {broken}");
         bench.check_canaries();
     }
-    // Fewer bytes than requested are an error of that read only.
+    // Fewer bytes than requested are an error of only that read.
     let mut bench = Bench::new(true);
     assert_eq!(bench.hear(&part(1, true, 1, &data_at(1000, &[9; 8]))), Broken::Closed);
     assert_eq!(bench.ends, [(cookie(1), -i64::from(libc::EPROTO))]);
 }
 
-/// The URI of the tests of the handshake.
+/// The URI used by tests of the handshake.
 fn target() -> ExportUri {
     ExportUri::parse("nbd://localhost/disk").expect("a target")
 }

@@ -16,7 +16,7 @@ const USUAL_PORT: u16 = 10809;
 pub(super) struct ExportUri {
     /// Address of the server.
     pub(super) address: Address,
-    /// The export; empty for the default one.
+    /// The export; empty for the default export.
     pub(super) export: String,
     /// TLS settings, and the name that the server's certificate must have.
     pub(super) tls: Option<(TlsRules, String)>,
@@ -30,7 +30,7 @@ impl std::fmt::Display for ExportUri {
 }
 
 impl ExportUri {
-    /// Parses a URI; the error is one sentence.
+    /// Parses a URI; the error is a single sentence.
     pub(super) fn parse(text: &str) -> Result<ExportUri, UriError> {
         let uri = UriStr::new(text).map_err(|_| UriError::NoUri(text.to_owned()))?;
         let (encrypted, local) = match uri.scheme_str() {
@@ -63,7 +63,7 @@ impl ExportUri {
     }
 }
 
-/// Local files named by a URI: a socket, a directory of certificates and keys.
+/// Local files named by a URI: a socket, or a directory of certificates and keys.
 pub(crate) fn files(text: &str) -> Vec<PathBuf> {
     let query = UriStr::new(text).ok().and_then(|uri| uri.query_str()).unwrap_or("");
     let pairs = query.split(['&', ';']).filter_map(|pair| pair.split_once('='));

@@ -1,20 +1,20 @@
-//! Wire format: the numbers of the NBD protocol (doc/proto.md of the NBD project), requests and the heads of replies. All
-//! numbers are big-endian.
+//! Wire format: the constants of the NBD protocol (doc/proto.md of the NBD project), requests, and the headers
+//! of replies. All numbers are big-endian.
 
 /// `NBDMAGIC`: greeting of a server.
 pub(super) const GREETING: u64 = 0x4e42_444d_4147_4943;
-/// `IHAVEOPT`: the server accepts options, and each option begins with it.
+/// `IHAVEOPT`: the server accepts options; also starts each option.
 pub(super) const OPTIONS: u64 = 0x4948_4156_454f_5054;
 /// An old-style server, which has one export and no options.
 pub(super) const OLD_STYLE: u64 = 0x0000_4202_8186_1253;
-/// Begins a reply to an option.
+/// Magic number of a reply to an option.
 pub(super) const OPTION_REPLY: u64 = 0x0003_e889_0455_65a9;
 
-/// Flags of the greeting, which the client returns.
+/// Flags of the greeting, which the client sends back.
 pub(super) mod greeting {
     /// Replies to options have a fixed format.
     pub(in crate::nbd) const FIXED_NEW_STYLE: u16 = 1;
-    /// No 124 zeroes after the old option that selects an export.
+    /// Omit the 124 zeroes after the old option that selects an export.
     pub(in crate::nbd) const NO_ZEROES: u16 = 2;
 }
 
@@ -33,7 +33,7 @@ pub(super) mod reply {
     pub(in crate::nbd) const ACK: u32 = 1;
     pub(in crate::nbd) const SERVER: u32 = 2;
     pub(in crate::nbd) const INFO: u32 = 3;
-    /// Set in all errors.
+    /// Bit that is set in all errors.
     pub(in crate::nbd) const ERROR: u32 = 1 << 31;
     pub(in crate::nbd) const UNSUPPORTED: u32 = ERROR + 1;
     pub(in crate::nbd) const POLICY: u32 = ERROR + 2;
@@ -61,11 +61,11 @@ pub(super) mod transmission {
 
 /// Flags of a request.
 pub(super) mod flag {
-    /// The data is durable at the reply.
+    /// The data must be durable before the reply is sent.
     pub(in crate::nbd) const FUA: u16 = 1;
 }
 
-/// Command of a request.
+/// Command code of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
 pub(super) enum Command {
@@ -85,7 +85,7 @@ pub(super) const REQUEST_LENGTH: usize = 28;
 pub(super) struct Request {
     pub(super) flags: u16,
     pub(super) command: Command,
-    /// Returned with the reply.
+    /// Cookie, which the reply contains as well.
     pub(super) cookie: u64,
     pub(super) offset: u64,
     pub(super) length: u32,
@@ -105,16 +105,16 @@ impl Request {
     }
 }
 
-/// The head of a reply.
+/// The header of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReplyHead {
-    /// The complete reply; the data of a read follows unless it failed.
+    /// A complete reply; the data of a read follows unless it failed.
     Simple { error: u32, cookie: u64 },
-    /// One of several parts, with `length` bytes.
+    /// One of several chunks, with `length` bytes.
     Chunk { is_last: bool, kind: u16, cookie: u64, length: u32 },
 }
 
-/// Kinds of parts.
+/// Kinds of chunks.
 pub(super) mod chunk {
     pub(in crate::nbd) const NONE: u16 = 0;
     pub(in crate::nbd) const DATA: u16 = 1;
@@ -123,10 +123,10 @@ pub(super) mod chunk {
     pub(in crate::nbd) const ERROR: u16 = 1 << 15;
 }
 
-/// A head and its length in bytes.
+/// A header and its length in bytes.
 pub(super) type Head = Option<(ReplyHead, usize)>;
 
-/// The head at the beginning of these bytes; `None` if they are too few.
+/// Parses the header at the start of these bytes; `None` if there are too few.
 #[inline]
 pub(super) fn reply_head(bytes: &[u8]) -> Result<Head, u32> {
     let Some(magic) = u32_at(bytes, 0) else { return Ok(None) };

@@ -1,4 +1,4 @@
-//! Client libraries that report completions through callbacks, and are driven by polling their sockets.
+//! Client libraries that report completions through callbacks and are driven by polling their sockets.
 
 use fathom_run::engine::Completions;
 use fathom_sys::Errno;
@@ -7,23 +7,23 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Libraries have timers, for reconnection and timeouts, that no socket reveals.
+/// Poll interval: libraries have timers, for reconnection and timeouts, which no socket signals.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
-/// Why a connection was lost, in the words of its library.
+/// Why a connection was lost, as its library puts it.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub(crate) struct ConnectionLost(pub(crate) String);
 
 /// A connection of such a library. Closing it calls the callbacks of everything in flight on it.
 pub(crate) trait Client {
-    /// Sends and receives without waiting.
+    /// Sends and receives without blocking.
     fn service(&mut self) -> Result<(), ConnectionLost>;
     /// What to poll.
     fn awaited(&self) -> Awaited;
 }
 
-/// Data written by callbacks.
+/// Data that callbacks write.
 pub(crate) struct Ends {
     ended: VecDeque<(u32, i64)>,
     /// Error texts by slot.
@@ -34,18 +34,18 @@ pub(crate) struct Ends {
 }
 
 impl Ends {
-    /// An I/O was started.
+    /// Notes that an I/O was started.
     pub(crate) fn begun(&mut self) {
         self.in_flight += 1;
     }
 
-    /// An I/O could not be started after all.
+    /// Notes that an I/O could not be started after all.
     pub(crate) fn not_begun(&mut self) {
         self.in_flight -= 1;
     }
 
-    /// An I/O has completed. If its connection was given up, that reason takes precedence over the library's
-    /// text.
+    /// Notes that an I/O has completed. If its connection was given up, that reason takes precedence over the
+    /// library's text.
     pub(crate) fn ended(&mut self, slot: u32, result: i64, said: impl FnOnce() -> String) {
         if result < 0 {
             let text = self.lost.as_ref().map_or_else(said, ConnectionLost::to_string);
@@ -55,12 +55,12 @@ impl Ends {
         self.ended.push_back((slot, result));
     }
 
-    /// True while callbacks are called because a connection is given up.
+    /// True while callbacks run because a connection is given up.
     pub(crate) fn is_losing(&self) -> bool {
         self.lost.is_some()
     }
 
-    /// Stores the text of a failed I/O.
+    /// Stores the error text of a failed I/O.
     pub(crate) fn explain(&mut self, slot: u32, text: &str) {
         let text = text.trim().replace(char::is_control, " ");
         self.explained[slot as usize] = Some(text).filter(|text| !text.is_empty());
@@ -86,7 +86,7 @@ impl Ends {
 
 /// The connections of an engine, and the completions of its I/Os.
 pub(crate) struct Polled<C: Client> {
-    /// `None` for lost ones.
+    /// Clients; `None` for lost ones.
     pub(crate) clients: Vec<Option<C>>,
     ends: *mut Ends,
     awaited: Vec<Awaited>,
@@ -94,7 +94,7 @@ pub(crate) struct Polled<C: Client> {
 }
 
 impl<C: Client> Polled<C> {
-    /// For slots below `slots`.
+    /// Creates the state for slots below `slots`.
     pub(crate) fn new(clients: Vec<C>, slots: usize) -> Polled<C> {
         let ends = Ends {
             ended: VecDeque::with_capacity(slots),
@@ -121,15 +121,14 @@ impl<C: Client> Polled<C> {
         unsafe { &mut *self.ends }
     }
 
-    /// The next client in turn, of `count` from `first` on; `None` if all are lost.
+    /// The next client, round-robin, of `count` starting at `first`; `None` if all are lost.
     pub(crate) fn choose(&mut self, first: usize, count: usize) -> Option<usize> {
         self.next = self.next.wrapping_add(1);
         let turn = self.next;
         (0..count).map(|step| first + (turn + step) % count).find(|&index| self.clients[index].is_some())
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
-    /// up.
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -157,7 +156,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// The result of an I/O outside the loop; completions of others are left for the loop.
+    /// The result of an I/O outside of the loop; completions of others are left for the loop.
     pub(crate) fn wait_for_end_of(&mut self, slot: u32) -> i64 {
         loop {
             let ended = &mut self.ends().ended;
@@ -176,7 +175,7 @@ impl<C: Client> Polled<C> {
         }
     }
 
-    /// Lets all clients send and receive. A broken one is closed, with its I/Os.
+    /// Lets all clients send and receive. A failed client is closed, and its I/Os with it.
     fn service(&mut self) {
         for index in 0..self.clients.len() {
             let Some(client) = &mut self.clients[index] else { continue };
@@ -198,7 +197,8 @@ impl<C: Client> Polled<C> {
 
 impl<C: Client> Drop for Polled<C> {
     fn drop(&mut self) {
-        // Callbacks of I/O in flight run while the clients are closed, and write to what is freed after them.
+        // Callbacks of I/O in flight run while the clients are closed, and write to memory that is freed after
+        // them.
         self.clients.clear();
         // SAFETY: it came from a box, and no client is left that could use it.
         drop(unsafe { Box::from_raw(self.ends) });

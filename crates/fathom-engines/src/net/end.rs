@@ -3,7 +3,7 @@
 use fathom_sys::Errno;
 use std::io;
 
-/// Calls `write` with bytes and their offset; it returns how many it took.
+/// Calls `write` with bytes and their offset; `write` returns how many it accepted.
 pub(crate) struct End<W> {
     offset: u64,
     write: W,

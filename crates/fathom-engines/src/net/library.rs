@@ -1,4 +1,4 @@
-//! Optional client libraries: loaded when a job needs them, so the program does not depend on any.
+//! Optional client libraries, loaded when a job needs them, so that the program does not depend on them.
 
 use fathom_run::engine::SetupError;
 use fathom_sys::Errno;
@@ -17,7 +17,7 @@ pub(crate) enum LibraryError {
     /// A static program cannot load engines.
     #[error("the static build of fathom cannot load engines: use the one from the packages for this")]
     NoEngines,
-    /// The machine does not have it.
+    /// The library is not installed on this machine.
     #[error("{library} is not installed: apt-get install {package}")]
     NotInstalled { library: &'static str, package: &'static str },
     /// The system cannot load the file.
@@ -28,7 +28,7 @@ pub(crate) enum LibraryError {
     LacksFunction(&'static str),
 }
 
-/// Opens the first of these libraries that this machine has; the error names the package to install.
+/// Opens the first of these libraries that is installed; the error names the package to install.
 pub(crate) fn open<const N: usize>(
     names: [&'static str; N],
     package: &'static str,
@@ -45,7 +45,7 @@ pub(crate) fn open<const N: usize>(
     Err(LibraryError::NotInstalled { library: names[0], package })
 }
 
-/// Opens the library in a file named by the user.
+/// Opens the library in a file that the user named.
 pub(crate) fn open_file(path: &Path) -> Result<Library, LibraryError> {
     if cfg!(target_feature = "crt-static") {
         return Err(LibraryError::NoEngines);
@@ -54,14 +54,14 @@ pub(crate) fn open_file(path: &Path) -> Result<Library, LibraryError> {
     unsafe { Library::new(path) }.map_err(LibraryError::NotLoaded)
 }
 
-/// The error of an engine's set-up.
+/// Converts to an error of the engine's setup.
 pub(crate) fn refused(errno: Errno, call: &'static str, error: impl ToString) -> SetupError {
     SetupError::new(errno, call).with_advice(error.to_string())
 }
 
-/// Declares the functions of a library that are used, and a type that holds them: the possible names of the
-/// library, the package to install, and per function its field, its symbol and its type. The library stays
-/// loaded as long as the type lives.
+/// Declares the functions of a library that are used, and a type that holds them: possible names of the
+/// library, the package to install, and for each function its field, symbol and type. The library stays loaded
+/// as long as the type lives.
 macro_rules! functions {
     ($(#[$about:meta])* struct $Type:ident of [$($name:literal),+], package $package:literal { $($field:ident = $symbol:literal: fn($($argument:ty),*) $(-> $result:ty)?;)* }) => {
         $(#[$about])*
@@ -72,7 +72,7 @@ macro_rules! functions {
         }
 
         impl $Type {
-            /// Opens the library and finds all functions; the error names the first missing one.
+            /// Opens the library and looks up all functions; the error names the first missing one.
             pub(super) fn load() -> Result<$Type, $crate::net::library::LibraryError> {
                 let library = $crate::net::library::open([$($name),+], $package)?;
                 $(

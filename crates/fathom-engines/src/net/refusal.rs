@@ -28,12 +28,12 @@ impl Refusal {
         Refusal { errno, sentence: format!("{what}: {errno}{advice}") }
     }
 
-    /// The same if the result of a call is negative, `-errno`.
+    /// Returns such an error if the result of a call is negative (`-errno`).
     pub(crate) fn unless_done(result: i32, what: &str, advice: &str) -> Result<(), Refusal> {
         if result < 0 { Err(Refusal::of(Errno(-result), what, advice)) } else { Ok(()) }
     }
 
-    /// The error of a job.
+    /// Converts it to an error of the job.
     pub(crate) fn of_job(self, plan: &WorkerPlan) -> FileError {
         let message = Some(format!("fathom: job {}: {}", plan.name, self.sentence));
         FileError { errno: self.errno.0, text: None, message }

@@ -57,7 +57,7 @@ impl Socket {
         }
     }
 
-    /// Timeout of waiting calls; none without a limit.
+    /// Sets the timeout of blocking calls; `None` for no limit.
     pub(crate) fn limit_waits(&self, limit: Option<Duration>) -> io::Result<()> {
         match self {
             Socket::Tcp(stream) => {
@@ -73,7 +73,7 @@ impl Socket {
 
     /// Shuts down the sending side; the peer may continue to send.
     pub(crate) fn end_sending(&self) {
-        // A lost connection has ended already.
+        // On a lost connection there is nothing left to shut down.
         let _ = match self {
             Socket::Tcp(stream) => stream.shutdown(Shutdown::Write),
             Socket::Unix(stream) => stream.shutdown(Shutdown::Write),
@@ -88,7 +88,7 @@ impl Socket {
     }
 }
 
-/// A socket as a reader and writer, waiting or not.
+/// A socket as a reader and writer, blocking or not.
 pub(crate) struct Stream<'a>(pub(crate) &'a Socket, pub(crate) Wait);
 
 impl Read for Stream<'_> {

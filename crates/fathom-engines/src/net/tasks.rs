@@ -1,4 +1,4 @@
-//! I/Os as tasks of a runtime. It belongs to the thread of one job, and only runs while that thread waits.
+//! I/Os as tasks of a runtime. The runtime belongs to the thread of one job, and runs only while that thread waits.
 
 use super::refusal::Refusal;
 use fathom_run::engine::{Completions, Queued};
@@ -75,7 +75,7 @@ impl Ends {
     }
 }
 
-/// The I/Os of an engine, each a task, which has to own what it uses.
+/// The I/Os of an engine, each of which is a task that owns everything it uses.
 pub(crate) struct Tasks {
     driver: Driver,
     ends: Rc<Ends>,
@@ -83,7 +83,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// For slots below `depth`.
+    /// Creates the state for slots below `depth`.
     pub(crate) fn new(driver: Driver, depth: u32) -> Tasks {
         let count = depth as usize + 1;
         let ends = Ends {
@@ -109,7 +109,7 @@ impl Tasks {
         Queued::Pending
     }
 
-    /// Runs tasks until this one, which is not an I/O of the loop, has completed.
+    /// Runs tasks until this one, which is not one of the loop's I/Os, has completed.
     pub(crate) fn wait_for<T>(&self, task: impl Future<Output = T>) -> T {
         self.driver.wait_for(task)
     }
@@ -123,7 +123,7 @@ impl Tasks {
         self.ends.explained.borrow_mut()[slot as usize].take()
     }
 
-    /// Lets queued tasks send what they can; returns their number.
+    /// Lets queued tasks send what they can; returns the number of tasks.
     pub(crate) fn commit(&mut self) -> u32 {
         self.driver.wait_for(tokio::task::yield_now());
         std::mem::take(&mut self.queued)
@@ -144,8 +144,7 @@ impl Tasks {
         self.collect(1, Some(span), out)
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
-    /// up.
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
     fn collect(&mut self, min: u32, span: Option<Duration>, out: &mut Completions) -> Result<(), Errno> {
         self.ends.list(out);
         let min = (min as usize).min(out.len() + out.room());
@@ -158,7 +157,7 @@ impl Tasks {
         let waited =
             self.driver.wait_for(async { tokio::time::timeout(limit, ends.enough.notified()).await });
         self.ends.list(out);
-        // The loop only notices new orders when a wait ends.
+        // The loop notices new orders only when a wait ends.
         if waited.is_err() && out.is_empty() && span.is_none() { Err(Errno(libc::EINTR)) } else { Ok(()) }
     }
 }

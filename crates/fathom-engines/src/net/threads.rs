@@ -20,8 +20,8 @@ pub(crate) struct Mailbox {
 #[derive(Default)]
 struct State {
     ended: VecDeque<(u32, i64)>,
-    /// Number of completions that wakes the loop; 0 while it does not sleep, and a wake-up would be a useless
-    /// system call.
+    /// Number of completions that wakes the loop; 0 while it is awake, when a wake-up would be a useless system
+    /// call.
     wakes_at: usize,
 }
 
@@ -30,7 +30,7 @@ impl Mailbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An I/O has completed.
+    /// Notes that an I/O has completed.
     fn put(&self, slot: u32, result: i64) {
         let mut state = self.lock();
         state.ended.push_back((slot, result));
@@ -61,13 +61,13 @@ pub(crate) struct Slot<T> {
     number: u32,
     /// Bytes of an I/O whose completion does not report how many were moved.
     length: u32,
-    /// What its callback needs of the library.
+    /// What its callback needs from the library.
     pub(crate) library: T,
 }
 
 impl<T> Slot<T> {
-    /// The I/O has completed: bytes, 0 if the library does not count them, or `-errno`. Must be the last
-    /// action of a callback: the slot may be reused, or be gone, when this returns.
+    /// Completes the I/O with a number of bytes (0 if the library does not count them) or `-errno`. Must be the
+    /// last action of a callback, because the slot may be reused or freed by the time this returns.
     pub(crate) fn ended(&self, result: i64) {
         let (mailbox, number) = (Arc::clone(&self.mailbox), self.number);
         mailbox.put(number, if result == 0 { i64::from(self.length) } else { result });
@@ -85,7 +85,7 @@ pub(crate) struct Flights<T> {
 }
 
 impl<T: Copy> Flights<T> {
-    /// For slots below `depth`, plus one for operations outside the loop.
+    /// Creates the state for slots below `depth`, plus one for operations outside of the loop.
     pub(crate) fn new(depth: u32, library: T) -> Flights<T> {
         let mailbox = Arc::new(Mailbox::default());
         let slot = |number| Slot { mailbox: Arc::clone(&mailbox), number, length: 0, library };
@@ -97,7 +97,7 @@ impl<T: Copy> Flights<T> {
         self.slots.len() as u32 - 1
     }
 
-    /// The pointer that the library returns to its callback: a `Slot<T>`. `length` counts if the completion
+    /// The pointer that the library passes back to its callback: a `Slot<T>`. `length` counts if the completion
     /// does not report the bytes moved.
     pub(crate) fn prepare(&mut self, slot: u32, length: u32) -> *mut c_void {
         let place = &mut self.slots[slot as usize];
@@ -105,7 +105,7 @@ impl<T: Copy> Flights<T> {
         std::ptr::from_mut(place).cast()
     }
 
-    /// The library has taken an I/O, or returned a negative error.
+    /// Notes that the library accepted an I/O, or returned a negative error.
     pub(crate) fn begun(&mut self, result: i32) -> Queued {
         if result < 0 {
             return Queued::Done(i64::from(result));
@@ -120,8 +120,7 @@ impl<T: Copy> Flights<T> {
         std::mem::take(&mut self.queued)
     }
 
-    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the time is
-    /// up.
+    /// Lists completions until there are `min`, `out` is full, nothing is in flight, or the timeout expires.
     pub(crate) fn collect(
         &mut self,
         min: u32,
@@ -156,7 +155,7 @@ impl<T: Copy> Flights<T> {
         }
     }
 
-    /// The result of a sync outside the loop that was queued in the spare slot; completions of others are
+    /// The result of a sync outside of the loop that was queued in the spare slot; completions of others are
     /// left for the loop.
     pub(crate) fn end_of_sync(&mut self, queued: Queued) -> Result<(), Errno> {
         let result = match queued {

@@ -17,22 +17,22 @@ pub(crate) enum TlsError {
     /// No supported version of TLS.
     #[error("TLS: {0}")]
     NoVersion(rustls::Error),
-    /// A file of certificates cannot be read.
+    /// A certificate file cannot be read.
     #[error("{}: {error}; certificates in PEM form are needed", path.display())]
     Certificates { path: PathBuf, error: pem::Error },
-    /// A file of certificates has none.
+    /// A certificate file contains no certificate.
     #[error("{}: it contains no certificate", .0.display())]
     NoCertificate(PathBuf),
-    /// A file of a key cannot be read.
+    /// A key file cannot be read.
     #[error("{}: {error}; a private key in PEM form is needed", path.display())]
     Key { path: PathBuf, error: pem::Error },
     /// A certificate that cannot be used.
     #[error("{}: {error}", path.display())]
     Unusable { path: PathBuf, error: rustls::Error },
-    /// The certificates of `place` cannot be used to verify servers.
+    /// The certificates in `place` cannot be used to verify servers.
     #[error("{place}: {error}")]
     Authorities { place: String, error: VerifierBuilderError },
-    /// Certificates are for names and addresses.
+    /// Certificates are issued for names and addresses.
     #[error("{0} is not a name that a certificate could have")]
     NoName(String),
     /// A connection to this host cannot be set up.

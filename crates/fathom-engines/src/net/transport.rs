@@ -1,5 +1,5 @@
-//! A connection, plain or encrypted, for an engine that keeps many requests in flight: it sends and receives without waiting,
-//! and only waits when told to.
+//! A connection, plain or encrypted, for an engine that keeps many requests in flight: it sends and receives
+//! without blocking, and waits only when told to.
 
 use super::socket::{Socket, Stream};
 use super::tls::TlsError;
@@ -10,7 +10,7 @@ use rustls::{ClientConfig, ClientConnection};
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::sync::Arc;
 
-/// Maximum number of plain bytes pending for encryption: a few large writes.
+/// Maximum number of plaintext bytes pending encryption: a few large writes.
 const TLS_BUFFER: usize = 1 << 20;
 
 /// One connection.
@@ -42,14 +42,14 @@ impl Transport {
         &self.socket
     }
 
-    /// What to poll; `more` means that the caller has more to send than was taken.
+    /// What to poll for; `more` means that the caller has more to send than was accepted.
     pub(crate) fn awaited(&self, more: bool) -> Awaited {
         let encrypted = self.tls.as_ref().is_some_and(|tls| tls.wants_write());
         Awaited { socket: self.socket.descriptor(), to_send: more || encrypted }
     }
 
-    /// Sends what is possible; returns the bytes taken. With [`Wait::Never`], and always with TLS, it is
-    /// `EAGAIN` for none.
+    /// Sends as much as possible; returns the bytes accepted. With [`Wait::Never`], and always with TLS,
+    /// returns `EAGAIN` if none were.
     #[inline]
     pub(crate) fn send(&mut self, pieces: &[IoSlice<'_>], wait: Wait) -> Result<usize, Errno> {
         match &mut self.tls {
@@ -62,7 +62,7 @@ impl Transport {
         }
     }
 
-    /// Sends what was taken earlier and is encrypted by now.
+    /// Sends data that was accepted earlier and is encrypted by now.
     pub(crate) fn send_rest(&mut self) -> Result<(), Errno> {
         match &mut self.tls {
             Some(tls) if tls.wants_write() => flush(tls, &self.socket),
@@ -71,7 +71,7 @@ impl Transport {
     }
 
     /// Receives into the pieces; returns the bytes received, 0 at the end of the connection. With
-    /// [`Wait::Never`] it is `EAGAIN` if there is nothing.
+    /// [`Wait::Never`], returns `EAGAIN` if there are none.
     #[inline]
     pub(crate) fn receive(&mut self, pieces: &mut [IoSliceMut<'_>], wait: Wait) -> Result<usize, Errno> {
         let Some(tls) = &mut self.tls else {
@@ -81,7 +81,7 @@ impl Transport {
             match tls.reader().read_vectored(pieces) {
                 Ok(count) => return Ok(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                // Servers that close without a TLS alert are common.
+                // Many servers close the connection without a TLS alert.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
                 Err(error) => return Err(error.into()),
             }
@@ -95,7 +95,7 @@ impl Transport {
         }
     }
 
-    /// The connection as a waiting reader and writer, for a handshake.
+    /// The connection as a blocking reader and writer, for a handshake.
     pub(crate) fn waiting(&mut self) -> Waiting<'_> {
         Waiting(self)
     }

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use storage::Share;
 
-/// A connection, with its handles of the job's files. A null handle means that the file is lost.
+/// A connection, with its handles for the job's files. A null handle means that the file is lost.
 struct Connection {
     mount: Mount,
     files: Vec<*mut FileHandle>,
@@ -40,7 +40,7 @@ struct Gap {
 
 /// Interval between two attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(100);
-/// Tells the library that a socket is broken.
+/// Marks a socket as broken, for the library.
 const BROKEN: c_int = -1;
 
 impl Client for Connection {
@@ -58,8 +58,8 @@ impl Client for Connection {
             self.gap = None;
             return Ok(());
         }
-        // A failed attempt to reconnect is not the last one. I/O in flight stays with the library until one
-        // succeeds.
+        // After a failed attempt to reconnect there will be another. I/O in flight stays with the library until
+        // one succeeds.
         let failed = self.gap.as_ref().map_or(0, |gap| gap.failed) + 1;
         if !self.mount.tries_again(failed) {
             return Err(ConnectionLost(self.mount.error()));
@@ -233,7 +233,8 @@ impl Nfs {
     }
 }
 
-/// The library calls this once for each I/O: bytes or `-errno`, and the data read or the error text.
+/// Called by the library once for each I/O, with the number of bytes or `-errno`, and the data read or an error
+/// text.
 unsafe extern "C" fn ended(how: c_int, _: *mut Context, data: *mut c_void, private: *mut c_void) {
     // SAFETY: the library returns the slot that `queue` passed, and data of the stated length, or a text. The
     // slot and the engine's shared state are not used elsewhere meanwhile, and the buffer belongs to the I/O

@@ -42,7 +42,7 @@ pub(super) struct Stat {
 pub(super) type Callback = unsafe extern "C" fn(c_int, *mut Context, *mut c_void, *mut c_void);
 
 functions! {
-    /// The functions of libnfs that are used. Later releases have other parameters.
+    /// The libnfs functions that are used. Later releases have different parameters.
     struct Functions of ["libnfs.so.13", "libnfs.so.14"], package "libnfs13" {
         init_context = b"nfs_init_context": fn() -> *mut Context;
         destroy_context = b"nfs_destroy_context": fn(*mut Context);
@@ -68,7 +68,7 @@ functions! {
     }
 }
 
-/// Timeout of mounting a share, ms.
+/// Timeout for mounting a share, ms.
 const SETUP_LIMIT: c_int = 30_000;
 const NO_LIMIT: c_int = -1;
 /// Mode of new files.
@@ -78,7 +78,7 @@ const MODE: c_int = 0o644;
 pub(super) struct Mount {
     pub(super) functions: Arc<Functions>,
     pub(super) context: *mut Context,
-    /// How often a lost connection is retried; negative for no limit.
+    /// How many attempts are made to restore a lost connection; negative for no limit.
     reconnects: i64,
 }
 
@@ -105,8 +105,7 @@ impl Mount {
         let mount = Mount { functions: Arc::clone(functions), context, reconnects };
         // SAFETY: the context is ours and the text ends with a zero. The URL's parts are read before it is freed; the mount copies them.
         let result = unsafe {
-            // An automatic reconnection would hide the loss of a connection; a URL may request it
-            // (autoreconnect=).
+            // Automatic reconnection would hide the loss of a connection; a URL may request it (autoreconnect=).
             (functions.set_autoreconnect)(context, 0);
             (functions.set_timeout)(context, SETUP_LIMIT);
             let parts = (functions.parse_url)(context, text.as_ptr());
@@ -123,7 +122,7 @@ impl Mount {
         Ok(mount)
     }
 
-    /// True if a connection that was lost, and failed to reconnect this often, is retried.
+    /// True if a lost connection that has failed to reconnect this often is to be retried.
     pub(super) fn tries_again(&self, failed: i64) -> bool {
         self.reconnects < 0 || failed <= self.reconnects
     }
@@ -193,7 +192,7 @@ impl Mount {
         }
     }
 
-    /// libnfs' text about the last error.
+    /// libnfs's message about the last error.
     pub(super) fn error(&self) -> String {
         // SAFETY: the text belongs to the context and is copied immediately.
         let text = unsafe {
@@ -223,7 +222,7 @@ fn autoreconnect(url: &str) -> Result<i64, &'static str> {
 }
 
 /// The error of a negative result. The library reports a lost connection as EFAULT, which cannot be the
-/// caller's mistake here.
+/// caller's fault here.
 pub(super) fn errno_of(result: c_int) -> Errno {
     match -result {
         libc::EFAULT => Errno(libc::ECONNRESET),

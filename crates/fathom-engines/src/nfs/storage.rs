@@ -1,4 +1,4 @@
-//! Files of a share as a storage: created, extended and deleted like local files.
+//! Files of a share as a storage: they are created, extended and deleted like local files.
 
 use super::mount::{Functions, Mount};
 use crate::net::end::End;
@@ -12,7 +12,7 @@ use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The share of a job.
+/// The job's share.
 pub(super) struct Share {
     url: Option<String>,
     mount: OnceCell<Mount>,
@@ -36,7 +36,7 @@ impl Share {
         Ok(self.mount.get_or_init(|| mount))
     }
 
-    /// Extends a file to its intended length.
+    /// Extends a file to its intended size.
     fn extend(
         &self,
         entry: &FileEntry,
@@ -85,7 +85,7 @@ impl Storage for Share {
         self.extend(entry, filling, stopped).map_err(|refusal| refusal.of_job(plan))
     }
 
-    /// The engine opens files on its own connections; here they are created.
+    /// The engine opens files on its own connections; here they are only created.
     fn open(&mut self, plan: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
         let flags = if plan.writes_data() { libc::O_RDWR | libc::O_CREAT } else { libc::O_RDONLY };
         let opened = self.mount().and_then(|mount| {

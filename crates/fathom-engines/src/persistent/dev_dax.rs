@@ -43,7 +43,7 @@ impl Engine for DevDax {
     }
 }
 
-/// Only DAX devices are targets.
+/// Accepts only DAX devices as targets.
 fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     match number(&path, "size") {
         Ok(size) => Ok(FileEntry::new(path, FileKind::Medium, Some(size))),

@@ -1,5 +1,5 @@
-//! `libpmem`: files on a file system that is mounted with DAX, mapped. The library of that name is not needed: the
-//! processor's instructions are used directly.
+//! `libpmem`: mapped files on a file system that is mounted with DAX. The library of that name is not needed,
+//! because the processor's instructions are used directly.
 
 use super::Memory;
 use fathom_run::engine::{Engine, EngineType, Io, Queued, Setup, SetupError};

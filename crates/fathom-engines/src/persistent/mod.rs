@@ -1,5 +1,5 @@
-//! Persistent memory, mapped: reads and writes are copies, made durable by processor instructions. Shared by the engines for
-//! files (`libpmem`) and for devices (`dev-dax`).
+//! Mapped persistent memory: reads and writes are copies, made durable by processor instructions. Shared by the
+//! engines for files (`libpmem`) and for devices (`dev-dax`).
 
 pub(crate) mod dev_dax;
 pub(crate) mod libpmem;
@@ -24,7 +24,7 @@ struct Memory {
 /// One mapped target.
 struct Part {
     mapping: Mapping,
-    /// Offset in the target of the mapping's first byte.
+    /// Offset in the target at which the mapping starts.
     first: u64,
 }
 
@@ -46,7 +46,7 @@ impl Memory {
         })
     }
 
-    /// One I/O: bytes moved, or `-errno`.
+    /// Performs one I/O: returns bytes moved, or `-errno`.
     #[inline(always)]
     fn perform(&self, io: &Io) -> i64 {
         let part = &self.parts[io.file() as usize];

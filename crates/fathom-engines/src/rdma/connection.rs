@@ -1,6 +1,6 @@
-//! One connection: established by the connection manager, with a queue pair that this side sets up itself. The reason is the
-//! retry count of a sender whose peer is not ready yet: fio requests none, and the connection would be lost. With its own
-//! queue pair, this side retries indefinitely.
+//! One connection: established by the connection manager, but with a queue pair that this side sets up itself,
+//! because of the retry count of a sender whose peer is not ready: fio requests no retries, so the connection
+//! would be lost. With its own queue pair, this side retries indefinitely.
 
 use super::settings::Role;
 use super::verbs::{self, *};
@@ -15,22 +15,22 @@ use std::ptr::{null, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Longest wait before the loop checks the time, and the longest delay of a request to end.
+/// Longest wait before the loop checks the time, which also limits the delay of a request to end.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(100);
 /// Timeout of the kernel's address and route resolution.
 const RESOLVING_MS: c_int = 2000;
 /// Backlog of the listener.
 const BACKLOG: c_int = 8;
-/// Retries without an answer: the maximum.
+/// Retries without an acknowledgement: the maximum.
 const RETRIES: u8 = 7;
 /// Retry count that means infinite, for a peer that is not ready.
 const FOR_EVER: u8 = 7;
 /// Delay before such a retry: code for 0.64 ms.
 const NOT_READY_TIMER: u8 = 12;
-/// Requests besides those of blocks: the two greetings.
+/// Requests in addition to those of blocks: the two greetings.
 const MORE_REQUESTS: usize = 2;
 
-/// Identifiers of the greetings among the requests; blocks have those of their slots.
+/// Identifiers of the greetings among the requests; those of blocks are their slots.
 pub(super) const MESSAGE_SENT: u64 = u64::MAX;
 /// See [`MESSAGE_SENT`].
 pub(super) const MESSAGE_RECEIVED: u64 = u64::MAX - 1;
@@ -42,7 +42,7 @@ struct Messages {
     other: [u8; LENGTH],
 }
 
-/// Copy of an event.
+/// A copy of an event.
 pub(super) struct Seen {
     pub(super) kind: c_int,
     status: c_int,
@@ -75,9 +75,9 @@ pub(super) struct Connection {
     messages: Box<Messages>,
     message_region: *mut Region,
     arena: *mut Region,
-    /// Limits of reads in flight: those begun by this side, and those it answers.
+    /// Limits of RDMA reads in flight: those that this side starts, and those that it answers.
     reads: (u8, u8),
-    /// The next completion raises a notification.
+    /// The next completion triggers a notification.
     is_armed: bool,
     is_connected: bool,
 }
@@ -92,7 +92,7 @@ fn done(result: c_int, call: &str, sentence: &str) -> Result<(), FileError> {
     if result == 0 { Ok(()) } else { Err(failed(call, Errno::last(), sentence)) }
 }
 
-/// Calls of libibverbs that return the errno.
+/// libibverbs calls that return the errno.
 fn done_directly(result: c_int, call: &str) -> Result<(), FileError> {
     if result == 0 { Ok(()) } else { Err(failed(call, Errno(result.abs()), "")) }
 }
@@ -223,8 +223,8 @@ impl Connection {
         true
     }
 
-    /// Makes the next completion end a [`wait`](Connection::wait). Earlier completions have to be polled for
-    /// after this.
+    /// Makes the next completion end a [`wait`](Connection::wait). After this, earlier completions have to be
+    /// polled for.
     pub(super) fn arm(&mut self) -> Result<(), Errno> {
         if self.is_armed {
             return Ok(());
@@ -247,7 +247,7 @@ impl Connection {
         usize::try_from(count).ok().filter(|count| *count <= room.len()).ok_or(Errno(libc::EIO))
     }
 
-    /// Waits for an event of this kind; `None` if the job is stopped.
+    /// Waits for an event of this kind; `None` if the job was stopped.
     fn await_event(
         &mut self,
         kind: c_int,
@@ -271,7 +271,7 @@ impl Connection {
         }
     }
 
-    /// Establishes the connection, with room for `depth` blocks in flight; false if the job is stopped.
+    /// Establishes the connection, with room for `depth` blocks in flight; false if the job was stopped.
     pub(super) fn connect(
         &mut self,
         role: &Role,
@@ -341,7 +341,7 @@ impl Connection {
             return Ok(false);
         };
         self.id = seen.id;
-        // Later peers are refused, instead of waiting for an answer.
+        // Later peers are refused instead of being kept waiting.
         self.stop_listening();
         self.prepare(depth)?;
         self.receive_message()?;
@@ -432,8 +432,8 @@ impl Connection {
         self.change_to(state::INITIALISED, |_| 0)
     }
 
-    /// Makes both queues usable. A connecting side has negotiated the number of reads by then; a listening
-    /// one announces its own.
+    /// Makes both queues usable. A connecting side has negotiated the number of reads already; a listening one
+    /// announces its own.
     fn make_ready(&mut self, agreed: Option<(u8, u8)>) -> Result<(), FileError> {
         self.change_to(state::READY_TO_RECEIVE, |attributes| {
             attributes.not_ready_timer = NOT_READY_TIMER;
@@ -450,8 +450,8 @@ impl Connection {
         })
     }
 
-    /// Changes the state of the queue pair. The manager provides the attributes of each state; `adjust` sets
-    /// some, and returns which.
+    /// Changes the state of the queue pair. The manager provides the attributes of each state; `adjust`
+    /// overrides some, and returns which.
     fn change_to(
         &mut self,
         state: c_int,
@@ -483,12 +483,11 @@ impl Connection {
         unsafe { (self.libraries.verbs.modify_pair)(self.pair, &mut attributes, attribute::STATE) };
     }
 
-    /// Registers memory with the device, for access by the peer as far as `rights` allow.
+    /// Registers memory with the device, which the peer may access as far as `rights` allow.
     ///
     /// # Safety
     ///
-    /// The memory is valid until the connection is gone, and no references exist to what the device writes
-    /// there.
+    /// The memory is valid until the connection is gone, and no references exist to what the device writes there.
     pub(super) unsafe fn register(
         &mut self,
         memory: *mut u8,
@@ -501,7 +500,7 @@ impl Connection {
         Ok(())
     }
 
-    /// The local and the remote key of that memory.
+    /// Local and remote key of that memory.
     pub(super) fn keys(&self) -> (u32, u32) {
         // SAFETY: the region is ours, if it exists.
         unsafe { self.arena.as_ref() }.map_or((0, 0), |region| (region.local_key, region.remote_key))
@@ -526,7 +525,7 @@ impl Connection {
         greeting.write(&mut self.messages.own);
     }
 
-    /// Sends it, for the first or the second time.
+    /// Sends this side's greeting, for the first or the second time.
     pub(super) fn send_message(&mut self) -> Result<(), FileError> {
         // SAFETY: the region is ours.
         let key = unsafe { (*self.message_region).local_key };
@@ -566,7 +565,7 @@ impl Connection {
         unsafe { verbs::post_send(self.pair, first, refused) }
     }
 
-    /// The same for receives.
+    /// Posts a chain of receives.
     ///
     /// # Safety
     ///
@@ -581,7 +580,7 @@ impl Connection {
         unsafe { verbs::post_receive(self.pair, first, refused) }
     }
 
-    /// The library's text for a status.
+    /// The library's description of a status.
     pub(super) fn name_of(&self, status: c_int) -> String {
         // SAFETY: the library returns a constant, also for unknown numbers.
         let name = unsafe { (self.libraries.verbs.name_of_status)(status) };

@@ -28,17 +28,17 @@ use std::time::{Duration, Instant};
 use verbs::{Piece, ReceiveRequest, SendRequest, WorkCompletion, access, event, operation, status};
 use wire::{Buffer, Greeting, Verb};
 
-/// A listening fio does not tell when it is ready to receive; its own sender waits this long.
+/// A listening fio does not announce when it is ready to receive; its own sender waits this long.
 const READINESS: Duration = Duration::from_millis(500);
-/// How long to keep notifying the peer of the shutdown.
+/// How long to keep notifying the peer of the end.
 const FAREWELL: Duration = Duration::from_secs(5);
-/// Completions taken per poll.
+/// Maximum number of completions taken per poll.
 const BATCH: usize = 64;
 /// Busy-polling jobs check the connection after this many empty polls.
 const LOOKS: u32 = 64;
 
-/// Opens this side of a job: its parameters, and the address where it listens or from which it connects. All
-/// files share one connection.
+/// Prepares this side of a job: its parameters, and the address on which it listens or from which it connects.
+/// All files share one connection.
 fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Settings, Connection), FileError> {
     let settings = Settings::of(job, plan)?;
     let mut connection = Connection::open()?;
@@ -51,11 +51,11 @@ fn open(job: &JobSpec, plan: &WorkerPlan) -> Result<(Settings, Connection), File
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Blocks are transferred.
+    /// Blocks are being transferred.
     Open,
     /// The peer has announced the end, or disconnected.
     AtEnd,
-    /// No more transfers; the result of every further block.
+    /// Transfers are over; holds the result of every further block.
     Ended(i64),
 }
 
@@ -84,21 +84,21 @@ pub(crate) struct Rdma {
     connection: Connection,
     settings: Settings,
     arena: Arena,
-    /// The operation, once known.
+    /// The operation, once it is known.
     verb: Option<Verb>,
-    /// Memory of the peer.
+    /// Memory that the peer makes available.
     theirs: Vec<Buffer>,
     /// By slot: the send or receive request of a block, and its piece of memory.
     sends: Box<[SendRequest]>,
     receives: Box<[ReceiveRequest]>,
     pieces: Box<[Piece]>,
-    /// Slots that are not submitted yet, oldest first.
+    /// Slots not submitted yet, oldest first.
     queued: VecDeque<u32>,
-    /// Completions that are not listed yet.
+    /// Completions not listed yet.
     ended: VecDeque<(u32, i64)>,
-    /// Room for a batch of completions; each I/O polls a few times.
+    /// Space for a batch of completions, kept because each I/O polls a few times.
     found: Box<[WorkCompletion]>,
-    /// Blocks that wait for the end of the peer's accesses to this side's memory.
+    /// Blocks that wait until the peer no longer accesses this side's memory.
     waiting: Vec<u32>,
     in_flight: usize,
     standing: Standing,
@@ -155,8 +155,7 @@ impl Engine for Rdma {
         true
     }
 
-    /// All loops use one connection: blocks of the next one may be in flight while the last ones of this one
-    /// are.
+    /// All loops use one connection: blocks of the next loop may be in flight while the last ones of this loop are.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if self.verb.is_some() {
             return Ok(());
@@ -173,7 +172,7 @@ impl Engine for Rdma {
         match io.operation() {
             Operation::Write if calls => {}
             Operation::Read if !calls => {}
-            // A replayed log may contain anything.
+            // A replayed log may contain any operation.
             Operation::Read | Operation::Write | Operation::Trim => {
                 return Queued::Done(-i64::from(libc::EOPNOTSUPP));
             }
@@ -245,7 +244,7 @@ impl Engine for Rdma {
 }
 
 impl Rdma {
-    /// The result of every block once there are no more transfers.
+    /// The result of every block after transfers have ended.
     #[inline(always)]
     fn result(&self) -> Option<i64> {
         match self.standing {
@@ -279,7 +278,7 @@ impl Rdma {
                     failed(libc::EPROTO, "the peer does not announce an operation: is it a job that writes?")
                 })?;
                 if verb.is_one_sided() {
-                    // For the peer's announcement of the end.
+                    // Receives the peer's announcement of the end.
                     self.connection.receive_message()?;
                 }
                 self.say(verb, false)?;
@@ -329,7 +328,7 @@ impl Rdma {
     /// Registers the buffers with the device, and sends this side's greeting.
     fn say(&mut self, verb: Verb, calls: bool) -> Result<(), FileError> {
         let rights = match verb {
-            // Some networks (iWARP) write read data to memory that the peer may access.
+            // Some networks (iWARP) write the data of reads to memory that the peer must be allowed to access.
             Verb::Read if calls => access::LOCAL_WRITE | access::REMOTE_WRITE,
             Verb::Write | Verb::Send if calls => access::LOCAL_WRITE,
             Verb::Read => access::LOCAL_WRITE | access::REMOTE_READ,
@@ -355,7 +354,7 @@ impl Rdma {
         self.connection.send_message()
     }
 
-    /// Waits until a greeting has been sent, or received; returns its length, `None` if the job is stopped.
+    /// Waits until a greeting has been sent or received; returns its length, `None` if the job was stopped.
     fn await_message(&mut self, wanted: u64, stopped: &dyn Fn() -> bool) -> Result<Option<u32>, FileError> {
         loop {
             if let Some(place) = self.messages.iter().position(|(number, _)| *number == wanted) {
@@ -382,7 +381,7 @@ impl Rdma {
             if stopped() {
                 return Ok(None);
             }
-            // Polls once more for what it sent before.
+            // Polls once more for what the peer sent before.
             match self.connection.next_event()? {
                 Some(seen) => self.is_left = seen.kind == event::DISCONNECTED,
                 None => self.wait_in_greeting()?,
@@ -455,7 +454,7 @@ impl Rdma {
         self.handed_over(result, refused)
     }
 
-    /// Number of queued blocks that the device has taken.
+    /// Number of queued blocks that the device has accepted.
     fn handed_over(&mut self, result: i32, refused: Option<u64>) -> Result<u32, Errno> {
         let count = match (result, refused) {
             (0, _) => self.queued.len(),
@@ -468,7 +467,7 @@ impl Rdma {
             return Ok(count as u32);
         }
         match result.abs() {
-            // There is room after a completion.
+            // There is room again after a completion.
             libc::ENOMEM => Ok(0),
             errno => Err(Errno(errno)),
         }
@@ -492,7 +491,7 @@ impl Rdma {
             match self.connection.wait(span) {
                 Ok(Waited::Notice) => {}
                 Ok(Waited::Event) => self.look_at_connection(),
-                // Lets the loop check the time.
+                // Returns to the loop, so that it can check the time.
                 Ok(Waited::Nothing) | Err(Errno(libc::EINTR)) => return Ok(()),
                 Err(errno) => return Err(errno),
             }
@@ -560,7 +559,7 @@ impl Rdma {
         self.ended.push_back((slot, result));
     }
 
-    /// A request has failed, and with it the connection.
+    /// A request has failed, which breaks the connection.
     #[cold]
     fn broken(&mut self, status: i32) {
         if self.standing != Standing::Open {
@@ -611,7 +610,7 @@ impl Rdma {
                 continue;
             }
             self.is_left = true;
-            // Earlier arrivals count.
+            // Data that arrived earlier still counts.
             let _ = self.take_ends();
             let calls = matches!(self.settings.role, Role::Calls { .. });
             let gone = Standing::Ended(-i64::from(libc::ECONNRESET));
@@ -661,8 +660,8 @@ impl Rdma {
         }
     }
 
-    /// Waits for the connecting side to disconnect: a listener that leaves first resets a peer that has not
-    /// seen the completion of its last block yet, and on a busy host that takes it seconds.
+    /// Waits for the connecting side to disconnect: a listener that leaves first resets a peer that has not yet
+    /// seen the completion of its last block, which can take seconds on a busy host.
     fn let_go(&mut self) {
         if self.is_left || matches!(self.standing, Standing::Ended(_)) {
             return;

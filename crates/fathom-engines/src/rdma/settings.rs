@@ -1,5 +1,5 @@
 //! Connection parameters from the options of a job: which side listens, its address, and the operation.
-//! Inconsistent options are refused in fio's words.
+//! Inconsistent options are refused with fio's messages.
 
 use super::wire::Verb;
 use fathom_run::files::FileError;
@@ -12,9 +12,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
 /// The role of a job in the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Role {
-    /// Listens at this address, and follows.
+    /// Listens on this address, and follows the peer.
     Listens(SocketAddr),
-    /// Connects to an address, from a given one or any, and determines the operation.
+    /// Connects to an address, from a given address or any, and determines the operation.
     Calls { to: SocketAddr, from: Option<SocketAddr>, verb: Verb },
 }
 
@@ -39,7 +39,7 @@ fn refusal(line: &str) -> FileError {
 }
 
 impl Settings {
-    /// Parses the options; names are resolved.
+    /// Parses the options and resolves names.
     pub(super) fn of(job: &JobSpec, plan: &WorkerPlan) -> Result<Settings, FileError> {
         let options = &job.private.rdma;
         let (reads, writes) = (plan.reads_data(), plan.writes_data());

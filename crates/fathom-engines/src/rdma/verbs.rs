@@ -1,6 +1,6 @@
-//! The parts of libibverbs and librdmacm that are used: functions, and the structures passed between them and the engine, as
-//! far as they are accessed. (From the libraries' public headers, under their BSD licence.) Both libraries have kept them
-//! since 2019, and promise to.
+//! The parts of libibverbs and librdmacm that are used: functions, and the structures passed between them and
+//! the engine, as far as they are accessed. (From the libraries' public headers, under their BSD licence.) Both
+//! libraries have kept them unchanged since 2019, and promise to do so.
 
 use crate::net::library::{LibraryError, functions};
 use std::ffi::{c_char, c_int, c_uint, c_void};
@@ -12,7 +12,7 @@ pub(super) struct EventChannel {
     pub(super) descriptor: c_int,
 }
 
-/// The beginning of `struct rdma_cm_id`.
+/// The start of `struct rdma_cm_id`.
 #[repr(C)]
 pub(super) struct Id {
     pub(super) context: *mut Context,
@@ -32,7 +32,7 @@ pub(super) struct Parameters {
     pub(super) queue_pair: u32,
 }
 
-/// The beginning of `struct rdma_cm_event`, with its member for connection requests.
+/// The start of `struct rdma_cm_event`, with its member for connection requests.
 #[repr(C)]
 pub(super) struct Event {
     pub(super) id: *mut Id,
@@ -75,7 +75,7 @@ struct Operations {
     after_receive: [*const c_void; 5],
 }
 
-/// The beginning of `struct ibv_context`.
+/// The start of `struct ibv_context`.
 #[repr(C)]
 pub(super) struct Context {
     device: *mut c_void,
@@ -88,7 +88,7 @@ pub(super) struct Domain {
     _private: [u8; 0],
 }
 
-/// The beginning of `struct ibv_mr`.
+/// The start of `struct ibv_mr`.
 #[repr(C)]
 pub(super) struct Region {
     context: *mut Context,
@@ -100,20 +100,20 @@ pub(super) struct Region {
     pub(super) remote_key: u32,
 }
 
-/// The beginning of `struct ibv_comp_channel`.
+/// The start of `struct ibv_comp_channel`.
 #[repr(C)]
 pub(super) struct NoticeChannel {
     context: *mut Context,
     pub(super) descriptor: c_int,
 }
 
-/// The beginning of `struct ibv_cq`.
+/// The start of `struct ibv_cq`.
 #[repr(C)]
 pub(super) struct CompletionQueue {
     context: *mut Context,
 }
 
-/// The beginning of `struct ibv_qp`.
+/// The start of `struct ibv_qp`.
 #[repr(C)]
 pub(super) struct QueuePair {
     context: *mut Context,
@@ -336,10 +336,10 @@ pub(super) struct DeviceAttributes {
     pub(super) completions: c_int,
     regions: c_int,
     domains: c_int,
-    /// `max_qp_rd_atom`: reads that it answers concurrently.
+    /// `max_qp_rd_atom`: number of reads that the device answers concurrently.
     pub(super) reads_answered: c_int,
     other_reads: [c_int; 2],
-    /// `max_qp_init_rd_atom`: reads that it may have in flight.
+    /// `max_qp_init_rd_atom`: number of reads that the device may have in flight.
     pub(super) reads_begun: c_int,
     rest: [u32; 18],
 }
@@ -352,7 +352,7 @@ impl DeviceAttributes {
 }
 
 functions! {
-    /// The functions of librdmacm that are used.
+    /// The librdmacm functions that are used.
     struct Manager of ["librdmacm.so.1"], package "librdmacm1" {
         create_event_channel = b"rdma_create_event_channel\0": fn() -> *mut EventChannel;
         destroy_event_channel = b"rdma_destroy_event_channel\0": fn(*mut EventChannel);
@@ -373,7 +373,7 @@ functions! {
 }
 
 functions! {
-    /// The functions of libibverbs that are used.
+    /// The libibverbs functions that are used.
     struct Core of ["libibverbs.so.1"], package "libibverbs1 ibverbs-providers" {
         query_device = b"ibv_query_device\0": fn(*mut Context, *mut DeviceAttributes) -> c_int;
         allocate_domain = b"ibv_alloc_pd\0": fn(*mut Context) -> *mut Domain;
@@ -400,7 +400,7 @@ pub(super) struct Libraries {
 }
 
 impl Libraries {
-    /// Loads them; the error names the packages to install.
+    /// Loads the libraries; the error names the packages to install.
     pub(super) fn load() -> Result<Arc<Libraries>, LibraryError> {
         Ok(Arc::new(Libraries { manager: Manager::load()?, verbs: Core::load()? }))
     }
@@ -443,7 +443,7 @@ pub(super) unsafe fn post_send(
     unsafe { ((*(*pair).context).operations.post_send)(pair, first, refused) }
 }
 
-/// The same for receives.
+/// Posts a chain of receives.
 ///
 /// # Safety
 ///

@@ -17,12 +17,12 @@ pub(super) const MOST_BUFFERS: usize = 512;
 const HEADER: usize = 16;
 const RECORD: usize = 16;
 
-/// Operation of the connecting side, by its number in the message.
+/// Operation of the connecting side, as numbered in the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    /// Writes to memory of the peer.
+    /// Writes to the peer's memory.
     Write = 1,
-    /// Reads from memory of the peer.
+    /// Reads from the peer's memory.
     Read = 2,
     /// Sends, and the peer receives.
     Send = 3,
@@ -33,12 +33,12 @@ impl Verb {
         [Verb::Write, Verb::Read, Verb::Send].into_iter().find(|verb| *verb as u32 == number)
     }
 
-    /// True if the peer takes no part in the transfers.
+    /// True if the peer takes no active part in the transfers.
     pub(super) fn is_one_sided(self) -> bool {
         self != Verb::Send
     }
 
-    /// As in `verb=`.
+    /// The word used in `verb=`.
     pub(super) fn word(self) -> &'static str {
         match self {
             Verb::Write => "write",
@@ -56,7 +56,7 @@ pub(super) struct Buffer {
     pub(super) length: u32,
 }
 
-/// Greeting of one side.
+/// The greeting of one side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Greeting {
     /// `None` from a listening fio.
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// A message that fio was seen to send (`verb=send`, two buffers of 4 KiB).
+    /// A message observed from fio (`verb=send`, two buffers of 4 KiB).
     #[test]
     fn a_message_of_fio_is_understood() {
         let mut message = [0; LENGTH];

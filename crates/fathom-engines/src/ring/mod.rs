@@ -1,4 +1,5 @@
-//! A ring of io_uring, with the newest features that the kernel has and the job allows: shared by engines that use one.
+//! An io_uring ring with the newest features that the kernel has and the job allows, shared by all engines that
+//! use one.
 
 mod call;
 mod queues;
@@ -16,22 +17,22 @@ use std::time::Duration;
 const GET_EVENTS: u32 = 1;
 const EXTENDED_ARGUMENT: u32 = 1 << 3;
 
-/// Poll interval on kernels whose waits cannot have a timeout.
+/// Poll interval on kernels whose waits do not support a timeout.
 const LONGEST_SLEEP: Duration = Duration::from_micros(100);
 
 /// The registered buffer: the whole arena.
 pub(crate) const ARENA: u16 = 0;
-/// Memory that is pinned without an explicit request.
+/// Size of memory that is pinned without an explicit request.
 const PINNED_UNASKED: usize = 256 << 20;
 
 /// A ring, and its handle for `io_uring_enter`. The entries of either queue have one of two sizes.
 pub(crate) struct Ring<S: squeue::EntryMarker = squeue::Entry, C: cqueue::EntryMarker = cqueue::Entry> {
     queues: Queues<S, C>,
-    /// A descriptor, or a registered index.
+    /// The descriptor of the ring, or its registered index.
     handle: Handle,
-    /// The kernel's submission thread is used.
+    /// True if the kernel's submission thread is used.
     kernel_thread: bool,
-    /// The ring's owner, used for queries and registrations. Last, because it closes the descriptor.
+    /// The ring's owner, used for queries and registrations. Declared last, because it closes the descriptor.
     pub(crate) setup: io_uring::IoUring<S, C>,
 }
 
@@ -47,7 +48,7 @@ pub(crate) struct Transfer {
     pub(crate) offset: u64,
     /// Address of the buffer, or of its vector.
     pub(crate) address: u64,
-    /// Bytes, or vectors.
+    /// Number of bytes, or of vectors.
     pub(crate) length: u32,
     pub(crate) rw_flags: i32,
     pub(crate) slot: u64,
@@ -60,7 +61,7 @@ pub(crate) struct Transfer {
 
 const _: () = assert!(size_of::<Transfer>() == size_of::<squeue::Entry>());
 
-/// Selects the requests that are passed to a kernel worker directly (`force_async`).
+/// Selects the requests that are passed directly to a kernel worker (`force_async`).
 #[derive(Clone, Copy)]
 pub(crate) struct EveryNth {
     /// Interval in requests; 0 disables.
@@ -73,7 +74,7 @@ impl EveryNth {
         EveryNth { every, left: every }
     }
 
-    /// True unless disabled.
+    /// True if it is enabled.
     pub(crate) fn is_any(&self) -> bool {
         self.every > 0
     }
@@ -118,8 +119,8 @@ struct WaitArgument {
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
-    /// The best ring with room for this many requests that this kernel and the job's options allow, and its
-    /// features. `instead` is the alternative if io_uring is not available.
+    /// The best ring, and its features, that this kernel and the job's options allow and that has room for this
+    /// many requests. `instead` names an alternative if io_uring is not available.
     pub(crate) fn new(
         setup: &Setup<'_>,
         entries: u32,
@@ -132,7 +133,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok((Ring { queues, handle, kernel_thread, setup: ring }, features))
     }
 
-    /// Registers the ring itself, which saves looking it up in every call; true on success.
+    /// Registers the ring itself, which saves the kernel a lookup in every call; true on success.
     pub(crate) fn register(&mut self) -> bool {
         match register_ring(self.setup.as_raw_fd()) {
             Some(handle) => {
@@ -143,8 +144,8 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Registers the ring, and files and buffers as far as the kernel supports it and the job does not forbid
-    /// it. Only explicit requests of the job must succeed. `may_fix_buffers` says whether buffers are
+    /// Registers the ring, and files and buffers as far as the kernel supports that and the job does not forbid
+    /// it. Only explicit requests of the job must succeed. `may_fix_buffers` tells whether buffers are
     /// registered by default.
     pub(crate) fn register_all(
         &mut self,
@@ -223,7 +224,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Queued::Pending
     }
 
-    /// The same for linked entries: all of them, or none.
+    /// Adds linked entries: all of them, or none.
     ///
     /// # Safety
     ///
@@ -239,19 +240,19 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// Entries that are queued but not submitted.
+    /// Number of entries that are queued but not submitted.
     pub(crate) fn queued(&self) -> u32 {
         self.queues.kept_back()
     }
 
-    /// The ring has an entry for every slot, so it is only full while the kernel's thread has completed an
-    /// I/O whose entry it still counts as pending: it releases the entries of a batch together.
+    /// The ring has an entry for every slot, so it is full only if the kernel's thread has completed an I/O
+    /// whose entry it still counts as pending: it releases the entries of a batch together.
     #[cold]
     #[inline(never)]
     fn wait_for_room(&mut self) -> Result<(), Errno> {
         self.queues.show();
         loop {
-            // Wakes the thread if it sleeps.
+            // Wakes the kernel's thread if it sleeps.
             self.setup.submit().map_err(Errno::from)?;
             match self.setup.submitter().squeue_wait().map_err(Errno::from) {
                 Ok(_) | Err(Errno(libc::EINTR)) => {}
@@ -263,23 +264,23 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         }
     }
 
-    /// Submits what is queued; returns the number of entries that the kernel took.
+    /// Submits queued entries; returns the number that the kernel accepted.
     #[inline(always)]
     pub(crate) fn commit(&mut self) -> Result<u32, Errno> {
         self.queues.show();
         if self.kernel_thread {
             return self.commit_to_kernel_thread();
         }
-        // With deferred task run, completions only become visible in a call that asks for events: asking here
-        // saves a separate call. It is not necessary while completions are left: then the kernel completes
-        // many in one go later.
+        // With deferred task run, completions become visible only in a call that asks for events, and asking
+        // here saves a separate call. It is unnecessary while completions are left to take: the kernel then
+        // processes more of them together later.
         let flags = if self.queues.left_of_batch() == 0 { GET_EVENTS } else { 0 };
         let taken = self.enter(self.queues.kept_back(), 0, flags)?;
         self.queues.taken(taken);
         Ok(taken)
     }
 
-    /// With a kernel thread the entries are taken as soon as they are visible; it may have to be woken.
+    /// With a kernel thread, entries are accepted as soon as they are visible, but the thread may have to be woken.
     #[cold]
     fn commit_to_kernel_thread(&mut self) -> Result<u32, Errno> {
         self.setup.submit().map_err(Errno::from)?;
@@ -288,13 +289,12 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(queued)
     }
 
-    /// Waits until there are at least `min` completions (0: polls once), of which up to `most` can then be
-    /// [taken](Ring::take).
+    /// Waits for at least `min` completions (0: polls once), of which up to `most` can then be [taken](Ring::take).
     #[inline(always)]
     pub(crate) fn wait(&mut self, min: u32, most: u32) -> Result<(), Errno> {
         let mut count = self.queues.gather(most);
         if min == 0 && count == 0 {
-            // The kernel only lists completions when it is entered.
+            // The kernel lists completions only when it is entered.
             self.enter(0, 0, GET_EVENTS)?;
             self.queues.gather(most);
         }
@@ -308,7 +308,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// Waits until there is a completion, but no longer than `span`; up to `most` can then be taken.
+    /// Waits for a completion, at most for `span`; up to `most` can then be taken.
     pub(crate) fn wait_within(&mut self, span: Duration, most: u32) -> Result<(), Errno> {
         if self.queues.gather(most) == 0 {
             self.wait_for_one(span)?;
@@ -317,7 +317,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         Ok(())
     }
 
-    /// The two waits for a list; `read` converts a completion, unless it is to be skipped.
+    /// Both waits into a list; `read` converts a completion, unless it is to be skipped.
     pub(crate) fn reap(
         &mut self,
         min: u32,
@@ -366,14 +366,14 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         self.queues.take(read)
     }
 
-    /// True if the requests with all of these codes are supported; false for kernels that cannot be asked.
+    /// True if requests with all of these codes are supported; false for kernels that do not support the query.
     pub(crate) fn supports(&self, codes: &[u8]) -> bool {
         let mut probe = Probe::new();
         let probed = self.setup.submitter().register_probe(&mut probe).is_ok();
         probed && codes.iter().all(|code| probe.is_supported(*code))
     }
 
-    /// `io_uring_enter`: submits `submit` entries and waits until there are `wanted` completions.
+    /// `io_uring_enter`: submits `submit` entries and waits for `wanted` completions.
     #[inline(always)]
     fn enter(&self, submit: u32, wanted: u32, flags: u32) -> Result<u32, Errno> {
         self.enter_with(submit, wanted, flags, None)
@@ -396,7 +396,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Ring<S, C> {
         if taken < 0 { Err(Errno(-taken as i32)) } else { Ok(taken as u32) }
     }
 
-    /// Waits until there is a completion, or until a timeout.
+    /// Waits for a completion, or until a timeout.
     fn wait_for_one(&self, span: Duration) -> Result<(), Errno> {
         if !self.setup.params().is_feature_ext_arg() {
             // Linux 5.10 and earlier: only a completion ends a wait.
@@ -416,7 +416,7 @@ fn arena_length(setup: &Setup<'_>) -> usize {
     setup.buffers.stride() * setup.depth as usize
 }
 
-/// Registers the ring's descriptor (Linux 5.18), which saves looking it up in every call.
+/// Registers the ring's descriptor (Linux 5.18), which saves the kernel a lookup in every call.
 fn register_ring(fd: i32) -> Option<Handle> {
     /// `struct io_uring_rsrc_update`.
     #[repr(C)]
@@ -440,7 +440,7 @@ fn register_ring(fd: i32) -> Option<Handle> {
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Level {
     Plain,
-    /// Linux 6.1: one submitter, completions processed when it asks for them.
+    /// Linux 6.1: a single submitter, and completions processed when it asks for them.
     Deferred,
     /// Linux 6.6: no indirection between the submission queue and its entries.
     Direct,
@@ -457,7 +457,7 @@ fn build_ring<S: squeue::EntryMarker, C: cqueue::EntryMarker>(
         let level = levels.next().unwrap_or(Level::Plain);
         match ring_builder(setup, entries, level).build(entries) {
             Ok(ring) => return Ok((ring, ring_features(setup, level))),
-            // An older kernel does not know some of the flags.
+            // Older kernels do not know some of the flags.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) && level != Level::Plain => {}
             Err(error) => return Err(refused(error, entries, instead)),
         }
@@ -509,22 +509,21 @@ fn ring_features(setup: &Setup<'_>, level: Level) -> Vec<&'static str> {
 /// Idle time after which the kernel's submission thread sleeps, ms.
 const SQPOLL_IDLE_MS: u32 = 1000;
 
-/// The kernel's setting of who may use io_uring: 0 for everybody.
+/// The kernel's setting for who may use io_uring; 0 allows all users.
 const SWITCH: &str = "/proc/sys/kernel/io_uring_disabled";
 const FILTERED: &str = "a seccomp filter forbids io_uring here, as containers' default profiles do: allow \
                         io_uring_setup, io_uring_enter and io_uring_register in the profile (or, for a test, \
                         --security-opt seccomp=unconfined)";
 
-/// Explains why io_uring is not available; `instead` is the alternative.
+/// Explains why io_uring is not available; `instead` names an alternative.
 pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> SetupError {
     let errno = Errno::from(error);
-    // Another engine may not have this limit, but the job can also stay with this one.
+    // Another engine may not have this limit, but the job can also keep this one.
     if errno.0 == libc::EINVAL && entries > exhausted::RING {
         return SetupError::new(errno, "io_queue_init").with_advice(exhausted::ring(entries));
     }
     let advice = match errno.0 {
-        // The setting exists since 6.6 if the kernel was built with io_uring, so the error comes from a
-        // filter.
+        // If the kernel was built with io_uring, the setting exists since 6.6, so the error comes from a filter.
         libc::ENOSYS if std::path::Path::new(SWITCH).exists() => FILTERED,
         libc::ENOSYS => "this kernel has no io_uring, or a seccomp filter of the container hides it",
         libc::EPERM if std::fs::read_to_string(SWITCH).is_ok_and(|text| text.trim() != "0") => {
@@ -541,8 +540,8 @@ pub(crate) fn refused(error: std::io::Error, entries: u32, instead: &str) -> Set
 mod tests {
     use super::*;
 
-    /// The message about a ring in a thread where seccomp makes `io_uring_setup` fail with this error, as
-    /// containers' profiles do.
+    /// The message about a ring, in a thread in which seccomp makes `io_uring_setup` fail with this error, as
+    /// container profiles do.
     fn advice_where_filtered(errno: i32) -> String {
         const LOAD: u16 = 0x20;
         const SKIP_UNLESS_EQUAL: u16 = 0x15;

@@ -1,5 +1,5 @@
-//! The two queues of a ring, in the memory shared with the kernel: requests are written and completions read in place.
-//! Counters are published once for a batch, not for each entry.
+//! The two queues of a ring, in memory shared with the kernel: requests are written and completions read in
+//! place. Counters are published once per batch, not for each entry.
 
 use fathom_run::invariant::{CHECKS_ALL, Invariant, broken};
 use fathom_sys::Errno;
@@ -32,16 +32,16 @@ struct Layout {
 
 const _: () = assert!(size_of::<Layout>() == 120 && size_of::<io_uring::Parameters>() == 120);
 
-/// Submission and completion queue. Counters run beyond the size of a queue; the remainder is the index of an
+/// Submission and completion queue. Counters run beyond the size of a queue; their remainder is the index of an
 /// entry.
 pub(super) struct Queues<S, C> {
     requests: *mut S,
     request_mask: u32,
     /// Requests written so far.
     written: u32,
-    /// Those passed to the kernel.
+    /// Number of requests passed to the kernel.
     handed_over: u32,
-    /// Limit of `written` until the kernel takes more.
+    /// Limit of `written` until the kernel consumes more.
     limit: u32,
     ends: *const C,
     end_mask: u32,
@@ -49,17 +49,17 @@ pub(super) struct Queues<S, C> {
     taken: u32,
     /// Value of `taken` at the end of the current batch.
     batch_end: u32,
-    /// Shared counters: requests taken and available, completions taken and available.
+    /// Shared counters: requests consumed and published, completions consumed and published.
     requests_taken: *const AtomicU32,
     requests_there: *const AtomicU32,
     ends_taken: *const AtomicU32,
     ends_there: *const AtomicU32,
-    /// The mappings that all of these point into.
+    /// Mappings that the pointers above refer to.
     _mappings: [Mapping; 3],
 }
 
 impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
-    /// The queues of a new ring that is not used otherwise.
+    /// The queues of a new ring that has no other user.
     pub(super) fn new(ring: &io_uring::IoUring<S, C>) -> Result<Queues<S, C>, Errno> {
         // SAFETY: the parameters are a transparent wrapper of the kernel's structure, whose layout this is.
         let layout = unsafe { &*std::ptr::from_ref(ring.params()).cast::<Layout>() };
@@ -122,7 +122,7 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         self.written = self.written.wrapping_add(1);
     }
 
-    /// Requests that are not passed to the kernel yet.
+    /// Number of requests not passed to the kernel yet.
     #[inline(always)]
     pub(super) fn kept_back(&self) -> u32 {
         self.written.wrapping_sub(self.handed_over)
@@ -134,21 +134,21 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
         store(self.requests_there, self.written);
     }
 
-    /// The kernel has taken `count` more, which makes room for as many.
+    /// Notes that the kernel accepted `count` more, which frees their entries.
     #[inline(always)]
     pub(super) fn taken(&mut self, count: u32) {
         self.handed_over = self.handed_over.wrapping_add(count);
         self.limit = self.limit.wrapping_add(count);
     }
 
-    /// Passes all to the kernel, whose thread takes them later.
+    /// Passes all requests to the kernel, whose thread accepts them later.
     pub(super) fn hand_over_all(&mut self) {
         self.handed_over = self.written;
     }
 
-    /// Begins a batch of completions, or adds new ones to it, up to `most`; returns their number. The kernel
-    /// may reuse the entries of the whole batch from now on, before any of it is taken. It reaches them only
-    /// when it has filled all others, and the queue has entries for twice the requests that can be in flight.
+    /// Begins a batch of completions, or adds new ones to it, up to `most`; returns their number. From now on
+    /// the kernel may reuse the entries of the whole batch, although none has been taken. But it reaches them
+    /// only after filling all others, and the queue has entries for twice the requests that can be in flight.
     #[inline(always)]
     pub(super) fn gather(&mut self, most: u32) -> u32 {
         let count = load(self.ends_there).wrapping_sub(self.taken).min(most);
@@ -180,14 +180,14 @@ impl<S: squeue::EntryMarker, C: cqueue::EntryMarker> Queues<S, C> {
     }
 }
 
-/// Reads a counter of the kernel; the entries it counts are visible afterwards.
+/// Reads a counter of the kernel; the entries that it counts are visible afterwards.
 #[inline(always)]
 fn load(counter: *const AtomicU32) -> u32 {
     // SAFETY: the counters are in mappings owned by the queues.
     unsafe { (*counter).load(Ordering::Acquire) }
 }
 
-/// Writes a counter that the kernel reads; earlier writes are visible to the kernel.
+/// Writes a counter that the kernel reads; all earlier writes are then visible to the kernel.
 #[inline(always)]
 fn store(counter: *const AtomicU32, value: u32) {
     // SAFETY: as above.
@@ -204,7 +204,7 @@ mod tests {
 
     const SIZE: u32 = 4;
 
-    /// A small ring whose requests complete at submission.
+    /// A small ring whose requests complete on submission.
     fn ring() -> Option<(IoUring, Queues<squeue::Entry, cqueue::Entry>)> {
         match IoUring::new(SIZE) {
             Ok(ring) => {
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         add(&mut queues, 1);
         submit(&ring, &mut queues);
-        // It is available, but in no batch.
+        // The completion is available, but not part of a batch.
         assert_eq!(broken_by(|| queues.take(|_| ())), Some(Invariant::Ends));
         queues.gather(1);
         queues.take(|_| ());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     proptest! {
-        /// For any batches of requests and completions, every request completes once, in order, also while
+        /// For any batches of requests and completions, every request completes once and in order, even if
         /// others follow it.
         #[test]
         fn every_request_ends_once(rounds in prop::collection::vec((0..=SIZE, 0..=SIZE, any::<bool>()), 1..200)) {

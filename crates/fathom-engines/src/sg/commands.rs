@@ -7,12 +7,12 @@ pub(crate) struct Command {
     length: u8,
 }
 
-/// Commands that address blocks: their operation codes with 32-bit and with 64-bit addresses.
+/// Commands on blocks: their operation codes with 32-bit and with 64-bit addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Operation {
     short: u8,
     long: u8,
-    /// The service action of the form of 32 bytes, if there is one.
+    /// Service action of the 32-byte form, if there is one.
     service: Option<u8>,
 }
 
@@ -32,9 +32,9 @@ pub(crate) const BYTCHK_ONE: u8 = 3 << 1;
 /// Byte 1 of WRITE SAME(16): no block is sent.
 const NDOB: u8 = 1;
 
-/// Bytes of UNMAP's parameter list for one range.
+/// Bytes of UNMAP's parameter list for a single range.
 pub(crate) const UNMAP_LIST: usize = unmap_bytes(1);
-/// Bytes of the answers to READ CAPACITY(10) and (16) and STREAM CONTROL.
+/// Bytes of the data returned by READ CAPACITY(10) and (16) and STREAM CONTROL.
 pub(crate) const CAPACITY_10: usize = 8;
 pub(crate) const CAPACITY_16: usize = 32;
 pub(crate) const STREAM_ANSWER: usize = 8;
@@ -73,8 +73,8 @@ impl Command {
         }
     }
 
-    /// The same in the form of this many bytes: 10, 16 or 32. `None` if the address or the count does not
-    /// fit, or such a form does not exist.
+    /// A command on blocks in the form with this many bytes: 10, 16 or 32. `None` if address or count do not
+    /// fit, or the form does not exist.
     #[inline(always)]
     pub(crate) fn on_blocks_in(
         bytes: u8,
@@ -103,7 +103,7 @@ impl Command {
         Command { bytes, length: 32 }
     }
 
-    /// The same, always with a 64-bit address.
+    /// A command on blocks, always with a 64-bit address.
     pub(crate) fn on_blocks_anywhere(operation: Operation, flags: u8, address: u64, blocks: u32) -> Command {
         Command::on_far_blocks(operation.long, flags, address, blocks)
     }
@@ -116,12 +116,12 @@ impl Command {
         Command { bytes, length: 16 }
     }
 
-    /// WRITE SAME(16) of zeroes, without a data block.
+    /// WRITE SAME(16) with zeroes, without a data block.
     pub(crate) fn write_same_without_data(address: u64, blocks: u32) -> Command {
         Command::on_far_blocks(WRITE_SAME.long, NDOB, address, blocks)
     }
 
-    /// WRITE STREAM(16), of at most 65,535 blocks.
+    /// WRITE STREAM(16), for at most 65,535 blocks.
     pub(crate) fn write_stream(flags: u8, stream: u16, address: u64, blocks: u16) -> Command {
         let mut command = Command::on_far_blocks(0x9a, flags, address, 0);
         command.bytes[10..12].copy_from_slice(&stream.to_be_bytes());
@@ -144,17 +144,17 @@ impl Command {
         command
     }
 
-    /// SYNCHRONIZE CACHE(10), of the whole device.
+    /// SYNCHRONIZE CACHE(10), for the whole device.
     pub(crate) fn synchronize_cache() -> Command {
         Command::new(&[0x35], 10)
     }
 
-    /// UNMAP of an [`unmap_list`].
+    /// UNMAP with an [`unmap_list`].
     pub(crate) fn unmap() -> Command {
         Command::unmap_of(UNMAP_LIST as u16)
     }
 
-    /// UNMAP of a list of [`unmap_ranges`] with this many bytes.
+    /// UNMAP with a list of [`unmap_ranges`] of this many bytes.
     pub(crate) fn unmap_of(bytes: u16) -> Command {
         let mut command = Command::new(&[0x42], 10);
         command.bytes[7..9].copy_from_slice(&bytes.to_be_bytes());
@@ -168,17 +168,17 @@ impl Command {
         command
     }
 
-    /// REPORT ZONES: from the zone with this address on, as many as the answer has room for.
+    /// REPORT ZONES: starting at the zone with this address, as many as the buffer has room for.
     pub(super) fn report_zones(address: u64, room: u32) -> Command {
         let mut command = Command::new(&[0x95], 16);
         command.bytes[2..10].copy_from_slice(&address.to_be_bytes());
         command.bytes[10..14].copy_from_slice(&room.to_be_bytes());
-        // All zones; only those that fit are counted.
+        // Reports all zones; only those that fit are returned.
         command.bytes[14] = 1 << 7;
         command
     }
 
-    /// INQUIRY: the standard data, or one page.
+    /// INQUIRY for the standard data, or for one page.
     pub(super) fn inquiry(page: Option<u8>) -> Command {
         let mut command = Command::new(&[0x12, u8::from(page.is_some()), page.unwrap_or(0)], 6);
         command.bytes[4] = INQUIRY_ANSWER as u8;
@@ -210,7 +210,7 @@ pub(crate) const fn unmap_bytes(ranges: usize) -> usize {
     8 + 16 * ranges
 }
 
-/// UNMAP's parameter list for several ranges of addresses and blocks, written to `list`; returns its length.
+/// Writes UNMAP's parameter list for several ranges of addresses and blocks to `list`; returns its length.
 pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u32)>) -> u16 {
     let mut bytes = 8;
     for (place, (address, blocks)) in list[8..].chunks_exact_mut(16).zip(ranges) {
@@ -225,15 +225,15 @@ pub(crate) fn unmap_ranges(list: &mut [u8], ranges: impl Iterator<Item = (u64, u
     bytes
 }
 
-/// Number of blocks and bytes per block, from the answer to READ CAPACITY(10); `None` if the device is too
-/// large for it.
+/// Number of blocks and bytes per block, from the data of READ CAPACITY(10); `None` if the device is too large
+/// for it.
 pub(crate) fn capacity_10(answer: &[u8; CAPACITY_10]) -> Option<(u64, u32)> {
     let last = u32::from_be_bytes([answer[0], answer[1], answer[2], answer[3]]);
     let size = u32::from_be_bytes([answer[4], answer[5], answer[6], answer[7]]);
     (last != u32::MAX).then_some((u64::from(last) + 1, size))
 }
 
-/// The same from the answer to READ CAPACITY(16).
+/// Number of blocks and bytes per block, from the data of READ CAPACITY(16).
 pub(crate) fn capacity_16(answer: &[u8; CAPACITY_16]) -> (u64, u32) {
     let mut last = [0; 8];
     last.copy_from_slice(&answer[..8]);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     proptest! {
-        /// In every form, a device finds the intended address and count.
+        /// In every form, a device decodes the intended address and count.
         #[test]
         fn no_address_is_cut_off(address in 0..u64::MAX, blocks in 1..u32::MAX) {
             let command = Command::on_blocks(WRITE, 0, address, blocks);

@@ -15,12 +15,12 @@ pub(crate) enum ScsiError {
     /// An error of the device, or of its transport.
     #[error("{}", sense::describe(&.0.answer, .0.command.bytes()))]
     Refused(Box<Refused>),
-    /// A disk with blocks of no bytes.
+    /// A disk with a block size of 0.
     #[error("it reports blocks of 0 bytes")]
     EmptyBlocks,
 }
 
-/// A command and its answer.
+/// A command and its result.
 #[derive(Clone, Debug)]
 pub(crate) struct Refused {
     answer: Answer,

@@ -1,5 +1,6 @@
-//! `libzbc`: zoned SCSI disks by the commands of the library of that name, without the library. Reads and writes have 64-bit
-//! addresses; zones are reported, reset and finished by the kernel if a block device is named, by commands otherwise.
+//! `libzbc`: zoned SCSI disks, accessed with the commands that the library of that name uses, but without the
+//! library. Reads and writes have 64-bit addresses; zones are reported, reset and finished by the kernel if a
+//! block device is named, otherwise by commands.
 
 use super::{Options, Sg, look_at_disk, zoned};
 use crate::media::Media;
@@ -35,7 +36,7 @@ impl Engine for Libzbc {
     #[inline(always)]
     fn queue(&mut self, slot: u32, io: &Io) -> Queued {
         if io.operation() == Operation::Trim {
-            // Zones are reset by the rules of zonemode=zbd; a replayed log may contain other trims.
+            // With zonemode=zbd, zone rules reset zones; a replayed log may contain other trims.
             return Queued::Done(-i64::from(libc::EOPNOTSUPP));
         }
         self.0.queue(slot, io)
@@ -50,7 +51,7 @@ impl Engine for Libzbc {
     }
 }
 
-/// Only zoned SCSI disks are targets, as block devices or as their generic devices.
+/// Accepts only zoned SCSI disks, as block devices or as their generic devices.
 fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     let entry = look_at_disk("libzbc", path)?;
     let failed = |errno: Errno, why: &str| {

@@ -25,11 +25,11 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Timeout after which the kernel aborts a command: far longer than any healthy one.
+/// Timeout after which the kernel aborts a command: far longer than any command takes on a healthy device.
 pub(crate) const TIMEOUT_MS: u32 = 600_000;
 /// `SGV4_FLAG_HIPRI` of linux/bsg.h.
 const POLL: u32 = 0x800;
-/// Attempts of a query to a device with a pending unit attention.
+/// Number of attempts to query a device with a pending unit attention.
 const QUESTIONS: u32 = 4;
 
 pub(crate) struct Sg {
@@ -46,7 +46,7 @@ struct Options {
     read_flags: u8,
     write_flags: u8,
     flags: u32,
-    /// Always use 64-bit addresses.
+    /// Whether addresses always have 64 bits.
     is_far: bool,
 }
 
@@ -175,7 +175,7 @@ impl Sg {
         }
     }
 
-    /// Sends a command of an I/O: bytes moved, or `-errno`.
+    /// Sends the command of an I/O: returns bytes moved, or `-errno`.
     #[inline(always)]
     fn send(&mut self, io: &Io, command: Command, transfer: Transfer) -> i64 {
         let fd = io.handle().descriptor();
@@ -235,14 +235,14 @@ fn moved(transfer: Transfer, answer: &Answer) -> i64 {
     match transfer {
         Transfer::None => 0,
         Transfer::Out(_, length) | Transfer::In(_, length) => {
-            // A device that claims an excessive residual has moved nothing.
+            // A device that claims an impossible residual has moved nothing.
             (i64::from(length) - i64::from(answer.residual.max(0))).max(0)
         }
     }
 }
 
 impl Device {
-    /// `stream` is the one to write to, 0 to open a new one.
+    /// `stream` is the stream to write to; 0 opens a new one.
     fn of(file: &OpenFile, stream: Option<u32>) -> Result<Device, SetupError> {
         let (_, block) = capacity(scsi::run, file.handle.descriptor())
             .map_err(|why| SetupError::new(Errno(libc::EIO), "READ CAPACITY").with_advice(why.to_string()))?;
@@ -277,7 +277,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(opened) = &self.opened {
-            // A failure cannot be reported any more.
+            // A failure can no longer be reported.
             let _ = ask(
                 scsi::run,
                 opened.as_raw_fd(),
@@ -324,7 +324,7 @@ fn look_at(path: PathBuf) -> Result<FileEntry, FileError> {
     look_at_disk("sg", path)
 }
 
-/// Only whole SCSI disks are targets, as block devices or as their generic devices.
+/// Accepts only whole SCSI disks, as block devices or as their generic devices.
 fn look_at_disk(engine: &str, path: PathBuf) -> Result<FileEntry, FileError> {
     let failed = |errno: i32, message: String| {
         Err(FileError::of_call(Errno(errno), "open", &path).with_message(message))

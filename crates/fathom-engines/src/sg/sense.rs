@@ -22,7 +22,7 @@ const KEYS: [&str; 16] = [
     "completed",
 ];
 const RECOVERED_ERROR: u8 = 1;
-/// The status byte by which PRE-FETCH reports that all blocks fit into the cache.
+/// The status byte with which PRE-FETCH reports that all blocks fit into the cache.
 const CONDITION_MET: u8 = 4;
 const UNIT_ATTENTION: u8 = 6;
 
@@ -72,7 +72,7 @@ struct Sense {
 }
 
 impl Sense {
-    /// From fixed or descriptor format; `None` without sense data.
+    /// Decodes fixed or descriptor format; `None` without sense data.
     fn of(answer: &Answer) -> Option<Sense> {
         let bytes = answer.sense();
         let at = |index: usize| bytes.get(index).copied().unwrap_or(0);
@@ -90,7 +90,7 @@ pub(crate) fn is_good(answer: &Answer) -> bool {
     answer.good || answer.host_status == 0 && (answer.status == CONDITION_MET || is_recovered())
 }
 
-/// True for a unit attention, such as after a reset; the command can be repeated.
+/// True for a unit attention, for example after a reset; the command can be repeated.
 pub(crate) fn is_attention(answer: &Answer) -> bool {
     Sense::of(answer).is_some_and(|sense| sense.key == UNIT_ATTENTION)
 }

@@ -1,4 +1,5 @@
-//! Zones of a SCSI disk, by SCSI commands (ZBC-2): for devices without a block device that the kernel could be asked about.
+//! Zones of a SCSI disk, by SCSI commands (ZBC-2): for generic devices, which have no block device from which
+//! the kernel could report zones.
 
 use super::commands::{self, Command};
 use super::{ScsiError, TIMEOUT_MS, ask, capacity, sense};
@@ -17,7 +18,7 @@ const DESCRIPTOR: usize = 64;
 
 /// Peripheral device type of disks with zones that require sequential writes.
 const HOST_MANAGED: u8 = 0x14;
-/// Value of a device that means no limit.
+/// Value with which a device reports no limit.
 const ANY_NUMBER: u32 = u32::MAX;
 
 /// The zones of an open device, by SCSI commands.
@@ -25,12 +26,12 @@ pub(super) struct ScsiZones {
     descriptor: OwnedFd,
     /// Bytes of a logical block.
     block: u64,
-    /// Bytes of the disk.
+    /// Size of the disk in bytes.
     size: u64,
 }
 
 impl ScsiZones {
-    /// Opens a device; for changes if `writes`.
+    /// Opens a device; with `writes`, for changes.
     fn open(entry: &FileEntry, writes: bool) -> Result<ScsiZones, Errno> {
         let access = if writes { libc::O_RDWR } else { libc::O_RDONLY };
         let descriptor = file::open(&entry.path, access | libc::O_NONBLOCK, 0)?;
@@ -66,7 +67,7 @@ impl ZonedDevice for ScsiZones {
     }
 }
 
-/// Zones from the one with this byte on.
+/// Zones starting with the one that contains this byte.
 fn report(descriptor: RawFd, block: u64, offset: u64) -> Result<Vec<ZoneReport>, ScsiError> {
     let mut answer = vec![0; HEADER + BATCH * DESCRIPTOR];
     let command = Command::report_zones(offset / block, answer.len() as u32);
@@ -98,7 +99,7 @@ fn zone_of(descriptor: &[u8; DESCRIPTOR], block: u64) -> ZoneReport {
     let written = match condition {
         Condition::Empty | Condition::Offline => 0,
         Condition::Active => pointer.saturating_sub(start).min(length),
-        // These have no meaningful write pointer.
+        // Zones in these states have no meaningful write pointer.
         Condition::Conventional | Condition::Full | Condition::ReadOnly => length,
     };
     let bytes = |blocks: u64| blocks.saturating_mul(block);
@@ -118,7 +119,7 @@ pub(super) fn is_host_managed(descriptor: RawFd) -> Result<bool, ScsiError> {
     Ok(answer[0] & 0x1f == HOST_MANAGED)
 }
 
-/// The zones of a generic device, for changes if `writes`.
+/// The zones of a generic device; with `writes`, they can be changed.
 pub(crate) fn own_zones(entry: &FileEntry, writes: bool) -> Result<Option<OwnZones>, FileError> {
     let failed = |errno, call| FileError::of_call(errno, call, &entry.path);
     let said = |call: &'static str, why: ScsiError| {
@@ -137,7 +138,7 @@ pub(crate) fn own_zones(entry: &FileEntry, writes: bool) -> Result<Option<OwnZon
             entry.name()
         )));
     };
-    // A device that does not report a limit of open zones has none that matters.
+    // A device that does not report a limit on open zones has none that matters.
     let mut answer = [0; commands::INQUIRY_ANSWER];
     let page = Command::inquiry(Some(commands::ZONED_PAGE));
     let limit = match ask(scsi::run, descriptor, page, &mut answer) {
@@ -169,7 +170,7 @@ mod tests {
         answer.extend(descriptor(1, 0, 0, u64::MAX));
         answer.extend(descriptor(2, 2, 8192, 8200));
         answer.extend(descriptor(2, 0xE, 16384, u64::MAX));
-        // More than the header announces.
+        // The report contains more than the header announces.
         answer.extend(descriptor(2, 1, 24576, 24576));
         let zones = zones_of(&answer, 512);
         let seen: Vec<_> = zones.iter().map(|zone| (zone.start, zone.written, zone.condition)).collect();

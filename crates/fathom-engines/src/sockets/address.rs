@@ -1,5 +1,5 @@
-//! Socket parameters from the options of a job: their family, who listens, and the peer's address. Inconsistent options are
-//! refused in fio's words.
+//! Socket parameters from the options of a job: address family, which side listens, and the peer's address.
+//! Inconsistent options are refused with fio's messages.
 
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Role of a socket.
 #[derive(Clone, Debug)]
 pub(crate) enum Role {
-    /// Listens at this address.
+    /// Listens on this address.
     Listens(Address),
     /// Connects to this address.
     Calls(Address),
@@ -28,12 +28,12 @@ pub(crate) struct Settings {
     pub(crate) family: i32,
     /// Datagrams instead of a stream.
     pub(crate) datagrams: bool,
-    /// Over IP, so that its buffer sizes and local address can be set.
+    /// True over IP, where buffer sizes and a local address can be set.
     pub(crate) over_tcp: bool,
     pub(crate) role: Role,
     /// Path of a Unix socket.
     pub(crate) path: Option<PathBuf>,
-    /// The multicast group that datagrams are sent to, or received from.
+    /// The multicast group to which datagrams are sent, or from which they are received.
     pub(crate) group: Option<Ipv4Addr>,
     /// Its interface.
     pub(crate) interface: Option<Ipv4Addr>,
@@ -44,7 +44,7 @@ pub(crate) struct Settings {
     pub(crate) gathers: bool,
 }
 
-/// fio's message about an invalid set-up.
+/// fio's message about an invalid setup.
 fn refusal(engine: &str, line: &str) -> FileError {
     FileError {
         errno: libc::EPERM,
@@ -53,12 +53,12 @@ fn refusal(engine: &str, line: &str) -> FileError {
     }
 }
 
-/// An error of a set-up call.
+/// An error of a call during setup.
 pub(crate) fn failed_set_up(engine: &str, call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno).with_message(format!("fio: io engine {engine} init failed."))
 }
 
-/// An error of a connection call.
+/// An error of a call on a connection.
 pub(crate) fn failed(call: &str, errno: Errno) -> FileError {
     FileError::of_engine("net", call, errno)
 }
@@ -88,7 +88,7 @@ impl Settings {
             path: net::socket_path(job),
             group: None,
             interface: None,
-            // Datagrams that were delayed would become a single one.
+            // Delayed datagrams would be merged into one.
             gathers: !datagrams && gathers(&options, plan),
             options,
             reads,
@@ -185,7 +185,7 @@ impl Settings {
 }
 
 /// Blocks that follow immediately may share packets; blocks that are timed, answered or explicitly sent alone
-/// must not wait.
+/// must not be delayed.
 fn gathers(options: &NetOptions, plan: &WorkerPlan) -> bool {
     let is_paced = plan.pace.is_some() || plan.arrivals.is_some() || plan.flow.is_some();
     !options.nodelay && !options.pingpong && !is_paced && plan.replay.is_none()

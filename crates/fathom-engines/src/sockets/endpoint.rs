@@ -1,4 +1,5 @@
-//! The sockets of a clone: created and bound at its set-up, connected or accepted at its start, and closed with a goodbye.
+//! The sockets of a clone: created and bound during setup, connected or accepted at the start, and closed with
+//! a goodbye message.
 
 use super::address::{Role, Settings, failed, failed_set_up};
 use super::wire::{self, GOODBYE, HELLO};
@@ -16,17 +17,17 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Longest wait before the loop checks the time, and the longest delay of a request to end.
+/// Longest wait before the loop checks the time, which also limits the delay of a request to end.
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_millis(100);
-/// Retry interval while the peer has no room.
+/// Retry interval while the peer's queue is full.
 const SHORT_WAIT: Duration = Duration::from_millis(1);
 /// How long the peer of a bidirectional stream may continue after a goodbye, so that the last data arrives.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// Backlog of the listener.
 const BACKLOG: i32 = 10;
 
-/// Storage of such a job: none that lasts. All its connections come from one address, so they are opened
-/// together.
+/// The storage of such a job, which keeps no data. All its connections come from one address, so they are
+/// opened together.
 pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
     let job = job.clone();
     Box::new(Nowhere::opening(move |plan| Opened::open(Settings::of(&job, plan)?)))
@@ -36,7 +37,7 @@ pub(crate) fn peers(job: &JobSpec) -> Box<dyn Storage> {
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: OwnedFd,
-    /// Destination of datagrams.
+    /// Destination address of datagrams.
     pub(crate) peer: Option<Address>,
 }
 
@@ -46,7 +47,7 @@ impl Link {
         self.socket.as_raw_fd()
     }
 
-    /// Announces the end. A receiver is not required.
+    /// Announces the end, whether or not a receiver exists.
     fn take_leave(&self) {
         // SAFETY: the bytes are a constant.
         let _ = unsafe {
@@ -54,14 +55,14 @@ impl Link {
         };
     }
 
-    /// Receives what the peer of a stream still sends, until it ends or until `until`: a connection that is
-    /// closed with unread bytes is reset, and the last data sent is lost with it.
+    /// Receives what the peer of a stream still sends, until it ends or until `until`: closing a connection
+    /// with unread bytes would reset it, and the last data sent would be lost.
     fn hear_out(&self, until: Instant) -> io::Result<()> {
         let mut stream = TcpStream::from(self.socket.try_clone()?);
         stream.shutdown(Shutdown::Write)?;
         let mut bytes = [0; 4096];
         loop {
-            // A timeout of 0 is an error; no time is left then.
+            // A timeout of 0 is an error, so this means that no time is left.
             stream.set_read_timeout(Some(until.saturating_duration_since(Instant::now())))?;
             match stream.read(&mut bytes) {
                 Ok(0) => return Ok(()),
@@ -76,11 +77,11 @@ impl Link {
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub(crate) settings: Settings,
-    /// Listens for streams, or receives datagrams.
+    /// Socket that listens for streams, or receives datagrams.
     bound: Option<OwnedFd>,
     /// The socket file that this clone created: path, device and inode.
     made: Option<(PathBuf, (u64, u64))>,
-    /// Connections, in the order of the files; datagrams have one for all.
+    /// Connections, in the order of the files; with datagrams, one serves all files.
     pub(crate) links: Vec<Link>,
 }
 
@@ -135,7 +136,7 @@ impl Opened {
         Ok(socket)
     }
 
-    /// Removes a stale socket file; nothing else is removed.
+    /// Removes a stale socket file; other files are never removed.
     fn make_way(&self, path: &Path, address: &Address) -> Result<(), FileError> {
         let in_use = |why: &str| {
             let errno = Errno(libc::EADDRINUSE);
@@ -160,7 +161,7 @@ impl Opened {
         }
     }
 
-    /// Buffer and segment sizes, set before connecting.
+    /// Sets buffer and segment sizes, before connecting.
     fn tune(&self, socket: RawFd) -> Result<(), (&'static str, Errno)> {
         let settings = &self.settings;
         if let Some(size) = settings.options.window_size.filter(|size| *size > 0) {
@@ -183,7 +184,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Settings of a connection.
+    /// Applies the settings of a connection.
     fn settle(&self, socket: &OwnedFd) -> Result<(), FileError> {
         let descriptor = socket.as_raw_fd();
         if self.settings.over_tcp && self.settings.options.nodelay {
@@ -193,7 +194,7 @@ impl Opened {
         network::limit_waits(descriptor, LONGEST_WAIT).map_err(|errno| failed("setsockopt", errno))
     }
 
-    /// Closes the present connections, and makes `count` new ones.
+    /// Closes the current connections, and opens `count` new ones.
     pub(crate) fn meet(
         &mut self,
         count: usize,
@@ -230,7 +231,7 @@ impl Opened {
                     self.settle(&socket)?;
                     return Ok(Some(Link { socket, peer: None }));
                 }
-                // Closed before it was accepted.
+                // The peer closed it before it was accepted.
                 Err(Errno(libc::ECONNABORTED | libc::EINTR | libc::EAGAIN)) => {}
                 Err(errno) => return Err(failed("accept", errno)),
             }
@@ -246,7 +247,7 @@ impl Opened {
         set_waiting(false)?;
         let begun = loop {
             match network::connect(descriptor, address) {
-                // On this machine: the backlog is full.
+                // On this machine, this means that the backlog is full.
                 Err(Errno(libc::EAGAIN)) if self.settings.family == libc::AF_UNIX => {
                     if stopped() {
                         return Ok(None);
@@ -271,7 +272,7 @@ impl Opened {
         Ok(Some(Link { socket, peer: None }))
     }
 
-    /// Begins datagrams on the sender's side.
+    /// Starts a flow of datagrams, on the sending side.
     fn greet(&self, address: Address) -> Result<Option<Link>, FileError> {
         let socket = self.socket().map_err(|errno| failed("socket", errno))?;
         let descriptor = socket.as_raw_fd();
@@ -305,7 +306,7 @@ impl Opened {
             // SAFETY: the bytes are ours.
             match unsafe { network::receive_from(bound.as_raw_fd(), room, libc::MSG_DONTWAIT, &mut peer) } {
                 Ok(8) if bytes == HELLO => break,
-                // From the previous loop.
+                // A datagram left over from the previous loop.
                 Ok(8) if bytes == GOODBYE => {}
                 Ok(_) => {
                     let line = format!("fio: bad udp open magic {}", wire::shown(bytes));
@@ -323,12 +324,12 @@ impl Opened {
     /// Closes the connections.
     pub(crate) fn leave(&mut self) {
         self.links.iter().for_each(Link::take_leave);
-        // A job that only receives has sent nothing that could be lost, and one that only sends has nothing
+        // A job that only receives has sent nothing that could be lost, and a job that only sends has nothing
         // unread.
         if self.settings.reads && self.settings.writes && !self.settings.datagrams {
             let until = Instant::now() + LAST_WORDS;
             for link in &self.links {
-                // The peer may be gone, which is fine.
+                // The peer may already be gone.
                 let _ = link.hear_out(until);
             }
         }
@@ -344,13 +345,13 @@ impl Drop for Opened {
             there.is_ok_and(|there| there.file_type().is_socket() && (there.dev(), there.ino()) == *made)
         };
         if is_ours(std::fs::symlink_metadata(path)) {
-            // It stays if the directory's permissions require it; the next listener removes it.
+            // The file stays if the directory's permissions do not allow its removal; the next listener removes it.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Waits until a socket is ready for receiving or sending; false if the job is stopped.
+/// Waits until a socket is ready for receiving or sending; false if the job was stopped.
 fn wait(socket: RawFd, to_send: bool, stopped: &dyn Fn() -> bool) -> Result<bool, Errno> {
     loop {
         if stopped() {

@@ -1,6 +1,7 @@
-//! `net`, `netsplice` and `net_uring`: streams and datagrams to and from any peer, including fio. `address.rs` parses the
-//! options, `endpoint.rs` creates and connects the sockets, `wire.rs` has the protocol messages, `transfer.rs` moves blocks
-//! by `send` and `recv`, `spliced.rs` through a pipe, `queued.rs` many in flight.
+//! `net`, `netsplice` and `net_uring`: streams and datagrams to and from any peer, including fio. `address.rs`
+//! parses the options, `endpoint.rs` creates and connects the sockets, `wire.rs` defines the protocol messages,
+//! `transfer.rs` moves blocks by `send` and `recv`, `spliced.rs` through a pipe, `queued.rs` with many in
+//! flight.
 
 mod address;
 mod endpoint;

@@ -1,8 +1,9 @@
 //! `net_uring`: many blocks in flight on each stream, through io_uring.
 //!
-//! The bytes of a stream have one order, so each direction of a connection has at most one operation with the kernel: it takes as many
-//! of the waiting blocks as there are, from the oldest on, and what it moves ends them in that order. While it is on its way, the next
-//! blocks gather. A deep queue thus costs one entry of the ring for many blocks, and the order cannot be wrong.
+//! The bytes of a stream have one order, so each direction of a connection has at most one operation with the
+//! kernel: it covers all waiting blocks from the oldest on, and the bytes it moves complete them in that order.
+//! While it is in flight, further blocks queue up. So a deep queue costs one ring entry for many blocks, and
+//! the order cannot be wrong.
 
 use super::endpoint::{LONGEST_WAIT, Opened, peers};
 use super::transfer::{Side, without_data};
@@ -17,12 +18,12 @@ use io_uring::{opcode, types};
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// Maximum number of blocks of one operation.
+/// Maximum number of blocks per operation.
 const MOST_PIECES: usize = 64;
 /// User data of cancellations, whose completions are ignored.
 const NOBODY: u64 = u64::MAX;
 
-/// A block that waits, or is in flight.
+/// A block that is waiting or in flight.
 #[derive(Clone, Copy)]
 struct Block {
     slot: u32,
@@ -37,12 +38,12 @@ struct Lane {
     sends: bool,
     /// Oldest first.
     blocks: VecDeque<Block>,
-    /// Read by the kernel during an operation; pinned.
+    /// Message header that the kernel reads during an operation; pinned.
     pieces: Box<[libc::iovec; MOST_PIECES]>,
     message: Box<libc::msghdr>,
     /// Bytes of the current operation; 0 if there is none.
     asked: usize,
-    /// The result of all further blocks after a failure.
+    /// Result of all further blocks after a failure.
     broken: Option<i64>,
 }
 
@@ -55,7 +56,7 @@ impl Lane {
         Lane { socket, sends, blocks, pieces, message, asked: 0, broken: None }
     }
 
-    /// The next operation: everything that waits, as far as it fits.
+    /// Starts the next operation, with all waiting blocks as far as they fit.
     fn prepare(&mut self) -> io_uring::squeue::Entry {
         let mut count = 0;
         self.asked = 0;
@@ -75,7 +76,7 @@ impl Lane {
         }
     }
 
-    /// Distributes moved bytes over the blocks; complete ones end.
+    /// Distributes moved bytes over the blocks, and completes those that are full.
     fn spread(&mut self, mut count: usize, ended: &mut VecDeque<(u32, i64)>) {
         while count > 0
             && let Some(block) = self.blocks.front_mut()
@@ -91,7 +92,7 @@ impl Lane {
         }
     }
 
-    /// Ends all blocks: each with what it has moved, or with this result.
+    /// Completes all blocks: each with the bytes it has moved, or with this result.
     fn break_off(&mut self, result: i64, ended: &mut VecDeque<(u32, i64)>) {
         self.broken = Some(result);
         let left = self.blocks.drain(..);
@@ -103,10 +104,10 @@ impl Lane {
 
 /// The engine.
 pub(crate) struct NetUring {
-    /// Before the sockets: operations of the kernel are ended first.
+    /// Declared before the sockets: operations of the kernel are ended first.
     ring: io_uring::IoUring,
     side: Side,
-    /// Two for each file: receiving, and sending.
+    /// Two lanes for each file: receiving and sending.
     lanes: Vec<Lane>,
     depth: usize,
     /// Completions that are not listed yet.
@@ -132,7 +133,7 @@ impl EngineType for NetUring {
             .or_else(|_| io_uring::IoUring::new(entries))
             .map_err(|error| crate::ring::refused(error, entries, "ioengine=net"))?;
         if !ring.params().is_feature_ext_arg() {
-            // Waits without a timeout could not be ended.
+            // Waits without a timeout could not be interrupted.
             return Err(SetupError::new(Errno(libc::ENOSYS), "io_queue_init")
                 .with_advice("ioengine=net_uring needs Linux 5.11 or newer; ioengine=net does not"));
         }
@@ -153,8 +154,8 @@ impl Engine for NetUring {
         true
     }
 
-    /// All loops use the same connections: blocks of the next one may be in flight while the last ones of
-    /// this one are.
+    /// All loops use the same connections: blocks of the next loop may be in flight while the last ones of this
+    /// loop are.
     fn meet(&mut self, stopped: &dyn Fn() -> bool, say: &dyn Fn(&str)) -> Result<(), FileError> {
         if !self.lanes.is_empty() {
             return Ok(());
@@ -212,7 +213,7 @@ impl Engine for NetUring {
             // SAFETY: the entry refers to no memory.
             let _ = unsafe { self.ring.submission().push(&entry) };
         }
-        // What cannot be cancelled ends with its connection.
+        // An operation that cannot be cancelled ends with its connection.
         let _ = self.ring.submit();
     }
 
@@ -317,7 +318,7 @@ impl NetUring {
 
 impl Drop for NetUring {
     fn drop(&mut self) {
-        // The kernel holds buffers of operations until the connection ends.
+        // The kernel keeps buffers of operations until the connection ends.
         self.cancel();
         let Opened { links, .. } = &mut self.side.opened;
         if self.lanes.iter().any(|lane| lane.asked > 0) {

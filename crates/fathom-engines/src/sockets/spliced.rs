@@ -1,4 +1,4 @@
-//! `netsplice`: between a stream and the buffer of a block through a pipe, by `splice` and `vmsplice`.
+//! `netsplice`: moves blocks between a stream and their buffers through a pipe, with `splice` and `vmsplice`.
 
 use super::endpoint::peers;
 use super::transfer::{Side, without_data};
@@ -15,7 +15,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// `SPLICE_F_MOVE` and `SPLICE_F_MORE` of linux/splice.h.
 const MOVE: u32 = 1;
 const MORE: u32 = 4;
-/// Capacity of the pipe, if this user may have that much.
+/// Requested capacity of the pipe, if this user may have that much.
 const PIPE_BYTES: i32 = 1 << 20;
 /// A block need not be page-aligned, so it may occupy one page more than its size.
 const PAGE: usize = 4096;
@@ -27,7 +27,7 @@ pub(crate) struct NetSplice {
     writer: OwnedFd,
     /// Maximum number of bytes in the pipe.
     most: usize,
-    /// Blocks are copied into the pipe: their buffers are refilled while sent data may still be in transit.
+    /// Blocks are copied into the pipe, because their buffers are refilled while sent data may still be in transit.
     copies: bool,
     pingpong: bool,
     progress: Progress,
@@ -36,7 +36,7 @@ pub(crate) struct NetSplice {
 /// Progress of the current block across interrupted waits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
-    /// Bytes of the block, and of the answer.
+    /// Bytes of the block, and of the echo.
     moved: [usize; 2],
     /// Bytes in the pipe.
     held: usize,
@@ -122,18 +122,18 @@ impl Engine for NetSplice {
 }
 
 impl NetSplice {
-    /// A block that does not go on: it waits, it has ended, or failed.
+    /// A block that does not continue: it waits, has ended, or has failed.
     #[cold]
     fn interrupted(&mut self, result: i64, half: usize) -> i64 {
         if result == -i64::from(libc::EAGAIN) {
             return result;
         }
         let done = std::mem::take(&mut self.progress).moved[half];
-        // What came before the end is data.
+        // Anything received before the end is data.
         if result == 0 && half == 0 { done as i64 } else { result }
     }
 
-    /// Takes what has come, but no more than that; the result of the I/O, or of a part of it.
+    /// Receives what has arrived, up to the end of the block; returns the result of the I/O, or of a part of it.
     fn receive(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
         if self.side.opened.settings.datagrams {
@@ -164,7 +164,7 @@ impl NetSplice {
         self.side.received(bytes, length, held)
     }
 
-    /// Sends what is in the pipe, or the next part of a block through it; returns the bytes sent.
+    /// Sends the content of the pipe, or the next part of a block through it; returns the bytes sent.
     fn send(&mut self, io: &Io, (bytes, length): (*mut u8, usize)) -> i64 {
         let socket = self.side.socket(io);
         if self.side.opened.settings.datagrams {

@@ -1,4 +1,4 @@
-//! `net`: one block after the other by `send` and `recv`.
+//! `net`: one block at a time, with `send` and `recv`.
 
 use super::endpoint::{Opened, peers};
 use super::wire::{GOODBYE, HELLO};
@@ -17,14 +17,14 @@ use std::os::fd::RawFd;
 /// End of a file's part, after which no block follows immediately.
 pub(crate) type End = u64;
 
-/// State that both engines need of a clone.
+/// State that both engines need for a clone.
 pub(crate) struct Side {
     pub(crate) opened: Opened,
     /// By file.
     pub(crate) sockets: Vec<RawFd>,
     ends: Vec<End>,
     job: String,
-    /// The peer has said goodbye.
+    /// The peer has sent a goodbye message.
     pub(crate) is_at_end: bool,
     /// The peer disconnected without a goodbye.
     is_gone: bool,
@@ -73,7 +73,7 @@ impl Side {
         if self.opened.settings.datagrams { self.opened.links[0].peer.as_ref() } else { None }
     }
 
-    /// `MSG_MORE` if another block follows immediately.
+    /// Returns `MSG_MORE` if another block follows immediately.
     #[inline(always)]
     pub(crate) fn follow_on(&self, io: &Io) -> bool {
         self.opened.settings.gathers && io.offset() + u64::from(io.length()) < self.ends[io.file() as usize]
@@ -141,7 +141,7 @@ impl Side {
         }
         // SAFETY: the kernel has put `count` bytes there.
         let bytes = unsafe { std::slice::from_raw_parts(bytes, count) };
-        // Another sender begins.
+        // Another sender starts.
         if datagrams && (bytes == HELLO || count == 0) {
             return -i64::from(libc::EAGAIN);
         }
@@ -153,7 +153,7 @@ impl Side {
         count as i64
     }
 
-    /// The end of a stream: not an error after a goodbye.
+    /// The end of a stream, which is not an error after a goodbye.
     fn ended(&mut self) -> i64 {
         if self.is_at_end {
             return 0;
@@ -185,7 +185,7 @@ pub(crate) fn without_data(operation: Operation) -> i64 {
     if operation == Operation::Trim { -i64::from(libc::EOPNOTSUPP) } else { 0 }
 }
 
-/// Progress of a block with an answer.
+/// Progress of a block and its echo.
 #[derive(Clone, Copy, Debug, Default)]
 struct Exchange {
     /// Bytes of the block, and of the answer.
@@ -270,11 +270,11 @@ impl Net {
         }
     }
 
-    /// A block and its answer, which is the same block. Interrupted waits resume where they were.
+    /// A block and its echo, which is the same block. Interrupted waits resume where they were.
     fn exchange(&mut self, io: &Io) -> i64 {
         let reads = io.operation() == Operation::Read;
         let length = io.length() as usize;
-        // The answer is what was received: a datagram may be shorter than the block.
+        // The echo is what was received: a datagram may be shorter than the block.
         let mut wanted = length;
         for half in 0..2 {
             while self.exchange.moved[half] < wanted {
@@ -289,7 +289,7 @@ impl Net {
                 match result {
                     1.. => self.exchange.moved[half] += result as usize,
                     _ if result == -i64::from(libc::EAGAIN) => return result,
-                    // It has failed, or the peer ended in the middle of it.
+                    // It has failed, or the peer disconnected in the middle of it.
                     _ => {
                         self.exchange = Exchange::default();
                         return result;

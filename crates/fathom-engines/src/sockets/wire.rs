@@ -1,6 +1,6 @@
-//! Protocol messages besides the data, compatible with fio: 8 bytes, two 32-bit numbers. A sender of datagrams begins with
-//! [`HELLO`]. A side that is done sends [`GOODBYE`], with or without datagrams. (Seen on the wire: the former is in network
-//! order, the latter in the sender's byte order.)
+//! Protocol messages in addition to the data, compatible with fio: 8 bytes, which are two 32-bit numbers. A
+//! sender of datagrams begins with [`HELLO`]. A side that is done sends [`GOODBYE`], over streams and datagrams
+//! alike. (Observed on the wire: the former is in network order, the latter in the sender's byte order.)
 
 /// The first datagram.
 pub(crate) const HELLO: [u8; 8] = *b"link\x00\x00\x00\x98";

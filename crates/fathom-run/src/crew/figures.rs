@@ -12,7 +12,7 @@ use fathom_sys::clock;
 use fathom_verify::verdict::CLASSES;
 use serde::{Deserialize, Serialize};
 
-/// `job_start` of the report for a job that starts at this monotonic time, by the clock of this number
+/// `job_start` in the report, for a job that starts at this monotonic time, by the clock with this ID
 /// (`job_start_clock_id`).
 pub(crate) fn job_start_ms(now_ns: u64, clock_id: Option<u32>) -> u64 {
     let clock_id = clock_id.map_or(libc::CLOCK_REALTIME, |id| id as i32);
@@ -23,7 +23,7 @@ pub(crate) fn job_start_ms(now_ns: u64, clock_id: Option<u32>) -> u64 {
 /// the worker restarts them faster than they can be read.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Monotonic ns when they were read.
+    /// Monotonic time of the reading, ns.
     pub taken_ns: u64,
     /// State of the worker.
     pub state: WorkerState,
@@ -37,7 +37,7 @@ pub struct Figures {
     pub first_tolerated_error: i32,
     /// Processor use, as the worker reports it at its end.
     pub cpu: CpuReport,
-    /// Depth that `latency_target` has found; 0 without a search.
+    /// Queue depth that `latency_target` has found; 0 without a search.
     pub found_depth: u32,
     /// Number of zone resets.
     pub zone_resets: u64,
@@ -45,7 +45,7 @@ pub struct Figures {
     pub depth_map: [u64; DEPTH_BUCKETS],
     /// Distribution of batch sizes per submission.
     pub submit_map: [u64; DEPTH_BUCKETS],
-    /// Distribution of batch sizes per reap.
+    /// Distribution of completion latencies over the buckets of the report.
     pub complete_map: [u64; DEPTH_BUCKETS],
     /// Distribution of completion latency over the report's bounds.
     pub distribution: [u64; DISTRIBUTION_BUCKETS],
@@ -53,14 +53,13 @@ pub struct Figures {
     pub directions: PerDirection<DirectionReport>,
     /// Latency of syncs.
     pub sync: LatencyStats,
-    /// Latencies by priority of single I/Os: per priority those of reads, then of writes. Empty if its I/Os
-    /// have no priorities.
+    /// Latencies by I/O priority: for each priority reads, then writes. Empty if the job sets no I/O priorities.
     pub priorities: Vec<LatencyStats>,
-    /// States of its blocks, with `block_error_percentiles`.
+    /// Block states, with `block_error_percentiles`.
     pub block_errors: Option<BlockErrorReport>,
-    /// What was checked.
+    /// Verification counters.
     pub checks: CheckFigures,
-    /// How late the entries of a replayed log were issued.
+    /// How late entries of a replayed log were issued.
     pub lateness: LatencyStats,
     /// The state of the machine during the job.
     pub surroundings: SurroundingFigures,
@@ -73,15 +72,15 @@ pub struct CheckFigures {
     pub bytes: u64,
     /// Duration of reading back, ns.
     pub read_back_ns: u64,
-    /// Blocks that were wrong, by class.
+    /// Wrong blocks, by class.
     pub classes: [u64; CLASSES.len()],
     /// Upper bound of the checked bytes that were in memory before they were read.
     pub from_memory_bytes: u64,
     /// Checked bytes whose source the kernel does not report.
     pub unknown_source_bytes: u64,
-    /// It is unknown which run wrote the checked data.
+    /// The run that wrote the checked data is unknown.
     pub takes_any_run: bool,
-    /// Blocks that should have been checked but were not; `None` until the worker has ended.
+    /// Blocks that should have been checked but were not; `None` while the worker is running.
     pub unchecked_blocks: Option<u64>,
 }
 
@@ -90,9 +89,9 @@ pub struct CheckFigures {
 pub struct SurroundingFigures {
     /// Kernel features that its engine uses.
     pub engine_features: Vec<String>,
-    /// How long it was runnable without a processor, ms.
+    /// Time spent runnable but waiting for a processor, ms.
     pub processor_wait_ms: Option<u64>,
-    /// Use of the machine's processors meanwhile.
+    /// Utilisation of the machine's processors during the job.
     pub processors: Option<ProcessorShares>,
     /// Limits of its control groups.
     pub limits: GroupLimits,

@@ -1,13 +1,14 @@
 //! The crew: all workers of a run, and what the supervisor asks of them.
 //!
-//! The supervisor decides who starts when, who has to stop, what is stuck and what the report says. A crew does the rest:
-//! it starts workers, passes orders on, reports what has happened, and shows what the workers count. All that it gives is
-//! plain, owned data, so it does not matter to the supervisor where the workers are. [`LocalCrew`] has them on this
-//! machine, in processes that share memory with the caller; workers on other machines would be another crew.
+//! The supervisor decides who starts when, who has to stop, what is stuck and what the report says. A crew does
+//! the rest: it starts workers, passes orders on, reports what has happened, and shows what the workers count.
+//! It returns plain, owned data, so the supervisor need not know where the workers are. [`LocalCrew`] has them
+//! on this machine, in processes that share memory with the caller; workers on other machines would be another
+//! crew.
 //!
-//! Three traits say what there is to ask: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written
-//! with them, and [`Machine`] about what they run on. Logs and devices are where the workers are, so a crew elsewhere
-//! answers for its own.
+//! There are three traits: [`Crew`] is about the workers, [`LogKeeper`] about the logs that are written with
+//! them, and [`Machine`] about the machine they run on. Logs and devices are where the workers are, so a crew
+//! elsewhere answers for its own.
 //!
 //! Everything that goes through these traits can be written down and read again.
 //!
@@ -43,27 +44,26 @@ use thiserror::Error;
 
 /// The workers of a run.
 pub trait Crew: LogKeeper + Machine {
-    /// Begins to examine and lay out the files of these workers, one after the other. The end is an
-    /// [`Event::LayoutEnded`], also after workers were told to stop. Returns the ID of the process that does
-    /// it.
+    /// Starts the process that examines and lays out the files of these workers, one after the other. Its end
+    /// is an [`Event::LayoutEnded`], even after workers were told to stop. Returns its process ID.
     fn lay_out(&mut self, workers: &[usize]) -> Result<u32, Refusal>;
 
-    /// Kills that process.
+    /// Kills the layout process.
     fn end_layout(&mut self);
 
     /// Starts these workers together. They set themselves up, report [`Stage::Ready`], and wait for
     /// [`Order::Go`].
     fn start(&mut self, workers: &[usize]) -> Vec<Start>;
 
-    /// Gives an order to a worker. One that has not been started gets the order when it is.
+    /// Gives an order to a worker. A worker that has not started yet receives it at its start.
     fn order(&mut self, worker: usize, order: Order);
 
-    /// Ends the job of a worker with an error of another origin, unless it has failed already. Workers that
-    /// share files with it are notified.
+    /// Ends a worker's job with an external error, unless it has failed already. Workers that share files with
+    /// it are notified.
     fn fail(&mut self, worker: usize, errno: Errno, text: &str);
 
-    /// The supervisor no longer waits for a worker, because it has ended, or never will. A process with only
-    /// stuck workers is killed.
+    /// Releases a worker that has ended or never will: the supervisor no longer waits for it. A process in
+    /// which all workers are stuck is killed.
     fn release(&mut self, worker: usize, is_stuck: bool);
 
     /// Descriptors to poll: readable when [`poll`](Crew::poll) has an event. Ends of processes on this
@@ -77,13 +77,14 @@ pub trait Crew: LogKeeper + Machine {
     /// Present state of a worker.
     fn state(&self, worker: usize) -> WorkerState;
 
-    /// The latencies that a worker has recorded in one direction.
+    /// Latencies that a worker has recorded in one direction.
     fn latencies(&self, worker: usize, direction: Direction, kind: LatencyKind) -> Histogram;
 
     /// The I/Os that a worker has in flight.
     fn in_flight(&self, worker: usize) -> Vec<InFlight>;
 
-    /// Bytes that a worker waits for: those in flight and, during its final sync, written data that may still be in memory.
+    /// Bytes that a worker is waiting for: those in flight and, during its final sync, written data that may
+    /// still be in memory.
     fn awaited_bytes(&self, worker: usize) -> u64;
 
     /// External signs of progress of a worker.
@@ -102,13 +103,13 @@ pub trait LogKeeper {
     /// State of the log writer.
     fn log_state(&self) -> LogState;
 
-    /// No worker adds records any more: complete the logs.
+    /// Completes the logs; no worker adds records any more.
     fn finish_logs(&mut self);
 
-    /// Stops writing; returns how the log writer's process ended.
+    /// Stops the log writer; returns how its process ended.
     fn give_up_logs(&mut self) -> Ended;
 
-    /// What is missing in the logs, and what they have cost.
+    /// Losses in the logs, and what logging cost the workers.
     fn log_losses(&self) -> LogLosses;
 }
 
@@ -131,7 +132,7 @@ pub trait Machine {
     /// Creates the control groups of all jobs; returns the failures.
     fn make_control_groups(&mut self) -> Vec<GroupFailure>;
 
-    /// Removes the created control groups, unless they are in use; returns the names of those that stay.
+    /// Removes the created control groups that are not in use; returns the names of the others.
     fn remove_control_groups(&mut self) -> Vec<String>;
 
     /// Begins to measure how idle the processors are. Takes a moment, which `interrupted` can end.
@@ -140,23 +141,23 @@ pub trait Machine {
     /// Idleness of the processors; `None` if it is not measured.
     fn idleness(&self, of_each_processor: bool) -> Option<IdlenessReport>;
 
-    /// Begins to count what the block devices below a worker's files do, and the traffic of network and
+    /// Starts counting the I/O of the block devices below a worker's files, and the traffic of network and
     /// user-space file systems. The worker is ready, so its files are known.
     fn watch_disks(&mut self, worker: usize);
 
-    /// Counters of the devices since they are watched.
+    /// Device counters since the start of the observation.
     fn disks(&self) -> Vec<DiskReport>;
 
-    /// Counters of the stage's devices during the stage, which is over.
+    /// Counters of the finished stage, for the devices that it used.
     fn end_stage_of_disks(&mut self) -> Vec<DiskReport>;
 
-    /// Traffic of network and user-space file systems since they are watched.
+    /// Traffic of network and user-space file systems since the start of the observation.
     fn mounts(&self) -> Vec<MountReport>;
 
-    /// Their traffic during the stage, which is over.
+    /// Their traffic during the finished stage.
     fn end_stage_of_mounts(&mut self) -> Vec<MountReport>;
 
-    /// Counters of the devices since the last call; members follow the device that they are part of.
+    /// Counters of the devices since the last call; members of arrays and volumes follow them.
     fn look_at_disks(&mut self) -> Vec<LiveDisk>;
 
     /// The machine, and the storage below the files of the run.
@@ -181,7 +182,7 @@ pub enum Event {
     Ended {
         /// Its index.
         worker: usize,
-        /// How its process ended, if that was before the worker was done.
+        /// How its process ended, if the worker was not done by then.
         lost: Option<Lost>,
     },
     /// The layout process has ended.
@@ -198,7 +199,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// True for a message.
+    /// True if the event is a message.
     pub fn is_said(&self) -> bool {
         matches!(self, Event::Said(_))
     }
@@ -244,10 +245,10 @@ pub struct GroupFailure {
     pub message: String,
 }
 
-/// Why logs cannot be kept.
+/// Why logs cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogError {
-    /// There is no process to write them.
+    /// The log writer's process could not be created.
     Process(Errno),
     /// A file could not be opened.
     Open {
@@ -272,7 +273,7 @@ pub enum LogState {
     Lost,
 }
 
-/// Losses in the logs that the reader must know.
+/// Losses in the logs, for the report.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLosses {
     /// Files that could not be written completely.
@@ -281,16 +282,16 @@ pub struct LogLosses {
     pub of_workers: Vec<LogLoss>,
 }
 
-/// Losses and costs of one log of a worker.
+/// Losses and delays in one log of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogLoss {
     /// The worker.
     pub worker: usize,
-    /// How often it waited for the log to be written.
+    /// How often the worker waited for space in the ring.
     pub waits: u64,
-    /// Total duration, ns.
+    /// Total duration of these waits, ns.
     pub waited_ns: u64,
-    /// I/Os that are missing.
+    /// Records that were lost.
     pub dropped: u64,
 }
 
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<T>(&text).expect(&text), value);
     }
 
-    /// A crew elsewhere sends this data.
+    /// A crew on another host sends this data.
     #[test]
     fn what_a_crew_gives_can_be_sent() {
         let lost = Lost {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u32)]
 pub enum Stage {
-    /// Nothing has happened yet.
+    /// Not started yet.
     #[default]
     NotStarted = 0,
     /// Created.
@@ -21,13 +21,13 @@ pub enum Stage {
     Ramping = 5,
     /// Running.
     Running = 6,
-    /// Reading back what it wrote.
+    /// Reading back its writes for verification.
     Verifying = 7,
     /// Waiting for I/Os in flight after the last was issued.
     Draining = 8,
     /// In its final fsync.
     FinalSync = 9,
-    /// Waiting for a command of the user that comes after the run.
+    /// Waiting for the job's `exec_postrun` command.
     PostRun = 10,
     /// Closing up.
     Finishing = 11,
@@ -36,7 +36,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The stage with this number; larger numbers mean the last one.
+    /// The stage with this number; larger numbers give the last stage.
     pub(crate) fn from_number(number: u32) -> Stage {
         use Stage::*;
         [
@@ -45,7 +45,7 @@ impl Stage {
         ][(number as usize).min(12)]
     }
 
-    /// True for stages with I/O.
+    /// True for stages in which the worker does I/O.
     pub(crate) fn does_io(self) -> bool {
         matches!(self, Stage::Ramping | Stage::Running | Stage::Verifying | Stage::Draining)
     }
@@ -61,6 +61,6 @@ pub enum Order {
     Go = 1,
     /// Stop issuing; complete what is in flight.
     Stop = 2,
-    /// The same, and save the verification state for a later check.
+    /// Like `Stop`, and save the verification state for a later check.
     StopAndSave = 3,
 }

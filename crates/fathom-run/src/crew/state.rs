@@ -6,14 +6,14 @@ use fathom_stats::PerDirection;
 use fathom_sys::task::Task;
 use serde::{Deserialize, Serialize};
 
-/// A worker at one moment. All times are those of the supervisor's monotonic clock, in ns.
+/// A worker at one moment. All times are in ns by the supervisor's monotonic clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerState {
     /// Stage.
     pub stage: Stage,
     /// An error has ended its job.
     pub has_failed: bool,
-    /// The error was a defect of fathom.
+    /// The error was a defect in fathom.
     #[serde(default)]
     pub is_broken: bool,
     /// When the job's clock started (before the ramp); 0 before.
@@ -28,7 +28,8 @@ pub struct WorkerState {
     pub goal_bytes: u64,
     /// Files open.
     pub open_files: u32,
-    /// Counts restarts of its figures, so that a difference of two states can be recognised as invalid.
+    /// Number of times its figures were restarted: the difference between two states is only valid within one
+    /// epoch.
     pub epoch: u64,
     /// Errors that did not end the job.
     pub tolerated_errors: u64,
@@ -36,7 +37,7 @@ pub struct WorkerState {
     pub directions: PerDirection<DirectionState>,
     /// Completed syncs.
     pub syncs: u64,
-    /// The longest of them.
+    /// The highest of these latencies.
     pub longest_sync_ns: u64,
     /// Reads that were checked.
     pub checked_reads: u64,
@@ -65,7 +66,7 @@ impl WorkerState {
         self.directions.values().map(|direction| direction.bytes).sum()
     }
 
-    /// Number of completions of any kind: it changes while the worker makes progress.
+    /// Number of completions of any kind; it changes as long as the worker makes progress.
     pub fn ended(&self) -> u64 {
         self.directions.values().map(|direction| direction.ios).sum::<u64>() + self.syncs + self.checked_reads
     }
@@ -80,9 +81,9 @@ impl WorkerState {
 /// Kind of latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LatencyKind {
-    /// From its issue to its completion.
+    /// From submission to completion.
     Completion,
-    /// From its start to its completion.
+    /// From the start of the I/O to its completion.
     Total,
     /// From its due time to its completion, in an open loop.
     Response,
@@ -93,25 +94,25 @@ pub enum LatencyKind {
 pub struct InFlight {
     /// The operation.
     pub operation: Operation,
-    /// Index of its file among those of the worker.
+    /// Index of the file among the worker's files.
     pub file: u32,
     /// First byte in the file.
     pub offset: u64,
     /// Bytes of the whole I/O.
     pub length: u32,
-    /// How long ago it was started.
+    /// Time since it was started.
     pub age_ns: u64,
 }
 
 /// External signs of progress. Reading them costs a few reads of `/proc` and `/sys` on the worker's host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignsOfLife {
-    /// Its thread; `None` if it is gone.
+    /// Its thread; `None` if the thread no longer exists.
     pub task: Option<Task>,
     /// Counters of the devices below its files.
     pub devices: u64,
     /// Progress of the log writer.
     pub logs: u64,
-    /// It has I/O in flight.
+    /// True if I/O is in flight.
     pub in_flight: bool,
 }

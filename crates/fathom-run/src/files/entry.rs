@@ -7,10 +7,10 @@ use crate::zones::geometry::Geometry;
 use fathom_sys::Errno;
 use std::path::{Path, PathBuf};
 
-/// Kind of a target.
+/// Kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
-    /// A regular file, or nothing yet.
+    /// A regular file, or a path that does not exist yet.
     Regular,
     /// A block device.
     Block,
@@ -20,35 +20,35 @@ pub enum FileKind {
     Medium,
     /// A target of fixed size on a server: an export, an image, a logical unit.
     Volume,
-    /// A target on a server that grows when it is written to.
+    /// A target on a server that grows as it is written.
     Object,
-    /// One object for each block of the job: nothing has to exist before a write.
+    /// One object per block of the job: nothing has to exist before a write.
     Objects,
-    /// A directory, existing or to be created, that is itself the target.
+    /// A directory, existing or to be created, that is the target itself.
     Directory,
-    /// A name that the I/O itself creates: nothing has to exist before.
+    /// A name that the I/O creates: nothing has to exist before.
     Name,
     /// No file at all (diskless engines).
     None,
 }
 
 impl FileKind {
-    /// True if writes never change its size.
+    /// True if writes never change the target's size.
     pub fn has_fixed_size(self) -> bool {
         matches!(self, FileKind::Block | FileKind::Medium | FileKind::Volume)
     }
 
-    /// True if it can be created, grows when it is written to, and can be removed.
+    /// True if the target can be created, grows as it is written, and can be removed.
     pub fn can_grow(self) -> bool {
         matches!(self, FileKind::Regular | FileKind::Object)
     }
 
-    /// True if it can be removed and created again.
+    /// True if the target can be removed and recreated.
     pub fn can_be_made(self) -> bool {
         self.can_grow() || matches!(self, FileKind::Directory | FileKind::Name)
     }
 
-    /// True if this machine's kernel knows it by its path.
+    /// True if the kernel of this machine knows the target by its path.
     pub fn has_path(self) -> bool {
         matches!(
             self,
@@ -65,27 +65,26 @@ impl FileKind {
 /// One file of a clone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Its name in messages: the path.
+    /// The path, for messages.
     pub path: PathBuf,
     /// Its kind.
     pub kind: FileKind,
     /// Its present size; `None` if it does not exist yet.
     pub present_size: Option<u64>,
-    /// First byte of the used part.
+    /// First byte of the part that the clone uses.
     pub start: u64,
-    /// Bytes of the used part.
+    /// Bytes in that part.
     pub size: u64,
-    /// Bytes of `size` beyond its end.
+    /// Bytes of `size` that extend beyond the end of the file.
     pub beyond_end: u64,
-    /// End of the data set that this part is a share of. All owners of a share lay the file out with this
-    /// length.
+    /// End of the data set of which this part is a share. All owners of shares lay the file out with this length.
     pub data_set_end: Option<u64>,
-    /// Its zones, with `zonemode=zbd`.
+    /// The file's zones, with `zonemode=zbd`.
     pub zones: Option<Geometry>,
 }
 
 impl FileEntry {
-    /// A target found under a name; the used part is not chosen yet.
+    /// A target found under a path; the used part is not chosen yet.
     pub fn new(path: PathBuf, kind: FileKind, present_size: Option<u64>) -> FileEntry {
         FileEntry {
             path,
@@ -99,7 +98,7 @@ impl FileEntry {
         }
     }
 
-    /// The name as text.
+    /// The path as text.
     pub fn name(&self) -> String {
         self.path.to_string_lossy().into_owned()
     }
@@ -114,17 +113,17 @@ impl FileEntry {
         self.wanted_size().max(self.present_size.unwrap_or(0))
     }
 
-    /// True if a log reaches beyond what can be mapped of the file.
+    /// True if a log accesses the file beyond the part that can be mapped.
     pub(super) fn is_too_short_to_map(&self, plan: &WorkerPlan, end: u64) -> bool {
         plan.files.are_mapped && self.kind == FileKind::Regular && self.present_size.unwrap_or(0) < end
     }
 
-    /// Bytes missing to its wanted size.
+    /// Bytes missing from its required size.
     pub fn missing(&self) -> u64 {
         self.wanted_size().saturating_sub(self.present_size.unwrap_or(0))
     }
 
-    /// True if bytes are missing that the run needs.
+    /// True if the run needs bytes that are missing.
     pub fn is_short(&self) -> bool {
         match self.kind {
             FileKind::Directory => self.present_size.is_none(),
@@ -133,7 +132,7 @@ impl FileEntry {
     }
 }
 
-/// Why the files of a clone cannot be used: the text of the job's error line, and further messages.
+/// Why a clone's files cannot be used: the text of the job's error line, and further messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     /// The error.
@@ -158,13 +157,13 @@ impl FileError {
         FileError { errno: errno.0, text: Some(cause::line_of_engine(engine, call, errno)), message: None }
     }
 
-    /// A mistake in the job.
+    /// A mistake in the job's options.
     pub(crate) fn of_job(cause: Cause, message: String) -> FileError {
         let errno = Errno(libc::EINVAL);
         FileError { errno: errno.0, text: Some(cause.line(errno)), message: Some(message) }
     }
 
-    /// A mistake in the job for which fio prints only the message.
+    /// A mistake in the job's options for which fio prints only the message.
     pub fn without_line(message: String) -> FileError {
         FileError { errno: libc::EINVAL, text: None, message: Some(message) }
     }

@@ -1,5 +1,6 @@
-//! Data of an earlier run that a job is to verify. It is evidence: a target that is missing or too short is refused before
-//! anything is opened, because laying it out would fill the gap with data that then counts as wrong.
+//! Data of an earlier run that a job is to verify. Such data is evidence: a target that is missing or too short
+//! is refused before anything is opened, because laying it out would fill the gap with data that then counts as
+//! wrong.
 
 use super::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
@@ -39,14 +40,14 @@ pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), File
     Err(refused.with_message(format!("fathom: job {}: {problem}", plan.name)))
 }
 
-/// True if the data may end before the job's range does: the space ran out while it was written, or the writing run
+/// True if the data may end before the job's range does: the device or file system was full, or the writing run
 /// was interrupted and its state says where.
 fn may_end_early(plan: &WorkerPlan) -> bool {
     let has_state = plan.verify.as_ref().is_some_and(|verify| verify.state_to_load.is_some());
     plan.files.layout.fills_device || has_state
 }
 
-/// The layout's length of a data set does not matter here: only the part that the job verifies.
+/// The layout size of the data set is irrelevant here: only the part that the job verifies counts.
 fn end(entry: &FileEntry) -> u64 {
     entry.start.saturating_add(entry.size)
 }

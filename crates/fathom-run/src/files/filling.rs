@@ -1,4 +1,4 @@
-//! The content that files get before they are read.
+//! Fills files with content before they are read.
 
 use crate::payload::Payload;
 use crate::plan::WorkerPlan;
@@ -20,19 +20,19 @@ pub struct Filling {
 }
 
 impl Filling {
-    /// For files of at most this many bytes. Fails with ENOMEM.
+    /// For files of at most this size. Fails with ENOMEM.
     pub(super) fn new(plan: &WorkerPlan, longest: u64) -> Result<Filling, Errno> {
         let rule = match &plan.payload {
-            // Every block of a new file is different, too.
+            // Every block of a new file is different as well.
             PayloadRule::Random { .. } => PayloadRule::Random { refill: true, scramble: false },
             other => other.clone(),
         };
         let is_pattern = matches!(rule, PayloadRule::Pattern(_));
         let no_memory = Errno(libc::ENOMEM);
         let mut payload = Payload::new(rule, &plan.files.seeds, longest).map_err(|_| no_memory)?;
-        // As if written by the job: each of its blocks is different. Small ones are written together.
+        // Filled as if the job had written it: each block is different. Small blocks are written together.
         let block = plan.target_plan.lengths[Direction::Write].max().max(1) as usize;
-        // To fill space, the last block that fits counts, too.
+        // With `fill_device`, the last block that fits counts as well.
         let at_once =
             if plan.files.layout.fills_device { block } else { block * (HANDED_OVER / block).max(1) };
         let at_once = usize::try_from(longest).map_or(at_once, |longest| longest.min(at_once));
@@ -45,7 +45,7 @@ impl Filling {
         Ok(Filling { payload, buffer, block })
     }
 
-    /// Writes what a target lacks after its present bytes, in order. Fails with EINTR when it is stopped.
+    /// Appends the missing bytes to a target, in order. Fails with EINTR when stopped.
     pub fn fill(
         &mut self,
         target: &mut dyn Write,

@@ -1,4 +1,4 @@
-//! Creates and fills what is missing of a clone's targets before a run: the rules for every storage.
+//! Creates and fills the missing parts of a clone's targets before a run: rules that apply to every storage.
 
 use super::filling::Filling;
 use super::{FileEntry, FileError, FileKind, evidence};
@@ -7,8 +7,8 @@ use crate::plan::model::files::LayoutPlan;
 use crate::storage::Storage;
 use fathom_sys::Errno;
 
-/// Checks the targets of a clone, and creates and extends what is missing. `announce` receives the number of
-/// files to be laid out and their bytes, before the first is touched.
+/// Checks the targets of a clone; creates and extends what is missing. `announce` receives the number of files
+/// to lay out and their total bytes, before the first one is touched.
 pub fn prepare(
     storage: &mut dyn Storage,
     plan: &WorkerPlan,
@@ -19,8 +19,8 @@ pub fn prepare(
     prepare_unless(storage, &|| false, plan, entries, readonly, announce)
 }
 
-/// Like [`prepare`], but ends with EINTR soon after `stopped` returns true. The current file is then restored
-/// to its previous length.
+/// Like [`prepare`], but ends with EINTR soon after `stopped` returns true. The file being laid out is then
+/// truncated to its previous length.
 pub fn prepare_unless(
     storage: &mut dyn Storage,
     stopped: &dyn Fn() -> bool,
@@ -36,7 +36,7 @@ pub fn prepare_unless(
     }
     entries.iter().try_for_each(|entry| check_creation(layout, entry))?;
     storage.check(plan, entries)?;
-    // A log is replayed on the files as they are.
+    // A replayed log uses the files as they are.
     if plan.replay.is_some() {
         return Ok(());
     }
@@ -44,7 +44,7 @@ pub fn prepare_unless(
     if !readonly && layout.creates {
         storage.make_directories(&plan.files.names)?;
     }
-    // Appended data must begin at the present end of the file.
+    // Appended data must begin at the current end of the file.
     if layout.happens_at_open || plan.files.part.appends {
         return Ok(());
     }
@@ -57,11 +57,11 @@ pub fn prepare_unless(
         return Err(refused.with_message("fio: refusing extend of file due to read-only".to_owned()));
     }
     short.iter().try_for_each(|entry| storage.check_layout(entry))?;
-    // Files that fill the space have no size to announce.
+    // With `fill_device` there is no size to announce.
     if !plan.files.part.fills_space && short[0].kind != FileKind::Directory {
         announce(short.len(), short.iter().map(|entry| entry.wanted_size()).fold(0, u64::saturating_add));
     }
-    // Writes find the end of the space themselves.
+    // The writes themselves discover when the device is full.
     if layout.fills_device && !layout.content_needed && !plan.files.are_mapped {
         return Ok(());
     }
@@ -83,7 +83,7 @@ fn check_creation(layout: &LayoutPlan, entry: &FileEntry) -> Result<(), FileErro
     Err(refused.with_message("fio: file creation disallowed by allow_file_create=0".to_owned()))
 }
 
-/// With `allow_file_create=0` no file is extended, except if the job appends or opens files as they are.
+/// With `allow_file_create=0` no file is extended, unless the job appends or opens files as they are.
 fn check_growth(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     let (layout, part) = (&plan.files.layout, &plan.files.part);
     if layout.creates || layout.happens_at_open || part.appends {

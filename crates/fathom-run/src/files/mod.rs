@@ -1,5 +1,4 @@
-//! The files of a clone: which ones, how large, and which part of each the clone uses. [`resolve`] only examines; [`layout`]
-//! creates and fills what is missing; [`open`] opens for the run. A [`Storage`] implements these for its kind of file.
+//! The files of a clone as they are now.
 
 pub mod entry;
 mod evidence;
@@ -25,7 +24,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 use std::path::PathBuf;
 
-/// The present files of a clone.
+/// The engine uses nothing that could have a size.
 pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry>, FileError> {
     if let Some(replay) = &plan.replay {
         return resolve_replay(storage, plan, replay);
@@ -53,7 +52,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         };
         return Err(FileError::of_job(Cause::SIZES, message));
     }
-    // `filesize` may end where `offset` begins. A job with an explicit size then gets nothing.
+    // `filesize` may end where `offset` begins. A job with an explicit size then has no bytes to work on.
     let filesize_given = plan.files.part.lengths.is_some();
     let is_empty = entries.iter().all(|entry| entry.size == 0);
     if is_empty && filesize_given && matches!(plan.amounts.size, Some(SizeSpec::Bytes(_))) {
@@ -63,7 +62,7 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
         return Err(missing_size(plan, &entries));
     }
     let smallest = plan.target_plan.smallest_length();
-    // Bytes, even fewer than a block, are an explicit size for the first one.
+    // For the first clone, any number of bytes counts as an explicit size, even less than a block.
     let available = entries.iter().map(|entry| entry.size).fold(0, u64::saturating_add);
     let share_is_empty = matches!(
         plan.amounts.io_size,
@@ -75,8 +74,8 @@ pub fn resolve(storage: &dyn Storage, plan: &WorkerPlan) -> Result<Vec<FileEntry
     Ok(entries)
 }
 
-/// What a storage finds under a name. Servers and devices may report any size; beyond the largest file,
-/// offsets would wrap around.
+/// Checks what a storage finds under a name. Servers and devices may report any size; beyond the maximum file
+/// size, offsets would wrap around.
 fn look_at(storage: &dyn Storage, plan: &WorkerPlan, path: PathBuf) -> Result<FileEntry, FileError> {
     check_size(&plan.name, storage.look_at(plan, path)?)
 }
@@ -94,7 +93,7 @@ fn check_size(job: &str, entry: FileEntry) -> Result<FileEntry, FileError> {
     }
 }
 
-/// Files that filled the space and are read end where the space ended.
+/// Files that were filled until the space ran out and are then read end at that point.
 pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut [FileEntry]) {
     let layout = &plan.files.layout;
     if !layout.fills_device || !(layout.content_needed || plan.keeps_data()) {
@@ -108,7 +107,7 @@ pub fn end_where_filled(storage: &dyn Storage, plan: &WorkerPlan, entries: &mut 
     }
 }
 
-/// The files of a log, each as far as the log reaches.
+/// The files of a replayed log, each as long as the log requires.
 fn resolve_replay(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -160,7 +159,7 @@ fn place_all(plan: &WorkerPlan, amounts: &Amounts, entries: &mut [FileEntry]) ->
     entries.iter_mut().zip(sizes).try_for_each(|(entry, wanted)| place(plan, amounts, entry, wanted))
 }
 
-/// The same for amounts that may count zones; rounds to whole zones.
+/// Likewise for amounts that may be given in zones; rounds to whole zones.
 fn place_in_zones(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -174,9 +173,9 @@ fn place_in_zones(
     fit::fit(plan, zones, entries)
 }
 
-/// Checks the job against the sizes found.
+/// Checks the job against the sizes of its files.
 fn check_plan(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
-    // Files that are read have an end: the one that they are filled up to.
+    // Files that are read need an end: the offset up to which they are filled.
     let has_end = |entry: &FileEntry| match entry.kind {
         FileKind::Block | FileKind::Medium | FileKind::Volume => true,
         FileKind::Regular | FileKind::Object | FileKind::Objects | FileKind::Character => {
@@ -244,7 +243,7 @@ fn missing_size(plan: &WorkerPlan, entries: &[FileEntry]) -> FileError {
     )
 }
 
-/// No file has room for a block.
+/// None of the files has room for a block.
 fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileError {
     let largest = entries.iter().max_by_key(|entry| entry.size);
     let why = largest.map_or_else(String::new, |entry| {
@@ -265,11 +264,11 @@ fn too_small(plan: &WorkerPlan, entries: &[FileEntry], smallest: u64) -> FileErr
 enum Wanted {
     /// A number of bytes.
     Bytes(u64),
-    /// This share of the present size.
+    /// A share of the current size.
     Percent(u32),
     /// The whole file.
     Everything,
-    /// What a file of this length has after the offset, or this share of the length in percent.
+    /// Rest of the file after the offset, or a percentage of its length.
     Within { length: u64, share: Option<u32> },
 }
 
@@ -283,8 +282,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
             Some(SizeSpec::Percent(percent)) => Some(percent),
             _ => None,
         };
-        // Files that do not exist yet cannot differ in length, so `size` is divided among them if it fits the
-        // range.
+        // Files that do not exist yet cannot differ in length, so `size` is divided evenly if it fits the range.
         let shared_size = match amounts.size {
             Some(SizeSpec::Bytes(total)) => Some(total / count),
             _ => None,
@@ -310,7 +308,7 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
         Some(SizeSpec::Bytes(total)) => {
             let smallest = plan.target_plan.smallest_length();
             let (each, rest) = (total / count, total % count * u64::from(count > 1));
-            // The remainder goes to the first files, a block each, if it consists of whole blocks.
+            // If the remainder consists of whole blocks, the first files get one block more each.
             let extra_files = if rest % smallest == 0 { rest / smallest } else { 0 };
             (0..count)
                 .map(|index| Wanted::Bytes(each + if index < extra_files { smallest } else { 0 }))
@@ -319,8 +317,8 @@ fn file_sizes(plan: &WorkerPlan, amounts: &Amounts, entries: &[FileEntry]) -> Re
     })
 }
 
-/// The base of offsets in percent: the present target, or the size asked for if the target has yet to grow.
-/// All clones get the same result, before and after the layout.
+/// The base of offsets in percent: the current size, or the requested size if the target has yet to grow. All
+/// clones get the same result, before and after the layout.
 fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, wanted: Wanted) -> u64 {
     let present = entry.present_size.unwrap_or(0);
     let bytes = match wanted {
@@ -333,8 +331,8 @@ fn percent_reference(part: &PartPlan, amounts: &Amounts, entry: &FileEntry, want
     if furthest.saturating_add(bytes) <= present { present } else { bytes }
 }
 
-/// First byte of the clone after `clones_before` others. If the sum contains shares of the target, it is
-/// rounded up to the alignment.
+/// First byte of the clone that follows `clones_before` others. Rounded up to the alignment if the sum contains
+/// shares of the target.
 fn start_of_clone(amounts: &Amounts, clones_before: u32, reference: u64, part: &PartPlan) -> u64 {
     let times = |spec: &SizeSpec, count: u32| match spec {
         SizeSpec::Bytes(bytes) => bytes.saturating_mul(u64::from(count)),
@@ -382,7 +380,7 @@ fn place(
         }
         // A server's volume does not grow, and fio treats media the same way.
         Wanted::Bytes(bytes) if matches!(entry.kind, FileKind::Volume | FileKind::Medium) => bytes.min(room),
-        // One size serves devices of all sizes.
+        // One size must suit devices of all sizes.
         Wanted::Bytes(bytes) if entry.kind.has_fixed_size() => bytes.min(room),
         Wanted::Bytes(bytes) => bytes,
     };
@@ -390,7 +388,7 @@ fn place(
         Wanted::Bytes(bytes) => bytes - entry.size,
         _ => 0,
     };
-    // The kernel counts offsets in 63 bits; within them, no sum of an offset and a length overflows.
+    // The kernel uses 63-bit offsets; within them, no sum of an offset and a length overflows.
     let end = entry.start.checked_add(entry.size).filter(|end| *end <= i64::MAX as u64);
     if end.is_none() {
         let message = format!(
@@ -402,13 +400,13 @@ fn place(
     Ok(())
 }
 
-/// End of the part in a file that is to have this length. A device keeps its length.
+/// End of the clone's part in a file that is to have this length. Devices keep their length.
 fn end_within(entry: &FileEntry, length: u64) -> u64 {
     let fixed = entry.present_size.filter(|_| entry.kind.has_fixed_size());
     fixed.map_or(length, |present| length.min(present))
 }
 
-/// Refuses offsets beyond the present and future end.
+/// Refuses offsets beyond the current and future end of the file.
 fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(), FileError> {
     let present = entry.present_size.unwrap_or(0);
     let (is_beyond, end) = match wanted {
@@ -434,7 +432,7 @@ fn check_start(plan: &WorkerPlan, entry: &FileEntry, wanted: Wanted) -> Result<(
     )))
 }
 
-/// A device to be filled has an end; a file system is filled until a write fails.
+/// A device has a known end when it is filled; a file system is filled until a write fails.
 fn fill_size(entry: &FileEntry) -> u64 {
     let end = match entry.kind.has_fixed_size() {
         true => entry.present_size.unwrap_or(0),

@@ -1,5 +1,6 @@
-//! Names of the files of a clone. With `directory=`, every file of a job is below that directory, however its name begins:
-//! `/b` in `d` is `d//b`. This ensures that a job writes where it says. A name that goes up (`../b`) is taken as such.
+//! Names of the files of a clone. With `directory=`, every file of a job is below that directory, even if its
+//! name begins with a slash: `/b` in `d` is `d//b`. So a job only writes where its options say. A name that
+//! leads up (`../b`) is used as it is.
 
 use crate::plan::model::files::{Names, NamesPlan};
 use std::ffi::{OsStr, OsString};
@@ -21,8 +22,8 @@ pub fn paths(plan: &NamesPlan) -> Vec<PathBuf> {
     paths
 }
 
-/// A name below a directory. Unlike [`Path::join`] it stays below the directory if the name begins with a
-/// slash.
+/// Joins a directory and a name. Unlike [`Path::join`], the result stays below the directory if the name begins
+/// with a slash.
 fn below(directory: Option<&str>, name: impl AsRef<OsStr>) -> PathBuf {
     let Some(directory) = directory else { return PathBuf::from(name.as_ref()) };
     let mut path = OsString::from(directory);
@@ -49,7 +50,7 @@ fn add_directory(directory: &Path, paths: &mut Vec<PathBuf>) {
     }
 }
 
-/// The same from the plan alone, without a look at any file.
+/// The same from the plan alone, without accessing any file.
 pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     let directory = plan.directory.as_deref();
     match &plan.names {
@@ -65,7 +66,7 @@ pub fn planned_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     }
 }
 
-/// The paths that determine where a clone works: its targets, or the top directory of its tree.
+/// The paths that determine where a clone works: its targets, or the root of its tree.
 pub fn leading_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     match &plan.names {
         Names::Numbered { tree: Some(tree), .. } => vec![below(plan.directory.as_deref(), tree.directory(0))],
@@ -73,7 +74,7 @@ pub fn leading_paths(plan: &NamesPlan) -> Vec<PathBuf> {
     }
 }
 
-/// The directories of a clone's tree, parents first; none without a tree.
+/// The directories of a clone's tree, parents first; empty without a tree.
 pub fn tree_directories(plan: &NamesPlan) -> Vec<PathBuf> {
     let Names::Numbered { tree: Some(tree), .. } = &plan.names else { return Vec::new() };
     let directory = plan.directory.as_deref();

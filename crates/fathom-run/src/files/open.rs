@@ -11,7 +11,7 @@ use fathom_verify::ledger::SyncKind;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-/// The opened targets of a clone; closed on drop.
+/// The open targets of a clone; closed on drop.
 pub struct OpenFiles {
     /// The files as engines see them.
     pub list: Vec<OpenFile>,
@@ -36,10 +36,9 @@ impl OpenFiles {
         for (index, entry) in files.entries.clone().iter().enumerate() {
             let handle = files.reopen(plan, index)?;
             files.storage.settle(&plan.files.opening, entry, handle)?;
-            // Files beyond the limit are opened when an I/O needs them; here it is only checked that they can
-            // be opened.
+            // Files beyond the `openfiles` limit are opened when an I/O needs them; here they are only checked.
             if handle.is_open() && index >= limit {
-                // Nothing was written to it yet.
+                // Nothing has been written to it yet.
                 let _ = files.close(index);
             }
             let device = files.storage.device_below(entry);
@@ -56,12 +55,12 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Time since that check.
+    /// Time since the last check for use.
     pub(crate) fn since_check(&self) -> Duration {
         self.checked.elapsed()
     }
 
-    /// The targets as found before they were opened.
+    /// The targets as they were before opening.
     pub(crate) fn entries(&self) -> &[FileEntry] {
         &self.entries
     }
@@ -76,7 +75,7 @@ impl OpenFiles {
         &*self.storage
     }
 
-    /// Number of open files; those of diskless engines always are.
+    /// Number of open files; files of diskless engines always count as open.
     pub fn open_count(&self) -> usize {
         (0..self.list.len()).filter(|index| self.is_open(*index)).count()
     }
@@ -86,12 +85,12 @@ impl OpenFiles {
         self.entries[index].kind
     }
 
-    /// True for a file that is open, as those of diskless engines always are.
+    /// True if the file is open; files of diskless engines always are.
     pub(crate) fn is_open(&self, index: usize) -> bool {
         self.list[index].handle.is_open() || self.entries[index].kind == FileKind::None
     }
 
-    /// Closes a file temporarily. An error is that of an earlier write.
+    /// Closes a file temporarily. An error, if any, stems from an earlier write.
     pub(crate) fn close(&mut self, index: usize) -> Result<(), Errno> {
         self.list[index].handle = Handle::NONE;
         self.storage.close(index)
@@ -119,8 +118,8 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Removes files after the run (`unlink`), but never an export or an image. A failure does not keep the
-    /// rest.
+    /// Removes files after the run (`unlink`), but never an export or an image. A failure does not prevent the
+    /// removal of the others.
     pub(crate) fn remove(&mut self, plan: &NamesPlan) -> Vec<Errno> {
         let removable = self.entries.iter().filter(|entry| entry.kind != FileKind::Volume);
         let mut errors: Vec<Errno> = removable.filter_map(|entry| self.storage.remove(entry).err()).collect();
@@ -174,8 +173,7 @@ impl OpenFiles {
         self.entries.iter().find(|entry| self.storage.device_below(entry) == Some(device))
     }
 
-    /// Reads all files once to cache them, unless it is stopped. Those beyond `openfiles` are opened for
-    /// that.
+    /// Reads all files once to cache them; can be stopped. Files beyond `openfiles` are opened for this.
     pub(crate) fn read_into_cache(
         &mut self,
         plan: &WorkerPlan,
@@ -193,7 +191,7 @@ impl OpenFiles {
             }
             self.storage.read_into_cache(&self.list[index], &stopped).map_err(failed)?;
             if !was_open {
-                // It was opened for reading.
+                // The file was opened for reading.
                 let _ = self.close(index);
             }
         }

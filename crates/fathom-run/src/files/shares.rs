@@ -4,8 +4,8 @@ use super::entry::{FileEntry, FileError};
 use crate::plan::WorkerPlan;
 use crate::plan::model::files::Share;
 
-/// Reduces the files to the share of this clone, if it has one. The files are divided as one sequence of
-/// blocks, so shares differ by at most one block even if there are more files than shares.
+/// Reduces the files to this clone's share, if it has one. The files are divided as one sequence of blocks, so
+/// shares differ by at most one block even if there are more files than shares.
 pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result<(), FileError> {
     let Some(share) = plan.files.part.share else { return Ok(()) };
     let lengths =
@@ -31,7 +31,7 @@ pub(super) fn keep_share(plan: &WorkerPlan, entries: &mut [FileEntry]) -> Result
     Ok(())
 }
 
-/// Begin and end of the share in each of these files: multiples of `unit`, or the end of a file.
+/// Start and end of the share in each of these files: multiples of `unit`, or the end of a file.
 fn parts(sizes: &[u64], unit: u64, share: Share) -> Vec<(u64, u64)> {
     let blocks: u128 = sizes.iter().map(|size| u128::from(size.div_ceil(unit))).sum();
     let bound = |number: u32| blocks * u128::from(number) / u128::from(share.of.max(1));

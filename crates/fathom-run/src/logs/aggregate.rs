@@ -9,10 +9,10 @@ use fathom_sys::clock::monotonic_ns;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Interval of the lines.
+/// Interval between lines.
 const INTERVAL_NS: u64 = 500_000_000;
 
-/// Bytes of each worker at the last sample. A worker that begins to record restarts from zero; bytes of its
+/// Bytes of each worker at the last sample. A worker starts from zero when it begins to record; bytes of its
 /// ramp are in no line.
 struct Seen {
     epoch: u64,
@@ -40,7 +40,7 @@ pub(crate) fn sample_bandwidth(
             continue;
         }
         let moved = bytes_since(region, &mut seen);
-        // A short rest at the end only gets a line if bytes were moved.
+        // A short remainder at the end only gets a line if bytes were moved.
         if finished && now - last < INTERVAL_NS / 10 && moved == PerDirection::default() {
             return;
         }

@@ -36,7 +36,7 @@ impl LogFile {
         }
     }
 
-    /// Writes and clears `bytes`. The first failure is reported and counted; later data is discarded.
+    /// Writes and clears `bytes`. The first failure is reported and counted; everything after it is discarded.
     pub(crate) fn write(&mut self, bytes: &mut Vec<u8>, region: &LogRegion, messages: &MessageSender) {
         if bytes.is_empty() {
             return;
@@ -58,7 +58,7 @@ impl LogFile {
 pub(crate) struct OpenLogs {
     /// Per worker, in the order of its plan's paths.
     pub(crate) of_workers: Vec<Vec<LogFile>>,
-    /// Per worker, the recording of its I/Os (`write_iolog`).
+    /// Recording of each worker's I/Os (`write_iolog`).
     pub(crate) of_recordings: Vec<Option<LogFile>>,
     /// Bandwidth of the whole run: read, write, trim.
     pub(crate) aggregate: Vec<LogFile>,

@@ -9,28 +9,28 @@ use fathom_trace::iolog::{HEADER, write_file_line, write_io_line};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileEvent {
-    /// The job uses the file.
+    /// The file was added to the job.
     Add = 6,
-    /// It was opened.
+    /// The file was opened.
     Open = 7,
-    /// It was closed.
+    /// The file was closed.
     Close = 8,
 }
 
-/// Words by the number of the operation or event.
+/// Words of the log format, by number of the operation or event.
 const WORDS: [&str; 9] =
     ["read", "write", "trim", "sync", "datasync", "sync_file_range", "add", "open", "close"];
 
 /// The recording of one worker.
 pub(super) struct Recording {
-    /// Names as the job uses them, by number.
+    /// File names as the job uses them, by number.
     files: Vec<String>,
-    /// Text that has not been written yet.
+    /// Text not written yet.
     pub(super) bytes: Vec<u8>,
 }
 
 impl Recording {
-    /// A recording that begins with the header unless another clone writes it to the same file.
+    /// Starts a recording, with the header unless another clone writes it to the same file.
     pub(super) fn new(plan: &Plan, worker: &WorkerPlan) -> Recording {
         let paths = names::paths(&worker.files.names);
         let is_first = plan
@@ -42,7 +42,7 @@ impl Recording {
         Recording { files: paths.iter().map(|path| path.to_string_lossy().into_owned()).collect(), bytes }
     }
 
-    /// Adds the line of a record: time in `end_ns`, file in `clat_ns`.
+    /// Adds the line for a record, whose `end_ns` holds the time and `clat_ns` the file.
     pub(super) fn add(&mut self, record: &IoRecord) {
         let Some(file) = self.files.get(record.clat_ns as usize) else { return };
         let Some(word) = WORDS.get(usize::from(record.direction)) else { return };

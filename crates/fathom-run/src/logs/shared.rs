@@ -1,4 +1,5 @@
-//! Memory shared by workers and the log writer: a ring per worker that keeps logs, and a word per writer thread to wake it.
+//! Shared memory between workers and the log writer: a ring for each worker that keeps logs, and a futex word
+//! for each writer thread.
 
 use crate::plan::{Plan, WorkerPlan};
 use fathom_logs::ring::{Consumer, Producer, RingHeader, words_for};
@@ -9,7 +10,7 @@ use std::time::Duration;
 
 /// Records in all rings together: 40 bytes each.
 const RECORDS_OF_A_RUN: usize = 1 << 20;
-/// A ring larger than this only costs cache.
+/// A larger ring would only use up cache.
 const LARGEST_RING: usize = 1 << 15;
 const SMALLEST_RING: usize = 1 << 10;
 /// Maximum number of threads that write logs.
@@ -24,7 +25,7 @@ pub(crate) struct WriterThread {
 }
 
 impl WriterThread {
-    /// Sleeps until woken, or until the time is over.
+    /// Sleeps until woken, or until the timeout.
     pub(crate) fn sleep(&self, time: Duration) {
         self.sleeping.store(1, Relaxed);
         futex::wait_while(&self.sleeping, 1, Some(time));
@@ -43,9 +44,9 @@ impl WriterThread {
 #[repr(C, align(128))]
 #[derive(Default)]
 struct State {
-    /// No worker runs any more.
+    /// All workers have ended.
     finished: AtomicU32,
-    /// The writer is gone and takes no more records out.
+    /// The writer is gone and takes out no more records.
     gone: AtomicU32,
     /// Files that could not be written completely.
     failed_files: AtomicU32,
@@ -63,7 +64,7 @@ struct Control {
 /// Kinds of rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ring {
-    /// Its logs: a record per completed I/O.
+    /// The worker's logs: a record per completed I/O.
     Logs = 0,
     /// `write_iolog`: a record per issued I/O.
     Recording = 1,
@@ -87,13 +88,13 @@ pub(crate) struct LogRegion {
     control: Mapping,
     headers: Mapping,
     words: Mapping,
-    /// Per worker, by [`Ring`].
+    /// For each worker, by [`Ring`].
     places: Vec<[Option<Place>; 2]>,
     threads: usize,
 }
 
 impl LogRegion {
-    /// Memory for the logs of a plan. Pages cost nothing until they are touched.
+    /// Allocates memory for the logs of a plan. Pages cost nothing until they are touched.
     pub(crate) fn new(plan: &Plan) -> Result<LogRegion, Errno> {
         let wanted = |worker: &WorkerPlan| [worker.logs.is_some(), worker.recording.is_some()];
         let keepers = plan.workers.iter().flat_map(wanted).filter(|is_wanted| *is_wanted).count().max(1);
@@ -143,19 +144,19 @@ impl LogRegion {
         }
     }
 
-    /// The worker's side of its ring; `None` when it has none.
+    /// The worker's end of its ring; `None` if it has none.
     pub(crate) fn producer(&self, ring: Ring, worker: usize) -> Option<Producer<'_>> {
         let (header, words) = self.ring(self.places[worker][ring as usize]?);
         Some(Producer::new(header, words))
     }
 
-    /// The writer's side.
+    /// The writer's end of a ring.
     pub(crate) fn consumer(&self, ring: Ring, worker: usize) -> Option<Consumer<'_>> {
         let (header, words) = self.ring(self.places[worker][ring as usize]?);
         Some(Consumer::new(header, words))
     }
 
-    /// State that both sides share.
+    /// State shared by both ends.
     pub(crate) fn header(&self, ring: Ring, worker: usize) -> Option<&RingHeader> {
         Some(self.ring(self.places[worker][ring as usize]?).0)
     }
@@ -185,7 +186,7 @@ impl LogRegion {
         &self.control().threads[MOST_THREADS - 1]
     }
 
-    /// No worker runs any more: the writer completes its files and ends.
+    /// All workers have ended: the writer completes its files and ends.
     pub(crate) fn finish(&self) {
         self.control().state.finished.store(1, Relaxed);
         for thread in &self.control().threads {
@@ -198,7 +199,7 @@ impl LogRegion {
         self.control().state.finished.load(Relaxed) != 0
     }
 
-    /// No records are taken out any more, so workers must not wait for that.
+    /// No records are taken out any more, so workers must not wait for it.
     pub(crate) fn set_gone(&self) {
         self.control().state.gone.store(1, Relaxed);
     }
@@ -223,8 +224,8 @@ impl LogRegion {
         self.control().state.writes.fetch_add(1, Relaxed);
     }
 
-    /// Grows while the writer makes progress: records taken out, and writes. After an idle time few records
-    /// stand for many windows, so neither alone would suffice.
+    /// Grows while the writer makes progress: records taken out plus writes. After an idle period, few records
+    /// fill many windows, so neither alone would suffice.
     pub(crate) fn progress(&self) -> u64 {
         let headers = (0..self.places.len()).flat_map(|worker| self.headers_of(worker));
         let taken: u64 = headers.map(RingHeader::taken).sum();

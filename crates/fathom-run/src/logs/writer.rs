@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 
 /// A log is written once this many bytes are pending.
 const WRITE_BYTES: usize = 128 << 10;
-/// And at least at this interval, for readers who follow a log during the run.
+/// A log is also written at this interval, for readers who follow it during the run.
 const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 /// Longest sleep; a worker whose ring fills up wakes the thread earlier.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
-/// After a round with more records than this, the next follows immediately.
+/// After a round with more records than this, the next one follows immediately.
 const BUSY_RECORDS: u64 = 4096;
 
-/// Content made from the records of a ring.
+/// What is produced from the records of a ring.
 enum Content {
     Logs(Box<LogSet>),
     Recording(Recording),
@@ -48,7 +48,7 @@ pub(crate) fn write_logs(
     messages: &MessageSender,
 ) {
     let mut by_thread: Vec<Vec<Keeper<'_>>> = (0..logs.threads()).map(|_| Vec::new()).collect();
-    // Threads with bound processors serve one job each.
+    // With `log_compression_cpus`, threads serve one job each.
     let mut bound = Vec::new();
     for (index, files) in open.of_workers.into_iter().enumerate() {
         let Some(plan) = &plan.workers[index].logs else { continue };
@@ -74,8 +74,8 @@ pub(crate) fn write_logs(
     });
 }
 
-/// Starts a thread. Without it a log would not be written, and its worker would wait for that: the process
-/// ends, and the supervisor notices.
+/// Starts a thread. Without it a log would not be written, and its worker would wait forever, so the process
+/// ends and the supervisor notices.
 fn start<'s>(scope: &'s Scope<'s, '_>, messages: &MessageSender, work: impl FnOnce() + Send + 's) {
     if let Err(error) = std::thread::Builder::new().spawn_scoped(scope, work).map_err(Errno::from) {
         messages.send(&Message::Error(format!(
@@ -146,7 +146,7 @@ impl<'a> Keeper<'a> {
         if self.done {
             return 0;
         }
-        // Read first: records pushed before the ring was closed are then taken below.
+        // Read first, so that records pushed before the ring was closed are taken below.
         let closed = self.consumer.header().is_closed();
         let epoch_ms = self.consumer.header().epoch_ms();
         let mut total = 0;
@@ -204,7 +204,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// Writes to one of several logs.
+/// Collects the writes to one of several logs.
 fn write_to(
     files: &mut [LogFile],
     number: usize,

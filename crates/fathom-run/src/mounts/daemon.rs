@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, thread};
 
-/// Options about caches and request sizes, of all file systems: other parts of a command line are not shown,
+/// Options about caches and request sizes, of all file systems. Other parts of a command line are not shown,
 /// because they may hold secrets.
 const TOLD: [&str; 40] = [
     "async-read",
@@ -57,18 +57,18 @@ const TOLD: [&str; 40] = [
 /// Timeout for reading the command line of a process that may hang.
 const READ_LIMIT: Duration = Duration::from_secs(1);
 
-/// A process and its connection.
+/// A process and the connection it holds.
 #[derive(Clone, Debug)]
 pub(crate) struct Daemon {
     process: u32,
-    /// The descriptor of the connection in `/proc`.
+    /// The connection's descriptor in `/proc`.
     descriptor: PathBuf,
-    /// What the descriptor refers to.
+    /// The link target of this descriptor.
     link: PathBuf,
 }
 
 impl Daemon {
-    /// The daemon of this mount; `None` if it is not visible, such as another user's.
+    /// The daemon of this mount; `None` if it is not visible, for example because it belongs to another user.
     pub(crate) fn of(mount: &Mount) -> Option<Daemon> {
         let connection = mount.device.split_once(':')?.1;
         let program = mount.report.kind.strip_prefix("fuse.").unwrap_or_default();
@@ -80,18 +80,18 @@ impl Daemon {
                 (name_of(process).is_none_or(|name| program.is_empty() || !name.contains(program)), process)
             })
             .collect();
-        // Processes named like the file system come first, which usually avoids looking at the others.
+        // Processes named like the file system come first, which usually saves reading the others.
         processes.sort_unstable();
         let directory = &mount.report.directory;
         processes.into_iter().find_map(|(_, process)| Daemon::if_serves(process, connection, directory))
     }
 
-    /// This process, if it holds the connection with this number. Kernels before 6.17 do not report the
-    /// number; there, the process whose command line names the directory.
+    /// This process, if it holds the connection with this number. Kernels before 6.17 do not report the number;
+    /// there, it is the process whose command line names the directory.
     fn if_serves(process: u32, connection: &str, directory: &str) -> Option<Daemon> {
         let descriptors = fs::read_dir(format!("/proc/{process}/fd")).ok()?;
         descriptors.flatten().find_map(|entry| {
-            // Links of `/proc` are read, never followed.
+            // Links in `/proc` are read, never followed.
             let link = fs::read_link(entry.path()).ok().filter(|link| link.ends_with("fuse"))?;
             let found = Daemon { process, descriptor: entry.path(), link };
             let serves = match found.connection() {
@@ -110,12 +110,12 @@ impl Daemon {
         Some(line.trim().to_owned())
     }
 
-    /// True if it is still the process that was found.
+    /// True if it is still the same process.
     fn is_there(&self) -> bool {
         fs::read_link(&self.descriptor).is_ok_and(|link| link == self.link)
     }
 
-    /// Its description in a report.
+    /// Description of the daemon for the report.
     pub(crate) fn report(&self) -> Option<DaemonReport> {
         let name = name_of(self.process)?;
         Some(DaemonReport { process: self.process, name, options: options_in(&self.words()) })
@@ -124,8 +124,8 @@ impl Daemon {
     /// The arguments of its command line; none if they cannot be read within [`READ_LIMIT`].
     fn words(&self) -> Vec<String> {
         let path = format!("/proc/{}/cmdline", self.process);
-        // A thread in uninterruptible sleep may hold the lock of the memory that holds the command line. Most
-        // do not, because they wait for a disk. A read that hangs ends with this process.
+        // A thread in uninterruptible sleep may hold the mmap lock that protects the command line. Most do not,
+        // because they wait for a disk. A read that hangs ends with this process.
         let line = if waits_uninterruptibly(self.process) {
             let (sender, receiver) = mpsc::channel();
             let reader = thread::Builder::new().spawn(move || sender.send(fs::read(path)));
@@ -137,7 +137,7 @@ impl Daemon {
         line.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
     }
 
-    /// Bytes moved by the process's system calls; `None` if that is not shown.
+    /// Bytes moved by the process's system calls; `None` if the kernel does not show them.
     pub(crate) fn moved(&self) -> Option<MovedBytes> {
         let text = fs::read_to_string(format!("/proc/{}/io", self.process)).ok()?;
         let value = |name: &str| {
@@ -168,7 +168,7 @@ fn waits_uninterruptibly(process: u32) -> bool {
     })
 }
 
-/// Sum over the interfaces in a file like `/proc/net/dev`.
+/// Sum over the interfaces in a file in the format of `/proc/net/dev`.
 fn all_interfaces(text: &str) -> Option<MovedBytes> {
     let mut sum = MovedBytes::default();
     for line in text.lines().skip(2) {

@@ -22,12 +22,12 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// It is not on a block device.
+    /// The mount has no block device.
     pub(crate) fn has_no_device(&self) -> bool {
         self.device.starts_with("0:")
     }
 
-    /// True for the mount with this device number.
+    /// True if this is the mount with this device number.
     pub(crate) fn is_on(&self, device: u64) -> bool {
         self.device == format!("{}:{}", libc::major(device), libc::minor(device))
     }
@@ -62,7 +62,8 @@ pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// The options of a mount and of its file system, each once. A mount may be read-only where its file system is not.
+/// The options of a mount and of its file system, without duplicates. A mount may be read-only although its
+/// file system is not.
 fn all_options(of_mount: &str, of_file_system: &str) -> String {
     let own: Vec<&str> = of_mount.split(',').collect();
     let is_new =
@@ -71,7 +72,7 @@ fn all_options(of_mount: &str, of_file_system: &str) -> String {
     own.iter().copied().chain(further).collect::<Vec<&str>>().join(",")
 }
 
-/// Decodes a text of the kernel's tables, where blanks and backslashes are octal escapes.
+/// Decodes text from the kernel's tables, where spaces and backslashes are octal escapes.
 pub(crate) fn plain(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();

@@ -1,13 +1,13 @@
-//! Removes passwords and keys that some file systems show in the list of mounts. In doubt, a text is hidden.
+//! Removes passwords and keys that some file systems show in the list of mounts. When in doubt, text is hidden.
 
-/// Replaces hidden text.
+/// Placeholder for hidden text.
 const HIDDEN: &str = "<hidden>";
-/// Parts of the names of options that hold secrets.
+/// Substrings of the names of options that hold secrets.
 const SECRET: [&str; 8] = ["pass", "secret", "token", "key", "credential", "auth", "signature", "pwd"];
 
 /// A source or options of a mount, without secrets.
 pub(super) fn without_secrets(text: &str) -> String {
-    // Before the text is split into items: a password may contain a comma.
+    // Done before the text is split into items, because a password may contain a comma.
     let text = without_passwords_of_addresses(text);
     let mut kept = String::with_capacity(text.len());
     let mut rest = text.as_str();
@@ -42,7 +42,7 @@ fn without_passwords_of_addresses(text: &str) -> String {
     kept + rest
 }
 
-/// End of an item in a list: a comma or a blank, unless it is quoted.
+/// End of an item in a list: a comma or a space outside of quotes.
 fn end_of_item(text: &str) -> usize {
     let mut quote = None;
     for (place, character) in text.char_indices() {

@@ -20,7 +20,7 @@ struct Watched {
 }
 
 impl MountWatch {
-    /// Adds a mount, if its traffic is counted.
+    /// Adds a mount if its traffic can be counted.
     pub(crate) fn add(&mut self, mount: &Mount) {
         if let Some(known) = self.watched.iter_mut().find(|known| known.directory == mount.report.directory) {
             if known.stage_start.is_none() {
@@ -49,8 +49,7 @@ impl MountWatch {
         self.watched.iter().filter_map(|mount| mount.since(&mount.start)).collect()
     }
 
-    /// The traffic since the first job of the stage began, for the mounts that the stage used. The stage is
-    /// over.
+    /// Traffic since the first job of the finished stage began, for the mounts that the stage used.
     pub(crate) fn end_stage(&mut self) -> Vec<MountReport> {
         let ended = |mount: &mut Watched| {
             let start = mount.stage_start.take()?;
@@ -59,7 +58,7 @@ impl MountWatch {
         self.watched.iter_mut().filter_map(ended).collect()
     }
 
-    /// The daemon of the mount on this directory.
+    /// The daemon of the file system mounted on this directory.
     pub(crate) fn daemon(&self, directory: &str) -> Option<&Daemon> {
         self.watched.iter().find(|mount| mount.directory == directory)?.daemon.as_ref()
     }
@@ -138,7 +137,7 @@ mod tests {
             watch.add(&super::super::parse_mount(line).expect("a mount"));
         }
         assert!(watch.watched.is_empty());
-        // A mount without counters is not part of the report.
+        // A mount without counters is left out of the report.
         watch.add(
             &super::super::parse_mount("24 1 0:4094967 / /s rw - fuse.sshfs me@host:/ rw").expect("a mount"),
         );

@@ -8,16 +8,16 @@ pub use fathom_verify::content::{Pattern, fill_random};
 pub use shaped::NoRoomForPages;
 use shaped::Shaper;
 
-/// Fills buffers of one worker.
+/// Fills the buffers of one worker.
 #[derive(Clone, Debug)]
 pub struct Payload {
     content: Content,
-    /// Reads use the same buffers, so their earlier content cannot be relied on.
+    /// Reads use the same buffers and overwrite their content.
     beside_reads: bool,
     generator: Taus88,
 }
 
-/// The state of a rule.
+/// State of the payload rule.
 #[derive(Clone, Debug)]
 enum Content {
     Zero,
@@ -27,7 +27,7 @@ enum Content {
 }
 
 impl Payload {
-    /// A filler for the worker with these seeds, whose files have `bytes` bytes.
+    /// A filler for the worker with these seeds and `bytes` bytes of files.
     pub fn new(rule: PayloadRule, seeds: &Seeds, bytes: u64) -> Result<Payload, NoRoomForPages> {
         let content = match rule {
             PayloadRule::Zero => Content::Zero,
@@ -53,7 +53,7 @@ impl Payload {
         }
     }
 
-    /// True if writes need no work: the content stays as prepared, or any content will do.
+    /// True if writes need no filling: the content stays as prepared, or any content will do.
     pub fn is_static(&self) -> bool {
         match &self.content {
             Content::Zero => !self.beside_reads,
@@ -63,7 +63,7 @@ impl Payload {
         }
     }
 
-    /// Content for one write at this file offset; `now_ns` is its start time.
+    /// Fills the buffer for one write at this file offset; `now_ns` is its start time.
     pub fn refresh(&mut self, buffer: &mut [u8], offset: u64, now_ns: u64) {
         match &mut self.content {
             Content::Zero if self.beside_reads => buffer.fill(0),
@@ -85,7 +85,7 @@ impl Payload {
     }
 }
 
-/// Changes every 512-byte block a little, so that no two writes carry the same data: one of its eight lines starts with
+/// Stamps every 512-byte block, so that no two writes carry the same data: one of its eight lines starts with
 /// the offset, and its first line ends with the time.
 fn scramble_blocks(buffer: &mut [u8], offset: u64, now_ns: u64) {
     const BLOCK: usize = 512;

@@ -8,11 +8,11 @@ use crate::plan::model::payload::{DuplicateSource, Duplicates, SetPart, SetSize,
 use crate::random::{SeedUse, Seeds, Taus88};
 use thiserror::Error;
 
-/// The working set does not fit into memory.
+/// The dedupe working set does not fit into memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("no memory for a working set of {pages} pages; lower dedupe_working_set_percentage=")]
 pub struct NoRoomForPages {
-    /// Pages of the set.
+    /// Pages in the working set.
     pub pages: u64,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    /// For the worker with these seeds, whose files have `bytes` bytes.
+    /// For the worker with these seeds and `bytes` bytes of files.
     pub(super) fn new(rule: ShapedRule, seeds: &Seeds, bytes: u64) -> Result<Shaper, NoRoomForPages> {
         let mut working_set = Vec::new();
         if let Some(Duplicates { source: DuplicateSource::WorkingSet(parts), .. }) = &rule.duplicates {
@@ -35,7 +35,7 @@ impl Shaper {
                 add_pages(&mut working_set, part, seeds, bytes)?;
             }
             if working_set.is_empty() {
-                // A set smaller than a page: all duplicates are equal.
+                // The working set is smaller than a page: all duplicates are equal.
                 working_set.push(seeds.generator(SeedUse::Buffer));
             }
         }
@@ -123,8 +123,7 @@ mod tests {
         Shaper::new(rule, &Seeds::new(0x89, 1), 4 << 20).expect("memory")
     }
 
-    /// The state of the content generator at the start of each of the next buffers of 4 KiB, counted in
-    /// segments.
+    /// State of the content generator at the start of each of the next 4 KiB buffers, in segments.
     fn states(shaper: &mut Shaper, count: usize) -> Vec<usize> {
         let mut generator = Seeds::new(0x89, 1).generator(SeedUse::Buffer);
         let seeds: Vec<u64> = (0..2000).map(|_| generator.buffer_seed()).collect();
@@ -140,7 +139,7 @@ mod tests {
 
     #[test]
     fn duplicates_come_as_from_fio() {
-        // fio --bs=4k --dedupe_percentage=50: the first fill is that of the buffer, the others are writes.
+        // fio --bs=4k --dedupe_percentage=50: the first fill is that of the buffer, the rest are writes.
         let next = Duplicates { percent: 50, source: DuplicateSource::Neighbour };
         assert_eq!(
             states(&mut shaper(0, 512, Some(next)), 15),

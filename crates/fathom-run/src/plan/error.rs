@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// What is wrong with a job, where, and what to do about it: one or several lines for the user.
+/// What is wrong with a job, where, and how to fix it: one or several lines for the user.
 #[derive(Debug, Error)]
 pub enum PlanError {
     /// An unknown engine name.
@@ -34,7 +34,7 @@ pub enum PlanError {
         /// The engine.
         engine: &'static str,
     },
-    /// A job chooses a host in a run without hosts.
+    /// A job uses host= in a run without hosts.
     #[error(
         "fathom: job {job}: host={hosts} chooses among the hosts of a run, and this one has none; give --hosts=list, or leave out host="
     )]
@@ -65,7 +65,7 @@ pub enum PlanError {
         /// The limit of a clone.
         most: f64,
     },
-    /// `block_error_percentiles` without trackable blocks.
+    /// `block_error_percentiles` without blocks that can be tracked.
     #[error("fathom: job {job}: block_error_percentiles=1 follows blocks of the size of a trim: {reason}")]
     NoBlocks {
         /// The job.
@@ -79,7 +79,7 @@ pub enum PlanError {
         /// The job.
         job: String,
     },
-    /// A clone whose number does not fit into the headers of verified blocks.
+    /// The number of a clone is too large for the headers of verified blocks.
     #[error(
         "fathom: job {job}: clone {number} of the run exceeds the number that fits into the headers of \
         verified blocks ({most}); use fewer clones (numjobs=)",

@@ -1,6 +1,7 @@
-//! Storage of a clone's data: what a name means there, and how targets are created, opened and removed. A storage does
-//! everything before the first I/O and after the last one. The I/Os themselves, including trims and syncs, are up to the
-//! engine, which selects its storage ([`EngineType::storage`](crate::engine::EngineType::storage)).
+//! Storage of a clone's data: how names are resolved, and how targets are created, opened and removed. A
+//! storage does everything before the first I/O and after the last one. The I/Os themselves, including trims
+//! and syncs, are up to the engine, which selects its storage
+//! ([`EngineType::storage`](crate::engine::EngineType::storage)).
 
 pub mod files;
 pub mod nowhere;
@@ -21,18 +22,17 @@ use std::ops::Range;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 
-/// Constructor of a job's storage. Each clone has a separate one, and so has the layout that precedes all of
-/// them.
+/// Constructor of a job's storage. Each clone has a separate storage, as does the layout that precedes all of them.
 pub type StorageOf = fn(&JobSpec) -> Box<dyn Storage>;
 
 /// Opaque reference to an open target: a descriptor for files and devices, otherwise a number shared by a
-/// storage and its engines. The two cannot be confused: a number is stored as a negative value, which is
-/// never a valid descriptor.
+/// storage and its engines. Numbers are stored as negative values, which are never valid descriptors, so the
+/// two cannot be confused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle(i32);
 
 impl Handle {
-    /// A target that is closed, or cannot be opened.
+    /// Handle of a target that is closed or cannot be opened.
     pub const NONE: Handle = Handle(-1);
 
     /// The handle of a target that is not a file of this machine.
@@ -45,7 +45,7 @@ impl Handle {
     ///
     /// # Safety
     ///
-    /// The descriptor is the storage's, and stays open for as long as the handle is used.
+    /// The storage owns the descriptor, and keeps it open for as long as the handle is used.
     pub unsafe fn of_descriptor(descriptor: RawFd) -> Handle {
         Handle(descriptor)
     }
@@ -74,7 +74,7 @@ impl Handle {
 pub struct OpenFile {
     /// Name in messages.
     pub name: String,
-    /// Handle while it is open.
+    /// Handle, while the file is open.
     pub handle: Handle,
     /// True for block devices.
     pub is_block_device: bool,
@@ -97,19 +97,19 @@ impl OpenFile {
     }
 }
 
-/// What is to be read back from the medium of a target.
+/// How a target is read back from its medium.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadBack {
     /// The bytes.
     pub range: Range<u64>,
-    /// Reads may be answered from the page cache: they are buffered, or copies from a mapping.
+    /// Reads may be served from the page cache: they are buffered, or copies from a mapping.
     pub is_cached: bool,
     /// Cached data is dropped; otherwise it is only counted.
     pub drops: bool,
 }
 
-/// The storage of a clone's targets, which are numbered like the clone's entries. An engine that shares more
-/// with its storage than handles, such as a connection, downcasts
+/// The storage of a clone's targets, which have the same numbers as the clone's entries. An engine that shares
+/// more with its storage than handles, such as a connection, downcasts
 /// [`Setup::storage`](crate::engine::Setup::storage).
 pub trait Storage: Any {
     /// The names of a clone's targets, in order.
@@ -122,12 +122,12 @@ pub trait Storage: Any {
         Ok(())
     }
 
-    /// Removes the empty ones, after the targets.
+    /// Removes the empty directories of the tree, after the targets.
     fn remove_directories(&mut self, _plan: &NamesPlan) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Examines what a name means now; the used part is not chosen yet. Changes nothing.
+    /// Looks up a name; the used part is not chosen yet. Changes nothing.
     fn look_at(&self, plan: &WorkerPlan, name: PathBuf) -> Result<FileEntry, FileError>;
 
     /// Refuses targets that the run must not change or create, such as those in use. Changes nothing.
@@ -135,7 +135,7 @@ pub trait Storage: Any {
         Ok(())
     }
 
-    /// The same for opened targets, by what was opened rather than by their names.
+    /// The same check for opened targets, by the opened object rather than by name.
     fn check_opened(&self, _plan: &WorkerPlan, _entries: &[FileEntry]) -> Result<(), FileError> {
         Ok(())
     }
@@ -145,8 +145,8 @@ pub trait Storage: Any {
         Ok(())
     }
 
-    /// Extends a target to its entry's size from its present end; existing content stays. `filling` has the
-    /// content, if it matters. Ends with EINTR soon after `stopped` returns true, with the target restored.
+    /// Extends a target from its current end to its entry's size; existing content stays. `filling` provides
+    /// the content, if it matters. Ends with EINTR soon after `stopped` returns true, with the target restored.
     fn lay_out(
         &mut self,
         plan: &WorkerPlan,
@@ -165,55 +165,55 @@ pub trait Storage: Any {
         Ok(Handle::of_number(index))
     }
 
-    /// Closes a target without I/O in flight. An error is that of an earlier write, which network and
-    /// user-space file systems may only report now.
+    /// Closes a target without I/O in flight. An error, if any, stems from an earlier write that network and
+    /// user-space file systems only report now.
     fn close(&mut self, _index: usize) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Called once after the first opening of a target: drops cached data, gives hints (`invalidate`,
+    /// Called once after a target is first opened: drops cached data and gives hints (`invalidate`,
     /// `fadvise_hint`, `write_hint`).
     fn settle(&mut self, _plan: &OpenPlan, _entry: &FileEntry, _handle: Handle) -> Result<(), FileError> {
         Ok(())
     }
 
     /// Reads the used part of an open target into the cache (`pre_read`). Ends early when `stopped` returns
-    /// true. EOPNOTSUPP if this machine does not cache it.
+    /// true. Returns EOPNOTSUPP if this machine does not cache the target.
     fn read_into_cache(&mut self, _target: &OpenFile, _stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Makes what was written to an open target durable, outside the loop, unless that is up to [the
+    /// Makes data written to an open target durable, outside the loop, unless that is up to [the
     /// engine](crate::engine::Engine::sync_now).
     fn sync(&mut self, _handle: Handle, _kind: SyncKind) -> Result<(), Errno> {
         Err(Errno(libc::EOPNOTSUPP))
     }
 
-    /// Drops this machine's cached data of a range of an open target, so that it is read from its medium.
+    /// Drops this machine's cached data in a range of an open target, so that it is read from the medium.
     /// Writes must have been synced. Returns the bytes that stay in memory nevertheless; `None` if unknown.
     fn forget(&mut self, _entry: &FileEntry, _handle: Handle, _wanted: &ReadBack) -> Option<u64> {
         Some(0)
     }
 
-    /// Writes cached data of a range of an open target back to its medium and waits, without flushing the
-    /// device's own cache. Nothing to do if this machine does not cache writes.
+    /// Writes dirty data in a range of an open target back to its medium and waits, without flushing the
+    /// device's own cache. A no-op if this machine does not cache writes.
     fn write_back(&mut self, _entry: &FileEntry, _handle: Handle, _range: &Range<u64>) -> Result<(), Errno> {
         Ok(())
     }
 
-    /// Makes reads of an open target bypass the page cache, or use it again; false if that is impossible.
-    /// Offsets and lengths are multiples of `alignment`.
+    /// Makes reads of an open target bypass the page cache, or use it again; returns false if that is
+    /// impossible. Offsets and lengths are multiples of `alignment`.
     fn read_past_cache(&mut self, _entry: &FileEntry, _handle: Handle, _on: bool, _alignment: u64) -> bool {
         false
     }
 
     /// Bytes that this machine has not yet written to the medium of an open target; `None` if unknown. An
-    /// error is that of an earlier write, which has not been reported before.
+    /// error, if any, stems from an earlier write and has not been reported before.
     fn unwritten(&mut self, _entry: &FileEntry, _handle: Handle) -> Result<Option<u64>, Errno> {
         Ok(None)
     }
 
-    /// Removes a target. A missing one is not an error: clones that share it all try.
+    /// Removes a target. A missing target is not an error, because all clones that share it try.
     fn remove(&mut self, entry: &FileEntry) -> Result<(), Errno>;
 
     /// The zones of a device that the kernel does not report ([`FileKind::Medium`]); `None` for one without
@@ -231,7 +231,7 @@ pub trait Storage: Any {
     }
 }
 
-/// The storage of engines without a special one.
+/// The default storage for engines.
 pub fn of_kind(kind: StorageKind) -> Box<dyn Storage> {
     match kind {
         StorageKind::Files => Box::new(files::Files::default()),

@@ -1,5 +1,5 @@
-//! No storage at all: engines that move no data (`null`), or none that stays (`cpuio`, `exec`), and those that exchange it
-//! with a peer (`net`, `rdma`), which open their side here. Their targets are names.
+//! A storage without data: for engines that move none (`null`) or keep none (`cpuio`, `exec`), and for those
+//! that exchange data with a peer (`net`, `rdma`) and open their side here. Their targets are names.
 
 use super::{Handle, OpenFile, Storage};
 use crate::files::filling::Filling;
@@ -10,11 +10,11 @@ use fathom_verify::ledger::SyncKind;
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-/// Opens the state that the targets of a clone share.
+/// Opens the state shared by a clone's targets.
 type Open<T> = Box<dyn Fn(&WorkerPlan) -> Result<T, FileError>>;
 
-/// Stores nothing, so all operations are no-ops. Shared state of the targets, if any, is opened with the
-/// first one, for the engine to take.
+/// Stores nothing, so all operations are no-ops. Shared state, if any, is opened with the first target, for the
+/// engine to take.
 pub struct Nowhere<T> {
     open: Open<T>,
     opened: RefCell<Option<T>>,

@@ -1,5 +1,5 @@
-//! Details for the full-screen view: figures of every job and device since the previous tick, as exact differences of the
-//! workers' samples. They cost nothing unless requested.
+//! Details for the full-screen view: figures of every job and device since the previous tick, as exact
+//! differences of the workers' samples. They cost nothing unless requested.
 
 use super::Supervisor;
 use crate::crew::{LatencyKind, WorkerState};
@@ -30,7 +30,7 @@ struct Figures {
 struct Difference {
     bytes: PerDirection<u64>,
     ios: PerDirection<u64>,
-    /// Completion latencies, all directions together.
+    /// Completion latencies of all directions together.
     latency: Histogram,
 }
 
@@ -41,7 +41,7 @@ impl DetailWatch {
 }
 
 impl Figures {
-    /// Advances to the clone's present figures, and returns the difference. `latencies` gives the completion
+    /// Advances to the clone's current figures, and returns the difference. `latencies` returns the completion
     /// latencies of a direction so far.
     fn advance(&mut self, state: &WorkerState, latencies: impl Fn(Direction) -> Histogram) -> Difference {
         if state.epoch != self.epoch {
@@ -52,7 +52,7 @@ impl Figures {
             let step = |before: &mut u64, now: u64| now.saturating_sub(std::mem::replace(before, now));
             new.bytes[direction] = step(&mut self.bytes[direction], so_far.bytes);
             new.ios[direction] = step(&mut self.ios[direction], so_far.ios);
-            // Most directions of most jobs have nothing new, and a histogram is long.
+            // Most directions of most jobs have nothing new, and histograms are large.
             if step(&mut self.latency_counts[direction], so_far.latencies) > 0 {
                 let now = latencies(direction);
                 new.latency.merge(&now.since(&self.latencies[direction]));
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn differences_are_exact_and_begin_anew_with_the_figures() {
         let mut figures = Figures::default();
-        // All counts of an epoch, and the new ones.
+        // All counts of an epoch, and the new ones among them.
         let mut advance = |epoch, latencies: &[u64]| {
             let mut histogram = Histogram::default();
             latencies.iter().for_each(|&ns| histogram.record(ns));
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(advance(1, &[100, 100, 50]), (3, 3 * 4096, vec![(50, 1), (100, 2)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (1, 4096, vec![(100, 1)]));
         assert_eq!(advance(1, &[100, 100, 50, 100]), (0, 0, vec![]));
-        // The ramp is over: the counts exceed the earlier ones, and all of them are new.
+        // After the ramp the counts restart. They exceed the earlier ones, and all of them are new.
         assert_eq!(advance(2, &[7; 5]), (5, 5 * 4096, vec![(7, 5)]));
     }
 }

@@ -1,6 +1,6 @@
-//! The file `fio-dump-status`: when it appears, a report of the run so far is printed. The kernel reports new names in the
-//! directory, so the supervisor accesses the file system only when the file has just been created: a directory on a device
-//! that hangs does no harm.
+//! The file `fio-dump-status`: when it appears, a report of the run so far is printed. The kernel (inotify)
+//! reports new names in the directory, so the supervisor accesses the file system only when the file has just
+//! been created: a directory on a hung device does no harm.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -25,7 +25,7 @@ pub(super) struct DumpWatch {
 }
 
 impl Supervisor<'_> {
-    /// Prints a report when the file has appeared, and removes the file.
+    /// Prints a report once the file has appeared, and removes the file.
     pub(super) fn look_for_dump_requests(&mut self, now: u64) {
         if now < self.dump_watch.looked_ns.max(self.started_ns) + LOOK_NS {
             return;
@@ -45,7 +45,7 @@ impl DumpWatch {
             self.directory = temporary_directory(|name| std::env::var_os(name));
             self.watch = DirectoryWatch::new(&self.directory).ok();
         }
-        // A file that existed before the watch began is found by trying to remove it.
+        // Whether the file existed before the watch began is tested by trying to remove it.
         let may_be_there = begins || self.watch.as_ref().is_some_and(|watch| watch.has_seen(NAME));
         may_be_there && std::fs::remove_file(self.directory.join(NAME)).is_ok()
     }

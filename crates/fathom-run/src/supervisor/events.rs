@@ -12,7 +12,7 @@ use fathom_sys::process::Ended;
 use fathom_sys::signal;
 use std::time::Duration;
 
-/// Signals that the supervisor always handles.
+/// Signals that the supervisor handles in every run.
 const SIGNALS: &[i32] = &[libc::SIGINT, libc::SIGTERM, libc::SIGCHLD, libc::SIGUSR1];
 
 /// All signals that the supervisor handles.
@@ -23,7 +23,7 @@ pub(super) fn signals(has_live_view: bool) -> Vec<i32> {
 
 /// Longest interval between two checks of the workers.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_millis(250);
-/// The same while something is about to end, so that a hang is noticed in time.
+/// Interval between checks while something is about to end, so that a hang is noticed in time.
 pub(super) const SHORT_WAIT: Duration = Duration::from_millis(50);
 
 impl Supervisor<'_> {
@@ -56,7 +56,7 @@ impl Supervisor<'_> {
             wait = wait.min(left);
         }
         if let Some(opens_ns) = self.gate_opens_ns {
-            // The remaining time is slept precisely afterwards.
+            // The remaining time is slept with precision afterwards.
             wait = wait.min(Duration::from_nanos(opens_ns.saturating_sub(now)).saturating_sub(NEAR / 2));
         }
         if let Some(left) = self.trigger.as_ref().and_then(|trigger| trigger.time_left(self.started_ns, now))
@@ -66,7 +66,7 @@ impl Supervisor<'_> {
         self.wait_readable(wait);
     }
 
-    /// Sleeps until something can be read, at most this long.
+    /// Sleeps until a descriptor is readable, at most this long.
     pub(super) fn wait_readable(&self, wait: Duration) {
         let mut descriptors = self.crew.descriptors();
         descriptors.push(self.signals.descriptor());
@@ -92,8 +92,8 @@ impl Supervisor<'_> {
         events.into_iter().for_each(|event| self.handle(event));
     }
 
-    /// Polls the crew. Messages are printed immediately, before a later signal takes effect; events from the
-    /// first one that is not a message on are returned.
+    /// Polls the crew. Messages are printed immediately, before a later signal takes effect; the first event
+    /// that is not a message is returned with all that follow it.
     pub(super) fn take_lines(&mut self) -> Vec<Event> {
         let mut events = self.crew.poll().into_iter().peekable();
         while let Some(said) = events.next_if(Event::is_said) {
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         events.collect()
     }
 
-    /// Handles events; messages of those that have ended meanwhile come first.
+    /// Handles events; messages of processes that have ended come first.
     pub(super) fn handle_lines_first(&mut self, events: Vec<Event>) {
         let (said, others): (Vec<Event>, Vec<Event>) = events.into_iter().partition(Event::is_said);
         said.into_iter().chain(others).for_each(|event| self.handle(event));
@@ -117,7 +117,7 @@ impl Supervisor<'_> {
                 }
             }
             Event::Said(envelope) => self.observer.message(&envelope.message),
-            // It may have been given up before.
+            // The worker may have been given up already.
             Event::Ended { worker, .. } if !self.tracked[worker].is_started() => {}
             Event::Ended { worker, lost } => {
                 if let Some(lost) = lost {
@@ -127,7 +127,7 @@ impl Supervisor<'_> {
             }
             Event::LogsLost(ended) => self.say_logs_lost(ended),
             Event::OtherEnded { process, ended } => self.note_trigger_end(process, ended),
-            // Its waiter takes it out of the events; here it has been given up.
+            // Its waiter normally takes this event; here it has stopped waiting.
             Event::LayoutEnded(_) => {}
         }
     }

@@ -1,4 +1,5 @@
-//! Timer for the facts about the machine. The crew reads them on the workers' machine; the workers take no part in it.
+//! Timer for recording facts about the machine. The crew reads them on the workers' machine, without the
+//! workers' help.
 
 use super::Supervisor;
 use std::time::Duration;
@@ -24,7 +25,7 @@ impl Supervisor<'_> {
         FactTimer { due_ns: now_ns + EVERY_NS }
     }
 
-    /// Reads the facts again if it is time.
+    /// Records the facts again if a reading is due.
     pub(super) fn watch_facts(&mut self, now_ns: u64) {
         let Some(timer) = &mut self.facts else { return };
         if now_ns >= timer.due_ns {

@@ -1,4 +1,4 @@
-//! Makes the result of the run from the workers' samples.
+//! Builds the result of the run from the workers' samples.
 
 use super::{Idleness, Standing, Supervisor};
 use crate::cause::Cause;
@@ -23,19 +23,19 @@ use fathom_verify::verdict::CLASSES;
 pub(super) enum Occasion {
     /// The run is over.
     End,
-    /// Periodic or requested: it ends an interval, if intervals are kept.
+    /// Periodic or requested: closes the interval, if intervals are kept.
     Interval,
-    /// A snapshot for viewers; no interval ends.
+    /// A snapshot for viewers; does not close the interval.
     Snapshot,
 }
 
 impl Supervisor<'_> {
-    /// The result after the end of the run.
+    /// The result at the end of the run.
     pub(super) fn final_report(&mut self) -> RunReport {
         self.end_stage();
         let mut report = self.report(Occasion::End);
-        // In a run of one group, the devices' figures are the same. Groups of one stage are listed, too: they
-        // ran together.
+        // In a run of one group, the device figures are the same. Groups of the same stage are listed as well,
+        // because they ran concurrently.
         if self.plan.workers.iter().any(|worker| worker.group_id > 0) {
             report.stages = std::mem::take(&mut self.stages);
         }
@@ -146,7 +146,7 @@ impl Supervisor<'_> {
             report.from_memory_bytes += checks.from_memory_bytes;
             report.unknown_source_bytes += checks.unknown_source_bytes;
             report.takes_any_run |= checks.takes_any_run;
-            // A worker that did not begin has written nothing.
+            // A worker that did not start has written nothing.
             let own = if figures[index].state.begin_ns == 0 { Some(0) } else { checks.unchecked_blocks };
             let unchecked = report.unchecked_blocks.zip(own);
             report.unchecked_blocks = unchecked.map(|(all, own)| all.saturating_add(own));
@@ -163,7 +163,7 @@ impl Supervisor<'_> {
         reports.into_iter().map(|(_, report)| report).collect()
     }
 
-    /// The notes of the run, plus one on every job with wrong data.
+    /// The notes of the run, plus one for every job with wrong data.
     fn notes_of_report(
         &self,
         verification: &[VerificationReport],
@@ -255,7 +255,7 @@ impl Supervisor<'_> {
         entries.into_iter().map(|(entry, _)| entry).collect()
     }
 
-    /// How often a clone has restarted its figures; `None` while they do not count.
+    /// How often a clone has restarted its figures; `None` while its figures do not count.
     fn epoch_that_counts(&self, index: usize, figures: &Figures) -> Option<u64> {
         let counts = figures.state.start_ns != 0 || self.tracked[index].standing == Standing::Over;
         counts.then_some(figures.state.epoch)
@@ -295,7 +295,7 @@ impl Supervisor<'_> {
             block_errors: figures.block_errors,
             zone_resets: worker.zones.is_some().then_some(figures.zone_resets),
             steady_state: self.steady_state_of(index),
-            // A worker that was killed half-way has no complete figures.
+            // A worker that was killed midway has incomplete figures.
             engine: serde_json::from_str(&tracked.engine_figures).unwrap_or_default(),
             view: plan.view.clone(),
             ..JobReport::default()
@@ -304,7 +304,7 @@ impl Supervisor<'_> {
         let places = report.directions.iter_mut().zip(figures.directions.into_array());
         for ((direction, place), counted) in places {
             if worker.background.is_some() {
-                // Without data there is neither a rate nor a time for it.
+                // Without data there is neither a rate nor a duration.
                 *place = timed(counted, 0);
                 continue;
             }
@@ -317,15 +317,15 @@ impl Supervisor<'_> {
         report
     }
 
-    /// When a clone ran, by a wall clock that is this many ns ahead.
+    /// When a clone ran, by a wall clock that is this many ns ahead of the monotonic one.
     fn wall_span(&self, index: usize, figures: &Figures, wall_minus_monotonic: i64) -> Option<WallSpan> {
         let begin_ns = Some(figures.state.begin_ns).filter(|&begin| begin > 0)?;
         let wall = |at_ns: u64| at_ns.saturating_add_signed(wall_minus_monotonic);
         Some(WallSpan { begin_ns: wall(begin_ns), end_ns: wall(self.end_ns(index, figures)) })
     }
 
-    /// Latencies by priority. Unless single I/Os have priorities, all I/O of a clone has one; merged clones
-    /// may have several.
+    /// Latencies by priority. Unless individual I/Os have priorities, all I/O of a clone has the same one;
+    /// merged clones may have several.
     fn priorities(
         &self,
         index: usize,
@@ -352,7 +352,7 @@ impl Supervisor<'_> {
         all.into_iter().filter(|entry| entry.latency.count > 0).collect()
     }
 
-    /// Milliseconds of recorded run time. If a worker could not record its end, the time at which it was
+    /// Milliseconds of recorded run time. If a worker could not record its end, the time at which the end was
     /// noticed counts.
     fn runtime_ms(&self, index: usize, figures: &Figures) -> u64 {
         let state = &figures.state;
@@ -388,14 +388,14 @@ impl Supervisor<'_> {
         match (direction, reads_besides) {
             (Direction::Read, true) => runtime_ms,
             (Direction::Read, false) => read_back_ms.max(1),
-            // Generated, but not issued.
+            // I/Os generated, but not issued.
             _ if plan.only_checks => 0,
             _ => runtime_ms.saturating_sub(read_back_ms).max(1),
         }
     }
 }
 
-/// Dirty bytes of a job's clones in the page cache. Clones that share their files have all counted the same.
+/// Dirty bytes of a job's clones in the page cache. Clones that share files have each counted the same bytes.
 fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]) -> Option<u64> {
     let mut by_files: Vec<(&NamesPlan, u64)> = Vec::new();
     for &index in clones {
@@ -409,8 +409,8 @@ fn unwritten_bytes(workers: &[WorkerPlan], clones: &[usize], figures: &[Figures]
     Some(by_files.iter().map(|(_, bytes)| bytes).sum())
 }
 
-/// The figures of a clone in a direction with their run time, which is 0 if no byte was moved: failed I/Os
-/// make no rate.
+/// The figures of a clone in one direction with their run time, which is 0 if no byte was moved: failed I/Os do
+/// not make a rate.
 fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     DirectionReport {
         runtime_ms: if counted.io_bytes > 0 { runtime_ms } else { 0 },
@@ -419,7 +419,7 @@ fn timed(counted: DirectionReport, runtime_ms: u64) -> DirectionReport {
     }
 }
 
-/// The goal of `latency_target`, with the depth that was found or requested.
+/// The `latency_target` with the depth that was found or requested.
 fn latency_goal(asked: &LatencyGoal, found: u32) -> LatencyGoal {
     LatencyGoal { depth: if found > 0 { found } else { asked.depth }, ..asked.clone() }
 }

@@ -1,6 +1,6 @@
-//! Reports at regular intervals, and the figures of each: differences of the workers' samples, clone by clone. Intervals
-//! contain only what counts in the final report. So a clone in its ramp adds nothing, its first interval begins at the end of
-//! its ramp, and the intervals of a run add up to its total.
+//! Reports at regular intervals, and the figures of each: differences of the workers' samples, clone by clone.
+//! Intervals contain only what counts in the final report: a clone in its ramp adds nothing, its first interval
+//! begins at the end of its ramp, and the intervals add up to the total of the run.
 
 use super::Supervisor;
 use super::gather::Occasion;
@@ -9,7 +9,7 @@ use fathom_stats::report::JobReport;
 use fathom_sys::clock::wall_clock_ms;
 use std::time::Duration;
 
-/// Begin of the next interval.
+/// Start of the current interval.
 pub(super) struct IntervalWatch {
     length_ns: u64,
     /// Monotonic ns when the jobs of the run were started.
@@ -17,13 +17,13 @@ pub(super) struct IntervalWatch {
     number: u64,
     since_ns: u64,
     since_wall_ms: u64,
-    /// The figures of each clone then, and their epoch.
+    /// The figures of each clone at that time, and their epoch.
     before: Vec<Option<(u64, JobReport)>>,
     /// The interval that was closed last.
     latest: Option<IntervalReport>,
 }
 
-/// A last interval is too short for rates below this share of what an interval has.
+/// A final interval shorter than this share of a regular one gives no rates.
 const SHORTEST_SHARE: u64 = 10;
 
 impl IntervalWatch {
@@ -40,8 +40,8 @@ impl IntervalWatch {
         }
     }
 
-    /// Time until the next report is due. Due times are on a grid, so that a late report does not delay the
-    /// others.
+    /// Time until the next report is due. Due times are on a fixed grid, so that a late report does not delay
+    /// the following ones.
     pub(super) fn time_to_next(&self, now_ns: u64) -> Duration {
         Duration::from_nanos(self.next_ns().saturating_sub(now_ns))
     }
@@ -96,7 +96,7 @@ impl IntervalWatch {
 }
 
 impl Supervisor<'_> {
-    /// Makes the report that `--status-interval` asks for, if it is due.
+    /// Produces the report requested by `--status-interval`, if it is due.
     pub(super) fn report_if_due(&mut self, now_ns: u64) {
         let due = self.intervals.as_ref().is_some_and(|watch| now_ns >= watch.next_ns());
         if due {
@@ -105,8 +105,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Closes the interval, if intervals are kept. Each clone comes with its report and its epoch; no epoch
-    /// while its figures do not count.
+    /// Closes the interval, if intervals are kept. Each clone comes with its report and its epoch, which is
+    /// `None` while its figures do not count.
     pub(super) fn close_interval(
         &mut self,
         snapshots: &[(Option<u64>, JobReport)],
@@ -144,7 +144,7 @@ mod tests {
             let job = watch.advance(0, epoch, &clone(total));
             (job.directions[Direction::Read].io_bytes, job.clones_not_recording, job.clones_restarted)
         };
-        // The ramp, the first figures that count, more of them, a restart.
+        // The ramp, the first figures that count, further figures, a restart.
         assert_eq!(bytes(None, 100), (0, 1, 0));
         assert_eq!(bytes(Some(1), 30), (30, 0, 0));
         assert_eq!(bytes(Some(1), 70), (40, 0, 0));

@@ -10,20 +10,19 @@ use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use std::time::Duration;
 
-/// How long the layout process may take to restore its file, unless `--patience` says otherwise, and then to
-/// exit after it was killed.
+/// How long the layout process may take to truncate its file (unless `--patience` is given), and then to exit
+/// after being killed.
 const LAYOUT_PATIENCE: Duration = Duration::from_secs(10);
 const LAYOUT_END: Duration = Duration::from_millis(300);
 
 impl Supervisor<'_> {
-    /// Has the files of all jobs examined and laid out. Returns when that is done, or when a signal ended the
-    /// run.
+    /// Has the files of all jobs examined and laid out. Returns when this is done, or when a signal ends the run.
     pub(super) fn prepare_files(&mut self) {
         let wants_files: Vec<usize> = (0..self.plan.workers.len())
             .filter(|&index| {
                 let worker = &self.plan.workers[index];
-                // A job without files has nothing to lay out, but its missing size is reported here as for
-                // any other.
+                // A job without files has nothing to lay out, but a missing size is reported here as for any
+                // other job.
                 let is_looked_at = worker.may_make_targets()
                     || !worker.has_storage()
                         && (worker.amounts.size.is_none() && worker.files.part.lengths.is_none());
@@ -51,7 +50,7 @@ impl Supervisor<'_> {
             self.take_requests();
             while let Some(signal) = self.signals.next() {
                 match signal {
-                    // A second one ends the wait.
+                    // A second signal ends the wait.
                     libc::SIGINT | libc::SIGTERM if self.is_second_signal() => self.crew.end_layout(),
                     libc::SIGINT | libc::SIGTERM => self.end_by_signal(signal),
                     _ => self.handle_terminal_signal(signal),
@@ -76,8 +75,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The layout process was told to stop at `since`: it restores its file, or is killed; true if it does
-    /// not exit even then.
+    /// The layout process was told to stop at `since`: it truncates its file, or is killed; true if it does not
+    /// exit even then.
     fn layout_is_stuck(&mut self, pid: u32, since: u64) -> bool {
         let patience = self.options.patience.unwrap_or(LAYOUT_PATIENCE);
         let waited = Duration::from_nanos(monotonic_ns() - since);
@@ -101,7 +100,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// No job can run without its files.
+    /// Jobs cannot run without their files.
     fn layout_failed(&mut self, how: &str) {
         self.observer
             .message(&Message::Error(format!("fathom: laying out files {how}; no job that needs them runs")));

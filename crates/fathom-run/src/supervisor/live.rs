@@ -1,4 +1,4 @@
-//! The live view of a run for the status line.
+//! The state of a run for the status line.
 
 use super::{Standing, Supervisor};
 use crate::crew::{Stage, WorkerState};
@@ -7,10 +7,10 @@ use fathom_stats::PerDirection;
 use fathom_stats::live::{LiveTick, RunState};
 use std::time::Duration;
 
-/// Age of the run from which on an estimate of the remaining time is shown.
+/// Age of the run at which the estimated remaining time is first shown.
 const ESTIMATE_AFTER_NS: u64 = 2_000_000_000;
 
-/// What was shown last.
+/// The state shown last.
 #[derive(Default)]
 pub(super) struct LiveView {
     interval_ns: u64,
@@ -89,7 +89,7 @@ impl Supervisor<'_> {
         tick.unit_base = report.view.unit_base;
     }
 
-    /// State of the run for a worker in this state.
+    /// State of the run, given this state of a worker.
     pub(super) fn run_state(&self, index: usize, state: &WorkerState) -> RunState {
         let tracked = &self.tracked[index];
         match tracked.standing {
@@ -123,7 +123,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Longest estimate over all workers of the stage, plus the run times that are known of later stages.
+    /// Longest estimate over all workers of the stage, plus the known run times of later stages.
     pub(super) fn seconds_to_go(&self, now: u64) -> Option<u64> {
         let mut by_stage = std::collections::BTreeMap::<u32, u64>::new();
         for index in 0..self.tracked.len() {

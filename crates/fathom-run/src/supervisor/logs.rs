@@ -9,8 +9,8 @@ use fathom_sys::signal;
 use std::path::Path;
 use std::time::Duration;
 
-/// A writer that neither takes a record nor completes a write for this long is stuck on its disk, unless
-/// `--patience` says otherwise.
+/// A writer that neither takes out a record nor completes a write for this long is stuck on its disk;
+/// `--patience` overrides this.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -43,7 +43,7 @@ impl Supervisor<'_> {
     }
 
     /// Waits until the logs have been written. A second signal ends the wait, whether the first one ended the
-    /// run or came during the wait, and so does a log disk that does not respond.
+    /// run or came during the wait; so does a log disk that does not respond.
     pub(super) fn finish_logs(&mut self) {
         self.crew.finish_logs();
         let LogState::Writing { mut progress } = self.crew.log_state() else { return };

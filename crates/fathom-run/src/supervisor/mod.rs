@@ -1,11 +1,11 @@
 //! The supervisor: decides when workers start, watches them, takes signals, enforces deadlines, and gathers the result.
 //!
-//! The workers are those of a [`Crew`], which it asks for everything: it has no part in their memory and makes no processes for
-//! them. What concerns the user is here: signals, the terminal, requests by file, the trigger's command, all lines that are
-//! printed.
+//! It reaches the workers only through a [`Crew`]: it does not access their memory or create their processes.
+//! Everything that concerns the user is here: signals, the terminal, requests by file, the trigger's command,
+//! and all printed lines.
 //!
-//! It never touches a target: files are looked at, laid out and opened by other processes. So a hung device cannot hang
-//! it, and whatever happens to a worker, everything counted so far is in the report.
+//! It never touches a target: other processes examine, lay out and open files. So a hung device cannot hang it,
+//! and whatever happens to a worker, everything counted so far is in the report.
 
 mod details;
 mod dump_request;
@@ -65,27 +65,26 @@ use trigger::TriggerWatch;
 pub trait Observer {
     /// A message of a worker or of the supervisor.
     fn message(&mut self, message: &Message);
-    /// A tick of the run; called every [`Options::tick`], with details if [`Options::live_view`] requests
-    /// them.
+    /// A tick of the run; called every [`Options::tick`], with details if [`Options::live_view`] is set.
     fn tick(&mut self, tick: &LiveTick, details: Option<&LiveDetails>);
-    /// Called often during the run: pending output can be retried.
+    /// Called often during the run, so that pending output can be retried.
     fn advance(&mut self) {}
     /// A report of the run so far: every [`Options::status_interval`], and on SIGUSR1.
     fn interim_report(&mut self, report: &RunReport);
-    /// A report every [`Options::snapshot`], which is not to be printed and closes no interval.
+    /// A report every [`Options::snapshot`] that is not printed and does not close the interval.
     fn snapshot(&mut self, _report: &RunReport) {}
-    /// All workers of a batch of this stage are ready: decides when they begin. Called again until the gate
-    /// is open.
+    /// All workers of a batch of this stage are ready: decides when they start. Called again until the gate is
+    /// open.
     fn gate(&mut self, _stage: u32) -> Gate {
         Gate::Open
     }
     /// A terminal event; only with [`Options::live_view`].
     fn terminal(&mut self, _event: TerminalEvent) {}
-    /// The descriptor for user requests, as long as there is one.
+    /// The descriptor that delivers user requests, if there is one.
     fn input(&self) -> Option<RawFd> {
         None
     }
-    /// Takes what there is to read from [`input`](Observer::input); what the user asks of the run.
+    /// Reads what is available from [`input`](Observer::input); returns the user's request.
     fn take_input(&mut self) -> Option<Request> {
         None
     }
@@ -102,21 +101,21 @@ pub enum Request {
     Trigger,
 }
 
-/// When the workers of a batch begin.
+/// When the workers of a batch start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// Now.
     Open,
     /// At this instant of [`monotonic_ns`].
     At(u64),
-    /// Not before [`Observer::input`] is readable, or a while has passed.
+    /// Not before [`Observer::input`] is readable, or a short time has passed.
     Closed,
 }
 
 /// Event of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TerminalEvent {
-    /// Its size has changed.
+    /// The terminal was resized.
     Resized,
     /// Other programs may use it until [`Continued`](TerminalEvent::Continued): the program is about to be
     /// stopped.
@@ -132,10 +131,10 @@ pub enum TerminalEvent {
 pub struct Options {
     /// Time between two ticks; `None` for no ticks.
     pub tick: Option<Duration>,
-    /// The observer shows the run in full-screen mode: it receives details with every tick, also while files
-    /// are laid out, and terminal events.
+    /// The observer shows the run on a full screen: it receives details with every tick, also while files are
+    /// laid out, and terminal events.
     pub live_view: bool,
-    /// Interval of reports of the run so far; with it, every report shows the figures of its interval.
+    /// Interval between reports of the run so far. If set, every report shows the figures of its interval.
     pub status_interval: Option<Duration>,
     /// Interval of snapshots of the run; `None` for none.
     pub snapshot: Option<Duration>,
@@ -145,8 +144,8 @@ pub struct Options {
     pub slices: Option<SliceRule>,
     /// Keep the timeline of the run and facts about the machine for the report.
     pub timeline: bool,
-    /// How long I/O may make no progress after the end of its job before it is given up; `None` for 30 s, or
-    /// 10 s after a signal to end.
+    /// How long I/O may make no progress after the end of its job before the job is given up; `None` for 30 s,
+    /// or 10 s after a signal to end.
     pub patience: Option<Duration>,
     /// Standard output is reserved for the report: output of user commands goes to standard error.
     pub report_alone: bool,
@@ -154,12 +153,12 @@ pub struct Options {
     pub version: &'static str,
 }
 
-/// How much of the processors' idleness the report shows.
+/// Level of detail of the processors' idleness in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Idleness {
     /// The mean of all processors.
     System,
-    /// Each processor too.
+    /// Each processor as well.
     PerCpu,
 }
 
@@ -170,7 +169,7 @@ pub struct Outcome {
     pub report: RunReport,
     /// Jobs that failed.
     pub failed_jobs: u32,
-    /// A defect of fathom has ended some of them, whose figures cannot be trusted.
+    /// A defect in fathom has ended some of the jobs, whose figures cannot be trusted.
     pub is_broken: bool,
     /// The signal that ended the run early.
     pub signal: Option<i32>,
@@ -185,7 +184,7 @@ pub enum StartError {
     System(Errno),
     /// The system refused to queue signals.
     Signals(Refused),
-    /// A signal to end arrived before anything had begun.
+    /// A signal to end arrived before anything had started.
     Signal(i32),
     /// A log file could not be opened.
     Log {
@@ -227,7 +226,7 @@ struct Tracked {
     is_told_to_stop: bool,
     /// How its process ended, if that was before the worker was done.
     killed: Option<Ended>,
-    /// Given up: its I/O is stuck.
+    /// Given up, because its I/O is stuck.
     stuck: bool,
     /// `job_start` of a job without work; 0 for others.
     job_start_ms: u64,
@@ -238,9 +237,9 @@ struct Tracked {
     progress: Progress,
     /// Its deadline at the last check, monotonic ns; 0 for none.
     deadline_ns: u64,
-    /// Monotonic ns when it was first seen to have been told to stop.
+    /// Monotonic ns when it was first seen to have received the order to stop.
     told_to_stop_ns: Option<u64>,
-    /// Its engine's figures, as received.
+    /// Its engine's figures, as received so far.
     engine_figures: String,
     series: Series,
 }
@@ -273,14 +272,14 @@ struct Supervisor<'a> {
     signal: Option<i32>,
     dump_watch: DumpWatch,
     trigger: Option<TriggerWatch<'a>>,
-    /// Monotonic ns when everything was told to stop.
+    /// Monotonic ns when all workers were told to stop.
     stopping_since: Option<u64>,
-    /// When to report again what is waited for.
+    /// When to report again what the run is waiting for.
     waiting_lines: watch::WaitingLines,
 }
 
-/// Runs a plan with workers on this machine. `engines` has the engine of each job of the plan. The
-/// calling process must have one thread.
+/// Runs a plan with workers on this machine. `engines` holds the engine of each job of the plan. The calling
+/// process must be single-threaded.
 pub fn run(
     plan: &Plan,
     engines: Vec<EngineEntry>,
@@ -371,7 +370,7 @@ impl Supervisor<'_> {
         (0..self.tracked.len()).filter(|&index| self.tracked[index].is_started()).collect()
     }
 
-    /// Tells every worker to stop; those that have not begun never will.
+    /// Tells every worker to stop; those that have not started never will.
     fn stop_everything(&mut self) {
         self.order_all(Order::Stop);
     }

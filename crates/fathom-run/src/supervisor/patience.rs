@@ -7,18 +7,18 @@ use crate::crew::{Stage, WorkerState};
 const PATIENCE_NS: u64 = 30_000_000_000;
 /// The limit after the user has asked to stop.
 const PATIENCE_AFTER_SIGNAL_NS: u64 = 10_000_000_000;
-/// A slow device is not stuck if it is slow again: patience is at least this multiple of its longest latency.
+/// A slow device is not stuck if it is slow once more: patience is at least this multiple of its longest latency.
 const LATENCY_FACTOR: u64 = 4;
-/// Upper limit of that.
+/// Upper limit of that multiple's result.
 const LONGEST_FOR_LATENCY_NS: u64 = 300_000_000_000;
-/// Queued bytes get the time that they take at this rate, in bytes per second: that of slow memory cards and
-/// links.
+/// Queued bytes get the time that they would take at this rate, in bytes per second: that of slow memory cards
+/// and links.
 const SLOWEST_RATE: u64 = 1 << 20;
 /// Upper limit of that.
 const LONGEST_FOR_QUEUE_NS: u64 = 3_600_000_000_000;
 
 impl Supervisor<'_> {
-    /// Since when a worker is overdue, monotonic ns: its run time is over, or it was told to stop.
+    /// When a worker became overdue, monotonic ns: its run time was over, or it was told to stop.
     pub(super) fn overdue_since(&mut self, index: usize, state: &WorkerState, now: u64) -> Option<u64> {
         let deadline = state.deadline_ns;
         let by_time = (deadline != 0 && now > deadline && state.stage >= Stage::Ready).then_some(deadline);

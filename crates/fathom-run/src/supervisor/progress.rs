@@ -1,22 +1,24 @@
-//! Does a worker get on? What can be seen of it from outside, and how long nothing of that has changed.
+//! Detects whether a worker makes progress, from what is visible from outside and for how long none of that has
+//! changed.
 //!
-//! A worker is stuck only when it is blocked on I/O and nothing moves: none of its I/Os ends, no stage is reached, no device
-//! below its files transfers anything, no log is written. One that was stopped cannot have got on, and time in which this process
-//! itself did not run says nothing about others. One that is ready and gets no processor cannot have got on either, but once it has
-//! had one and nothing has ended, that time was a wait like any other: on a busy machine, whatever wakes up now and then to see
-//! whether its server has answered is mostly seen waiting for a processor.
+//! A worker is stuck only when it is blocked on I/O and nothing moves: none of its I/Os completes, it reaches
+//! no further stage, no device below its files transfers data, and no log is written. A stopped worker cannot
+//! make progress, and time in which this process itself did not run proves nothing. A runnable worker without a
+//! processor cannot make progress either; but if it then gets a processor and still nothing completes, that
+//! time counts as waiting: on a busy machine, a worker that wakes up occasionally to poll its server is mostly
+//! seen waiting for a processor.
 
 use crate::crew::{SignsOfLife, Stage};
 use fathom_sys::task::{Task, TaskState};
 
-/// Polls are closer together than this, unless this process was delayed itself: a longer gap does not count
-/// as waiting.
+/// Consecutive polls are closer together than this unless this process itself was delayed; a longer gap does
+/// not count as waiting.
 const LONGEST_STEP_NS: u64 = 500_000_000;
-/// A worker must have been observed waiting for this long, even if its last I/O ended long ago.
+/// A worker must have been observed waiting for this long, even if its last I/O completed long ago.
 const SHORTEST_WATCH_NS: u64 = 2_000_000_000;
-/// Turns on a processor in which a worker takes its completions.
+/// Turns on a processor within which a worker takes its completions.
 const TURNS: u64 = 2;
-/// A computing worker sleeps for at most this multiple of the time that it runs.
+/// A worker that computes sleeps for at most this multiple of its processor time.
 const SLEPT_PER_RUN: u64 = 4;
 
 /// An observation.
@@ -26,7 +28,7 @@ pub(super) struct Look {
     pub(super) ended: u64,
     /// Stage of the worker.
     pub(super) stage: Stage,
-    /// External signs of progress; only for an overdue worker.
+    /// External signs of progress; read only for an overdue worker.
     pub(super) closer: Option<SignsOfLife>,
 }
 
@@ -35,13 +37,13 @@ pub(super) struct Look {
 pub(super) struct Progress {
     last: Option<Look>,
     looked_ns: u64,
-    /// How long there has been no progress.
+    /// Time without progress.
     idle_ns: u64,
-    /// How much of that was observed closely.
+    /// Part of it that was observed closely.
     watched_ns: u64,
-    /// How long it has been runnable without a processor since; counts once it has had one.
+    /// Time since then spent runnable without a processor; counts once the worker has had one.
     starved_ns: u64,
-    /// Its processor time when that began.
+    /// Its processor time when that wait began.
     starves_from: Option<Task>,
     /// Monotonic ns of its last completion or stage change.
     own_ns: u64,
@@ -83,7 +85,7 @@ impl Progress {
         (self.idle_ns, self.watched_ns, self.starved_ns, self.starves_from) = (0, 0, 0, None);
     }
 
-    /// True if it has waited without progress for longer than this.
+    /// True if the worker has waited without progress for longer than this.
     pub(super) fn is_stuck(&self, patience_ns: u64) -> bool {
         let waits_for_a_command = self.last.is_some_and(|look| look.stage == Stage::PostRun);
         !waits_for_a_command
@@ -91,13 +93,13 @@ impl Progress {
             && self.watched_ns > patience_ns.min(SHORTEST_WATCH_NS)
     }
 
-    /// True if it has been stopped by a signal.
+    /// True if the worker has been stopped by a signal.
     pub(super) fn is_stopped(&self) -> bool {
         let task = self.last.and_then(|look| look.closer).and_then(|closer| closer.task);
         task.is_some_and(|task| task.state == TaskState::Stopped)
     }
 
-    /// How long it has had no completion.
+    /// Time since its last completion.
     pub(super) fn silent_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.own_ns)
     }
@@ -106,20 +108,20 @@ impl Progress {
 /// Conclusion from two consecutive observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sight {
-    /// There was progress, or there could not have been any.
+    /// There was progress, or there could not have been.
     GetsOn,
-    /// Progress was possible, but there was none.
+    /// Progress was possible, but did not happen.
     Stands,
-    /// It was runnable without a processor. It could not take completions, so its progress only shows once it
-    /// has a processor.
+    /// The worker was runnable without a processor. It could not take completions, so any progress shows only
+    /// once it has a processor.
     Starves,
 }
 
 impl Sight {
-    /// Compares an observation with the last one, `step_ns` earlier. `from` is its state when it last had a
-    /// processor.
+    /// Compares an observation with the previous one, `step_ns` earlier. `from` is the worker's state when it
+    /// last had a processor.
     fn of(last: Option<SignsOfLife>, now: SignsOfLife, from: Option<Task>, step_ns: u64) -> Sight {
-        // The first close observation has nothing to compare with.
+        // The first close observation has no predecessor to compare with.
         let Some(last) = last else { return Sight::Stands };
         if now.devices != last.devices || now.logs != last.logs {
             return Sight::GetsOn;
@@ -128,8 +130,8 @@ impl Sight {
         match task.state {
             TaskState::Stopped => Sight::GetsOn,
             TaskState::Waiting => Sight::Stands,
-            // Checking, sorting, reading a log. With I/O in flight it is polling, which continues while a
-            // device hangs.
+            // Without I/O in flight, processor time means verifying, sorting or reading a log. With I/O in
+            // flight it is polling, which continues while a device hangs.
             TaskState::Runnable if !now.in_flight && computes(before, task, step_ns) => Sight::GetsOn,
             TaskState::Runnable if has_run(from.unwrap_or(before), task) => Sight::Stands,
             TaskState::Runnable => Sight::Starves,
@@ -137,7 +139,7 @@ impl Sight {
     }
 }
 
-/// It used its processor time for computing, not for occasional polling: it slept little.
+/// It used its processor time for computation rather than occasional polling: it slept little.
 fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     let (Some(before_turns), Some(turns)) = (before.turns, now.turns) else {
         return now.used_ticks != before.used_ticks;
@@ -148,8 +150,7 @@ fn computes(before: Task, now: Task, step_ns: u64) -> bool {
     ran_ns > 0 && ran_ns >= slept_ns / SLEPT_PER_RUN
 }
 
-/// It had a processor for long enough to take completions: a second turn begins where the first one found
-/// nothing.
+/// It had a processor long enough to take completions: a second turn began, so the first one found nothing.
 fn has_run(before: Task, now: Task) -> bool {
     let turns = |task: Task| task.turns.map_or(0, |turns| turns.count);
     turns(now).saturating_sub(turns(before)) >= TURNS || now.used_ticks != before.used_ticks
@@ -219,7 +220,7 @@ mod tests {
         assert!(!stuck_within_a_minute(computing));
     }
 
-    /// When a worker is given up that is polled every 50 ms from the start; `None` within ten minutes.
+    /// When a worker that is polled every 50 ms from the start is given up; `None` if not within ten minutes.
     fn given_up_after(look_at: impl Fn(u64) -> Look) -> Option<u64> {
         let mut progress = Progress::default();
         (0..600_000_000_000 / LOOK_EVERY_NS).find_map(|number| {
@@ -234,7 +235,7 @@ mod tests {
     fn a_server_that_does_not_answer_is_given_up_on_a_busy_machine() {
         for in_flight in [true, false] {
             for looks_per_turn in [1, 2, 5, 20] {
-                // One observation in ten finds it asleep; or none does.
+                // One observation in ten finds it asleep, or none does.
                 for sleeps in [10, u64::MAX] {
                     let look = |number: u64| {
                         let state =
@@ -255,8 +256,8 @@ mod tests {
         let starved =
             |_| closer(waiting(0), |closer| closer.task = took_turns(TaskState::Runnable, 9, 30_000, 9));
         assert_eq!(given_up_after(starved), None);
-        // Nor is one that makes progress whenever it has a processor: the I/O ends in the turn after the one
-        // in which it was observed.
+        // A worker that makes progress whenever it has a processor is not stuck: the I/O completes in the turn
+        // after the observed one.
         let slow = |number: u64| {
             let task = took_turns(TaskState::Runnable, number / 700, 3_000_000, 34_000_000_000);
             closer(waiting(number / 700), |closer| closer.task = task)
@@ -272,7 +273,7 @@ mod tests {
             closer(waiting(0), |closer| (closer.task, closer.in_flight) = (task, false))
         };
         assert_eq!(given_up_after(computing), None);
-        // Polling does the same with I/O in flight.
+        // Polling looks the same with I/O in flight.
         let polling = |number| closer(computing(number), |closer| closer.in_flight = true);
         assert!(given_up_after(polling).is_some());
     }

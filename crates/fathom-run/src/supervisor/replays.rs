@@ -1,11 +1,11 @@
-//! Report on replayed logs.
+//! Reports how punctually logs were replayed.
 
 use super::Supervisor;
 use crate::crew::Figures;
 use fathom_stats::report::ReplayReport;
 
 impl Supervisor<'_> {
-    /// How logs were replayed, per job.
+    /// Replay statistics of each job.
     pub(super) fn replays(&self, figures: &[Figures]) -> Vec<ReplayReport> {
         let mut reports: Vec<(usize, ReplayReport)> = Vec::new();
         for (index, worker) in self.plan.workers.iter().enumerate() {

@@ -9,8 +9,8 @@ use fathom_stats::report::StageReport;
 use fathom_sys::clock::{monotonic_ns, sleep_until};
 use std::time::Duration;
 
-/// For a start closer than this the supervisor sleeps precisely, so that workers do not begin late by a poll
-/// interval.
+/// The supervisor sleeps with precision before a start that is closer than this, so that workers do not start
+/// late by a poll interval.
 pub(super) const NEAR: Duration = Duration::from_millis(20);
 
 impl Supervisor<'_> {
@@ -36,7 +36,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Records what the devices and mounts did in the finished stage.
+    /// Records the activity of devices and mounts in the finished stage.
     pub(super) fn end_stage(&mut self) {
         let (disks, mounts) = (self.crew.end_stage_of_disks(), self.crew.end_stage_of_mounts());
         let workers = self.plan.workers.iter().filter(|worker| worker.stage == self.stage);
@@ -54,7 +54,8 @@ impl Supervisor<'_> {
             if self.tracked[index].standing != Standing::Waiting || worker.stage > self.stage {
                 continue;
             }
-            // Files that could not be prepared, an earlier stop, or a job that only prepares files.
+            // Nothing starts: files could not be prepared, the run was stopped earlier, or the job only
+            // prepares files.
             let only_files = worker.files.layout.is_all;
             if self.has_failed(index) || self.tracked[index].is_told_to_stop || only_files {
                 if only_files {
@@ -85,8 +86,7 @@ impl Supervisor<'_> {
         self.closed_batches.push(batch);
     }
 
-    /// Records a new process. A worker without a process has failed; the others run, and the report is
-    /// complete.
+    /// Records a new process. A worker without a process has failed; the others run, and the report is complete.
     fn track_start(&mut self, start: Start, batch: u32) {
         let index = start.worker;
         match start.process {
@@ -119,7 +119,7 @@ impl Supervisor<'_> {
                 self.closed_batches.push(batch);
                 continue;
             }
-            // Slow preparations come before the agreed start.
+            // Slow preparations are done before the agreed start.
             for &index in &members {
                 if self.plan.workers[index].report.watches_disks {
                     self.crew.watch_disks(index);
@@ -134,15 +134,15 @@ impl Supervisor<'_> {
                 }
             }
             if matches!(gate, Gate::At(_)) && self.stage == 0 && self.timeline.is_some() {
-                // Workers that waited for others share their begin.
+                // Workers that waited for others start together.
                 self.timeline = Some(self.begin_timeline(monotonic_ns()));
             }
         }
     }
 
-    /// Whether ready workers may begin: now, at a near instant, or not yet.
+    /// Whether ready workers may start: now, at an instant soon, or not yet.
     fn gate_of(&mut self, members: &[usize]) -> Gate {
-        // Workers that have all ended, or were told to stop, begin nothing.
+        // Workers that have all ended, or were told to stop, do not start.
         let Some(&first) = members.first().filter(|_| self.stopping_since.is_none()) else {
             return Gate::Open;
         };
@@ -157,7 +157,7 @@ impl Supervisor<'_> {
         gate
     }
 
-    /// `exit_on_io_done`: background load ends when no job with I/O is left.
+    /// `exit_on_io_done`: background load ends when the last job with I/O has ended.
     pub(super) fn stop_background_load(&mut self) {
         let is_background = |index: usize| self.plan.workers[index].background.is_some();
         let does_io = |index: usize| self.tracked[index].standing != Standing::Over && !is_background(index);
@@ -172,7 +172,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// `exitall` and `exitall_on_error`: one job's end ends others.
+    /// `exitall` and `exitall_on_error`: the end of one job ends others.
     pub(super) fn apply_exitall(&mut self, index: usize, failed: bool) {
         let own = &self.plan.workers[index];
         let on_error = failed && own.exit.ends_all_by_failing;

@@ -12,12 +12,12 @@ pub(super) struct Series {
     iops: Windows,
 }
 
-/// One figure, window by window.
+/// One figure over time, in windows.
 struct Windows {
     enabled: bool,
     interval_ns: u64,
     epoch: u64,
-    /// Monotonic ns of the window's start; 0 before the first.
+    /// Monotonic ns when the window began; 0 before the first one.
     since: u64,
     last: PerDirection<u64>,
     stats: PerDirection<SampleStats>,
@@ -80,7 +80,7 @@ impl Windows {
             return;
         }
         if self.epoch != epoch {
-            // The worker began recording (again): earlier windows do not count.
+            // The worker started recording (again): earlier windows do not count.
             self.epoch = epoch;
             self.since = start;
             self.last = PerDirection::default();

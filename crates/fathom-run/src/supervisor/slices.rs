@@ -8,12 +8,12 @@ use fathom_stats::Direction;
 use fathom_stats::slices::{Slice, SliceReport};
 use std::time::Duration;
 
-/// Division of a run into slices.
+/// How a run is divided into slices.
 #[derive(Clone, Copy, Debug)]
 pub struct SliceRule {
     /// Length of a slice.
     pub length: Duration,
-    /// Number of slices; time after the end of the last belongs to it.
+    /// Number of slices; time after the end of the last one is added to it.
     pub count: u64,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct SliceWatch {
     /// Indices of the clones that read.
     readers: Vec<usize>,
     closed: Vec<Slice>,
-    /// Total of reads at the end of the last slice.
+    /// Total number of reads at the end of the last slice.
     before: Slice,
 }
 
@@ -71,7 +71,7 @@ impl SliceWatch {
 }
 
 impl Supervisor<'_> {
-    /// Closes the slice that has ended, if one has.
+    /// Closes the current slice if it has ended.
     pub(super) fn watch_slices(&mut self, now_ns: u64) {
         let Some(watch) = &mut self.slices else { return };
         let Some(origin_ns) = watch.origin_ns(self.crew) else { return };
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// All slices, the last of which ends with the run; `None` if no clone began to read.
+    /// All slices, the last of which ends with the run; `None` if no clone started reading.
     pub(super) fn slice_report(&mut self) -> Option<SliceReport> {
         let has_failed_jobs = (0..self.tracked.len()).any(|index| self.has_failed(index));
         let watch = self.slices.as_mut()?;
@@ -116,7 +116,7 @@ mod tests {
         watch.close(slice(2, [1, 1, 0]));
         assert_eq!(watch.end_ns(1000), Some(1200));
         watch.close(slice(3, [2, 1, 0]));
-        // The third is the last: it ends with the run.
+        // The third slice is the last: it ends with the run.
         assert_eq!(watch.end_ns(1000), None);
         watch.close(slice(3, [2, 1, 0]));
         assert_eq!(watch.closed, [slice(2, [1, 1, 0]), slice(1, [1, 0, 0]), slice(0, [0; 3])]);

@@ -8,7 +8,7 @@ use fathom_stats::report::{SteadyStateMetric, SteadyStateReport};
 use fathom_stats::steady_state::{Criterion, Judgement, Sample, Window};
 use std::time::Duration;
 
-/// Clones that are judged together: one, or all of a group with `group_reporting`.
+/// Clones that are assessed together: one, or all of a group with `group_reporting`.
 pub(super) struct SteadyGroup {
     /// Indices of the clones.
     members: Vec<usize>,
@@ -19,7 +19,7 @@ pub(super) struct SteadyGroup {
     window: Window,
     judgement: Judgement,
     attained: bool,
-    /// Start of the current step, once the clones record.
+    /// Start of the current step; set once the clones record.
     step: Option<Step>,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct SteadyGroup {
 #[derive(Clone, Copy)]
 struct Step {
     since_ns: u64,
-    /// Sum of the clones' epochs: changes when one of them restarts its figures.
+    /// Sum of the clones' epochs; it changes when one of them restarts its figures.
     epochs: u64,
     ios: u64,
     bytes: u64,
@@ -83,13 +83,13 @@ impl SteadyGroup {
         }
     }
 
-    /// Takes the sample that is due, if any; true when the group has just reached steady state.
+    /// Takes a sample if one is due; true when the group has just reached steady state.
     fn sample(&mut self, crew: &dyn Crew, now_ns: u64) -> bool {
         if self.attained {
             return false;
         }
         let start = self.members.iter().map(|&index| crew.state(index).start_ns).min();
-        // A figure of the group needs all of them to record.
+        // A figure of the group requires all clones to be recording.
         let Some(begin) = start.filter(|&start| start != 0).map(|start| start + self.ramp_ns) else {
             return false;
         };

@@ -5,12 +5,12 @@ use super::{Request, Supervisor, TerminalEvent};
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::signal;
 
-/// Signals handled while a terminal is in use, all of which would otherwise leave it in a bad state.
+/// Signals handled while a terminal is in use; without a handler they would leave it in a bad state.
 pub(super) const SIGNALS: &[i32] =
     &[libc::SIGWINCH, libc::SIGTSTP, libc::SIGCONT, libc::SIGQUIT, libc::SIGHUP];
 
 impl Supervisor<'_> {
-    /// Performs the user's requests.
+    /// Carries out the user's requests.
     pub(super) fn take_requests(&mut self) {
         while let Some(request) = self.observer.take_input() {
             match request {
@@ -24,7 +24,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Reports one of [`SIGNALS`] to the observer, and lets the signal take effect.
+    /// Reports one of [`SIGNALS`] to the observer, then lets the signal take effect.
     pub(super) fn handle_terminal_signal(&mut self, signal: i32) {
         match signal {
             libc::SIGWINCH => self.observer.terminal(TerminalEvent::Resized),

@@ -1,5 +1,5 @@
-//! The supervisor with a crew without processes and shared memory: workers made up by a test, as they might be on another
-//! machine.
+//! The supervisor with a crew without processes and shared memory: the test simulates workers as if they were
+//! on another machine.
 
 use super::{Observer, Options, Outcome, SliceRule, supervise};
 use crate::crew::{
@@ -48,7 +48,7 @@ struct Elsewhere {
     states: Vec<WorkerState>,
     errors: Vec<Option<JobError>>,
     events: Vec<Event>,
-    /// Requests of the supervisor.
+    /// The supervisor's requests.
     asked: Vec<String>,
     always_readable: File,
 }
@@ -262,7 +262,7 @@ impl Machine for Elsewhere {
     }
 }
 
-/// Records the messages of a run, and what a view of it would show.
+/// Records the messages of a run, and what a view would show.
 #[derive(Default)]
 struct Lines(Vec<String>, Vec<LiveDetails>);
 
@@ -287,7 +287,7 @@ fn run(words: &str, fates: &[Fate]) -> (Outcome, Vec<String>, Vec<String>) {
     (outcome, asked, lines.0)
 }
 
-/// The same, with a view that is updated at this interval.
+/// The same with a view that is updated at this interval.
 fn run_with_ticks(words: &str, fates: &[Fate], tick: Option<Duration>) -> (Outcome, Vec<String>, Lines) {
     let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
     let fathom_spec::Outcome::Run(spec) = parse("fathom", &words, &SystemSource::new(4096)) else {
@@ -339,7 +339,7 @@ fn stages_follow_each_other_and_their_figures_are_reported() {
     assert_eq!(slices.iter().map(|slice| (slice.reads, slice.above[0])).collect::<Vec<_>>(), [(259, 257)]);
 }
 
-/// A view gets all latencies, in whichever ticks they occur: the sum over several hosts is made from them.
+/// A view gets all latencies, in whichever ticks they occur: the sum over several hosts is computed from them.
 #[test]
 fn details_hold_the_histograms_of_their_percentiles() {
     let words = "--ioengine=psync --size=1m --rw=read --name=a --name=b --name=c";

@@ -6,11 +6,11 @@ use fathom_stats::timeline::{Timeline, TimelineEntry, TimelineFigures};
 use fathom_stats::{Direction, PerDirection};
 use std::time::Duration;
 
-/// Length of a point of a short run.
+/// Length of one point in a short run.
 const SHORTEST_MS: u64 = 250;
-/// Maximum number of workers polled at that interval; with more of them the interval grows.
+/// Maximum number of workers polled at that interval; with more workers the interval grows.
 const WORKERS_AT_SHORTEST: usize = 64;
-/// Maximum number of report entries with separate timelines; more of them share one.
+/// Maximum number of report entries with separate timelines; beyond it they share one.
 const MOST_ENTRIES: usize = 16;
 
 /// The points so far.
@@ -20,7 +20,7 @@ pub(super) struct TimelineWatch {
     entry_of: Vec<Option<usize>>,
     origin_ns: u64,
     since_ns: u64,
-    /// Totals of each worker at the last point, and their epoch.
+    /// Totals of each worker at the last point, with their epoch.
     before: Vec<(u64, PerDirection<TimelineFigures>)>,
 }
 
@@ -35,7 +35,7 @@ impl TimelineWatch {
 }
 
 impl Supervisor<'_> {
-    /// The timeline of a run whose jobs start now.
+    /// Starts the timeline of a run whose jobs start now.
     pub(super) fn begin_timeline(&self, now_ns: u64) -> TimelineWatch {
         let workers = &self.plan.workers;
         let numbered = (0..workers.len()).map(|index| (vec![index], workers[index].group_id)).collect();
@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Adds the point that is due, if any.
+    /// Adds a point if one is due.
     pub(super) fn watch_timeline(&mut self, now_ns: u64) {
         if self.timeline.as_ref().is_some_and(|watch| now_ns >= watch.next_ns()) {
             self.add_point(now_ns);
@@ -118,7 +118,7 @@ impl Supervisor<'_> {
         if so_far.ios == 0 {
             return TimelineFigures::default();
         }
-        // Jobs without completion latencies may still have total ones.
+        // Jobs without completion latencies may still have total latencies.
         let kind = if so_far.latencies > 0 { LatencyKind::Completion } else { LatencyKind::Total };
         TimelineFigures::of(so_far.bytes, so_far.ios, &self.crew.latencies(index, direction, kind))
     }

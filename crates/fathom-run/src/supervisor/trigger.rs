@@ -1,7 +1,8 @@
-//! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time is over, the jobs are told to end
-//! and save their verification states, then the command runs. The command may cut the power. So it runs when the jobs have
-//! ended and their states are on the disk, or after a while if a job does not end. As with other requests by file, the kernel
-//! reports new names in the directory, and a directory that hangs does the supervisor no harm.
+//! `--trigger-file`, `--trigger-timeout` and `--trigger`: when the file appears or the time has passed, the
+//! jobs are told to end and save their verification states, then the command runs. Because the command may cut
+//! the power, it runs only when the jobs have ended and their states are on disk, or after a timeout if a job
+//! does not end. As with other requests by file, inotify reports new names in the directory, so that a hung
+//! directory cannot block the supervisor.
 
 use super::Supervisor;
 use crate::crew::Order;
@@ -15,7 +16,7 @@ use std::time::Duration;
 
 /// Poll interval of the file.
 const LOOK_NS: u64 = 1_000_000_000;
-/// The command does not wait longer than this for jobs to end.
+/// Maximum time that the command waits for jobs to end.
 const LONGEST_END_NS: u64 = 5_000_000_000;
 
 /// State of a trigger.
@@ -25,7 +26,7 @@ pub(super) struct TriggerWatch<'a> {
     stage: Stage,
 }
 
-/// Detects when to end the jobs.
+/// Watches for the condition that ends the jobs.
 pub struct TriggerSignal<'a> {
     plan: &'a Trigger,
     /// The directory of the file; `None` before the first poll, or if it cannot be watched.
@@ -44,7 +45,7 @@ enum Stage {
     Fired(u64),
     /// The command runs as this process.
     Running(u32),
-    /// Nothing more will happen.
+    /// The trigger has done its work.
     Over,
 }
 
@@ -53,14 +54,14 @@ impl<'a> TriggerWatch<'a> {
         TriggerWatch { plan, signal: TriggerSignal::new(plan), stage: Stage::Armed }
     }
 
-    /// Time left of the current step; `None` if it has no limit.
+    /// Time left in the current step; `None` if the step has no limit.
     pub(super) fn time_left(&self, started_ns: u64, now: u64) -> Option<Duration> {
         (self.stage == Stage::Armed).then(|| self.signal.time_left(started_ns, now)).flatten()
     }
 }
 
 impl<'a> TriggerSignal<'a> {
-    /// A signal that has not polled yet.
+    /// A trigger that has not polled yet.
     pub fn new(plan: &'a Trigger) -> TriggerSignal<'a> {
         TriggerSignal { plan, directory: None, has_looked: false, looked_ns: 0 }
     }
@@ -72,7 +73,7 @@ impl<'a> TriggerSignal<'a> {
         Some(Duration::from_nanos(left))
     }
 
-    /// Why it fires now, for a message.
+    /// Why the trigger fires now, for a message.
     pub fn cause(&mut self, started_ns: u64, now: u64) -> Option<String> {
         if self.time_left(started_ns, now).is_some_and(|left| left.is_zero()) {
             return Some("--trigger-timeout is over".to_owned());
@@ -91,8 +92,8 @@ impl<'a> TriggerSignal<'a> {
             let directory = file.parent().filter(|directory| !directory.as_os_str().is_empty());
             self.directory = DirectoryWatch::new(directory.unwrap_or(Path::new("."))).ok();
         }
-        // A file that existed before the watch began, or that cannot be watched for, is found by trying to
-        // remove it.
+        // A file that existed before the watch began, or whose directory cannot be watched, is detected by
+        // trying to remove it.
         let name = file.file_name().map(|name| name.to_string_lossy());
         let may_be_there = match (&self.directory, name) {
             (Some(watch), Some(name)) => begins || watch.has_seen(&name),
@@ -116,7 +117,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Ends the jobs, which save their verification states.
+    /// Tells the jobs to end and save their verification states.
     pub(super) fn fire_trigger(&mut self, cause: &str, now: u64) {
         let Some(trigger) = self.trigger.as_mut().filter(|trigger| trigger.stage == Stage::Armed) else {
             return;
@@ -126,7 +127,7 @@ impl Supervisor<'_> {
         self.order_all(Order::StopAndSave);
     }
 
-    /// True while the command has yet to run or end. Called when all jobs have ended.
+    /// True while the command has yet to start or end. Called when all jobs have ended.
     pub(super) fn has_trigger_left(&mut self) -> bool {
         if self.trigger.as_ref().is_some_and(|trigger| matches!(trigger.stage, Stage::Fired(_))) {
             self.run_trigger_command();
@@ -147,7 +148,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// A process has ended, which may be the command.
+    /// Handles the end of a process, which may be the command.
     pub(super) fn note_trigger_end(&mut self, pid: u32, ended: Ended) {
         let Some(trigger) = self.trigger.as_mut().filter(|trigger| trigger.stage == Stage::Running(pid))
         else {
@@ -161,7 +162,7 @@ impl Supervisor<'_> {
         self.observer.message(&Message::Error(format!("fathom: --trigger={command} {ended}")));
     }
 
-    /// A signal to end arrived: the command is not waited for.
+    /// A signal to end arrived: no longer wait for the command.
     pub(super) fn end_trigger_command(&mut self) {
         if let Some(Stage::Running(pid)) = self.trigger.as_ref().map(|trigger| trigger.stage) {
             process::kill_group(pid, libc::SIGTERM);

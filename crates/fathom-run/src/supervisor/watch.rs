@@ -1,5 +1,5 @@
-//! Overdue workers: reports what is waited for, and gives up what makes no progress. The report names the stuck I/Os and
-//! their age, and the run continues without them.
+//! Overdue workers: reports what the run is waiting for, and gives up workers without progress. The report
+//! lists the stuck I/Os and their age, and the run continues without them.
 
 use super::Supervisor;
 use super::progress::Look;
@@ -19,13 +19,13 @@ const CLOSELY_AFTER_NS: u64 = 100_000_000;
 const NAMED: usize = 8;
 /// Maximum number of jobs that are listed while they are waited for.
 const NAMED_JOBS: usize = 4;
-/// Silence of an overdue worker before it is reported; and after the user has asked for the end.
+/// How long an overdue worker is waited for silently; the shorter limit applies once the user has asked to end.
 const SILENCE_NS: u64 = 2_000_000_000;
 const SILENCE_AFTER_SIGNAL_NS: u64 = 500_000_000;
 /// Pauses between these reports.
 const PAUSES_NS: [u64; 4] = [5_000_000_000, 10_000_000_000, 30_000_000_000, 60_000_000_000];
-/// A second signal within this time counts as a repetition of the first one: `timeout` signals the process,
-/// then its group.
+/// A second signal within this time counts as a repetition of the first: `timeout` signals the process, then
+/// its group.
 const SECOND_SIGNAL_NS: u64 = 250_000_000;
 
 /// Timer of these reports.
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         self.tracked.iter().any(|worker| worker.is_started() && is_near(worker.deadline_ns))
     }
 
-    /// True for a signal to end that is not a repetition of the first one.
+    /// True for a signal to end that does not repeat the first one.
     pub(super) fn is_second_signal(&self) -> bool {
         self.signal.is_some()
             && self
@@ -88,7 +88,7 @@ impl Supervisor<'_> {
                 .is_some_and(|since| monotonic_ns().saturating_sub(since) >= SECOND_SIGNAL_NS)
     }
 
-    /// The second signal to end: stops waiting.
+    /// Handles the second signal to end: stops waiting.
     pub(super) fn stop_waiting(&mut self) {
         if !self.is_second_signal() {
             return;
@@ -104,7 +104,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Continues without a worker.
+    /// Continues the run without this worker.
     fn give_up_on(&mut self, index: usize, how: &str, errno: Errno, cause: Cause) {
         let job = &self.plan.workers[index];
         let pid = self.tracked[index].process;
@@ -115,7 +115,7 @@ impl Supervisor<'_> {
         self.mark_over(index);
     }
 
-    /// Reports at intervals what keeps the run from ending.
+    /// Reports at intervals what the run is still waiting for.
     fn say_what_is_waited_for(&mut self, silent: &[usize], now: u64) {
         if silent.is_empty() {
             self.waiting_lines = WaitingLines::default();
@@ -142,7 +142,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What an overdue worker is doing.
+    /// What an overdue worker is currently doing.
     fn awaited(&self, index: usize) -> String {
         if self.tracked[index].progress.is_stopped() {
             return "its process, which a signal has stopped (kill -CONT continues it)".to_owned();
@@ -212,7 +212,7 @@ impl Supervisor<'_> {
         format!("{} {plural} not return: {}{rest}", stuck.len(), listed.join(", "))
     }
 
-    /// Names of a worker's files from the plan alone: accessing a hung file system would hang the supervisor.
+    /// Names of a worker's files, from the plan alone: accessing a hung file system would hang the supervisor.
     fn file_names(&self, index: usize) -> Vec<String> {
         let worker = &self.plan.workers[index];
         crate::files::names::planned_paths(&worker.files.names)
@@ -221,7 +221,7 @@ impl Supervisor<'_> {
             .collect()
     }
 
-    /// Prints a line per stuck or lost worker before the report.
+    /// Prints a line for each stuck or lost worker before the report.
     pub(super) fn say_stuck(&mut self) {
         for (index, worker) in self.tracked.iter().enumerate() {
             if !worker.stuck {

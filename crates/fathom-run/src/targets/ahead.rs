@@ -1,6 +1,6 @@
 //! I/Os drawn before they are due.
 
-/// Blocks drawn at a time.
+/// Number of blocks drawn at a time.
 pub(super) const DRAWN: usize = 32;
 
 /// Offset and length of an I/O.
@@ -11,7 +11,7 @@ pub(super) struct Extent {
     pub(super) length: u32,
 }
 
-/// I/Os drawn together, so that the generator's state stays in registers meanwhile.
+/// I/Os drawn together, so that the generator's state stays in registers.
 #[derive(Clone, Default)]
 pub(super) struct Ahead {
     pub(super) blocks: [u64; DRAWN],
@@ -23,12 +23,12 @@ pub(super) struct Ahead {
     pub(super) unit: u64,
     /// First byte of the first block.
     pub(super) start: u64,
-    /// In a mix, the I/Os that are writes, the first in the lowest bit.
+    /// In a mix, a bitmap of the I/Os that are writes, the first in the lowest bit.
     pub(super) writes: u32,
 }
 
 impl Ahead {
-    /// The next of the I/Os drawn ahead.
+    /// The next I/O of those drawn ahead.
     #[inline(always)]
     pub(super) fn next(&mut self) -> Option<Extent> {
         if self.is_used_up() {
@@ -39,23 +39,23 @@ impl Ahead {
         Some(Extent { offset: self.start + self.blocks[place] * self.unit, length: self.lengths[place] })
     }
 
-    /// Number of writes in a mix among those drawn ahead and not given.
+    /// Number of writes among the I/Os of a mix that were drawn ahead and not yet returned.
     pub(super) fn unused_writes(&self) -> usize {
         let given = (1u64 << self.used) - 1;
         (u64::from(self.writes) & !given).count_ones() as usize
     }
 
-    /// Number of I/Os drawn ahead and not given.
+    /// Number of I/Os drawn ahead and not yet returned.
     pub(super) fn unused(&self) -> usize {
         self.count - self.used
     }
 
-    /// The next I/Os have one length, that of a block.
+    /// The next I/Os all have the length of a block.
     pub(super) fn set_length(&mut self, length: u32) {
         (self.unit, self.lengths) = (length.into(), [length; DRAWN]);
     }
 
-    /// The next I/O is this one, and none is known after it.
+    /// Only the next I/O is known.
     pub(super) fn set_one(&mut self, extent: Extent) {
         (self.start, self.unit, self.count) = (0, 1, 1);
         (self.blocks[0], self.lengths[0]) = (extent.offset, extent.length);

@@ -1,9 +1,9 @@
-//! The blocks that a random job has already covered: a bit per block, with summary levels above, so that the next free block
-//! is found in a few steps however full the map is.
+//! The blocks that a random job has already covered: a bitmap with summary levels above it, so that the next
+//! free block is found in a few steps however full the map is.
 
 use crate::invariant::holds;
 
-/// A map of `0..blocks`, at least one, all free at first.
+/// A map of `0..blocks`, at least one block, all free at first.
 #[derive(Clone, Debug)]
 pub struct BlockMap {
     blocks: u64,
@@ -14,7 +14,7 @@ pub struct BlockMap {
 }
 
 impl BlockMap {
-    /// An empty map, or `None` when there is not enough memory for it.
+    /// An empty map; `None` if memory does not suffice.
     pub fn new(blocks: u64) -> Option<BlockMap> {
         let mut levels = Vec::new();
         let mut bits = blocks.max(1);
@@ -55,7 +55,7 @@ impl BlockMap {
         self.free
     }
 
-    /// True when the block has been taken.
+    /// True if the block has been taken.
     pub fn is_taken(&self, block: u64) -> bool {
         self.levels[0][(block / 64) as usize] >> (block % 64) & 1 == 1
     }
@@ -65,11 +65,10 @@ impl BlockMap {
         self.search(from).or_else(|| self.search(0))
     }
 
-    /// The same among the first `end` blocks, `from` being one of them.
+    /// The same among the first `end` blocks, which include `from`.
     #[inline(always)]
     pub fn next_free_below(&self, end: u64, from: u64) -> Option<u64> {
-        // Usually there is one in the same word, whether or not it is `from`, which a branch could not
-        // predict.
+        // Usually the same word has a free block. Whether it is `from` itself is unpredictable for a branch.
         let free = !self.levels[0][(from / 64) as usize] & (u64::MAX << (from % 64));
         let block = (from & !63) + u64::from(free.trailing_zeros());
         if free != 0 && block < end { Some(block) } else { self.search_below(end, from) }
@@ -84,7 +83,7 @@ impl BlockMap {
     fn search(&self, from: u64) -> Option<u64> {
         let mut position = from;
         let mut level = 0;
-        // Climb until a word at or after the position has room, then descend to its first free bit.
+        // Climb until a word at or after the position has a free bit, then descend to the first one.
         loop {
             let word_index = (position / 64) as usize;
             let words = self.levels.get(level)?;
@@ -105,20 +104,18 @@ impl BlockMap {
         }
     }
 
-    /// Reads the words of these blocks into the processor's caches: all of them together take little longer
-    /// than one.
+    /// Prefetches the words of these blocks: all of them together take little longer than one.
     #[inline]
     pub fn preload(&self, blocks: impl Iterator<Item = u64>) {
         let words = blocks.map(|block| self.levels[0][(block / 64) as usize]);
         std::hint::black_box(words.fold(0, |all, word| all ^ word));
     }
 
-    /// Takes up to `wanted` free blocks from `first` on, stopping at the first taken one; returns their
-    /// number.
+    /// Takes up to `wanted` free blocks starting at `first`, up to the first taken one; returns their number.
     #[inline(always)]
     pub fn take(&mut self, first: u64, wanted: u64) -> u64 {
         let bit = first % 64;
-        // Usually all are free and in one word, which does not become full.
+        // Usually all of them are free and in one word, which does not become full.
         if wanted.wrapping_sub(1) < 64 - bit
             && let Some(word) = self.levels[0].get_mut((first / 64) as usize)
         {
@@ -132,15 +129,15 @@ impl BlockMap {
         self.take_in_words(first, wanted)
     }
 
-    /// Takes blocks as [`take`](BlockMap::take) does, from the [next free one](BlockMap::next_free_below) on; returns
-    /// the first and their number. Takes none if the first one would not be below `most`, which is at most `end`.
+    /// Takes blocks like [`take`](BlockMap::take), starting at the [next free one](BlockMap::next_free_below);
+    /// returns the first and their number. Takes none unless the first is below `most`, which is at most `end`.
     #[inline(always)]
     pub fn take_next(&mut self, end: u64, from: u64, wanted: u64, most: u64) -> Option<(u64, u64)> {
         let word = &mut self.levels[0][(from / 64) as usize];
         let free = !*word & (u64::MAX << (from % 64));
         let bit = u64::from(free.trailing_zeros());
         let block = (from & !63) + bit;
-        // Usually all are free and in this word, which does not become full.
+        // Usually all of them are free and in this word, which does not become full.
         if block < most && wanted.wrapping_sub(1) < 64 - bit {
             let taken = (u64::MAX >> (64 - wanted)) << bit;
             if *word & taken == 0 && *word | taken != u64::MAX {
@@ -275,7 +272,7 @@ mod tests {
                     prop_assert!(!std::mem::replace(&mut model[block as usize], true));
                 }
                 prop_assert_eq!(map.free(), model.iter().filter(|&&t| !t).count() as u64);
-                // Some blocks are freed again.
+                // Frees some blocks again.
                 if random % 3 == 0 {
                     let given = random / 3 % 70;
                     map.release(first, given);

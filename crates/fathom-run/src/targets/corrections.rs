@@ -1,10 +1,10 @@
-//! Corrections of a drawn target: zones move it, shorten it or have no room for it.
+//! Corrections of a drawn target that zone rules move, shorten, or cannot place.
 
 use super::{Target, Targets, step_position};
 use fathom_stats::Direction;
 
 impl Targets {
-    /// The last target was moved: the sequence continues from there. `behind` is the byte of the file at
+    /// The last target was moved: the sequence continues from there. `behind` is the offset in the file at
     /// which a sequential job continues.
     pub fn moved(&mut self, target: Target, behind: u64) {
         let state = &mut self.files[target.file as usize];
@@ -21,7 +21,7 @@ impl Targets {
         self.last = Some(target);
     }
 
-    /// The last target was shortened: the rest may be drawn again.
+    /// The last target was shortened: the remainder may be drawn again.
     pub fn shortened(&mut self, drawn: Target, length: u32) {
         let state = &mut self.files[drawn.file as usize];
         let alignment = self.plan.alignment[drawn.direction];
@@ -32,7 +32,7 @@ impl Targets {
         }
     }
 
-    /// A file has no more targets in this pass.
+    /// The file has no more targets in this pass.
     pub fn finish_file(&mut self, file: u32) {
         self.files[file as usize].done = true;
         self.choice.is_done(file as usize);

@@ -4,8 +4,9 @@ use crate::invariant::holds;
 use crate::random::{DrawnAhead, Generator, Taus88};
 use fathom_stats::{Direction, PerDirection};
 
-/// The rule for the sequence of directions.
-// One per worker, used for every I/O: a pointer to the larger variant would cost more than its space.
+/// The rule for the sequence of directions. There is one per
+// worker, used for every I/O, so a pointer to the larger
+// variant would cost more than the space it saves.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 pub enum Directions {
@@ -13,7 +14,7 @@ pub enum Directions {
     Only(Direction),
     /// A random mix of reads and writes.
     Mix(Mix),
-    /// Each block is trimmed, then written, file by file.
+    /// Each block is trimmed, then written, one file after the other.
     TrimThenWrite {
         /// The file of the next target, which determines whether a write is due.
         file: Option<usize>,
@@ -22,20 +23,20 @@ pub enum Directions {
 
 /// A mix of reads and writes.
 ///
-/// A draw decides; after it has changed the direction, the next draw waits until the new direction has made up for
-/// the share of the old one, which keeps short stretches close to the wanted ratio.
+/// Each direction is drawn at random. After a change of direction, the next draw waits until the new direction
+/// has caught up with its share, which keeps even short sequences close to the requested ratio.
 #[derive(Clone, Debug)]
 pub struct Mix {
     read_percent: u32,
     numbers: DrawnAhead,
-    /// Random numbers below this one are reads.
+    /// Random numbers below this threshold mean reads.
     reads_below: u64,
     state: MixState,
     /// Directions drawn ahead, the next one in the lowest bit: 1 for a write.
     ahead: u64,
-    /// Number of directions left.
+    /// Number of directions drawn ahead.
     left: u32,
-    /// Directions without a target.
+    /// Directions that have no target.
     unused: PerDirection<u64>,
     /// Number of directions drawn at a time.
     batch: u32,
@@ -58,9 +59,9 @@ impl Following {
 #[derive(Clone, Copy, Debug)]
 struct MixState {
     current: Direction,
-    /// I/Os drawn per direction.
+    /// Number of I/Os drawn in each direction.
     drawn: PerDirection<u64>,
-    /// No draw until the current direction has had this many I/Os.
+    /// The next draw waits until the current direction has had this many I/Os.
     draw_at: u64,
 }
 
@@ -70,7 +71,7 @@ impl MixState {
 }
 
 impl Mix {
-    /// A mix with this share of reads in percent.
+    /// A mix with this share of reads, in percent.
     pub fn new(read_percent: u32, generator: Taus88) -> Mix {
         Mix {
             read_percent,
@@ -109,7 +110,7 @@ impl Mix {
         if is_write { Direction::Write } else { Direction::Read }
     }
 
-    /// The directions after the last one, as far as they have been drawn.
+    /// The directions that follow, as far as they have been drawn.
     #[inline(always)]
     pub fn following(&self) -> Following {
         Following { writes: self.ahead, count: self.left }
@@ -120,7 +121,7 @@ impl Mix {
         self.unused[direction] += 1;
     }
 
-    /// Directions given that had a target, as wrapping counters.
+    /// Number of returned directions that had a target, as wrapping counters.
     pub fn given(&self) -> PerDirection<u64> {
         let writes = u64::from(self.ahead.count_ones());
         let ahead = PerDirection::new([u64::from(self.left) - writes, writes, 0]);
@@ -129,7 +130,7 @@ impl Mix {
         })
     }
 
-    /// Replaces the drawn direction, which its rate delays.
+    /// Replaces the drawn direction by another, because its rate delays it.
     pub fn replace_last(&mut self, direction: Direction) {
         self.take_back(self.state.current);
         self.state.drawn[direction] += 1;
@@ -153,7 +154,7 @@ impl Mix {
         if self.batch == u64::BITS && self.draws_for_each() {
             return self.draw_together();
         }
-        // Copies, so that they stay in registers.
+        // Local copies, so that they stay in registers.
         let (mut state, mut ahead) = (self.state, 0);
         for place in 0..self.batch {
             if state.drawn[state.current] >= state.draw_at {
@@ -165,7 +166,7 @@ impl Mix {
         (self.state, self.ahead) = (state, ahead);
     }
 
-    /// True if none of the next 64 directions has to wait for a draw, whatever the draws are.
+    /// True if none of the next 64 directions has to wait for a draw, whatever is drawn.
     fn draws_for_each(&self) -> bool {
         let [reads, writes, _] = self.state.drawn.into_array();
         let (of_reads, of_writes) = (u64::from(self.read_percent), u64::from(100 - self.read_percent));
@@ -175,7 +176,7 @@ impl Mix {
             && !waits(writes, reads, of_writes)
     }
 
-    /// Draws 64 directions, with a draw for each.
+    /// Draws 64 directions, each with its own random number.
     fn draw_together(&mut self) {
         let (numbers, reads_below) = (self.numbers.next_of::<64>(), self.reads_below);
         let ahead =
@@ -184,7 +185,7 @@ impl Mix {
         self.state.drawn[Direction::Write] += writes;
         self.state.drawn[Direction::Read] += u64::from(u64::BITS) - writes;
         self.state.current = if ahead >> 63 == 1 { Direction::Write } else { Direction::Read };
-        // It has been reached, whatever it is.
+        // The quota is reached in any case.
         self.state.draw_at = 0;
         self.ahead = ahead;
     }
@@ -227,7 +228,7 @@ mod tests {
                 assert_eq!(together.next(), single.next(), "{count} with {read_percent} %");
                 assert_eq!(together.given(), single.given(), "{count} with {read_percent} %");
             }
-            // Both ways were taken, except where one direction is too rare or missing.
+            // Both branches were taken, except where one direction is too rare or missing.
             assert!(together.draws_for_each() || !(10..=90).contains(&read_percent), "{read_percent} %");
         }
     }

@@ -7,14 +7,14 @@ use crate::plan::model::distribution::ZoneShare;
 /// Zones over `0..blocks`.
 #[derive(Clone, Debug)]
 pub struct Zones {
-    /// Per zone: cumulative access percent, first block, number of blocks.
+    /// For each zone: cumulative access percentage, first block, number of blocks.
     zones: Vec<(u32, u64, u64)>,
 }
 
 impl Zones {
     /// Zones given as percent of the range.
     pub fn by_percent(shares: &[ZoneShare], blocks: u64) -> Zones {
-        // Fractions of blocks are dropped from the start and the length of a zone separately.
+        // Fractions of blocks are dropped from the start and from the length of a zone separately.
         let blocks_of = |percent: u64| (blocks as f64 * percent as f64 / 100.0) as u64;
         Zones::laid_out(shares, blocks, |before, size| (blocks_of(before), blocks_of(size)))
     }
@@ -27,8 +27,8 @@ impl Zones {
         })
     }
 
-    /// `place` computes the first block and the number of blocks of a zone from the total of the earlier
-    /// sizes and its own.
+    /// `place` computes the first block and the number of blocks of a zone from the sum of the previous sizes
+    /// and its own.
     fn laid_out(shares: &[ZoneShare], blocks: u64, place: impl Fn(u64, u64) -> (u64, u64)) -> Zones {
         let (mut access, mut before) = (0, 0u64);
         let mut zones = Vec::new();

@@ -7,7 +7,7 @@ use crate::random::{DrawnAhead, Generator, part_below};
 /// Slots per file in a skewed draw, so that neighbouring files share the steps of the curve.
 const SLOTS_PER_FILE: u64 = 1024;
 
-/// The state of the choice.
+/// State of the file choice.
 #[derive(Clone, Debug)]
 pub(super) struct FileChoice {
     rule: FileRule,
@@ -40,7 +40,7 @@ impl FileChoice {
         }
     }
 
-    /// Repeats the draws from the beginning. Turns continue, because they are not drawn.
+    /// Restarts the draws. Round-robin order continues, because it is not drawn.
     pub(super) fn rewind(&mut self) {
         self.numbers.rewind();
         self.sampler.iter_mut().for_each(Sampler::rewind);
@@ -55,8 +55,8 @@ impl FileChoice {
         self.open.is_empty() || self.rule.most_open.is_none_or(|most| open < most)
     }
 
-    /// A file has no more targets: another may be used in its place, and the next one has its turn, also in
-    /// the next pass.
+    /// A file has no more targets: another may take its place, and the next file's turn comes, also in the next
+    /// pass.
     pub(super) fn is_done(&mut self, file: usize) {
         if file == self.current {
             self.left = 0;
@@ -69,7 +69,7 @@ impl FileChoice {
         }
     }
 
-    /// The file for the next I/O among those for which `usable` holds; `None` if there is none.
+    /// The file for the next I/O among those that `usable` accepts; `None` if there is none.
     #[inline(always)]
     pub(super) fn next(&mut self, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         if self.left > 0 && usable(self.current) {
@@ -86,7 +86,7 @@ impl FileChoice {
         Some(chosen)
     }
 
-    /// The file whose turn it is, or that is drawn, usable or not.
+    /// The file that is due or drawn, usable or not.
     #[inline(always)]
     fn wanted(&mut self, count: usize) -> usize {
         match self.rule.order {
@@ -107,7 +107,7 @@ impl FileChoice {
         part_below(self.numbers.next(), count as u64) as usize
     }
 
-    /// The file after the wanted one, or drawn in its place.
+    /// The file after the intended one, or another draw instead.
     #[inline(never)]
     fn next_usable(&mut self, wanted: usize, count: usize, usable: impl Fn(usize) -> bool) -> Option<usize> {
         let may_open = self.may_open();
@@ -116,7 +116,7 @@ impl FileChoice {
         let fits = |choice: &FileChoice, file: usize| usable(file) && is_open(choice, file);
         let chosen = match self.rule.order {
             FileOrder::Random if !fits(self, wanted) => {
-                // Only if there is a usable file.
+                // Only called if a usable file exists.
                 (0..count).find(|&file| fits(self, file))?;
                 loop {
                     let drawn = self.drawn(count);

@@ -6,8 +6,8 @@ use std::hint::select_unpredictable;
 use strength_reduce::StrengthReducedU64;
 
 impl LengthRule {
-    /// A weighted choice. The entries are tried from the smallest share to the largest, as in fio, so that a
-    /// seed gives the same lengths. The largest gets the remainder.
+    /// A weighted choice. Entries are tried from the smallest share to the largest, as in fio, so that a seed
+    /// yields the same lengths. The largest gets the remainder.
     pub fn split(mut list: Vec<WeightedSize>) -> LengthRule {
         list.sort_by_key(|entry| entry.percent);
         let sum: u32 = list.iter().map(|entry| entry.percent).sum();
@@ -60,12 +60,12 @@ pub(super) struct Lengths {
     draw: Draw,
     /// Smallest length that can be drawn.
     least: u64,
-    /// The length if not even that fits.
+    /// Returned if not even that fits.
     smallest: u64,
     numbers: DrawnAhead,
 }
 
-/// A precomputed rule: a division per draw would cost more than everything else.
+/// A precomputed rule, because a division per draw would cost more than everything else.
 #[derive(Clone, Debug)]
 enum Draw {
     Fixed(u64),
@@ -80,7 +80,7 @@ enum Draw {
 }
 
 impl Lengths {
-    /// Lengths by this rule from this generator.
+    /// Draws lengths by this rule from this generator.
     pub(super) fn new(rule: &LengthRule, generator: Generator) -> Lengths {
         let draw = match rule {
             LengthRule::Fixed(length) => Draw::Fixed(*length),
@@ -115,8 +115,8 @@ impl Lengths {
         })
     }
 
-    /// The next lengths, if there is room for the largest; returns how many. They stay to be drawn until they
-    /// are [used](Lengths::use_foreseen).
+    /// The next lengths, if the largest one fits; returns their number. They count as drawn only when they are
+    /// [used](Lengths::use_foreseen).
     #[inline(always)]
     pub(super) fn foresee(&mut self, lengths: &mut [u32]) -> usize {
         if let Draw::Fixed(length) = &self.draw {
@@ -138,7 +138,7 @@ impl Lengths {
         count
     }
 
-    /// The next lengths count as drawn.
+    /// Counts the next lengths as drawn.
     #[inline(always)]
     pub(super) fn use_foreseen(&mut self, count: usize) {
         if !matches!(self.draw, Draw::Fixed(_)) {
@@ -146,7 +146,7 @@ impl Lengths {
         }
     }
 
-    /// The last lengths, of those foreseen together, are to be drawn again.
+    /// Returns the last of the lengths foreseen together, which are then drawn again.
     pub(super) fn put_back(&mut self, count: usize) {
         if !matches!(self.draw, Draw::Fixed(_)) {
             self.numbers.put_back(count);
@@ -180,12 +180,12 @@ fn range_length(min: u64, max: u64, step: StrengthReducedU64, number: u64) -> u6
     length - length % step
 }
 
-/// Draws until a size fits: that of the first entry whose cumulative share includes a random number.
+/// Draws until a size fits; a draw selects the first entry whose cumulative share includes the random number.
 #[inline(always)]
 fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 {
     loop {
         let drawn = numbers.next();
-        // Counted, not searched for: the end of a search would be unpredictable.
+        // Counted rather than searched for, because the end of a search would be unpredictable.
         let first = sizes.iter().map(|(most, _)| usize::from(drawn > *most)).sum::<usize>();
         let mut possible = sizes[first.min(sizes.len())..].iter().map(|(_, size)| *size);
         // Usually the first.
@@ -200,15 +200,16 @@ fn draw_split(sizes: &[(u64, u64)], room: u64, numbers: &mut DrawnAhead) -> u64 
     }
 }
 
-/// The sizes for these numbers, all of which fit.
-// An iterator over two slices is a call in some builds, an index never is.
+/// The sizes for these random numbers, all of which fit. Some
+// builds make a call of an iterator over two slices, but never
+// of an index.
 #[allow(clippy::needless_range_loop)]
 #[inline(always)]
 fn foresee_split(sizes: &[(u64, u64)], numbers: &[u64], lengths: &mut [u32]) {
-    // The shares of all together include every number.
+    // The shares together cover every number.
     let Some(((_, last), others)) = sizes.split_last() else { return };
     lengths.fill(*last as u32);
-    // Entry by entry from the last on, so that the first whose share includes a number remains.
+    // From the last entry to the first, so that the first whose share includes the number remains.
     for (most, size) in others.iter().rev() {
         for place in 0..lengths.len().min(numbers.len()) {
             lengths[place] = select_unpredictable(numbers[place] <= *most, *size as u32, lengths[place]);
@@ -227,7 +228,7 @@ fn sizes_by_number(list: &[WeightedSize], generator: &Generator) -> Vec<(u64, u6
     some.map(|entry| {
         percent += u128::from(entry.percent);
         let most = (max * percent / 100).min(max) as u64;
-        // 32-bit numbers are the upper half of a fraction.
+        // A 32-bit number is the upper half of a fraction.
         let most = if max == u128::from(u32::MAX) { most << 32 } else { most };
         (most, entry.size)
     })

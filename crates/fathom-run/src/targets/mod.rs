@@ -1,8 +1,8 @@
 //! Which block comes next: direction, file, offset and length of each I/O.
 //!
-//! A [`TargetPlan`] says what is wanted; [`Targets`] gives one [`Target`] after the other. Two generators serve random
-//! offsets. Where the very sequence matters to others (the plan says so by naming a generator), it is the one that fio
-//! gives for the same seed, with a map of covered blocks. Everywhere else it is a keyed permutation, which needs no
+//! A [`TargetPlan`] describes the sequence; [`Targets`] returns one [`Target`] after the other. There are two
+//! sources of random offsets. Where the exact sequence matters (the plan then names a generator), it is fio's
+//! for the same seed, with a map of covered blocks. Everywhere else it is a keyed permutation, which needs no
 //! memory and costs the same at the end of a pass as at its start.
 
 mod ahead;
@@ -53,7 +53,7 @@ pub struct Target {
 /// The part of one file that a worker uses.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TargetRegion {
-    /// Name as given, which seeds private generators.
+    /// The name as given, which seeds private generators.
     pub name: String,
     /// First byte.
     pub start: u64,
@@ -85,7 +85,7 @@ impl TargetPlan {
         }
     }
 
-    /// Fails if the plan cannot be followed in these regions.
+    /// Fails if the plan is impossible in these regions.
     pub fn check(&self, regions: &[TargetRegion]) -> Result<(), UnfitRegion> {
         let DistributionRule::Precondition(rule) = &self.distribution else { return Ok(()) };
         let block_bytes = self.smallest_length();
@@ -96,13 +96,13 @@ impl TargetPlan {
         Ok(())
     }
 
-    /// True if sequential I/O with holes stays in its zone however it reaches the zone's end.
+    /// True if sequential I/O with holes stays in its zone, however it reaches the end of the zone.
     fn stays_in_zones(&self) -> bool {
         self.stride.is_some() || self.follows_zones
     }
 
-    /// Names of files with more blocks than 32-bit random numbers reach, if those were requested or would be
-    /// the default.
+    /// Names of files with more blocks than 32-bit random numbers can address, if those were requested or would
+    /// be the default.
     pub fn beyond_32_bits<'a>(&'a self, regions: &'a [TargetRegion]) -> impl Iterator<Item = &'a str> {
         let draws = matches!(
             self.distribution,
@@ -158,14 +158,14 @@ struct FileState {
     size: u64,
     /// Bytes of the whole file.
     file_size: u64,
-    /// Blocks of the alignment that random offsets are drawn from, per direction.
+    /// Number of aligned blocks from which random offsets are drawn, by direction.
     blocks: PerDirection<u64>,
-    /// Position of sequential I/O per direction, relative to `start`.
+    /// Position of sequential I/O, by direction, relative to `start`.
     positions: PerDirection<u64>,
-    /// Their value at the beginning of a pass.
+    /// Their values at the beginning of a pass.
     first_position: u64,
     random: Option<RandomOffsets>,
-    /// Bytes beyond `size` that a sequential I/O which begins before it may still reach.
+    /// Bytes beyond `size` that a sequential I/O starting before the end may still cover.
     overhang: u64,
     /// Set if `start` and `size` describe one zone of many.
     stride: Option<Stride>,
@@ -196,20 +196,20 @@ pub struct Targets {
     lengths: PerDirection<Lengths>,
     pattern_generators: PerDirection<Taus88>,
     draws: Draws,
-    /// State before the first target of what cannot be rewound.
+    /// State that cannot be rewound, as it was before the first target.
     beginning: Box<Beginning>,
-    /// I/Os left that follow the last random draw.
+    /// Remaining I/Os that follow the last random draw.
     follow_ups: u64,
     last: Option<Target>,
-    /// Targets given so far, if they are not counted elsewhere.
+    /// Number of targets returned so far, if they are not counted elsewhere.
     given: PerDirection<u64>,
-    /// A drawn direction had no targets left. A loop that waits for completions asks again, which must not
-    /// draw again: how often it asks depends on timing.
+    /// A drawn direction without targets left. A loop that waits for completions asks again, and must not cause
+    /// another draw: how often it asks depends on timing.
     pass_is_over: bool,
 }
 
 impl Targets {
-    /// Targets in these regions, which must not be empty.
+    /// Creates the targets for these regions, which must not be empty.
     pub fn new(plan: TargetPlan, regions: &[TargetRegion], seeds: Seeds) -> Targets {
         let mut files: Vec<FileState> =
             regions.iter().map(|region| FileState::new(&plan, region, &seeds)).collect();
@@ -239,7 +239,7 @@ impl Targets {
             pass_is_over: false,
             plan,
         };
-        // A file without targets left in a direction gives it back.
+        // A file that has no targets left in a direction returns that direction.
         if regions.len() > 1 {
             targets.draw_directions_one_by_one();
         }
@@ -284,7 +284,7 @@ impl Targets {
         self.next_or_end(direction)
     }
 
-    /// The next target of a direction that was drawn now; without one, the pass is over.
+    /// The next target of the direction just drawn; without one, the pass is over.
     #[inline(always)]
     pub fn next_or_end(&mut self, direction: Direction) -> Option<Target> {
         let target = self.next_in_direction(direction);
@@ -302,8 +302,8 @@ impl Targets {
         }
     }
 
-    /// Number of targets so far, by direction. With one direction and one length they are not counted: bytes
-    /// determine their number.
+    /// Number of targets so far, by direction. With one direction and one length they are not counted: the
+    /// number follows from the bytes.
     pub fn given(&self) -> PerDirection<u64> {
         match (&self.short, &self.directions) {
             (Short::One(_), Directions::Mix(mix)) => mix.given(),
@@ -316,7 +316,7 @@ impl Targets {
         }
     }
 
-    /// True if nothing more is to be drawn in this pass.
+    /// True if nothing is left to draw in this pass.
     pub fn pass_is_over(&self) -> bool {
         self.pass_is_over
     }
@@ -332,7 +332,7 @@ impl Targets {
         }
     }
 
-    /// In a mix, replaces the direction just drawn by another (its rate delays it).
+    /// In a mix, replaces the direction just drawn by another, because its rate delays it.
     pub fn replace_direction(&mut self, direction: Direction) {
         if let Directions::Mix(mix) = &mut self.directions {
             mix.replace_last(direction);
@@ -387,7 +387,7 @@ impl Targets {
             let file = self.choose_file()?;
             let mut target = self.next_in_file(file, direction);
             if target.is_none() && self.plan.files.order.is_skewed() && self.has_begun(file) {
-                // Such files are not covered once: the most frequent ones are gone through repeatedly.
+                // Skewed file orders do not cover each file once: the most frequent files are traversed repeatedly.
                 self.begin_anew(file);
                 if self.plan.random {
                     target = self.next_in_file(file, direction);
@@ -398,8 +398,7 @@ impl Targets {
             if target.is_some() {
                 return target;
             }
-            // The pass is over: the next one draws its own files and directions. Files usually finish from
-            // the first on.
+            // The pass is over: the next one draws its own files and directions. Files usually finish in order.
             if self.files.iter().rev().all(|file| file.done) {
                 return None;
             }
@@ -409,7 +408,7 @@ impl Targets {
         }
     }
 
-    /// True if a file has had any target since its pass began.
+    /// True if the file has had a target since its pass began.
     fn has_begun(&self, file: usize) -> bool {
         // A file with a simple order holds at least a block.
         matches!(self.short, Short::Several(_)) || self.files[file].has_begun()
@@ -471,7 +470,7 @@ impl Targets {
         Some(Target { offset: state.start + position, length: length as u32, file: file as u32, direction })
     }
 
-    /// A random draw. A draw that replaces a sequential step beyond the end of the file does not count as
+    /// A random draw. If it replaces a sequential step beyond the end of the file, it does not count as
     /// covered; fio does the same, so sequences agree.
     #[inline]
     fn next_random(&mut self, file: usize, direction: Direction, covers: bool) -> Option<Target> {
@@ -481,11 +480,11 @@ impl Targets {
         let alignment = self.plan.alignment[direction];
         let blocks = state.blocks[direction];
         let mut block = random.next(blocks, direction, &mut self.draws);
-        // Writes that the end of a zone shortened leave bytes to be written.
+        // Writes shortened at the end of a zone leave bytes to be written.
         let is_cut_short = self.plan.follows_zones && random.is_permuted();
         if block.is_none() && (is_cut_short || self.plan.begins_files_anew) {
             random.restart(false);
-            // Sequential steps restart as well, also in the other direction.
+            // Sequential positions restart as well, also in the other direction.
             if !is_cut_short {
                 state.positions = PerDirection::all(state.first_position);
             }
@@ -534,7 +533,7 @@ impl Targets {
         {
             random.pass_over(state.blocks[direction], direction, &mut self.draws);
         }
-        // Without any random share, a rest too short for a block ends the pass.
+        // Without a random share, a remainder too short for a block ends the pass.
         if random_percent == 0 && state.positions[direction] < state.size {
             return behind_last;
         }
@@ -566,7 +565,7 @@ impl Targets {
         self.files.len()
     }
 
-    /// State of the generator of random offsets, and whether its words have 64 bits; for saved states.
+    /// State of the generator of random offsets, and whether it uses 64-bit words; for saved states.
     pub fn generator_state(&self) -> (Vec<u64>, bool) {
         let is_drawn = |state: &FileState| state.random.as_ref().is_some_and(RandomOffsets::is_uniform);
         let state = match &self.short {
@@ -582,7 +581,7 @@ impl Targets {
         matches!(self.plan.distribution, DistributionRule::Sequence { .. })
     }
 
-    /// True if that list has left a file: passes give nothing more.
+    /// True if that list has left the file: further passes are empty.
     pub fn list_has_ended(&self) -> bool {
         let directions = self.plan.used_directions();
         self.files.iter().any(|file| {
@@ -596,8 +595,8 @@ impl Targets {
         })
     }
 
-    /// Starts another pass over all files. `again` repeats the same order (a loop, or `io_size` beyond
-    /// `size`); otherwise random targets continue in a new order (a time-based run that has covered
+    /// Starts another pass over all files. With `again`, the same order is repeated (a loop, or `io_size`
+    /// beyond `size`); otherwise random targets continue in a new order (a time-based run that has covered
     /// everything).
     pub fn restart(&mut self, again: bool) {
         match &mut self.short {
@@ -649,13 +648,13 @@ impl FileState {
         state
     }
 
-    /// True if the file has had any target since its pass began.
+    /// True if the file has had a target since its pass began.
     fn has_begun(&self) -> bool {
         self.positions != PerDirection::all(self.first_position)
     }
 
-    /// Draws a length for this position, or for the first one if there is no room and it `wraps`; also
-    /// returns which of the two.
+    /// Draws a length for this position, or for the start of the file if it does not fit and `wraps` is set;
+    /// also returns which position it is.
     #[inline]
     fn draw_at(&self, position: u64, room: u64, wraps: bool, lengths: &mut Lengths) -> Option<(u64, u64)> {
         match lengths.draw(room) {
@@ -682,8 +681,8 @@ impl FileState {
     }
 
     /// Position after a block and a hole. A block that ends exactly at the end of the file ends the pass, and
-    /// so does a hole that leads out of the region. A hole that leads as far from the region's start as the
-    /// file is long leads back to the offset of the region, which fio takes to be a position in it.
+    /// so does a hole that leads out of the region. A hole that ends a whole file length after the region's
+    /// start continues at the region's offset, which fio takes for a position within the region.
     fn position_behind_hole(&self, behind: u64, step: i64) -> u64 {
         let next = i128::from(behind) + i128::from(step);
         if self.start + behind >= self.file_size {
@@ -694,7 +693,7 @@ impl FileState {
 
     /// The first bytes of a region.
     fn of_extent(plan: &TargetPlan, region: &TargetRegion, size: u64, seeds: &Seeds) -> FileState {
-        // Directions with different alignments draw from one generator and share one map, each in its own
+        // Directions with different alignments draw from one generator and share one map, counted in their own
         // blocks; structures with a position use the smallest number of blocks.
         let counts = BlockCounts::of(plan, size);
         let random = (plan.random && counts.fewest > 0)
@@ -707,7 +706,7 @@ impl FileState {
             positions: PerDirection::default(),
             first_position: 0,
             random,
-            // The rest of the last zone is decisive there, not the end of the file.
+            // What counts there is the remainder of the last zone, not the end of the file.
             overhang: if plan.follows_zones { plan.longest_length() } else { 0 },
             stride: None,
             trimmed: None,
@@ -716,8 +715,8 @@ impl FileState {
     }
 }
 
-/// Start of sequential I/O, relative to the region. Backward steps begin at the end of the region, which fio
-/// takes to be relative to the file: closer to its start by the offset of the region.
+/// Start of sequential I/O, relative to the region. Backward steps begin at the end of the region; fio takes
+/// that end to be relative to the file, so they begin closer to its start by the region's offset.
 fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     match plan.postfix {
         Some(step) if step < 0 && !plan.random && !plan.follows_zones && region.start > 0 => {
@@ -728,13 +727,13 @@ fn first_position(plan: &TargetPlan, region: &TargetRegion) -> u64 {
     }
 }
 
-/// Position after a sequential block and `step` more bytes, wrapping at both ends of the file.
+/// Position after a sequential block plus `step` bytes, wrapping at both ends of the file.
 fn step_position(behind: u64, step: i64, size: u64) -> u64 {
     let next = behind as i128 + i128::from(step);
     if next >= i128::from(size) { 0 } else { before(next, step, size) }
 }
 
-/// A position after a backward step: those before the start of the file continue at its end.
+/// Position after a backward step: positions before the start of the file continue at its end.
 fn before(next: i128, step: i64, size: u64) -> u64 {
     if next < 0 { (i128::from(size) + i128::from(step)).max(0) as u64 } else { next as u64 }
 }

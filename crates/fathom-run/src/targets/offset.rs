@@ -16,7 +16,7 @@ use fathom_stats::{Direction, PerDirection};
 pub(super) enum RandomOffsets {
     /// Each block once, in constant memory.
     Permutation(Permutation),
-    /// Each block once, by a shift register.
+    /// Each block once, by a linear feedback shift register.
     ShiftRegister(ShiftRegister),
     /// Uniform draws; with a map, without repetition.
     Uniform { map: Option<BlockMap> },
@@ -30,7 +30,7 @@ pub(super) enum RandomOffsets {
     Sequence { blocks: Vec<u64>, stride: bool },
 }
 
-/// Position of a direction in the list of block numbers, which all files share.
+/// Position in the list of block numbers in one direction; all files share it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ListPosition {
     position: usize,
@@ -61,15 +61,15 @@ impl ListPosition {
 
 /// Numbers of blocks of a file.
 pub(super) struct BlockCounts {
-    /// For random offsets, by direction.
+    /// Blocks for random offsets, by direction.
     pub(super) of_direction: PerDirection<u64>,
-    /// The smallest number, reachable by all directions.
+    /// The smallest number of blocks, which all directions can reach.
     pub(super) fewest: u64,
-    /// The largest number, for the size of a map.
+    /// The largest number of blocks, for the size of a map.
     most: u64,
-    /// For a shift register.
+    /// Blocks for a shift register.
     registered: u64,
-    /// For a skewed distribution.
+    /// Blocks for a skewed distribution.
     in_parts: u64,
 }
 
@@ -79,8 +79,8 @@ impl BlockCounts {
         let of_direction = PerDirection::from_fn(|direction| plan.blocks_of(direction, size));
         let used = || plan.used_directions().iter().map(|&direction| of_direction[direction]);
         let fewest = used().min().unwrap_or(0);
-        // Registers and skewed distributions use fio's number of blocks, counted in the smallest size,
-        // whatever the alignment. With a coarser alignment, most of them would be beyond the end.
+        // Shift registers and skewed distributions use fio's number of blocks, counted in the smallest block
+        // size whatever the alignment. With a coarser alignment, most of those blocks would be beyond the end.
         let widest = plan.used_directions().iter().map(|&direction| plan.alignment[direction]).max();
         let smallest_of = |directions: &[Direction]| {
             let rules = directions.iter().map(|&direction| &plan.lengths[direction]);
@@ -88,7 +88,7 @@ impl BlockCounts {
             widest.filter(|&widest| widest <= smallest).map(|_| smallest)
         };
         let registered = smallest_of(&Direction::ALL).map_or(fewest, |smallest| size / smallest);
-        // These ignore the size of trims and include a partial last block.
+        // Here fio ignores the size of trims and includes a partial last block.
         let in_parts = smallest_of(&[Direction::Read, Direction::Write])
             .map_or(fewest, |smallest| size.div_ceil(smallest));
         BlockCounts { of_direction, fewest, most: used().max().unwrap_or(0), registered, in_parts }
@@ -192,7 +192,7 @@ impl RandomOffsets {
         RandomOffsets::Zoned { zones: Box::new(PerDirection::from_fn(zones)) }
     }
 
-    /// The next block; `None` when each has been given.
+    /// The next block; `None` when each has been returned.
     #[inline]
     pub(super) fn next(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) -> Option<u64> {
         match self {
@@ -219,7 +219,7 @@ impl RandomOffsets {
         }
     }
 
-    /// A sequential step replaces a draw: a list counts all I/Os, as in fio.
+    /// Called when a sequential step replaces a draw: a list counts all I/Os, as in fio.
     #[cold]
     #[inline(never)]
     pub(super) fn pass_over(&mut self, blocks: u64, direction: Direction, draws: &mut Draws) {
@@ -228,7 +228,7 @@ impl RandomOffsets {
         }
     }
 
-    /// Marks blocks from `first` on as covered; returns how many were free (all, without a map).
+    /// Marks blocks as covered, starting with `first`; returns how many were free (all, without a map).
     #[inline]
     pub(super) fn cover(&mut self, first: u64, count: u64) -> u64 {
         match self {
@@ -271,15 +271,15 @@ impl RandomOffsets {
         matches!(self, RandomOffsets::Permutation(_))
     }
 
-    /// Frees blocks from `first` on that [`cover`](RandomOffsets::cover) had marked.
+    /// Frees blocks, starting with `first`, that [`cover`](RandomOffsets::cover) had marked.
     pub(super) fn uncover(&mut self, first: u64, count: u64) {
         if let RandomOffsets::Uniform { map: Some(map) } = self {
             map.release(first, count);
         }
     }
 
-    /// Makes every block available again. `again` repeats the order; otherwise a new one follows, or an
-    /// endless one continues. Draws from [`Draws`] restart with those.
+    /// Makes every block available again. With `again` the order is repeated; otherwise a new order follows, or
+    /// an endless one continues. Draws from [`Draws`] restart with their generators.
     pub(super) fn restart(&mut self, again: bool) {
         match self {
             RandomOffsets::Permutation(permutation) => permutation.restart(again),

@@ -1,4 +1,4 @@
-//! Every block exactly once, in random order, without remembering any of them.
+//! Visits every block exactly once, in random order, without storing which ones were visited.
 //!
 //! A keyed bijection of `0..2^bits` built from steps that can each be undone, walked along its cycle until the value falls below
 //! the number of blocks: a format-preserving permutation. Constant memory, no retries at the end of a pass.
@@ -11,11 +11,11 @@
 
 use fathom_stats::split_mix::split_mix;
 
-/// Rounds of mixing. With three, the tests of order below cannot distinguish the result from a shuffled list;
-/// with two they can: some distances between consecutive blocks are too frequent.
+/// Number of mixing rounds. With three, the tests of order below cannot distinguish the result from a shuffled
+/// list; with two they can, because some distances between consecutive blocks are too frequent.
 const ROUNDS: usize = 3;
 
-/// Blocks per batch: this many indices are on the stack.
+/// Blocks per batch; a batch of indices is on the stack.
 const BATCH: usize = 64;
 
 /// A permutation of `0..blocks`.
@@ -26,12 +26,12 @@ pub struct Permutation {
     key: u64,
     first_key: u64,
     mask: u64,
-    /// The mask has 32 bits at most. Not compared with it in place: the compiler would conclude that products need no cut, and
-    /// multiply 64 bits.
+    /// The mask has at most 32 bits. Comparing it in place would let the compiler conclude that products need
+    /// no truncation, and it would multiply 64 bits.
     is_narrow: bool,
     shift: u32,
     keys: [u64; ROUNDS],
-    /// The odd numbers of the products.
+    /// The odd constants of the products.
     terms: [u64; ROUNDS],
 }
 
@@ -65,12 +65,12 @@ impl Permutation {
         self.position = 0;
     }
 
-    /// Restarts: with the first order, or with a new one derived from the last.
+    /// Restarts with the first order, or with a new one derived from the last.
     pub fn restart(&mut self, again: bool) {
         self.rekey(if again { self.first_key } else { self.key.wrapping_add(1) });
     }
 
-    /// The next block, or `None` when each has been given once.
+    /// The next block; `None` when each has been returned once.
     #[inline(always)]
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Option<u64> {
@@ -87,7 +87,7 @@ impl Permutation {
         }
     }
 
-    /// Lists the next blocks; returns their number (0 when each has been given once).
+    /// Lists the next blocks; returns their number (0 when each has been returned once).
     pub fn fill(&mut self, blocks: &mut [u64]) -> usize {
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
@@ -117,8 +117,8 @@ impl Permutation {
         count
     }
 
-    /// Steps values that are not below the number of blocks until all are. Which ones is unpredictable, so they are gathered
-    /// without a branch and stepped together.
+    /// Steps values that are too large until all are below the number of blocks. Which ones are is
+    /// unpredictable, so they are gathered without a branch and stepped together.
     #[inline(never)]
     fn walk_on(&self, batch: &mut [u64]) {
         let (mut places, mut values) = ([0u8; BATCH], [0u64; BATCH]);
@@ -142,13 +142,14 @@ impl Permutation {
         }
     }
 
-    /// Fills the slice with one step from what each place is given; true if a result may be beyond the number of blocks.
+    /// Fills the slice with one step of each input; true if a result may be beyond the number of blocks.
     #[inline(always)]
     fn step_all(&self, values: &mut [u64], from: impl Fn(usize, u64) -> u64) -> bool {
-        // A copy, so that the keys stay in registers.
+        // A local copy, so that the keys stay in registers.
         let this = self.clone();
         let last = this.blocks - 1;
-        // The sign of the difference, as vectors have it; useless where the numbers have all 64 bits.
+        // The sign of the difference, as vector instructions provide it; not valid for numbers that use all 64
+        // bits.
         let mut signs = last;
         match this.is_narrow {
             true => values.iter_mut().enumerate().for_each(|(index, value)| {
@@ -174,7 +175,8 @@ impl Permutation {
         value
     }
 
-    /// The same below 2^32, where the lower halves of the factors decide: every processor has vectors of such products.
+    /// The same below 2^32, where only the lower halves of the factors matter: every processor has vector
+    /// instructions for such products.
     #[inline(always)]
     fn step_narrow(&self, mut value: u64) -> u64 {
         let low = |number: u64| number & u64::from(u32::MAX);
@@ -209,8 +211,8 @@ mod tests {
         }
     }
 
-    /// The value whose product this is, modulo 2^64. A bit of the value affects the same bit of the product,
-    /// and no lower one, so the bits can be found in turn.
+    /// The value that has this product, modulo 2^64. A bit of the value affects the same bit of the product but
+    /// no lower one, so the bits can be found one after the other.
     fn factor_of(product: u64, term: u64) -> u64 {
         let of = |value: u64| value.wrapping_mul(value.wrapping_add(value).wrapping_add(term));
         (0..64).fold(0, |value, bit| value | ((of(value) ^ product) & (1 << bit)))
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn every_position_can_be_found_from_its_block() {
-        // An invertible function gives no block twice, for any number of blocks; 2^40 blocks cannot be
+        // An invertible function never returns a block twice, for any number of blocks; 2^40 blocks cannot be
         // listed.
         let sizes = (0..=40).flat_map(|bits| {
             let power = 1u64 << bits;
@@ -256,7 +258,7 @@ mod tests {
 
     #[test]
     fn listed_blocks_are_those_that_come_one_by_one() {
-        // Around the sizes at which a step needs another bit, and at which its products no longer fit 32 bits.
+        // Sizes around those at which a step needs another bit, or its products no longer fit into 32 bits.
         for bits in [3, 7, 31, 32, 33, 63] {
             for blocks in [(1u64 << bits) - 1, 1 << bits, (1 << bits) + 1, 3 << (bits - 1)] {
                 let mut permutation = Permutation::new(blocks, blocks ^ 0xf111);
@@ -271,7 +273,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow_with_the_blocks() {
-        // All state is in the value itself, which owns no memory, so it can be dropped for free.
+        // All state is in the value itself, which owns no memory, so dropping it is free.
         assert!(!std::mem::needs_drop::<Permutation>());
     }
 }

@@ -1,11 +1,12 @@
-//! `sprandom`: one pass of random writes that leaves a solid state disk as endless random writes would.
+//! `sprandom`: one pass of random writes that leaves a solid state disk in the state that endless random writes
+//! would reach.
 //!
-//! A disk whose flash is larger than its logical size by the factor ρ = 1 + over-provisioning is in its steady state
-//! when the flash is full and what was written longest ago holds the most overwritten blocks. How many, the well-known
-//! model of a log that is cleaned in the order in which it was written says (Robinson, "Analysis of steady-state
-//! segment storage utilizations in a log-structured file system with least-utilized segment cleaning", 1996; Desnoyers,
-//! "Analytic modeling of SSD write performance", SYSTOR 2012). When the cleaner reaches a piece of the log, the share u
-//! of its blocks is still valid, and
+//! A disk whose flash is larger than its logical size by the factor ρ = 1 + over-provisioning is in its steady
+//! state when the flash is full and what was written longest ago holds the most overwritten blocks. The number
+//! follows from the well-known model of a log that is cleaned in the order of writing (Robinson, "Analysis of
+//! steady-state segment storage utilizations in a log-structured file system with least-utilized segment
+//! cleaning", 1996; Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012). When the cleaner
+//! reaches a piece of the log, the share u of its blocks is still valid, and
 //!
 //! ```text
 //! u = exp(-ρ (1 - u)),   so   u = -W(-ρ exp(-ρ)) / ρ   with Lambert's W,
@@ -24,10 +25,11 @@ use super::shift_register::ShiftRegister;
 use crate::plan::model::distribution::PreconditionRule;
 use thiserror::Error;
 
-/// The valid share of a piece of flash when the cleaner reaches it: u in the module documentation.
+/// Valid share of a piece of flash when the cleaner reaches it: u in the module documentation.
 pub fn oldest_validity(over_provisioning: f64) -> f64 {
     let size = 1.0 + over_provisioning;
-    // ln u + ρ (1 - u) rises from minus infinity to above 0 between 0 and 1/ρ; the other root, 1, lies beyond.
+    // ln u + ρ (1 - u) rises from minus infinity to above 0 between 0 and 1/ρ; the other root, 1, is beyond
+    // that interval.
     let (mut low, mut high) = (0.0, 1.0 / size);
     for _ in 0..100 {
         let middle: f64 = (low + high) / 2.0;
@@ -39,8 +41,7 @@ pub fn oldest_validity(over_provisioning: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The share of region `index` of `count`, oldest first, that stays valid: the mean of u^x over its part of
-/// the log.
+/// Share of region `index` of `count`, oldest first, that stays valid: the mean of u^x over its part of the log.
 pub fn validity(over_provisioning: f64, index: u64, count: u64) -> f64 {
     let decay = -oldest_validity(over_provisioning).ln();
     let (near, far) = ((count - index - 1) as f64 / count as f64, (count - index) as f64 / count as f64);
@@ -64,10 +65,10 @@ pub struct RegionWrites {
     pub again: u64,
 }
 
-/// Why there is no schedule for a region.
+/// Why a region has no valid schedule.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum NoSchedule {
-    /// Fewer blocks than regions.
+    /// The region has fewer blocks than `spr_num_regions`.
     #[error("{blocks} blocks are too few for spr_num_regions={regions}; ask for fewer regions")]
     TooFewBlocks {
         /// Number of blocks.
@@ -85,13 +86,13 @@ pub enum NoSchedule {
         /// Bytes that a pass writes.
         pass_bytes: u64,
     },
-    /// More blocks are to be overwritten than possible.
+    /// More blocks would have to be overwritten than there are candidates.
     #[error(
         "spr_op={over_provisioning} asks for more overwriting than spr_num_regions={regions} and spr_cs={cache_bytes} leave room for; \
          ask for more regions or less over-provisioning"
     )]
     TooMuchOverwriting {
-        /// The requested share.
+        /// Requested over-provisioning.
         over_provisioning: f64,
         /// Requested regions.
         regions: u64,
@@ -101,7 +102,7 @@ pub enum NoSchedule {
 }
 
 impl Schedule {
-    /// The schedule for this number of blocks of this size in bytes, or why there is none.
+    /// The schedule for this number of blocks of this size in bytes; the error says why none exists.
     pub fn new(rule: &PreconditionRule, blocks: u64, block_bytes: u64) -> Result<Schedule, NoSchedule> {
         let (writes, count) = (rule.writes(blocks), u64::from(rule.regions));
         if blocks < count {
@@ -115,7 +116,7 @@ impl Schedule {
         };
         let doomed = doomed(rule.over_provisioning, writes - blocks, overwritten, count);
         let mut regions = Vec::with_capacity(count as usize);
-        // Doomed blocks old enough that have not been overwritten yet.
+        // Doomed blocks that are old enough and not overwritten yet.
         let mut waiting = 0;
         for index in 0..count {
             let all = end(index + 1) - end(index);
@@ -144,7 +145,7 @@ impl Schedule {
     }
 }
 
-/// Doomed blocks per region: `total` of them, none in the regions from `overwritten` on, otherwise in
+/// Doomed blocks in each region: `total` of them, none in regions from `overwritten` on, otherwise in
 /// proportion to the model.
 fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> Vec<u64> {
     let lost =
@@ -154,7 +155,7 @@ fn doomed(over_provisioning: f64, total: u64, overwritten: u64, count: u64) -> V
     (0..count)
         .map(|index| {
             so_far += lost(index);
-            // Rounded running sums: the parts add up exactly.
+            // Rounded running sums, so that the parts add up exactly.
             let until = match index + 1 >= overwritten {
                 true => total,
                 false => ((so_far / sum * total as f64).round() as u64).clamp(given, total),
@@ -185,13 +186,13 @@ impl Spread {
     }
 }
 
-/// Position of one register in the regions.
+/// Position of a shift register within the regions.
 #[derive(Clone, Debug)]
 struct Walk {
     register: ShiftRegister,
     /// Regions begun.
     begun: usize,
-    /// What is left of the region, and how many of them are special.
+    /// Blocks left in the region, and how many of them are special.
     left: u64,
     spread: Spread,
 }
@@ -215,7 +216,7 @@ impl Walk {
     }
 }
 
-/// The pass: gives the blocks in the order of writing.
+/// The pass: returns the blocks in the order of writing.
 #[derive(Clone, Debug)]
 pub(super) struct Pass {
     schedule: Schedule,
@@ -225,7 +226,7 @@ pub(super) struct Pass {
 }
 
 impl Pass {
-    /// A pass whose new blocks come in the order of this register.
+    /// A pass that visits new blocks in the order of this register.
     pub(super) fn new(schedule: Schedule, register: &ShiftRegister) -> Pass {
         let (writes, overwrites) = (Walk::new(register), Walk::new(register));
         Pass { schedule, writes, overwrites, beginning: register.clone() }

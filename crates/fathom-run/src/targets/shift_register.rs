@@ -1,7 +1,7 @@
 //! `random_generator=lfsr`: a maximum-length linear feedback shift register visits every block once.
 //!
-//! Right-shifting Galois register with the feedback inverted (XNOR), so that zero is a legal state. Taps are the
-//! usual tables of maximum-length registers (Xilinx XAPP 052).
+//! It is a right-shifting Galois register with inverted feedback (XNOR), so that zero is a legal state. Taps
+//! are from the usual tables of maximum-length registers (Xilinx XAPP 052).
 
 /// Taps per register width, from width 3 on; each list starts with the width itself.
 const TAPS: [&[u32]; 61] = [
@@ -80,21 +80,21 @@ pub struct ShiftRegister {
 }
 
 impl ShiftRegister {
-    /// The smallest register that covers `blocks`. As in fio the first step from `seed` gives nothing, so its
+    /// The smallest register that covers `blocks`. As in fio, the first step from `seed` is discarded, so its
     /// block comes last.
     pub fn new(blocks: u64, seed: u64) -> ShiftRegister {
         let width = (64 - blocks.leading_zeros()).clamp(3, 63);
         let feedback = TAPS[width as usize - 3].iter().fold(0, |mask, tap| mask | 1u64 << (tap - 1));
         let top_bit = 1 << (width - 1);
         let mask = (top_bit << 1) - 1;
-        // All ones is the one state that an XNOR register never leaves.
+        // All ones is the only state that an XNOR register never leaves.
         let seed = if seed & mask == mask { 0 } else { seed & mask };
         let mut register = ShiftRegister { blocks, feedback, top_bit, state: seed, seed, given: 0 };
         register.step();
         register
     }
 
-    /// Restarts in the same order, but with the block of the first step, as in fio: passes after the first
+    /// Restarts in the same order, but with the block of the first step, as in fio: all passes after the first
     /// begin with it.
     pub fn rewind(&mut self) {
         self.state = self.seed;
@@ -118,7 +118,7 @@ impl ShiftRegister {
 
     #[inline(always)]
     fn step(&mut self) {
-        // The complement of a Galois register: a one enters at the top, and a zero that leaves feeds back.
+        // Complement of a Galois register: a one enters at the top, and a zero shifted out triggers the feedback.
         let leaving_bit = self.state & 1;
         self.state = (self.state >> 1) | self.top_bit;
         if leaving_bit == 0 {
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!((&order[..4], &order[497..]), (&[327, 419, 465, 488][..], &[125, 318, 143][..]));
     }
 
-    /// A linear map of bits: the image of each single bit.
+    /// A linear map over bits: the image of each single bit.
     type Matrix = Vec<u64>;
 
     fn applied(matrix: &Matrix, bits: u64) -> u64 {
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn registers_visit_all_their_states_up_to_2_to_40_blocks() {
-        // Complemented states move linearly. The order of that map divides 2^width - 1 and none of its largest divisors, so
-        // the cycle has all states but one; that one is never entered.
+        // Complemented states evolve linearly. The order of that map divides 2^width - 1 and none of its
+        // largest proper divisors, so the cycle contains all states but one, which is never entered.
         for width in 3..=41u32 {
             let all = (1u64 << width) - 1;
             let complemented_step = |bits: u64| {

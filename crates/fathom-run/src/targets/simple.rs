@@ -14,7 +14,7 @@ use crate::plan::model::targets::{DirectionPlan, TargetPlan};
 use crate::random::{DrawnAhead, part_below};
 use fathom_stats::{Direction, PerDirection};
 
-/// With more files than this it is not used: targets drawn ahead take memory for each file.
+/// Maximum number of files for the fast path: targets drawn ahead take memory for each file.
 const MOST_FILES: usize = 1 << 14;
 
 /// The fast path, if the plan allows one.
@@ -25,7 +25,7 @@ pub(super) enum Short {
     Only(Order),
     /// One file.
     One(Box<Simple>),
-    /// One for each file.
+    /// One fast path for each file.
     Several(Box<[Simple]>),
 }
 
@@ -55,8 +55,9 @@ pub(super) struct Simple {
 pub(super) enum Order {
     /// Blocks of one length.
     Blocks { start: u64, length: u32, source: Source },
-    /// Next position per direction, and the last at which an I/O of this length still fits, relative to the
-    /// start; `wraps` continues at the start. The I/Os of a single direction can be computed ahead.
+    /// Next position by direction, and the last position at which an I/O of this length still fits, relative to
+    /// the start; with `wraps`, it continues at the start. The I/Os of a single direction can be computed
+    /// ahead.
     Sequential {
         start: u64,
         positions: PerDirection<u64>,
@@ -65,14 +66,14 @@ pub(super) enum Order {
         wraps: bool,
         is_foreseen: bool,
     },
-    /// Blocks and lengths, for which the only direction, or those of the next I/Os, have to be known.
+    /// Draws blocks and lengths; requires a single direction, or knowledge of the directions of the next I/Os.
     Uniform { start: u64, uniform: Box<Uniform>, only: Option<Direction> },
 }
 
 /// Source of random blocks of one length.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// `begins_anew`: starts over after the last block without ending the pass.
+    /// With `begins_anew`, starts over after the last block without ending the pass.
     Permuted { permutation: Permutation, begins_anew: bool },
     /// The shift register, restricted to whole blocks.
     Registered { register: ShiftRegister, blocks: u64 },
@@ -84,7 +85,7 @@ pub(super) enum Source {
     Zoned { zones: Zones, draws: Box<ZoneDraws> },
 }
 
-/// The generators of a zone and of a position in it.
+/// The generators of zones and of positions within a zone.
 #[derive(Clone)]
 pub(super) struct ZoneDraws {
     zone: DrawnAhead,
@@ -97,7 +98,7 @@ impl Simple {
         Simple { ahead: Ahead::default(), order }
     }
 
-    /// The next I/O of a direction, and those of the following ones as well if that is cheaper.
+    /// The next I/O of a direction, drawn together with the following ones if that is cheaper.
     #[inline(always)]
     pub(super) fn next(&mut self, direction: Direction, following: Following) -> Option<Extent> {
         // A closure would not be inlined.
@@ -107,7 +108,8 @@ impl Simple {
         }
     }
 
-    /// The next I/O of a direction that may be none of those expected: nothing must be drawn ahead for others.
+    /// The next I/O of a direction that may differ from the expected ones: nothing must be drawn ahead for
+    /// other directions.
     #[inline(always)]
     pub(super) fn next_alone(&mut self, direction: Direction) -> Option<Extent> {
         let expected = self.order.expected(&self.ahead);
@@ -127,8 +129,8 @@ impl Simple {
 }
 
 impl Order {
-    /// The simple orders of all files of a job, in the order of the files; empty if any file has another
-    /// order. Takes the generators of random offsets out of the files' states.
+    /// The simple orders of all files of a job; empty if any file has another order. Moves the generators of
+    /// random offsets out of the files' states.
     pub(super) fn of_files(
         plan: &TargetPlan,
         files: &mut [FileState],
@@ -145,7 +147,7 @@ impl Order {
         {
             return Vec::new();
         }
-        // Draws shared by all files depend on the order of the files.
+        // Draws shared by all files depend on the order in which files are used.
         let shares_draws = |file: &FileState| file.random.as_ref().is_some_and(RandomOffsets::shares_draws);
         if files.len() > 1 && plan.random && files.iter().any(shares_draws) {
             return Vec::new();
@@ -161,7 +163,7 @@ impl Order {
         files.iter_mut().map_while(one).collect()
     }
 
-    /// The next I/O of a direction, once all of those drawn ahead have been given. Draws more if possible.
+    /// The next I/O of a direction, once all of those drawn ahead are used up. Draws more if possible.
     #[inline(always)]
     pub(super) fn next(
         &mut self,
@@ -212,7 +214,7 @@ impl Order {
                     Some(direction) => uniform.fill(ahead, *direction),
                     None => uniform.fill_mix(ahead, direction, following),
                 }
-                // One that ends the pass, begins another round or has to fit is drawn alone.
+                // An I/O that ends the pass, begins another round or may not fit is drawn alone.
                 if ahead.count == 0
                     && let Some(extent) = uniform.next_from(*start, direction)
                 {
@@ -222,7 +224,7 @@ impl Order {
         }
     }
 
-    /// Number of I/Os of several lengths given so far.
+    /// Number of I/Os returned so far, if lengths vary.
     pub(super) fn given(&self, ahead: &Ahead) -> u64 {
         match self {
             Order::Uniform { uniform, .. } => uniform.given() - ahead.unused() as u64,
@@ -230,8 +232,8 @@ impl Order {
         }
     }
 
-    /// State of the generator of random offsets and whether its words have 64 bits, if it is one that fio
-    /// has.
+    /// State of the generator of random offsets, and whether it uses 64-bit words; `None` for generators that
+    /// fio does not have.
     pub(super) fn generator_state(&self, ahead: &Ahead) -> Option<(Vec<u64>, bool)> {
         match self {
             Order::Uniform { uniform, .. } => Some(uniform.generator_state(ahead.unused())),
@@ -242,7 +244,7 @@ impl Order {
         }
     }
 
-    /// Number of I/Os drawn ahead for the directions of a mix and not given.
+    /// Number of I/Os drawn ahead for the directions of a mix and not yet returned.
     fn expected(&self, ahead: &Ahead) -> usize {
         match self {
             Order::Uniform { only: None, .. } => ahead.unused(),
@@ -271,7 +273,7 @@ impl Order {
     }
 }
 
-/// The position of a sequential I/O; beyond the last that fits, the first one if the order wraps.
+/// Position of a sequential I/O; beyond the last that fits, the first one if the order wraps.
 #[inline(always)]
 fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
     match position > last {
@@ -280,7 +282,7 @@ fn wrapped(position: u64, last: u64, wraps: bool) -> Option<u64> {
     }
 }
 
-/// Blocks and lengths that are drawn together.
+/// Blocks and lengths drawn together.
 fn uniform(
     plan: &TargetPlan,
     file: &mut FileState,
@@ -312,7 +314,7 @@ fn uniform(
     Some(Order::Uniform { start: file.start, uniform: Box::new(uniform), only: plan.directions.only() })
 }
 
-/// Blocks whose length equals their distance.
+/// Blocks whose length equals their alignment.
 fn blocks_of_one_length(
     plan: &TargetPlan,
     file: &mut FileState,
@@ -354,7 +356,7 @@ fn blocks_of_one_length(
 }
 
 impl Source {
-    /// Draws blocks; fewer than there is room for, or none, at the end of a pass.
+    /// Draws blocks; at the end of a pass fewer than there is room for, or none.
     #[inline(never)]
     fn fill(&mut self, drawn: &mut [u64; DRAWN]) -> usize {
         match self {
@@ -394,7 +396,7 @@ impl Source {
         match self {
             Source::Permuted { permutation, .. } => permutation.restart(again),
             Source::Registered { register, .. } => register.rewind(),
-            // Such orders are endless: without a repetition they continue.
+            // Such orders are endless and continue unless they are repeated.
             Source::Skewed { .. } | Source::Zoned { .. } | Source::Drawn { .. } if !again => return false,
             Source::Drawn { numbers, .. } => numbers.rewind(),
             Source::Zoned { draws, .. } => {

@@ -1,6 +1,6 @@
-//! `zonemode=strided`: a file is used zone by zone, and the gaps between zones are skipped. A zone is left when the requested
-//! number of bytes has been moved in it, whatever their direction. If it is shorter than that, it is repeated; if it is
-//! longer, a part of it stays untouched. The first zone follows the last.
+//! `zonemode=strided`: a file is used zone by zone, and the gaps between zones are skipped. A zone is left when
+//! the requested number of bytes has been moved in it, in any direction. A shorter zone is repeated; a longer
+//! one is only used in part. After the last zone comes the first.
 
 use super::{FileState, Target, TargetRegion, Targets};
 use crate::plan::model::targets::{DirectionPlan, StrideRule, TargetPlan};
@@ -19,10 +19,10 @@ pub(super) struct Stride {
     smallest: u64,
     /// First byte of the zone, from the start of the region.
     zone_start: u64,
-    /// Bytes moved in it.
+    /// Bytes moved in this zone.
     done: u64,
-    /// The state for the other zone length, if the end of the region shortens the last zone. Allocated
-    /// beforehand, because nothing is allocated during a run.
+    /// State for the other zone length, if the end of the region shortens the last zone. Allocated beforehand,
+    /// because nothing is allocated during a run.
     other_length: Option<Box<FileState>>,
 }
 
@@ -54,7 +54,7 @@ impl Targets {
     /// The next target in a file that has zones.
     pub(super) fn next_strided(&mut self, file: usize, direction: Direction) -> Option<Target> {
         if self.files[file].leave_zone_when_done() && self.plan.repeat_offset {
-            // The offset to repeat was in the previous zone.
+            // The offset to repeat is in the previous zone.
             self.follow_ups = 0;
         }
         let target = match self.next_in_extent(file, direction) {
@@ -74,7 +74,7 @@ impl Targets {
 }
 
 impl FileState {
-    /// Advances to the next zone when this one has had its bytes; true if so.
+    /// Advances to the next zone if this one's bytes have been moved; true if it advanced.
     fn leave_zone_when_done(&mut self) -> bool {
         match &self.stride {
             Some(stride) if stride.done >= stride.rule.work => {
@@ -106,13 +106,14 @@ impl FileState {
         self.restart_random(false);
     }
 
-    /// Restarts a zone that was covered before it had its bytes.
+    /// Restarts a zone that was covered before all its bytes were moved.
     fn repeat_zone(&mut self, direction: Direction) {
         self.positions[direction] = 0;
         self.restart_random(false);
     }
 
-    /// Another pass: `again` from the first zone on in the same order, otherwise from the current position.
+    /// Starts another pass: with `again` in the same order from the first zone, otherwise from the current
+    /// position.
     pub(super) fn restart_stride(&mut self, again: bool) {
         self.done = self.size == 0;
         if again {

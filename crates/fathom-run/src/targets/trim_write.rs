@@ -15,7 +15,7 @@ impl Targets {
         }
     }
 
-    /// The next target of the chosen file, or of the next one that has any.
+    /// The next target of the chosen file, or of the next file that has one.
     pub(super) fn next_trim_or_write(&mut self) -> Option<Target> {
         loop {
             let chosen = match &mut self.directions {

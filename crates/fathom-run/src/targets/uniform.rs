@@ -1,4 +1,4 @@
-//! Uniform random blocks of one file, drawn with their lengths by fio's generators.
+//! Uniform random blocks of one file, drawn together with their lengths by fio's generators.
 
 use super::ahead::{Ahead, DRAWN, Extent};
 use super::block_map::BlockMap;
@@ -17,13 +17,13 @@ const OF_MIX: [Direction; 2] = [Direction::Read, Direction::Write];
 pub(super) struct Uniform {
     size: u64,
     grains: PerDirection<Grain>,
-    /// That of a mix, if reads and writes have the same blocks.
+    /// The block grain of a mix, if reads and writes have the same blocks.
     mixed: Option<Grain>,
     map: Option<BlockMap>,
     lengths: PerDirection<Lengths>,
     /// All directions draw from one generator.
     offsets: DrawnAhead,
-    /// After all blocks have been covered they are started over immediately, and the pass does not end.
+    /// After all blocks have been covered, start over immediately without ending the pass.
     begins_anew: bool,
     is_over: bool,
     /// Blocks and lengths drawn so far.
@@ -36,18 +36,19 @@ pub(super) struct Grain {
     /// Blocks that can be drawn.
     blocks: u64,
     alignment: u64,
-    /// The alignment as a precomputed divisor: a multiplication or a shift per I/O instead of a division.
+    /// The alignment as a precomputed divisor, so that an I/O takes a multiplication or a shift instead of a
+    /// division.
     divisor: StrengthReducedU64,
     /// Every I/O is one block.
     has_one_block: bool,
-    /// The first blocks, after which there is room for every length.
+    /// Roomy blocks: the first ones, after which every length fits.
     roomy: u64,
-    /// Number of I/Os likely to be in these before one is not.
+    /// Expected number of I/Os in roomy blocks before one that is not.
     run: usize,
 }
 
 impl Grain {
-    /// Blocks at this distance, in bytes, in a file of this size, for lengths by this rule.
+    /// Grain of blocks at this distance in bytes, in a file of this size, with lengths by this rule.
     pub(super) fn new(size: u64, blocks: u64, alignment: u64, lengths: &LengthRule) -> Grain {
         let longest = lengths.max();
         // Lengths drawn ahead have 32 bits.
@@ -66,7 +67,7 @@ impl Grain {
         grain.limited_to(roomy)
     }
 
-    /// The same with no more roomy blocks than these.
+    /// The same, with at most this many roomy blocks.
     fn limited_to(self, most: u64) -> Grain {
         let roomy = self.roomy.min(most);
         let run = roomy.checked_div(self.blocks - roomy).unwrap_or(roomy).min(DRAWN as u64);
@@ -79,7 +80,7 @@ impl Grain {
         are_equal.then(|| reads.limited_to(writes.roomy))
     }
 
-    /// Draws blocks by these numbers, until one is not roomy; returns how many.
+    /// Draws blocks from these random numbers until one is not roomy; returns how many.
     #[inline(always)]
     fn draw(&self, numbers: &[u64], ahead: &mut Ahead) -> usize {
         let drawn = numbers.iter().map(|&number| part_below(number, self.blocks));
@@ -87,8 +88,8 @@ impl Grain {
         ahead.blocks.iter_mut().zip(roomy).map(|(place, block)| *place = block).count()
     }
 
-    /// Takes blocks by these numbers, until one is not roomy or none is free; shortens the lengths to what is free.
-    /// Returns how many.
+    /// Takes blocks by these random numbers until one is not roomy or none is free; shortens the lengths to
+    /// what is free. Returns how many.
     #[inline(always)]
     fn take(&self, map: &mut BlockMap, numbers: &[u64], ahead: &mut Ahead) -> usize {
         let Grain { blocks, alignment, divisor, roomy, .. } = *self;
@@ -109,7 +110,7 @@ impl Grain {
 }
 
 impl Uniform {
-    /// Blocks of a file of this size.
+    /// Number of blocks in a file of this size.
     pub(super) fn new(
         size: u64,
         grains: PerDirection<Grain>,
@@ -123,7 +124,7 @@ impl Uniform {
         Uniform { size, grains, mixed, map, lengths, offsets, begins_anew, is_over: false, given: 0 }
     }
 
-    /// The next block with its length, in a file whose used part begins at `start`; `None` when all have been
+    /// The next block with its length, in a file whose used part begins at `start`; `None` once all have been
     /// covered, until the next pass begins.
     #[inline(never)]
     pub(super) fn next_from(&mut self, start: u64, direction: Direction) -> Option<Extent> {
@@ -161,9 +162,9 @@ impl Uniform {
         Some(Extent { offset: start + position, length: length as u32 })
     }
 
-    /// Draws I/Os of the only direction together, so that the state stays in registers meanwhile. They end with the
-    /// numbers drawn together, and before a block that is not [roomy](Grain) or begins another round. So each has
-    /// taken one number of either generator.
+    /// Draws I/Os of the only direction together, so that the state stays in registers. The batch ends with the
+    /// random numbers drawn together, and before a block that is not [roomy](Grain) or begins another round, so
+    /// each I/O has taken one number from either generator.
     #[inline(never)]
     pub(super) fn fill(&mut self, ahead: &mut Ahead, direction: Direction) {
         let grain = self.grains[direction];
@@ -173,7 +174,7 @@ impl Uniform {
         self.lengths[direction].use_foreseen(count);
     }
 
-    /// The same for a mix, up to the last direction that is known.
+    /// The same for a mix, up to the last known direction.
     #[inline(never)]
     pub(super) fn fill_mix(&mut self, ahead: &mut Ahead, direction: Direction, following: Following) {
         ahead.count = 0;
@@ -200,7 +201,7 @@ impl Uniform {
         self.lengths[Direction::Write].use_foreseen(writes);
     }
 
-    /// Draws numbers if there are none; returns the most I/Os that are drawn together now.
+    /// Draws random numbers if there are none left; returns the maximum number of I/Os to draw together.
     #[inline(always)]
     fn prepare_to_fill(&mut self, ahead: &mut Ahead, grain: &Grain) -> usize {
         (ahead.unit, ahead.count) = (grain.alignment, 0);
@@ -230,7 +231,7 @@ impl Uniform {
         count
     }
 
-    /// The unused I/Os of those drawn together are to be drawn again.
+    /// Returns the unused I/Os of a batch, which are then drawn again.
     pub(super) fn put_back(&mut self, ahead: &Ahead, only: Option<Direction>) {
         let count = ahead.unused();
         self.offsets.put_back(count);
@@ -245,7 +246,7 @@ impl Uniform {
         }
     }
 
-    /// Draws the next offsets, and preloads the map of large files for them.
+    /// Draws the next offsets, and prefetches the map of large files for them.
     fn draw_offsets(&mut self, blocks: u64) {
         let numbers = self.offsets.draw();
         if let Some(map) = &self.map {
@@ -281,8 +282,8 @@ impl Uniform {
         self.given
     }
 
-    /// State of the generator of offsets without those of the last `unused` I/Os drawn together, and whether its
-    /// words have 64 bits.
+    /// State of the offset generator before the last `unused` I/Os drawn together, and whether it uses 64-bit
+    /// words.
     pub(super) fn generator_state(&self, unused: usize) -> (Vec<u64>, bool) {
         self.offsets.state_without(unused)
     }

@@ -4,7 +4,7 @@ use fathom_verify::stamp::{Write, split_time};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A completed write, or a part of it that is still the latest of its range.
+/// A completed write, or a part of it that has not been overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
     /// Seed of the content.
@@ -25,20 +25,20 @@ pub struct Record {
     pub file: u32,
     /// Its state.
     pub state: State,
-    /// It is to be trimmed before it is checked.
+    /// The range is to be trimmed before it is checked.
     pub to_trim: bool,
 }
 
 /// State of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It is on the device.
+    /// The write is on the device.
     Written,
-    /// Trimmed since: its range reads as zeros.
+    /// Trimmed since then: its range reads as zeros.
     Trimmed,
     /// The job itself trimmed its range, whose content is unknown.
     Gone,
-    /// Remainder of an interval: it has no matching header.
+    /// Remainder of an interval without a separate header.
     Fragment,
 }
 
@@ -87,18 +87,18 @@ impl Record {
 /// The records of one worker.
 #[derive(Debug, Default)]
 pub struct History {
-    /// Still to be given out, the next one last.
+    /// Records still to be returned, the next one last.
     records: Vec<Record>,
     /// Added since [`records`](History::records) was last sorted.
     added: Vec<Record>,
     /// Number of records to be trimmed.
     to_trim: usize,
     may_overlap: bool,
-    /// Bytes between two headers: records are not cut below that; 0 for whole writes.
+    /// Bytes between two headers: records are not split more finely; 0 for whole writes.
     interval: u32,
-    /// Remainders of cut intervals are given out, too.
+    /// Return the remainders of split intervals as well.
     keeps_fragments: bool,
-    /// Number of records after the last condensation.
+    /// Number of records after the last compaction.
     condensed: usize,
 }
 
@@ -108,7 +108,7 @@ impl History {
         History { added: Vec::with_capacity(room), may_overlap, interval, ..History::default() }
     }
 
-    /// Also gives out the remainders of partly overwritten intervals.
+    /// Returns the remainders of partly overwritten intervals as well.
     pub fn keeping_fragments(mut self) -> History {
         self.keeps_fragments = true;
         self
@@ -119,8 +119,8 @@ impl History {
         self.put_in_order();
     }
 
-    /// Condenses after the number of records has doubled since the last time, but not below `fewest`: memory
-    /// then grows with the number of ranges and not with that of the writes.
+    /// Compacts once the number of records has doubled since the last compaction, but not below `fewest`:
+    /// memory then grows with the number of ranges, not of writes.
     pub fn condense_when_doubled(&mut self, fewest: usize) {
         if self.may_overlap && self.len() > 2 * self.condensed.max(fewest) {
             self.condense();
@@ -135,7 +135,7 @@ impl History {
         self.to_trim = self.records.iter().filter(|record| record.to_trim).count();
     }
 
-    /// Keeps wanted records, in the order in which they would be given out.
+    /// Keeps wanted records, in the order in which they would be returned.
     pub fn retain_in_order(&mut self, is_wanted: impl Fn(&Record) -> bool) {
         if self.may_overlap {
             self.put_in_order();
@@ -163,7 +163,7 @@ impl History {
         (self.to_trim, self.condensed) = (0, 0);
     }
 
-    /// Records not yet given out.
+    /// Records not yet returned.
     pub fn len(&self) -> usize {
         self.records.len() + self.added.len()
     }
@@ -173,17 +173,17 @@ impl History {
         self.all().filter(|record| record.state != State::Gone).count()
     }
 
-    /// True if everything was given out.
+    /// True if every record has been returned.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty() && self.added.is_empty()
     }
 
-    /// The content of this range is unknown from now on, for example because a write to it failed, until a
-    /// write with this number or a later one.
+    /// Marks the content of this range as unknown, for example after a failed write, until a write with this
+    /// number or a later one.
     pub fn forget(&mut self, file: u32, offset: u64, length: u32, number: u64) {
         if self.may_overlap {
-            // Its remainder outside of the range still hides earlier writes below it. If there are none, as
-            // in a job that only ends by time, nothing has to be hidden.
+            // The remainder outside of the range still hides earlier writes below it. If there are none, as in
+            // a job that ends only by time, nothing has to be hidden.
             if !self.is_empty() {
                 self.added.push(Record::gone(file, offset, length, number));
             }
@@ -252,7 +252,7 @@ impl History {
     /// Merges added records: the latest of each range is kept, in the order of offsets.
     fn put_in_order(&mut self) {
         self.records.append(&mut self.added);
-        // A trim of the job itself precedes the write of the same number.
+        // A trim by the job itself precedes the write of the same number.
         self.records.sort_by_key(|record| std::cmp::Reverse((record.number, record.state != State::Gone)));
         let mut covered = Covered::default();
         let mut kept = Vec::with_capacity(self.records.len());
@@ -273,7 +273,7 @@ impl History {
     }
 }
 
-/// Ranges overwritten by later writes, per file: start and end.
+/// Ranges overwritten by later writes, by file: start and end.
 #[derive(Default)]
 struct Covered(BTreeMap<(u32, u64), u64>);
 
@@ -294,8 +294,8 @@ impl Covered {
         self.0.insert((record.file, start), end);
     }
 
-    /// Adds the visible parts of a record to `kept`: runs of intervals that were not overwritten, and with
-    /// `fragments` the remainders of others.
+    /// Adds the visible parts of a record to `kept`: runs of intervals that were not overwritten and, with
+    /// `fragments`, the remainders of others.
     fn parts_left(&self, record: &Record, interval: u32, fragments: bool, kept: &mut Vec<Record>) {
         if !self.meets(record.file, record.offset, record.end()) {
             kept.push(*record);
@@ -448,8 +448,8 @@ mod tests {
     }
 
     proptest! {
-        /// With fragments, every byte is given out with the number of its latest write, however often records
-        /// are condensed.
+        /// With fragments, every byte is returned with the number of its latest write, however often records
+        /// are compacted.
         #[test]
         fn fragments_fill_the_gaps(
             writes in prop::collection::vec((0u64..24, 1u32..8), 1..60),

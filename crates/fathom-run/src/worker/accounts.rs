@@ -12,7 +12,7 @@ impl Worker<'_> {
         self.check_accounts();
     }
 
-    /// The check of counters in debug builds.
+    /// Checks the counters, in debug builds.
     pub(super) fn debug_check_accounts(&self) {
         if CHECKS_ALL {
             self.check_accounts();
@@ -21,7 +21,7 @@ impl Worker<'_> {
 
     /// Histograms and counters must agree.
     fn check_accounts(&self) {
-        // These restart their counters while I/Os are in flight, whose completions count.
+        // These features restart the counters while I/Os are in flight, whose completions then count.
         let starts_anew = self.plan.time.ramp.is_some() || self.plan.latency.search.is_some();
         let issued_before = if starts_anew { u64::from(self.plan.depth) } else { 0 };
         let recording = &self.recording;

@@ -24,12 +24,12 @@ pub(super) struct Arena {
     buffer_length: usize,
     /// Number of buffers.
     count: u32,
-    /// A file created for the memory, which is removed with it.
+    /// A file created to back the memory, and removed with it.
     made_file: Option<PathBuf>,
 }
 
 impl Arena {
-    /// Memory for the buffers of a worker. A failure is stored and reported.
+    /// Allocates the buffers of a worker. A failure is stored and reported.
     pub(super) fn of(context: &WorkerContext<'_>, uses_buffers: bool) -> Result<Arena, GivenUp> {
         let plan = context.worker_plan();
         let longest = plan.target_plan.lengths.values().map(|rule| rule.max()).max().unwrap_or(1) as usize;
@@ -70,13 +70,13 @@ impl Arena {
 impl Drop for Arena {
     fn drop(&mut self) {
         if let Some(path) = &self.made_file {
-            // Clones that share the file all try; a failure cannot be reported.
+            // All clones that share the file try to remove it; a failure cannot be reported.
             let _ = std::fs::remove_file(path);
         }
     }
 }
 
-/// Why there is no memory, with advice.
+/// Why the memory cannot be allocated, with advice.
 struct Refusal {
     errno: Errno,
     cause: Cause,

@@ -16,19 +16,19 @@ const MOST_BYTES: u64 = i64::MAX as u64;
 /// single pass.
 #[derive(Clone, Debug)]
 pub(super) struct Budget {
-    /// Bytes still to issue beyond the granted ones: of all loops together, or of the pass if they end it.
+    /// Bytes still to issue in addition to the granted ones: of all loops together, or of the pass if bytes end it.
     own_left: i64,
-    /// Bytes that may be issued before the rules are consulted again; the last I/O may exceed them.
+    /// Bytes that may be issued before the rules are consulted again; the last I/O may exceed this.
     granted: i64,
     /// Initial value of [`Budget::granted`].
     grant: i64,
-    /// Bytes still to issue afterwards.
+    /// Bytes still to issue after the current pass.
     later: u64,
-    /// Bytes that end a pass.
+    /// Bytes after which a pass ends.
     pass_limit: u64,
     /// Bytes of the pass at its beginning.
     pass_began_with: i64,
-    /// Bytes still to move towards `io_size`; reading back counts as well, and loops do not add to them.
+    /// Bytes still to move towards `io_size`; reading back counts as well, loops do not.
     counted_left: u64,
     /// I/Os still to issue (`number_ios`), if limited.
     ios_left: Option<u64>,
@@ -38,7 +38,7 @@ pub(super) struct Budget {
     largest: u64,
 }
 
-/// Action after a pass.
+/// What follows a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AfterPass {
     /// The next of the `loops`, with the same order of offsets.
@@ -52,9 +52,9 @@ pub(super) enum AfterPass {
 }
 
 impl Budget {
-    /// The budget of a job for which one pass over its files is `available` bytes.
+    /// The budget of a job whose pass over its files moves `available` bytes.
     pub(super) fn new(plan: &WorkerPlan, amounts: &Amounts, available: u64) -> Budget {
-        // A pass of `sprandom` writes more than the files' size, and is the only one.
+        // A pass of `sprandom` writes more than the size of the files, and is the only one.
         let single_pass = plan.budget.is_single_pass;
         let pass_bytes = match &amounts.size {
             Some(SizeSpec::Bytes(bytes)) if !single_pass => (*bytes).min(available),
@@ -62,7 +62,7 @@ impl Budget {
         };
         let job_bytes = match &amounts.io_size {
             Some(SizeSpec::Bytes(bytes)) if *bytes > 0 => *bytes,
-            // Of the files, not of the part selected by `size`.
+            // Size of the files, not of the part selected by `size`.
             Some(SizeSpec::Percent(percent)) if *percent > 0 => pass_bytes.min(share_of(available, *percent)),
             _ => pass_bytes,
         };
@@ -94,7 +94,7 @@ impl Budget {
             later: all_bytes.min(MOST_BYTES),
             pass_limit,
             pass_began_with: 0,
-            // Trims count like writes, so a job of both finishes its passes sooner.
+            // Trims count like writes, so a job with both finishes its passes sooner.
             counted_left: job_bytes,
             // A time-based job only ends by time.
             ios_left: plan
@@ -125,8 +125,8 @@ impl Budget {
         self.later.saturating_add_signed(self.left_of_pass())
     }
 
-    /// Takes the bytes of the next pass out of the total. What the last I/O of a pass exceeded is subtracted
-    /// from the job.
+    /// Takes the bytes of the next pass from the total. Bytes by which the last I/O exceeded the pass are
+    /// subtracted from the job.
     fn begin_pass(&mut self) {
         let left = self.left();
         (self.granted, self.grant) = (0, 0);
@@ -135,7 +135,7 @@ impl Budget {
         self.pass_began_with = self.own_left;
     }
 
-    /// Estimated I/Os left, at this mean length, in known loops; `None` if the job only ends by time.
+    /// Estimated I/Os left at this mean length, as far as loops are known; `None` if the job ends only by time.
     pub(super) fn ios_to_go(&self, mean_length: f64) -> Option<u64> {
         if self.time_based {
             return None;
@@ -150,7 +150,7 @@ impl Budget {
         self.granted = self.granted.wrapping_sub(bytes as i64);
     }
 
-    /// Grants this many bytes, or the rest of the pass, to be issued without consulting the rules.
+    /// Grants this many bytes, or the rest of the pass, for issuing without consulting the rules.
     pub(super) fn grant(&mut self, bytes: u64) {
         let left = self.left_of_pass();
         self.granted = left.clamp(0, i64::try_from(bytes).unwrap_or(i64::MAX));
@@ -177,7 +177,7 @@ impl Budget {
         self.own_left.wrapping_add(self.granted)
     }
 
-    /// Returns bytes of an I/O that was not issued, or only partly.
+    /// Returns the bytes of an I/O that was not issued, or only partly moved.
     pub(super) fn put_back(&mut self, bytes: u64) {
         self.own_left = self.own_left.wrapping_add(bytes as i64);
     }
@@ -204,7 +204,7 @@ impl Budget {
         }
     }
 
-    /// Takes I/Os that are done in any case from `number_ios`.
+    /// Takes I/Os that will certainly be issued from `number_ios`.
     pub(super) fn count_ios(&mut self, count: u64) {
         if let Some(left) = &mut self.ios_left {
             *left = left.saturating_sub(count);
@@ -225,7 +225,7 @@ impl Budget {
         }
     }
 
-    /// Closes a pass and returns what follows.
+    /// Ends a pass and returns what follows it.
     pub(super) fn end_pass(&mut self) -> AfterPass {
         let issued = self.pass_began_with.saturating_sub(self.left_of_pass()).max(0) as u64;
         let after = self.after_pass(issued);
@@ -282,8 +282,7 @@ mod tests {
         }
     }
 
-    /// Blocks of 4 KiB per pass over files of `blocks` blocks, of which this share is read back after each
-    /// pass.
+    /// 4 KiB blocks per pass over files of `blocks` blocks, of which this share is read back after each pass.
     fn passes(mut budget: Budget, blocks: u64, percent_read_back: u64) -> Vec<u64> {
         let mut passes = Vec::new();
         loop {
@@ -307,10 +306,10 @@ mod tests {
         assert_eq!(passes(budget(40960, 1), 4, 0), [4, 4, 2]);
         assert_eq!(passes(budget(24576, 2), 4, 0), [4, 4]);
         assert_eq!(passes(budget(10000, 1), 4, 0), [3]);
-        // Loops that stop before the files' end continue from there.
+        // A loop that stops before the end of the files continues there.
         assert_eq!(passes(budget(8192, 2), 4, 0), [4]);
         assert_eq!(passes(budget(8192, 3), 4, 0), [4, 2]);
-        // Without an end of the sequence there is one pass.
+        // If the sequence has no end, there is one pass.
         assert_eq!(passes(budget(24576, 2), u64::MAX, 0), [12]);
     }
 

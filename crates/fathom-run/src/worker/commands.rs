@@ -37,7 +37,7 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Result<(), Giv
             return Err(context.fail(Errno::from(error), cause));
         }
     };
-    // The command after the run belongs to it even if the run was stopped.
+    // The post-run command is part of the run even if the run was stopped.
     let stopped = || when == "prerun" && context.block().should_stop();
     match shell::run(command, &output, stopped) {
         Ok(status) if status.success() => Ok(()),

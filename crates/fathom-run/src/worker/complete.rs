@@ -1,4 +1,4 @@
-//! Handling of results: count, continue, tolerate, or end the job.
+//! Handles results: count, continue, tolerate, or end the job.
 
 use super::tally::Tally;
 use super::{Loop, Worker};
@@ -14,15 +14,15 @@ use fathom_sys::Errno;
 use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// No device has larger logical blocks without saying so to its file system.
+/// No device has larger logical blocks without reporting that to its file system.
 const LARGEST_SECTOR: u64 = 4096;
 
-/// What the loop does with a unit that has come back.
+/// What the loop does with a completed unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum After {
     /// The slot is free.
     Free,
-    /// A part was moved; the rest must be queued again.
+    /// Only part of the data was moved; the rest must be queued again.
     GoOn,
 }
 
@@ -46,7 +46,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.complete_unit(slot, self.slots.end(slot), result, now, None)
     }
 
-    /// The same for the unit of a completed slot. What is usual goes to the tally of the reap.
+    /// The same for the unit of a completed slot. Ordinary completions go to the tally of the reap.
     #[inline(always)]
     pub(super) fn complete_unit(
         &mut self,
@@ -75,7 +75,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         let samples = &self.samples.directions[direction];
         bump(&samples.bytes, u64::from(unit.length()));
         bump(&samples.completed, 1);
-        // A clock that went backwards makes this number huge, and the slow path handles it.
+        // A clock that went backwards makes this number huge; the slow path handles that case.
         let clat = self.clock.span_ns(now.wrapping_sub(unit.issue()));
         if self.recording.submission {
             let slat = self.clock.span_ns(unit.issue().wrapping_sub(unit.start()));
@@ -100,7 +100,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         self.samples.record_distribution_of_bin(clat, bin);
     }
 
-    /// Records what the fast path does not.
+    /// Records what the fast path leaves out.
     #[inline(always)]
     fn record_other(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         if spans.lat < self.short_latency_ns[direction] {
@@ -110,7 +110,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Short latencies of jobs with an unusual set of figures, often fewer.
+    /// Short latencies of jobs with an unusual set of figures.
     #[inline(always)]
     fn record_chosen(&self, samples: &DirectionSamples, slat: u64, clat: u64, lat: u64) {
         let recording = &self.recording;
@@ -130,7 +130,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Long latencies, and jobs with followers of completions. The spans are those of a monotonic clock.
+    /// Long latencies, and jobs with followers of completions. The times are from a monotonic clock.
     #[inline(never)]
     fn record_unusual(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64, spans: Spans) {
         let Spans { slat, clat, lat } = match spans.lat < SHORT_NS {
@@ -199,7 +199,7 @@ impl Worker<'_> {
         Spans { slat, clat, lat }
     }
 
-    /// An arrival: how late it was, and its response time.
+    /// Records an arrival of an open loop: how late it was, and its response time.
     #[inline(never)]
     fn settle_arrival(&mut self, slot: u32, unit: &Unit, direction: Direction, now: u64) {
         let Some(response) = self.settle_timed(slot, Some(direction), now) else { return };
@@ -239,7 +239,7 @@ impl Worker<'_> {
         };
         let wanted = unit.length() - unit.done();
         let moved = match (direction, result) {
-            // A range freed by fallocate is reported as 0.
+            // fallocate reports a freed range as 0.
             (Direction::Trim, 0) => wanted,
             _ => {
                 holds!(result <= i64::from(wanted), Moved, "{direction:?} of {wanted} bytes moves {result}");
@@ -269,7 +269,7 @@ impl Worker<'_> {
         After::GoOn
     }
 
-    /// An I/O waits for a peer. True if it continues to wait; otherwise the job is over, and the I/O is
+    /// An I/O that waits for a peer. True if it continues to wait; otherwise the job is over and the I/O is
     /// abandoned.
     #[cold]
     #[inline(never)]
@@ -289,7 +289,7 @@ impl Worker<'_> {
         self.is_over()
     }
 
-    /// The job is over while an I/O waits for a peer: the I/O is reported, and does not count.
+    /// The job is over while an I/O waits for a peer: the I/O is reported but not counted.
     pub(super) fn give_up_waiting(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         unit.set_in_flight(false);
@@ -314,7 +314,7 @@ impl Worker<'_> {
         self.settle_admission(self.slots.unit(slot), false);
     }
 
-    /// Ends an I/O that will not move more bytes, and the job, without an error. Bytes it has moved count.
+    /// Ends an I/O that will not move any more bytes, and the job, without an error. Bytes already moved count.
     fn leave_unfinished(&mut self, slot: u32) {
         self.stopping = true;
         let unit = self.slots.unit(slot);
@@ -327,9 +327,9 @@ impl Worker<'_> {
         self.tell_of_end(unit);
     }
 
-    /// Whether a read at the end of the file counts as an I/O. It does with engines with a queue, and ends a
-    /// job with a synchronous engine, as in fio. A device has no end before its size: if it reads as empty,
-    /// it has gone. A read whose data is to be checked has failed in any case.
+    /// Whether a read at the end of the file counts as an I/O. With queuing engines it counts, with synchronous
+    /// ones it ends the job, as in fio. A device cannot end before its size: if it does, it is gone. A read
+    /// whose data is to be verified has failed in any case.
     fn takes_empty_reads(&self, slot: u32) -> bool {
         let is_checked = self.features.verifier.as_ref().is_some_and(|verifier| verifier.checks(slot));
         let engine = self.context.engine.definition;
@@ -341,7 +341,7 @@ impl Worker<'_> {
             && !self.engine.waits_for_peers()
     }
 
-    /// A read at the end of its file has taken time and moved only the bytes it had moved before.
+    /// A read at the end of its file took time, but moved only the bytes moved before.
     fn count_empty_read(&mut self, slot: u32, now: u64) {
         let unit = self.slots.unit(slot);
         let samples = &self.samples.directions[Direction::Read];
@@ -358,7 +358,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A transfer that ends without moving anything (end of file) would be retried for ever.
+    /// A transfer that ends without moving anything (end of file) would be retried forever.
     fn nothing_moved(&mut self, slot: u32) {
         self.note_failed_blocks(slot);
         let errno = Errno(libc::EIO);
@@ -407,7 +407,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Reports the most common reason why direct I/O is refused.
+    /// Explains the most common reason why direct I/O is refused.
     fn report_alignment(&self, slot: u32, errno: Errno) {
         let unit = self.slots.unit(slot);
         let (offset, length) = (unit.offset(), unit.length());
@@ -423,7 +423,7 @@ impl Worker<'_> {
         self.context.messages.send(&Message::Error(line));
     }
 
-    /// Writes of a job without zone rules fail on a zoned device sooner or later.
+    /// Writes of a job without zone rules sooner or later fail on a zoned device.
     fn tell_of_zones(&self, slot: u32) {
         let name = &self.files.list[self.slots.unit(slot).file() as usize].name;
         if fit::is_zoned(Path::new(name)) {
@@ -434,7 +434,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A failed operation on a name: fio's line names the call, and further messages precede it.
+    /// Reports a failed metadata operation: fio's line names the call, and further messages precede it.
     fn name_failed(&mut self, slot: u32, metadata: Metadata, errno: Errno) {
         let why = self.engine.protocol_status(slot);
         let file = &self.files.list[self.slots.unit(slot).file() as usize];
@@ -446,7 +446,7 @@ impl Worker<'_> {
         self.context.fail_in_words(errno, &line);
     }
 
-    /// A failed sync outside of the loop's I/O.
+    /// Reports a failed sync outside of the loop's I/O.
     pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
         self.report_error(file, Operation::Sync, (0, 0), &errno.to_string());
         self.context.fail(errno, Cause::TRANSFER);
@@ -477,7 +477,7 @@ impl Worker<'_> {
         tolerance.errors.contains(&errno.0) || tolerance.goes_on && is_of_device
     }
 
-    /// The content after a failed write is unknown.
+    /// After a failed write, the content is unknown.
     fn forget_verified(&mut self, slot: u32) {
         if let Some(verifier) = &mut self.features.verifier {
             verifier.failed(slot);
@@ -503,7 +503,7 @@ impl Worker<'_> {
         }
     }
 
-    /// A failed I/O is complete, too.
+    /// A failed I/O counts as completed.
     fn count_ended(&mut self, slot: u32) {
         if let Some(search) = &mut self.features.latency_search {
             search.failed();

@@ -8,7 +8,7 @@ use fathom_spec::debug::DebugClass;
 use std::sync::atomic::Ordering::Relaxed;
 
 impl WorkerContext<'_> {
-    /// True if events of a class are shown.
+    /// True if events of this class are shown.
     pub(super) fn shows(&self, class: DebugClass) -> bool {
         self.plan.debug.shows(class, self.worker_plan().thread_number)
     }
@@ -21,7 +21,7 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Prints a stage that was reached.
+    /// Prints the stage that was reached.
     pub(super) fn tell_stage(&self, stage: Stage) {
         let pid = self.block().pid.load(Relaxed);
         self.debug(DebugClass::Process, || format!("pid={pid}: runstate {stage:?}"));

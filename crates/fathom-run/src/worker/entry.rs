@@ -10,11 +10,11 @@ use fathom_spec::engines::EngineDef;
 pub struct EngineEntry {
     /// Its declaration.
     pub definition: &'static EngineDef,
-    /// Runs a worker with this engine: the one indirect call of a job.
+    /// Runs a worker with this engine: the only indirect call of a job.
     pub run: fn(&WorkerContext<'_>),
     /// The storage of a job with this engine.
     pub storage: StorageOf,
-    /// Sets it up alone, for engines that wrap others.
+    /// Sets up just the engine, for engines that wrap others.
     pub open: Open,
 }
 

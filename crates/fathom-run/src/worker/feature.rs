@@ -4,13 +4,13 @@
 
 use std::ops::BitOr;
 
-/// How often a feature decides about the next I/O, in the order of cost: one that needs more determines all.
+/// How often a feature decides about the next I/O, in order of cost; the highest need of any feature applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Choice {
     /// Never.
     #[default]
     Never,
-    /// It knows how many I/Os may be issued before its next decision, whatever they are.
+    /// It knows how many I/Os may be issued before its next decision, whichever they are.
     AtTimes,
     /// Before each I/O.
     EachIo,
@@ -19,7 +19,7 @@ pub(super) enum Choice {
 /// What a feature needs from the loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
-    /// It decides which I/O is next, and when.
+    /// It decides which I/O comes next, and when.
     pub(super) choice: Choice,
     /// It prepares an I/O before the engine gets it.
     pub(super) preparation: bool,
@@ -42,7 +42,7 @@ impl BitOr for Needs {
     }
 }
 
-/// A part of a job that takes part in its I/O.
+/// A component of a job that takes part in its I/O.
 pub(super) trait Feature {
     /// Its needs.
     fn needs(&self) -> Needs;

@@ -1,4 +1,4 @@
-//! The features of a job that the run loop knows.
+//! The features that the run loop supports.
 
 use super::feature::{Feature, Needs};
 use super::followers::block_errors::BlockErrors;
@@ -24,7 +24,7 @@ pub(super) struct Features<'a> {
     pub(super) ranges: Option<Box<Ranges>>,
     /// Recording of issued I/Os, for a replay.
     pub(super) issue_log: Option<Box<IssueLog<'a>>>,
-    /// I/Os that are due at given times, by a log or a schedule.
+    /// I/Os with due times, from a log or a schedule.
     pub(super) timed: Option<Box<Timed<'a>>>,
     /// Verification.
     pub(super) verifier: Option<Box<Verifier<'a>>>,
@@ -33,16 +33,16 @@ pub(super) struct Features<'a> {
     pub(super) command_priority: Option<Box<CommandPriority<'a>>>,
     /// `block_error_percentiles`.
     pub(super) block_errors: Option<Box<BlockErrors<'a>>>,
-    /// What an I/O may have to wait for.
+    /// Conditions that an I/O may have to wait for.
     pub(super) admission: Option<Box<Admission<'a>>>,
     /// `zonemode=zbd`.
     pub(super) zones: Option<Box<ZonedWork<'a>>>,
-    /// The search for a depth for `latency_target`.
+    /// The search for a queue depth that meets `latency_target`.
     pub(super) latency_search: Option<Box<LatencySearch>>,
 }
 
 impl Features<'_> {
-    /// The sum of their needs.
+    /// The sum of all features' needs.
     pub(super) fn needs(&self) -> Needs {
         // Listed one by one, so that none can be forgotten.
         let Features {

@@ -1,4 +1,4 @@
-//! The files of a worker, before the start gate.
+//! Prepares the files of a worker before the start gate.
 
 use super::{GivenUp, WorkerContext, holes};
 use crate::cause::Cause;
@@ -15,19 +15,19 @@ use fathom_sys::process;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Lays the files of a worker out before it starts; runs in the layout process of all workers. A failure is
-/// reported and stored.
+/// Lays out a worker's files before it starts; runs in the layout process of all workers. A failure is reported
+/// and stored.
 pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     let (plan, block) = (context.worker_plan(), context.block());
     let mut storage = storage_of(context);
     block.set_stage(Stage::SettingUp);
     let done = files::resolve(&*storage, plan).and_then(|entries| {
-        // Files outside of a share belong to others.
+        // Files outside of the worker's share belong to others.
         let has_all = plan.files.part.share.is_none();
         for entry in entries.iter().filter(|entry| entry.size == 0 && has_all) {
             context.messages.send(&Message::Output(format!("fio: file {} may be ignored", entry.name())));
         }
-        // What an earlier job of this run has yet to write is examined when the worker opens it.
+        // Files that an earlier job of this run has yet to write are examined when the worker opens them.
         match plan.keeps_data() && !plan.files.layout.is_all {
             true => Ok(()),
             false => prepare(context, &mut *storage, &entries),
@@ -42,8 +42,7 @@ pub(crate) fn lay_out(context: &WorkerContext<'_>) {
     block.set_stage(Stage::NotStarted);
 }
 
-/// Opens the files of a worker, and lays them out if that is up to the worker. A failure is reported and
-/// stored.
+/// Opens the files of a worker, and lays them out if that is the worker's task. A failure is reported and stored.
 pub(super) fn open(context: &WorkerContext<'_>) -> Result<OpenFiles, GivenUp> {
     let plan = context.worker_plan();
     let mut storage = storage_of(context);
@@ -90,7 +89,7 @@ fn note_what_is_beyond(context: &WorkerContext<'_>, entries: &[FileEntry]) {
     }
 }
 
-/// `ioscheduler`: sets it on the devices below the job's files.
+/// `ioscheduler`: sets the scheduler of the devices below the job's files.
 fn switch_scheduler(context: &WorkerContext<'_>, files: &OpenFiles) -> Result<(), GivenUp> {
     let Some(scheduler) = &context.worker_plan().files.scheduler else { return Ok(()) };
     match scheduler::switch(&files.devices, scheduler) {
@@ -116,7 +115,7 @@ fn storage_of(context: &WorkerContext<'_>) -> Box<dyn Storage> {
     (context.engine.storage)(context.plan.job_of(context.worker_plan()))
 }
 
-/// Creates and fills missing files, reports it, and stops when the worker is told to.
+/// Creates and fills missing files, with a report; stops when the worker is told to.
 fn prepare(
     context: &WorkerContext<'_>,
     storage: &mut dyn Storage,
@@ -136,7 +135,7 @@ fn prepare(
     prepared
 }
 
-/// Maximum number of files and directories of a job that are listed.
+/// Maximum number of files and directories listed per job.
 const MOST_NAMED: usize = 3;
 
 /// Effects of the layout that may be due to a mistyped name or size: files that a job only reads are
@@ -160,7 +159,7 @@ fn surprises(plan: &WorkerPlan, entries: &[FileEntry]) -> Vec<String> {
             entry.wanted_size()
         )
     });
-    // A tree is meant to be created, with all its directories.
+    // A tree is expected to be created, with all its directories.
     let has_tree = matches!(&plan.files.names.names, Names::Numbered { tree: Some(_), .. });
     let is_made = |entry: &&FileEntry| !has_tree && entry.kind.can_be_made() && entry.present_size.is_none();
     let mut missing: Vec<&Path> =

@@ -14,8 +14,7 @@ use fathom_stats::Direction;
 use fathom_stats::samples::{WorkerSamples, bump, depth_bucket};
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// The next I/O if only the pass over the files determines it; `None` means to ask
-    /// [`next`](Worker::next).
+    /// The next I/O, if only the pass over the files determines it; `None` means to ask [`next`](Worker::next).
     #[inline(always)]
     pub(super) fn next_in_pass(&mut self) -> Option<Target> {
         if !self.budget.is_granted() {
@@ -26,10 +25,11 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         Some(target)
     }
 
-    /// Aims a unit and queues it. `start` is the tick at which submission starts.
+    /// Prepares a unit and queues it. `start` is the tick at which submission starts.
     #[inline(always)]
     pub(super) fn prepare_io(&mut self, slot: u32, unit: &Unit, target: Target, start: u64) -> Io {
-        // The calls take fields, not the target: passed by value, it would go through memory for every I/O.
+        // The calls take fields instead of the target: passed by value, the target would go through memory for
+        // every I/O.
         let Target { offset, length, file, direction } = target;
         let handle = match self.places.get(file as usize) {
             Some(place) if place.takes(offset, length) => place.handle,
@@ -40,8 +40,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             true => self.any().prepare_more(slot, offset, length, file, direction),
             false => 0,
         };
-        // SAFETY: the slot is in flight from here on, so its buffer is owned by the engine, and is as long as
-        // the target.
+        // SAFETY: the slot is in flight from here on, so the engine owns its buffer, which is as long as the
+        // target.
         unsafe {
             let buffer = self.buffer(slot);
             Io::new(direction.into(), (file, handle), buffer, length, offset, priority)
@@ -55,7 +55,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         unsafe { self.buffers.of_slot(slot) }
     }
 
-    /// Counts an I/O or a sync that is being submitted, at the depth reached with it.
+    /// Counts an I/O or a sync on submission, at the queue depth that it reaches.
     #[inline(always)]
     pub(super) fn count_issue(&self, direction: Option<Direction>, depth: u32) {
         bump(&self.samples.depth_map[depth_bucket(depth)], 1);
@@ -86,7 +86,7 @@ impl Worker<'_> {
         self.next_pass(None)
     }
 
-    /// Closes the pass and begins the next one; false if there is none.
+    /// Ends the pass and begins the next one; false if none follows.
     pub(super) fn begin_next_pass(&mut self) -> bool {
         if let Some(verifier) = &mut self.features.verifier {
             self.budget.count_read_back(verifier.take_bytes_read_back());
@@ -121,7 +121,7 @@ impl Worker<'_> {
         true
     }
 
-    /// Closes the pass; returns the first target of the next one, if there is one.
+    /// Ends the pass; returns the first target of the next one, if one follows.
     #[cold]
     #[inline(never)]
     fn next_pass(&mut self, direction: Option<Direction>) -> Next {
@@ -213,7 +213,7 @@ impl Worker<'_> {
                 return Next::End;
             }
             let next = self.next_plain();
-            // No I/O, because the pass is over.
+            // Returned if the pass is over.
             if matches!(next, Next::End) {
                 self.budget.put_back_io();
             }
@@ -237,11 +237,11 @@ impl Worker<'_> {
         Some(Next::Sync(operation, file))
     }
 
-    /// The next I/O when the gate says that it is due.
+    /// The next I/O when the gate decides that it is due.
     pub(super) fn next_through(&mut self, gate: &mut impl Gate, now: u64) -> Next {
         let mut pass_has_begun = false;
         loop {
-            // Directions are drawn as without a pace: none for a pass whose bytes are spent, and again for
+            // Directions are drawn as without pacing: none for a pass whose bytes are used up, and again for
             // the next pass if one had no target left.
             if !self.budget.is_spent() && !self.targets.pass_is_over() {
                 let direction = match gate.draw(now, &mut self.targets) {
@@ -262,7 +262,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next target of a direction within the present pass.
+    /// The next target of a direction within the current pass.
     fn take_in_pass(&mut self, direction: Direction) -> Option<Target> {
         let held = self.features.ranges.as_mut().and_then(|ranges| ranges.take_held());
         match held.or_else(|| self.targets.next_or_end(direction)) {
@@ -271,7 +271,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Closes the pass; true if no other one follows, or not yet, because written data is read back first.
+    /// Ends the pass; true if none follows, or not yet because written data is read back first.
     fn is_last_pass(&mut self) -> bool {
         self.features.verifier.as_mut().is_some_and(|verifier| verifier.ends_pass())
             || !self.begin_next_pass()
@@ -322,7 +322,7 @@ impl Worker<'_> {
         self.features.command_priority.as_mut().map_or(0, |priority| priority.choose(target, unit))
     }
 
-    /// Fills a write that will be verified; submission starts afterwards.
+    /// Fills a write to be verified; submission starts afterwards.
     fn begin_verified(&mut self, slot: u32, target: Target) {
         // SAFETY: the buffer of a free slot is owned by this worker and holds the longest I/O of the plan.
         let buffer = unsafe {
@@ -338,7 +338,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Fills a write; submission starts afterwards, so that this time does not count as the device's.
+    /// Fills a write; submission starts afterwards, so that the device is not charged for the filling.
     fn refresh_payload(&mut self, slot: u32, target: Target) {
         let now = self.clock.ticks();
         let now_ns = self.clock.span_ns(now);
@@ -350,7 +350,7 @@ impl Worker<'_> {
         self.slots.unit(slot).aim(target, self.clock.ticks());
     }
 
-    /// Aims a unit at a sync.
+    /// Prepares a unit for a sync.
     pub(super) fn prepare_sync(&mut self, slot: u32, operation: Operation, file: u32, start: u64) -> Io {
         let (offset, length) = match &mut self.features.syncs {
             Some(rules) => rules.take_range(operation),
@@ -373,7 +373,7 @@ impl Worker<'_> {
         unsafe { Io::new(operation, place, self.buffer(slot), length, offset, 0) }
     }
 
-    /// The rest of an I/O that was moved partly.
+    /// Queues the rest of an I/O that was only partly moved.
     pub(super) fn rest_of(&self, slot: u32) -> Io {
         let unit = self.slots.unit(slot);
         let (length, done) = (unit.length(), unit.done());

@@ -1,6 +1,7 @@
-//! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and closes up. The loop is
-//! generic over the engine and selected once per job. From the start gate to the end of the run the worker does not allocate,
-//! lock or print; its counters are in memory that the supervisor can read at any moment.
+//! A worker: one clone of a job. It sets itself up, waits for the start gate, runs its loop, and cleans up. The
+//! loop is generic over the engine and selected once per job. From the start gate to the end of the run the
+//! worker does not allocate, lock or print; its counters are in memory that the supervisor can read at any
+//! moment.
 
 mod accounts;
 mod arena;
@@ -67,7 +68,7 @@ use std::time::Duration;
 pub struct WorkerContext<'a> {
     /// The run.
     pub plan: &'a Plan,
-    /// Index of the worker in it.
+    /// Index of the worker in the plan.
     pub index: usize,
     /// Memory shared with the supervisor.
     pub region: &'a Region,
@@ -75,7 +76,7 @@ pub struct WorkerContext<'a> {
     pub clock: Clock,
     /// The engine of its job.
     pub engine: EngineEntry,
-    /// Lines for the user.
+    /// Sender of lines for the user.
     pub messages: &'a MessageSender,
 }
 
@@ -94,7 +95,7 @@ impl<'a> WorkerContext<'a> {
         self.messages.send(&Message::StageChanged);
     }
 
-    /// Ends the job with an error: stored for the report, and printed immediately in fio's words.
+    /// Ends the job with an error: stored for the report, and printed immediately in fio's wording.
     pub(crate) fn fail(&self, errno: Errno, cause: Cause) -> GivenUp {
         self.fail_in_words(errno, &cause.line(errno))
     }
@@ -104,12 +105,12 @@ impl<'a> WorkerContext<'a> {
         let pid = self.block().pid.load(Relaxed);
         self.block().fail_in_words(errno, text);
         let line = format!("fio: pid={pid}, err={}/{text}", errno.0);
-        // Without a process the error belongs to the set-up, which fio reports on standard error.
+        // Without a process the error belongs to the setup, which fio reports on standard error.
         self.messages.send(&if pid == 0 { Message::Error(line) } else { Message::Failure(line) });
         GivenUp
     }
 
-    /// Like `fail`, if a message has already said everything.
+    /// Like `fail`, if a message has already explained the failure.
     pub(crate) fn fail_without_line(&self, errno: Errno) -> GivenUp {
         self.block().fail_in_words(errno, "");
         GivenUp
@@ -158,7 +159,7 @@ impl<'a> WorkerContext<'a> {
     }
 }
 
-/// A worker that does not reach the start gate: it has failed, which is stored and reported, or was stopped.
+/// A worker that does not reach the start gate, because it failed (which is stored and reported) or was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GivenUp;
 
@@ -167,7 +168,7 @@ pub fn run<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct(context, worker));
 }
 
-/// The same with the one loop that calls any engine through a pointer.
+/// The same with the shared loop that calls any engine through a pointer.
 pub fn run_indirectly<E: EngineType + 'static>(context: &WorkerContext<'_>) {
     run_with::<E>(context, |worker| conduct::<dyn Engine>(context, worker));
 }
@@ -183,11 +184,11 @@ fn run_with<E: EngineType>(context: &WorkerContext<'_>, conduct: impl FnOnce(Box
     context.set_stage(Stage::Ended);
 }
 
-/// From the start gate to the end.
+/// The worker's life from the start gate to the end.
 fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_, E>>) {
-    // Descriptors and buffers are only released when nothing is in flight. Clones that are threads share one
-    // descriptor table and one address space: I/O left in flight by a panic would reach the file, or the
-    // memory, that gets the same number or address next.
+    // Descriptors and buffers may be released only when nothing is in flight. Clones that are threads share one
+    // descriptor table and one address space: I/O left in flight by a panic would hit whichever file or memory
+    // gets the same number or address next.
     let mut worker = ManuallyDrop::new(worker);
     context.set_stage(Stage::Ready);
     if wait_for_start(context) && worker.any().targets_are_free() && worker.any().meet() {
@@ -202,10 +203,10 @@ fn conduct<E: Loop + ?Sized>(context: &WorkerContext<'_>, worker: Box<Worker<'_,
 /// Maximum age of the processor time in a report during the run.
 const USAGE_EVERY_NS: u64 = 100_000_000;
 
-/// A check of the targets that is at most this old is valid at the start.
+/// A check of the targets that is not older than this is still valid at the start.
 const CHECKED_LATELY: Duration = Duration::from_millis(250);
 
-/// Waits at the gate and for the job's own delay; false if the run is over before it began.
+/// Waits at the gate and for the job's own delay; false if the run ended before it started.
 fn wait_for_start(context: &WorkerContext<'_>) -> bool {
     let order = &context.block().order;
     while order.load(Relaxed) == Order::Wait as u32 {
@@ -244,9 +245,9 @@ impl Recording {
     }
 }
 
-/// The state of a running worker. Code that runs for every I/O is compiled for each engine, as a method of
-/// `Worker<'_, E>`; all other code is compiled once, as a method of `Worker<'_>`, which [`any`](Worker::any)
-/// returns.
+/// The state of a running worker. Code that runs for every I/O is compiled separately for each engine, as a
+/// method of `Worker<'_, E>`; all other code is compiled once, as a method of `Worker<'_>`, which
+/// [`any`](Worker::any) returns.
 struct Worker<'a, E: ?Sized = dyn Engine> {
     context: WorkerContext<'a>,
     plan: &'a WorkerPlan,
@@ -257,15 +258,15 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     /// Memory of the buffers.
     _arena: Arena,
     buffers: Buffers,
-    /// Memory locked against other uses (`lockmem`).
+    /// Memory locked by `lockmem`.
     _locked_memory: Option<Mapping>,
     targets: Targets,
     payload: Payload,
     /// Features of its I/O.
     features: Features<'a>,
-    /// Writes need their buffer refreshed.
+    /// Writes need their buffer refilled.
     refreshes_payload: bool,
-    /// That, or a priority: an I/O takes a slower path to the engine.
+    /// Either of these, or a priority: an I/O takes a slower path to the engine.
     prepares_more: bool,
     /// A feature is notified of each submitted I/O.
     follows_issue: bool,
@@ -275,14 +276,14 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     logs_ios: bool,
     /// How often rules decide about the next I/O, which then takes the slow path.
     rules: Rules,
-    /// Targets given before the current grant.
+    /// Number of targets returned before the current grant.
     given: PerDirection<u64>,
     /// The parts of files that each I/O needs, close together in memory.
     places: Box<[TargetPart]>,
     /// Latency limit in ns per direction (`max_latency`).
     latency_limit_ns: PerDirection<u64>,
-    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0
-    /// if the job wants anything else.
+    /// Below this, an I/O is recorded the usual way: all three latencies, a histogram of clat, no pacing. 0 if
+    /// the job needs anything else.
     usual_latency_ns: PerDirection<u64>,
     /// Below this, a completion is recorded and has no other effect. 0 if a feature follows completions.
     short_latency_ns: PerDirection<u64>,
@@ -295,24 +296,23 @@ struct Worker<'a, E: ?Sized = dyn Engine> {
     usage_due_ns: u64,
     /// The ramp, while it lasts.
     ramp: Option<Ramp<'a>>,
-    /// No more I/O is issued.
+    /// Set when no more I/O is to be issued.
     stopping: bool,
-    /// An unresponsive peer was reported.
+    /// Set once an unresponsive peer was reported.
     has_given_up_waiting: bool,
-    /// A read at the end of its file was reported.
+    /// Set once a read at the end of its file was reported.
     has_read_nothing: bool,
     completions: Option<Box<Completions>>,
-    /// Last, so that a worker with any engine coerces to one with a `dyn Engine`.
+    /// The last field, so that a worker with any engine coerces to one with a `dyn Engine`.
     engine: E,
 }
 
-/// What the loop is compiled for: an engine, or any engine through a pointer.
+/// Type parameter of the loop: an engine, or any engine through a pointer.
 trait Loop: Engine {
-    /// The same worker, whatever its engine.
+    /// The same worker, with its engine behind a pointer.
     fn erase<'w, 'a>(worker: &'w mut Worker<'a, Self>) -> &'w mut Worker<'a>;
 
-    /// True if I/Os are done one after the other. For most engines the compiler knows this, and leaves out
-    /// the other loop.
+    /// True if I/Os run one at a time. For most engines the compiler knows this, and leaves out the other loop.
     fn is_synchronous(worker: &Worker<'_, Self>) -> bool;
 }
 
@@ -378,7 +378,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         surroundings.store(&self.block.surroundings);
     }
 
-    /// Runs until nothing more can be issued, and everything issued has completed.
+    /// Runs until nothing more can be issued and everything issued has completed.
     fn run_engine(&mut self) {
         if E::is_synchronous(self) {
             self.run_synchronous();
@@ -389,7 +389,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Checks the targets again after a wait: one of them may be in use by now.
+    /// Checks the targets again after a wait, because one of them may have come into use.
     fn targets_are_free(&mut self) -> bool {
         if self.files.since_check() < CHECKED_LATELY {
             return true;
@@ -398,7 +398,7 @@ impl Worker<'_> {
         checked.map_err(|error| files::report(&self.context, &error)).is_ok()
     }
 
-    /// Connects to the peer, for engines with peers; false if the job is over before it began.
+    /// Connects to the peer, for engines with peers; false if the job ended before it started.
     fn meet(&mut self) -> bool {
         let (context, messages) = (self.context, self.context.messages);
         let stopped = || context.block().should_stop();
@@ -493,15 +493,15 @@ impl Worker<'_> {
             self.store_usage();
         }
         let search_ns = self.follow_latency_target(now);
-        // The counter's calibration may be off by a few parts per million, so the exact end is approached by
-        // the system's clock in steps.
+        // The counter's calibration may be off by a few parts per million, so the exact end is approached in
+        // steps of the system clock.
         let ramp_look = self.ramp.as_ref().map(|ramp| ramp.next_look_ns(now));
         let next = [ramp_look, (deadline != 0).then_some(deadline), search_ns]
             .into_iter()
             .flatten()
             .map(|end| end.saturating_sub(now))
             .fold(LONGEST_PAUSE_NS, u64::min);
-        // A loop that waits for nothing does not read the clock, so "immediately" must not depend on it.
+        // A loop that never waits does not read the clock, so "immediately" must not depend on it.
         self.next_event = if next == 0 { 0 } else { tick + self.clock.ticks_of_ns(next).max(1) };
     }
 
@@ -550,7 +550,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Closes the files; an error that is only reported now is an error of the job as well.
+    /// Closes the files; an error that is only reported at that point is an error of the job as well.
     fn close_files(&mut self) {
         if self.slots.handed_over() > 0 {
             return;

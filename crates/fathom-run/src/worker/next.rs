@@ -8,15 +8,15 @@ use crate::unit::Operation;
 pub(super) enum Next {
     /// This I/O.
     Io(Target),
-    /// This zone reset, in place of a trim.
+    /// Reset this zone, in place of a trim.
     ZoneReset(Target),
-    /// This sync of a file.
+    /// Sync this file.
     Sync(Operation, u32),
-    /// Nothing before this tick.
+    /// Wait until this tick.
     Wait(u64),
-    /// Nothing before an I/O in flight has completed.
+    /// Wait for an I/O in flight to complete.
     WaitForEnd,
-    /// Nothing before all I/Os in flight have completed.
+    /// Wait for all I/Os in flight to complete.
     WaitForAll,
     /// Nothing more.
     End,

@@ -11,8 +11,8 @@ use fathom_sys::{Errno, affinity, credentials, numa, priority, process};
 /// Applies the placement; a failure is stored and reported.
 pub(super) fn apply(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     let plan = &context.worker_plan().placement;
-    // By default it has the name by which the program was started, which scripts look for with pgrep and
-    // pidstat.
+    // By default the process keeps the name by which the program was started, which scripts look for with pgrep
+    // and pidstat.
     if let Some(name) = &plan.process_name {
         priority::set_name(name);
     }
@@ -76,7 +76,7 @@ fn set_memory_policy(context: &WorkerContext<'_>) -> Result<(), GivenUp> {
     check(context, numa::set_policy(&policy), Cause::MEMORY_POLICY)
 }
 
-/// The wanted nodes; fails if one of them does not exist, which is reported.
+/// The requested nodes; fails if one of them does not exist, which is reported.
 fn existing(context: &WorkerContext<'_>, wanted: &NumaNodes, option: &str) -> Result<Vec<u32>, GivenUp> {
     let present = numa::nodes();
     let NumaNodes::List(list) = wanted else { return Ok(present) };

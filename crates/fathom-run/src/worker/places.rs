@@ -7,20 +7,20 @@ use crate::plan::WorkerPlan;
 use crate::storage::Handle;
 use fathom_stats::Direction;
 
-/// The part of one target, in few bytes: each I/O reads one.
+/// The part of one target, in a compact form because each I/O reads one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TargetPart {
     pub(super) handle: Handle,
     /// First byte that the job may access.
     start: u64,
-    /// Bytes of it.
+    /// Length of that part in bytes.
     size: u64,
-    /// Bytes of the longest I/O that fits into it and into a buffer.
+    /// Bytes of the longest I/O that fits into the part and into a buffer.
     longest: u32,
 }
 
 impl TargetPart {
-    /// The part of a file that the plan says, for buffers of `room` bytes.
+    /// The part of a file that the plan allows, for buffers of `room` bytes.
     pub(super) fn of(plan: &WorkerPlan, file: &OpenFile, room: usize) -> TargetPart {
         let (start, size) = match plan.replay {
             // A log determines its own offsets, and may extend files.
@@ -35,7 +35,7 @@ impl TargetPart {
         TargetPart { handle, start, size, longest }
     }
 
-    /// True if all of these bytes belong to the job and fit into a buffer. False if a closer check is needed.
+    /// True if all of these bytes belong to the job and fit into a buffer. False if the slow check has to decide.
     #[inline(always)]
     pub(super) fn takes(&self, offset: u64, length: u32) -> bool {
         length <= self.longest && offset.wrapping_sub(self.start) <= self.size - u64::from(length)
@@ -48,7 +48,7 @@ impl TargetPart {
 }
 
 impl Worker<'_> {
-    /// The slow check of an I/O: a trim needs no buffer, and one of several ranges is inside its target if
+    /// The slow check of an I/O: a trim needs no buffer, and a trim of several ranges is inside its target if
     /// all of them are. Returns the handle of the target; an I/O outside of it ends the job.
     #[cold]
     #[inline(never)]
@@ -99,7 +99,7 @@ mod tests {
     }
 
     proptest! {
-        /// The fast check accepts what the slow one does, as far as it fits into a buffer.
+        /// The fast check accepts what the slow one accepts, if it fits into a buffer.
         #[test]
         fn both_looks_agree(
             start in any_size(), size in any_size(), room in any_size(), offset in any_size(), length in any_size()
@@ -107,8 +107,7 @@ mod tests {
             let length = length as u32;
             let place = TargetPart::new(Handle::NONE, start, size, room as usize);
             for offset in [offset, start.wrapping_add(offset), start.wrapping_add(size).wrapping_sub(offset)] {
-                // Only the slow check accepts a log's offsets up to the largest one, which the system then
-                // refuses.
+                // Only the slow check accepts all offsets of a log; the system refuses those that are too large.
                 let wraps = offset.wrapping_sub(start).checked_add(u64::from(length)).is_none();
                 let right = place.holds(offset, length) && u64::from(length) <= room && !wraps;
                 prop_assert_eq!(place.takes(offset, length), right, "{:?} {} {}", place, offset, length);

@@ -1,16 +1,16 @@
-//! The ramp: I/O runs, but does not count yet (`ramp_time`, `ramp_size`).
+//! The ramp: I/O that runs but does not count yet (`ramp_time`, `ramp_size`).
 
 use super::WorkerContext;
 use crate::plan::model::time::RampPlan;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Poll interval of a ramp that waits for an amount.
+/// Poll interval while a ramp waits for an amount.
 const LOOK_NS: u64 = 1_000_000;
 
 /// A ramp in progress. With both a time and an amount, it lasts until both are reached.
 pub(super) struct Ramp<'a> {
     plan: &'a RampPlan,
-    /// Monotonic ns of the end of its time.
+    /// Monotonic ns when its time is over.
     end_ns: u64,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Ramp<'a> {
             })
             .map(|index| {
                 let block = context.region.worker(index);
-                // A worker that records has done its share, and its counters were restarted.
+                // A worker that is recording has done its share, and its counters were restarted.
                 let done = if block.start_ns.load(Relaxed) != 0 { self.plan.bytes } else { 0 };
                 let moved: u64 = block.samples.directions.values().map(|d| d.bytes.load(Relaxed)).sum();
                 done.saturating_add(moved)

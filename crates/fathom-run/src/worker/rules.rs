@@ -47,7 +47,7 @@ impl Rules {
         match choice {
             Choice::Never if !counts_ios => Rules::None,
             Choice::Never | Choice::AtTimes => {
-                // With overlapping blocks, the rest of one may be as short as a step of the offsets.
+                // With overlapping blocks, the remainder of a block may be as short as the alignment of offsets.
                 let used = plan.used_directions();
                 let steps = used.iter().map(|&direction| plan.alignment[direction]);
                 let shortest = steps.fold(plan.smallest_length(), u64::min).max(1);
@@ -77,7 +77,7 @@ impl Worker<'_> {
         self.budget.grant(bytes);
     }
 
-    /// Ends the grant, and counts its I/Os with the rules.
+    /// Ends the grant, and passes its I/Os to the rules for counting.
     pub(super) fn end_grant(&mut self) {
         let bytes = self.budget.end_grant();
         let Rules::AtTimes(lengths) = self.rules else { return };
@@ -102,7 +102,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The I/Os of a grant: derived from their bytes, or as counted by the targets.
+    /// The I/Os of a grant: computed from their bytes, or as counted by the targets.
     fn ios_of_grant(&self, bytes: u64, lengths: Granted) -> PerDirection<u64> {
         let mut ios = PerDirection::default();
         match self.plan.target_plan.directions.only() {

@@ -1,4 +1,4 @@
-//! Everything before the start gate.
+//! Everything that happens before the start gate.
 
 use super::arena::{self, Arena};
 use super::budget::Budget;
@@ -45,7 +45,7 @@ use fathom_sys::usage::Usage;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Brings a worker to the start gate. Compiled for each engine; code that does not depend on the engine is
+/// Brings a worker to the start gate. Compiled for each engine; code that is independent of the engine is
 /// elsewhere.
 pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<Box<Worker<'a, E>>, GivenUp> {
     let plan = context.worker_plan();
@@ -100,7 +100,7 @@ pub(super) fn set_up<'a, E: EngineType>(context: &WorkerContext<'a>) -> Result<B
     }))
 }
 
-/// What a worker has before its engine: memory, files, and their content.
+/// What a worker sets up before its engine: memory, files, and their content.
 struct Ground {
     locked_memory: Option<Mapping>,
     files: OpenFiles,
@@ -124,7 +124,7 @@ fn prepare_ground(context: &WorkerContext<'_>, definition: &EngineDef) -> Result
     Ok(Ground { locked_memory, files, clock, arena, payload })
 }
 
-/// What a worker is to do, once its engine is set up.
+/// What a worker is going to do, once its engine is set up.
 struct Work<'a> {
     targets: Targets,
     budget: Budget,
@@ -141,7 +141,7 @@ fn prepare_work<'a>(
     let regions = regions(plan, files);
     let mut targets = Targets::new(plan.target_plan.clone(), &regions, plan.seeds.clone());
     let (timed, pace) = (Timed::of(context, clock)?, Pace::of(plan, clock));
-    // These delay a direction, and another is issued first, or need an I/O of a certain direction.
+    // These features delay a direction while another is issued, or need an I/O of a particular direction.
     if timed.is_some() || pace.is_some() || plan.zones.is_some() {
         targets.draw_directions_one_by_one();
     }
@@ -166,7 +166,7 @@ fn prepare_work<'a>(
     Ok(Work { targets, budget, features })
 }
 
-/// Input for the engine.
+/// Input for setting up the engine.
 fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena) -> Setup<'a> {
     let plan = context.worker_plan();
     Setup {
@@ -184,7 +184,7 @@ fn setup_of<'a>(context: &WorkerContext<'a>, files: &'a OpenFiles, arena: &Arena
     }
 }
 
-/// The amount of work, which is reported to the supervisor.
+/// Sets the amount of work and reports it to the supervisor.
 fn budget(
     context: &WorkerContext<'_>,
     files: &OpenFiles,
@@ -192,7 +192,7 @@ fn budget(
 ) -> Result<Budget, GivenUp> {
     let plan = context.worker_plan();
     let in_bytes = match plan.metadata {
-        // The size of files does not determine the number of operations.
+        // The number of operations does not depend on the size of files.
         Some(_) => Some(Amounts { size: None, ..plan.amounts.clone() }),
         None => files.zone_size().map(|zone_size| plan.amounts.in_bytes(zone_size)),
     };
@@ -203,7 +203,7 @@ fn budget(
     Ok(budget)
 }
 
-/// The files, and a note on the depth: after the files exist, but before a job lays them out itself.
+/// Sets up the files and notes on the depth: after the files exist, but before a job lays them out itself.
 fn files_of(context: &WorkerContext<'_>, definition: &EngineDef) -> Result<OpenFiles, GivenUp> {
     let lays_out = context.worker_plan().files.layout.by_worker;
     if lays_out {
@@ -228,7 +228,7 @@ fn report_depth(context: &WorkerContext<'_>, definition: &EngineDef) {
 
 /// The used part of each file.
 fn regions(plan: &WorkerPlan, files: &OpenFiles) -> Vec<TargetRegion> {
-    // An operation on a name is done once, however long the file is.
+    // A metadata operation is done once per file, however long the file is.
     let longest = plan.metadata.map_or(u64::MAX, |_| plan.target_plan.smallest_length());
     let region = |(file, entry): (&OpenFile, &FileEntry)| TargetRegion {
         name: file.name.clone(),
@@ -249,7 +249,7 @@ fn engine_refused(context: &WorkerContext<'_>, definition: &EngineDef, error: &S
     context.fail_in_words(error.errno, &line)
 }
 
-/// Messages of the engine, and what can be recorded of its I/Os.
+/// Passes on the engine's messages, and determines what can be recorded of its I/Os.
 fn take_in(context: &WorkerContext<'_>, engine: &mut dyn Engine, definition: &EngineDef) -> Recording {
     pass_on_remarks(context, engine);
     context.block().set_features(&engine.features());
@@ -261,7 +261,7 @@ pub(super) fn pass_on_remarks(context: &WorkerContext<'_>, engine: &mut dyn Engi
     engine.remarks().into_iter().for_each(|line| context.messages.send(&Message::Output(line)));
 }
 
-/// The job's start delay; drawn from a range.
+/// The job's start delay, possibly drawn from a range.
 pub(super) fn start_delay(context: &WorkerContext<'_>) -> Duration {
     let (low, high) = context.worker_plan().time.start_delay;
     if high <= low {
@@ -291,7 +291,7 @@ fn bytes_of_a_pass(context: &WorkerContext<'_>, regions: &[TargetRegion]) -> Res
     Ok(regions.iter().map(|region| plan.pass_bytes(region.size)).fold(0, u64::saturating_add))
 }
 
-/// Notes on the set-up, and its `--debug` lines.
+/// Notes on the setup, and its `--debug` lines.
 fn report_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, regions: &[TargetRegion]) {
     report_wide_files(context, regions);
     let depth = context.worker_plan().depth;
@@ -305,7 +305,7 @@ fn report_set_up(context: &WorkerContext<'_>, files: &OpenFiles, arena: &Arena, 
     }
 }
 
-/// Reports files with blocks that 32-bit random numbers cannot reach.
+/// Reports files with more blocks than 32-bit random numbers can address.
 fn report_wide_files(context: &WorkerContext<'_>, regions: &[TargetRegion]) {
     let plan = &context.worker_plan().target_plan;
     for name in plan.beyond_32_bits(regions) {
@@ -355,7 +355,7 @@ fn recording(
 ) -> Recording {
     let submission = !engine.ends_at_once(definition);
     let LatencyPlan { slat, clat, lat, .. } = &plan.latency;
-    // Without submission time, both are equal.
+    // Without a submission time, both are equal.
     let lat_is_clat = !submission && lat.at_all && clat.at_all && (clat.bins || !lat.bins);
     if lat_is_clat {
         samples.take_lat_from_clat(lat.bins);

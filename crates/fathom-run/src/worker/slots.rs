@@ -1,21 +1,23 @@
-//! The slots of a worker, each free or in flight: one type, so that no two I/Os ever have the same unit and the same buffer.
+//! The slots of a worker, each free or in flight. A single type manages them, so that no two I/Os ever use the
+//! same unit or buffer.
 
 use crate::invariant::{debug_holds, holds};
 use crate::unit::Unit;
 
-/// Which slots are free, which are in flight, and how many of those were handed to the engine. A slot is in
-/// flight from [`begin`](Slots::begin) until [`end`](Slots::end), and its unit shows that to other processes.
+/// Which slots are free, which are in flight, and how many of the latter were handed to the engine. A slot is
+/// in flight from [`begin`](Slots::begin) until [`end`](Slots::end), and its unit shows that to other
+/// processes.
 pub(super) struct Slots<'a> {
     units: &'a [Unit],
-    /// The first `free_count` are free.
+    /// The first `free_count` entries are free.
     free: Box<[u32]>,
     free_count: usize,
-    /// I/Os handed over that have not completed.
+    /// Number of I/Os handed to the engine and not yet completed.
     handed_over: u32,
 }
 
 impl<'a> Slots<'a> {
-    /// One for each unit, all free. The first is taken first.
+    /// A slot for each unit, all free. The first is taken first.
     pub(super) fn new(units: &'a [Unit]) -> Slots<'a> {
         let free: Box<[u32]> = (0..).take(units.len()).collect::<Vec<u32>>().into_iter().rev().collect();
         Slots { units, free_count: free.len(), free, handed_over: 0 }
@@ -41,7 +43,7 @@ impl<'a> Slots<'a> {
         self.free_count = place + 1;
     }
 
-    /// The unit of a slot that begins an I/O.
+    /// Begins an I/O in this slot; returns its unit.
     #[inline(always)]
     pub(super) fn begin(&self, slot: u32) -> &'a Unit {
         let unit = self.unit(slot);
@@ -49,7 +51,7 @@ impl<'a> Slots<'a> {
         unit
     }
 
-    /// The unit of a slot whose I/O has completed, at least partly.
+    /// Ends the I/O of a slot, at least partly; returns its unit.
     #[inline(always)]
     pub(super) fn end(&self, slot: u32) -> &'a Unit {
         let unit = self.unit(slot);
@@ -72,21 +74,21 @@ impl<'a> Slots<'a> {
         self.units
     }
 
-    /// The engine has taken `count` I/Os; returns how many it has now.
+    /// Notes that the engine has accepted `count` I/Os; returns how many it has now.
     #[inline(always)]
     pub(super) fn hand_over(&mut self, count: u32) -> u32 {
         self.handed_over += count;
         self.handed_over
     }
 
-    /// At least this many are handed over.
+    /// Asserts that at least this many have been handed over.
     #[inline(always)]
     pub(super) fn check_ends(&self, ends: u32) {
         let most = self.handed_over;
         holds!(ends <= most, Ends, "{ends} I/Os end of {most} that were handed over");
     }
 
-    /// One of them has completed, and no other is handed over in its place.
+    /// One of them has completed, and none is handed over in its place.
     #[inline(always)]
     pub(super) fn take_back(&mut self, slot: u32) {
         let (left, is_below) = self.handed_over.overflowing_sub(1);
@@ -100,7 +102,7 @@ impl<'a> Slots<'a> {
         self.handed_over
     }
 
-    /// Slots that are not free.
+    /// Number of slots in use.
     pub(super) fn taken(&self) -> usize {
         self.units.len() - self.free_count
     }
@@ -118,7 +120,7 @@ impl<'a> Slots<'a> {
         self.check_none_in_flight();
     }
 
-    /// Nothing is in flight.
+    /// Asserts that nothing is in flight.
     pub(super) fn check_none_in_flight(&self) {
         let first = self.units.iter().position(Unit::is_in_flight);
         holds!(first.is_none(), FreeSlot, "slot {} is in flight at the end", first.unwrap_or_default());
@@ -200,8 +202,7 @@ mod tests {
     }
 
     proptest! {
-        /// In any order of beginnings and completions, no two I/Os have the same slot, and all are free
-        /// afterwards.
+        /// In any order of starts and completions, no two I/Os share a slot, and all slots are free afterwards.
         #[test]
         fn no_two_have_the_same_slot(depth in 1usize..20, choices in prop::collection::vec(any::<(bool, u8)>(), 0..200)) {
             let units = units(depth);

@@ -1,4 +1,5 @@
-//! What the I/Os of one reap add to the counters, collected while they are settled and counted together at its end.
+//! Tally: what the I/Os of one reap add to the counters, collected while completions are processed and counted
+//! together at the end.
 
 use super::Recording;
 use crate::engine::REAP_BATCH;
@@ -10,46 +11,46 @@ use fathom_stats::samples::{
 use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, ShortScale};
 
-/// With fewer completions, counting each is cheaper.
+/// With fewer completions, counting individually is cheaper.
 const LEAST: u32 = 16;
 
-/// While I/Os are submitted in place of those that have ended, readers see counters that are at most this old, unless a single
-/// submission takes longer.
+/// While I/Os are submitted in place of completed ones, readers see counters that are at most this old, unless
+/// a single submission takes longer.
 const LATEST_NS: u64 = 1_000_000;
 
-/// A depth that no I/O reaches.
+/// A queue depth that no I/O reaches.
 const NO_DEPTH: u32 = u32::MAX;
 
 const _: () = assert!(REAP_BATCH <= MOST_TOGETHER);
 
-/// Collects the I/Os of a reap that have no effect but to be counted.
+/// Collects the I/Os of a reap that only have to be counted.
 pub(super) struct Tally {
     scale: ShortScale,
     recording: Recording,
-    /// Ends of a reap from which on they are collected.
+    /// Minimum number of completions in a reap to be collected.
     least: u32,
-    /// Ticks from start to end below which an I/O has no other effect.
+    /// Latency in ticks below which an I/O only has to be counted.
     short_ticks: PerDirection<u64>,
-    /// The same while I/Os are collected, and otherwise 0.
+    /// The same while I/Os are collected; 0 otherwise.
     collected_ticks: PerDirection<u64>,
-    /// Ended I/Os and the bytes they moved.
+    /// Number of completed I/Os, and the bytes they moved.
     ended: PerDirection<usize>,
     bytes: PerDirection<u64>,
-    /// Their ticks from start to end, and from issue to end: those of reads, of writes, and of trims.
+    /// Their ticks from start to end, and from issue to end: reads, writes, then trims.
     whole: [u32; 3 * MOST_TOGETHER],
     after_issue: [u32; 3 * MOST_TOGETHER],
-    /// No later than this after the reap, all are counted.
+    /// All are counted no later than this after the reap.
     latest_ticks: u64,
     until: u64,
-    /// The depth that is collected.
+    /// Queue depth for which I/Os are collected.
     depth: u32,
-    /// I/Os submitted one by one that have reached this depth.
+    /// Number of I/Os submitted individually at this depth.
     issued: PerDirection<u64>,
 }
 
 impl Tally {
-    /// Collects I/Os whose latency is below `short_ns`; none if a feature hears of each that is handed over, or ticks are too
-    /// long for vectors.
+    /// Collects I/Os whose latency is below `short_ns`; none if a feature follows each submission, or ticks are
+    /// too long for vectors.
     pub(super) fn new(
         clock: Clock,
         recording: Recording,
@@ -75,7 +76,7 @@ impl Tally {
         }
     }
 
-    /// Begins a reap of `ends` completions at this depth and tick; false if each is to be counted by itself.
+    /// Begins a reap of `ends` completions at this depth and tick; false if they must be counted individually.
     #[inline(always)]
     pub(super) fn begin(&mut self, ends: u32, depth: u32, now: u64) -> bool {
         let collects = ends >= self.least;
@@ -87,7 +88,7 @@ impl Tally {
         collects
     }
 
-    /// Collects an I/O that has moved `length` bytes; false if it has to be counted by itself.
+    /// Collects an I/O that has moved `length` bytes; false if it must be counted individually.
     #[inline(always)]
     pub(super) fn take_end(&mut self, direction: Direction, unit: &Unit, length: u32, now: u64) -> bool {
         let whole = now.wrapping_sub(unit.start());
@@ -107,8 +108,8 @@ impl Tally {
         true
     }
 
-    /// Collects an I/O that was submitted alone; false if it has to be counted by itself. Ends the reap if submitting
-    /// takes long.
+    /// Collects an I/O that was submitted alone; false if it must be counted individually. Ends the reap if
+    /// submission takes long.
     #[inline(always)]
     pub(super) fn take_issue(
         &mut self,
@@ -128,7 +129,7 @@ impl Tally {
         true
     }
 
-    /// Ends the reap: counts what was collected.
+    /// Ends the reap: counts everything collected.
     #[inline(never)]
     pub(super) fn end(&mut self, samples: &WorkerSamples) {
         let mut all_issued = 0;
@@ -136,7 +137,7 @@ impl Tally {
             if self.ended[direction] > 0 {
                 self.count_ends(direction, samples);
             }
-            // The memory of a direction that is not used is never written to.
+            // The memory of an unused direction is never written to.
             if self.issued[direction] > 0 {
                 bump(&samples.directions[direction].issued, self.issued[direction]);
                 all_issued += self.issued[direction];
@@ -172,7 +173,7 @@ impl Tally {
     }
 }
 
-/// Where latencies are counted.
+/// Counters that receive the latencies.
 struct Latencies<'a> {
     scale: ShortScale,
     recording: &'a Recording,
@@ -180,11 +181,11 @@ struct Latencies<'a> {
     counters: &'a DirectionSamples,
 }
 
-/// Spans of several I/Os: first ticks, then nanoseconds.
+/// Latencies of several I/Os: first in ticks, then in nanoseconds.
 type Spans = [u32; MOST_TOGETHER];
 
 impl Latencies<'_> {
-    /// Counts `count` I/Os by their ticks from start to end, and from issue to end.
+    /// Counts `count` I/Os by their ticks from start to end and from issue to end.
     #[inline(always)]
     fn count(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -224,10 +225,10 @@ impl Latencies<'_> {
         }
     }
 
-    /// Makes nanoseconds of ticks; returns the sums of submission, completion and total latencies.
+    /// Converts ticks to nanoseconds; returns the sums of submission, completion and total latencies.
     #[inline(always)]
     fn sums(&self, whole: &mut Spans, after_issue: &mut Spans, count: usize) -> [Sums; 3] {
-        // One loop for each kind of scale, in which it is a constant.
+        // One loop for each kind of scale, so that the kind is a constant inside it.
         match self.scale {
             ShortScale::One => sums_by(|ticks| ShortScale::One.span_ns(ticks), whole, after_issue, count),
             scale @ ShortScale::Below(_) => sums_by(|ticks| scale.span_ns(ticks), whole, after_issue, count),
@@ -243,7 +244,7 @@ fn sums_by(
     count: usize,
 ) -> [Sums; 3] {
     let (end, last) = (padded(count), count - 1);
-    // Vectors are filled with the last I/O.
+    // The vector is padded with the last I/O.
     for place in count..end {
         (whole[place], after_issue[place]) = (whole[last], after_issue[last]);
     }
@@ -279,7 +280,7 @@ mod tests {
 
     static CALIBRATED: LazyLock<Clock> = LazyLock::new(|| Calibration::start().finish());
 
-    /// Ticks before submission, from there to the end, and the direction.
+    /// Ticks before submission, ticks from submission to the end, and the direction.
     type Times = (u64, u64, usize);
 
     fn times() -> impl Strategy<Value = Times> {
@@ -287,7 +288,7 @@ mod tests {
         (ticks(), ticks(), 0usize..2)
     }
 
-    /// Ends I/Os with a tally; returns which of them it has collected.
+    /// Completes I/Os with a tally; returns which of them it collected.
     fn collect(tally: &mut Tally, samples: &WorkerSamples, ended: &[Times]) -> Vec<bool> {
         let now = 1 << 62;
         assert_eq!(tally.begin(ended.len() as u32, 7, now), ended.len() as u32 >= LEAST);
@@ -356,7 +357,7 @@ mod tests {
             prop_assert_eq!(together.distribution(), single.distribution());
             prop_assert_eq!(together.depth_map[depth_bucket(7)].load(Relaxed), ended.len() as u64);
             prop_assert_eq!(together.submit_map[batch_bucket(1)].load(Relaxed), ended.len() as u64);
-            // The next reap begins with nothing.
+            // The next reap starts empty.
             let counts = |samples: &WorkerSamples| {
                 let counts = |direction: &DirectionSamples| {
                     [&direction.issued, &direction.completed, &direction.bytes].map(|count| count.load(Relaxed))
@@ -391,7 +392,7 @@ mod tests {
             assert_eq!(tally.begin(LEAST, 7, 3), !follows_issue);
             assert_eq!(tally.take_end(Direction::Read, &unit, LENGTH, 3), !follows_issue);
             assert_eq!(tally.take_issue(Direction::Read, 7, 3, samples), !follows_issue);
-            // Issued after its end: the clock went backwards.
+            // Issued after its completion: the clock went backwards.
             unit.issued_at(4);
             assert!(!tally.take_end(Direction::Read, &unit, LENGTH, 3));
         }

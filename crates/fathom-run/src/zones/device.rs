@@ -1,4 +1,4 @@
-//! The device below the zones of a file.
+//! The device that provides the zones of a file.
 
 use fathom_sys::zoned::{self, ZoneReport};
 use fathom_sys::{Errno, file};
@@ -7,8 +7,8 @@ use std::path::Path;
 
 /// Commands to a zoned device. Offsets and lengths are in bytes of the file.
 pub trait ZonedDevice {
-    /// Zones from the one with this byte on, in order, as many as fit into one answer; none after the last.
-    /// `None` if only fathom knows the zones.
+    /// Zones starting with the one that contains this byte, in order, as many as fit into one answer; none
+    /// after the last. `None` if only fathom keeps zones.
     fn report(&mut self, offset: u64) -> Result<Option<Vec<ZoneReport>>, Errno>;
     /// Empties a zone.
     fn reset(&mut self, start: u64, length: u64) -> Result<(), Errno>;
@@ -16,11 +16,11 @@ pub trait ZonedDevice {
     fn finish(&mut self, start: u64, length: u64) -> Result<(), Errno>;
 }
 
-/// Zones of a target that its storage knows without the kernel's block layer.
+/// Zones of a target that its storage reports without the kernel's block layer.
 pub struct OwnZones {
     /// Bytes from one zone to the next.
     pub zone_size: u64,
-    /// Open zones that the device allows; 0: any number.
+    /// Maximum number of open zones of the device; 0 for no limit.
     pub limit: u32,
     /// The device.
     pub device: Box<dyn ZonedDevice>,
@@ -33,7 +33,7 @@ pub struct KernelZones {
 }
 
 impl KernelZones {
-    /// Opens a device; for changes if `writes`.
+    /// Opens a device; with `writes`, for changes.
     pub fn open(path: &Path, writes: bool) -> Result<KernelZones, Errno> {
         let flags = if writes { libc::O_RDWR } else { libc::O_RDONLY };
         file::open(path, flags, 0).map(|descriptor| KernelZones { descriptor })

@@ -3,10 +3,10 @@
 use fathom_sys::Errno;
 use thiserror::Error;
 
-/// A problem with the zones of a file, or with what a job requests of them.
+/// A problem with the zones of a file, or with a job's request for them.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ZoneError {
-    /// More files than there is memory for.
+    /// There are more files than the zone table holds.
     #[error("{name}: zones are kept for {most} files at most")]
     TooManyFiles {
         /// The file.
@@ -14,7 +14,7 @@ pub enum ZoneError {
         /// The limit.
         most: usize,
     },
-    /// More zones than there is memory for.
+    /// There are more zones than the zone table holds.
     #[error("{name}: {zones} zones are more than the {most} kept per file; use larger zones, or fewer files")]
     TooManyZones {
         /// The file.
@@ -32,7 +32,7 @@ pub enum ZoneError {
         /// The error.
         errno: Errno,
     },
-    /// The device reports the same zones again.
+    /// The device repeats zones in its report.
     #[error("{name}: report zones failed: the device repeats the zones from byte {offset} on")]
     EndlessReport {
         /// The file.
@@ -40,7 +40,7 @@ pub enum ZoneError {
         /// Offset for the next part of the report.
         offset: u64,
     },
-    /// A zone that begins at an impossible offset, or is larger than all others.
+    /// A zone that starts at an impossible offset, or is larger than all others.
     #[error("{name}: report zones failed: the zone at byte {start} is not one of zones of {zone_size} bytes")]
     Misplaced {
         /// The file.
@@ -50,7 +50,7 @@ pub enum ZoneError {
         /// Bytes from one zone to the next.
         zone_size: u64,
     },
-    /// More open zones than are allowed.
+    /// More zones are open than the limit allows.
     #[error(
         "{name}: more zones are partly written than the {limit} that may be open; finish or reset some \
          (blkzone finish, blkzone reset), or allow more with max_open_zones="
@@ -61,36 +61,36 @@ pub enum ZoneError {
         /// The limit.
         limit: u32,
     },
-    /// Two jobs with zones of different sizes.
+    /// Two jobs use zones of different sizes.
     #[error("{name}: zonesize {size} does not match the device zone size {own}.")]
     OtherSize {
         /// The file.
         name: String,
         /// The size of this job.
         size: u64,
-        /// The present size.
+        /// The current size.
         own: u64,
     },
-    /// Two jobs with zones of different capacities.
+    /// Two jobs use zones of different capacities.
     #[error("{name}: zonecapacity {capacity} is not the {own} of another job on the same file")]
     OtherCapacity {
         /// The file.
         name: String,
         /// The capacity of this job.
         capacity: u64,
-        /// The present capacity.
+        /// The current capacity.
         own: u64,
     },
-    /// Two jobs with different limits.
+    /// Two jobs set different limits.
     #[error("Different 'max_open_zones' values\nfathom: {name}: all jobs on a file share its limit")]
     OtherLimit {
         /// The file.
         name: String,
     },
-    /// Two jobs that write to different zones, with a threshold.
+    /// Two jobs write to different zones, with a reset threshold.
     #[error("multi-jobs with different write ranges are not supported with zone_reset_threshold")]
     OtherRange,
-    /// A limit beyond that of the device.
+    /// The limit exceeds that of the device.
     #[error(
         "{name}: max_open_zones={asked} is more than the {allowed} that the device allows; ignore_zone_limits=1 tries it anyway"
     )]
@@ -102,7 +102,7 @@ pub enum ZoneError {
         /// The device's limit.
         allowed: u32,
     },
-    /// A share of a limit that does not exist.
+    /// A share of a limit that is not set.
     #[error("'job_max_open_zones' cannot be used without a global open zones limit")]
     NoLimit,
 }

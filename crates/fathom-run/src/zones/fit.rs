@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-/// The zones of each file of a job.
+/// Determines the zones of each file of a job.
 pub fn look_at(
     storage: &dyn Storage,
     plan: &WorkerPlan,
@@ -66,7 +66,7 @@ fn geometry_of(
         return refuse(format!("job parameter zonecapacity {capacity} is larger than zone size {zone_size}"));
     }
     check_skip(rules, &geometry, &name)?;
-    // Only block devices have a page cache, which would write at any time.
+    // Only block devices have a page cache, which could write at any time.
     let has_cache = geometry.is_device && entry.kind == FileKind::Block;
     if has_cache && plan.changes_data() && !plan.files.opening.direct {
         return Err(FileError::without_line(format!(
@@ -88,7 +88,7 @@ fn check_skip(plan: &ZonePlan, geometry: &Geometry, name: &str) -> Result<(), Fi
 /// A setting of the queue of the block device with this number.
 fn queue_setting(device: u64, name: &str) -> Option<String> {
     let base = format!("/sys/dev/block/{}:{}", libc::major(device), libc::minor(device));
-    // A partition has the queue of its disk.
+    // A partition uses the queue of its disk.
     let text = ["queue", "../queue"]
         .iter()
         .find_map(|queue| std::fs::read_to_string(Path::new(&base).join(queue).join(name)).ok());
@@ -118,7 +118,7 @@ fn zones_of_device(entry: &FileEntry) -> Result<Option<Geometry>, FileError> {
     if zone_size == 0 {
         return Ok(None);
     }
-    // A zone that was written and not finished counts against both limits, open or not.
+    // A zone that was written but not finished counts against both limits, open or not.
     let limits = ["max_open_zones", "max_active_zones"]
         .map(|name| queue_setting(device, name).and_then(|text| text.parse().ok()));
     let limit = limits.into_iter().flatten().filter(|&limit: &u32| limit > 0).min().unwrap_or(0);

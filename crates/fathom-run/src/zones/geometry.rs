@@ -5,12 +5,12 @@
 pub struct Geometry {
     /// Bytes from one zone to the next.
     pub zone_size: u64,
-    /// Usable bytes of a zone, if the device does not report them zone by zone.
+    /// Usable bytes of a zone, if the device does not report a capacity for each zone.
     pub capacity: u64,
-    /// They are zones of a device.
+    /// The zones belong to a device.
     pub is_device: bool,
     /// Open zones that the device allows; 0: any number.
     pub limit: u32,
-    /// Adjustments to whole zones, for the user.
+    /// Adjustments to zone boundaries, as notes for the user.
     pub notes: Vec<String>,
 }

@@ -1,10 +1,11 @@
 //! `zonemode=zbd`: I/O that follows the rules of zoned devices.
 //!
-//! A zone is written from its start to its capacity, at its write pointer only, and is reset before it is written again.
-//! [`rules`] turns each drawn target into one that a zoned device takes: it moves writes to a write pointer, keeps reads
-//! below it, resets and finishes zones, and keeps to the limit of open zones. What is known of the zones of a file is in
-//! memory that all workers of a run share ([`table`]). Behind it stands a [`device::ZonedDevice`]: the kernel's zones, or
-//! none at all, since a regular file or an ordinary device only looks zoned to fathom.
+//! A zone is written from its start to its capacity, at its write pointer only, and is reset before it is
+//! written again. [`rules`] turns each drawn target into one that a zoned device accepts: it moves writes to a
+//! write pointer, keeps reads below it, resets and finishes zones, and observes the limit of open zones. The
+//! state of a file's zones is in memory that all workers of a run share ([`table`]). Commands go to a
+//! [`device::ZonedDevice`]: the kernel's zones, or a no-op for a regular file or an ordinary device, whose
+//! zones fathom emulates.
 
 pub mod device;
 pub mod error;

@@ -1,4 +1,4 @@
-//! Rules of zones: what a drawn target becomes.
+//! Zone rules: what becomes of a drawn target.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -20,11 +20,11 @@ pub enum Decision {
     },
     /// Reset the zone that begins here, in place of a trim.
     Reset(Target),
-    /// Ask again after a completion.
+    /// Retry after a completion.
     Wait,
-    /// There is nothing to read below the write pointers: a write has to come first.
+    /// There is nothing to read below the write pointers, so a write has to come first.
     WriteFirst,
-    /// Nothing is left in this file.
+    /// This file has nothing left.
     FileDone,
 }
 
@@ -33,15 +33,14 @@ pub(super) struct ZonedFile {
     pub(super) slot: usize,
     pub(super) device: Box<dyn ZonedDevice>,
     pub(super) zone_size: u64,
-    /// First byte that the worker uses, and the one after the last.
+    /// First byte that the worker uses, and the end of its range.
     pub(super) start: u64,
     pub(super) end: u64,
     /// Bytes between two zones of a sequential job.
     pub(super) skip: u64,
-    /// They are zones of a device, which accepts writes only at the write pointer and discards data on a
-    /// reset.
+    /// The zones belong to a device, which accepts writes only at the write pointer and discards data on a reset.
     pub(super) is_device: bool,
-    /// The pass of the worker's last write to each zone; empty if it does not matter.
+    /// The pass of the worker's last write to each zone; empty if that does not matter.
     pub(super) written_in: Vec<u64>,
 }
 
@@ -54,13 +53,13 @@ impl ZonedFile {
         zone as u64 * self.zone_size
     }
 
-    /// Zones that the worker uses.
+    /// The zones that the worker uses.
     pub(super) fn zones(&self) -> std::ops::Range<usize> {
         self.zone_at(self.start)..self.zone_at(self.end)
     }
 
-    /// Start of the zone after this one for a sequential job; the end of the file if there is none. A job
-    /// that skips zones wraps.
+    /// Start of the following zone for a sequential job; the end of the file if there is none. A job that skips
+    /// zones wraps.
     pub(super) fn start_behind(&self, zone: usize) -> u64 {
         let next = self.start_of(zone + 1).saturating_add(self.skip);
         match next < self.end {
@@ -78,18 +77,18 @@ pub struct ZoneRules<'a> {
     /// Index of the worker.
     pub(super) worker: u32,
     pub(super) files: Vec<ZonedFile>,
-    /// Writes beyond the reset threshold since the last reset for it.
+    /// Writes beyond the reset threshold since they last caused a reset.
     pub(super) writes_beyond: u64,
     /// Number of resets.
     pub(super) resets: u64,
-    /// The last zone reset, if its data is gone: file, first byte, bytes.
+    /// The last reset zone, if its data is gone: file, first byte, bytes.
     pub(super) emptied: Option<(u32, u64, u64)>,
-    /// Number of passes begun.
+    /// Number of passes started.
     pub(super) pass: u64,
 }
 
 impl<'a> ZoneRules<'a> {
-    /// Rules of a worker without files.
+    /// The zone rules of a worker, without files.
     pub fn new(table: &'a ZoneTable, plan: &'a ZonePlan, worker: u32) -> ZoneRules<'a> {
         ZoneRules {
             table,
@@ -128,7 +127,7 @@ impl<'a> ZoneRules<'a> {
         Ok(())
     }
 
-    /// Another pass: earlier writes have been read back, or will not be.
+    /// Starts another pass: earlier writes have been read back, or will not be.
     pub fn begin_pass(&mut self) {
         self.pass += 1;
     }
@@ -144,7 +143,7 @@ impl<'a> ZoneRules<'a> {
         self.emptied.take()
     }
 
-    /// Decides about a target. An admitted one is in flight until [`settle`](ZoneRules::settle).
+    /// Decides about a target. An admitted target is in flight until [`settle`](ZoneRules::settle).
     pub fn admit(&mut self, target: Target) -> Result<Decision, Errno> {
         match target.direction {
             Direction::Read => self.admit_read(target),
@@ -181,7 +180,7 @@ impl<'a> ZoneRules<'a> {
         Target { direction, length: if fits { read.length } else { shortest as u32 }, ..read }
     }
 
-    /// A trim resets a zone. Random ones choose zones with data.
+    /// A trim resets a zone. Random trims choose zones with data.
     fn admit_trim(&mut self, target: Target) -> Decision {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
@@ -209,13 +208,13 @@ impl<'a> ZoneRules<'a> {
         Decision::Reset(target)
     }
 
-    /// Counts an I/O that already has its place.
+    /// Counts an I/O whose position is already fixed.
     pub fn enter(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         self.table.lock(file.slot).zones[file.zone_at(target.offset)].in_flight += 1;
     }
 
-    /// An admitted write has been submitted: others may get places after it.
+    /// Notes that an admitted write has been submitted, after which others may get positions behind it.
     pub fn handed_over(&mut self, target: Target) {
         let file = &self.files[target.file as usize];
         let locked = self.table.lock(file.slot);
@@ -244,7 +243,7 @@ impl<'a> ZoneRules<'a> {
         }
     }
 
-    /// Other workers were lost with I/O in flight, which would be waited for for ever.
+    /// Other workers were lost with I/O in flight, for which this worker would wait forever.
     pub fn forget_lost(&mut self) {
         for file in &self.files {
             self.table.lock(file.slot).forget_in_flight();
@@ -252,7 +251,7 @@ impl<'a> ZoneRules<'a> {
     }
 }
 
-/// The zone nearest to `from` for which `fits` holds; of two at the same distance the later one.
+/// The zone nearest to `from` that `fits` accepts; of two at the same distance, the later one.
 fn nearest(file: &ZonedFile, from: usize, fits: impl Fn(usize) -> bool) -> Option<usize> {
     let zones = file.zones();
     (0..zones.len())
@@ -279,7 +278,7 @@ impl Reads<'_> {
         }
     }
 
-    /// In the drawn zone, or the nearest with data. Offsets above the data are folded into it.
+    /// A position in the drawn zone, or in the nearest zone with data. Offsets above the data are folded into it.
     fn random(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -298,7 +297,7 @@ impl Reads<'_> {
         Some((Target { offset, length: length as u32, ..target }, offset + length))
     }
 
-    /// At the job's present position, or at the start of the next zone with data.
+    /// At the job's current position, or at the start of the next zone with data.
     fn sequential(&self, target: Target) -> Option<(Target, u64)> {
         if self.crosses_zones(target) {
             return Some((target, target.offset + u64::from(target.length)));
@@ -322,13 +321,13 @@ impl Reads<'_> {
         None
     }
 
-    /// True if write pointers do not matter, and blocks are where they would be without zones.
+    /// True if write pointers do not matter, so that blocks stay where they would be without zones.
     fn crosses_zones(&self, target: Target) -> bool {
         let last = target.offset + u64::from(target.length.max(1)) - 1;
         self.beyond && self.file.zone_at(target.offset) != self.file.zone_at(last) && last < self.file.end
     }
 
-    /// A length that fits `room`, in units of the shortest block if it has to be cut.
+    /// The length that fits into `room`, in multiples of the shortest block if it has to be cut.
     fn cut(&self, length: u64, room: u64) -> u64 {
         if length <= room { length } else { room / self.shortest * self.shortest }
     }

@@ -10,7 +10,7 @@ use fathom_stats::Direction;
 use fathom_sys::Errno;
 
 impl ZoneRules<'_> {
-    /// An admitted I/O has completed. `moved` is false if it failed.
+    /// Handles the completion of an admitted I/O. `moved` is false if it failed.
     pub fn settle(&mut self, target: Target, moved: bool) -> Result<(), Errno> {
         let recovers = self.plan.recovers;
         let file = &mut self.files[target.file as usize];
@@ -49,7 +49,7 @@ impl ZoneRules<'_> {
         }
     }
 
-    /// An admitted write is not issued after all.
+    /// Retracts an admitted write that is not going to be issued.
     pub fn retract(&mut self, target: Target) {
         let file = &mut self.files[target.file as usize];
         let mut locked = self.table.lock(file.slot);
@@ -75,7 +75,7 @@ impl ZoneRules<'_> {
     }
 }
 
-/// Decrements a counter of a zone. After the loss of workers, completions may arrive that no longer count.
+/// Decrements a counter of a zone. After workers were lost, completions may arrive that no longer count.
 fn one_less(count: &mut u32, has_lost: bool, number: usize) {
     holds!(*count > 0 || has_lost, Zone, "zone {number}");
     *count = count.saturating_sub(1);
@@ -91,7 +91,7 @@ fn note_end(locked: &mut Locked<'_>, number: usize, target: Target, file: &Zoned
     if zone.hole != 0 {
         return;
     }
-    // Writes mostly complete in order. Otherwise, the last of them makes all readable.
+    // Writes mostly complete in order. Otherwise the last of them makes all data readable.
     if zone.readable == within {
         zone.readable = within + u64::from(target.length);
     }
@@ -127,7 +127,8 @@ fn close_if_quiet(
     Ok(())
 }
 
-/// After a failed write: the write pointer is taken from the device, or from the start of the failed write.
+/// Recovers after a failed write: the write pointer is taken from the device, or from the start of the failed
+/// write.
 fn recover(file: &mut ZonedFile, locked: &mut Locked<'_>, number: usize) -> Result<(), Errno> {
     let report = file.device.report(file.start_of(number))?;
     let failed_at = locked.zones[number].hole - 1;

@@ -1,6 +1,6 @@
-//! Zone state that all workers of a run share: one slot per file, a record per zone. A slot has a lock. Operations under it
-//! are short: deciding about one I/O, or one command to the device. If a worker dies in the middle, the next one takes the
-//! lock over.
+//! Zone state that all workers of a run share: one slot per file, a record per zone. A slot has a lock. The
+//! lock is held only briefly: for deciding about one I/O, or for one command to the device. If a worker dies
+//! while holding it, the next one takes it over.
 
 use super::device::ZonedDevice;
 use super::error::ZoneError;
@@ -15,14 +15,14 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Largest limit of open zones (as in the options).
+/// Maximum limit of open zones (as in the options).
 pub const MOST_OPEN: usize = 4096;
 /// Zones of all files of a run together. They cost nothing until they are used.
 const POOL: usize = 1 << 22;
 /// Maximum number of files with zones.
 const MOST_FILES: usize = 1024;
 
-/// One zone. All-zero memory is an empty one.
+/// One zone. All-zero memory is an empty zone.
 #[derive(Default)]
 #[repr(C)]
 pub struct Zone {
@@ -30,27 +30,27 @@ pub struct Zone {
     pub write_pointer: u64,
     /// Bytes from the start whose writes have completed.
     pub readable: u64,
-    /// Usable bytes; 0: as in the file's geometry.
+    /// Usable bytes; 0 for the value in the file's geometry.
     pub own_capacity: u64,
-    /// Start of the first failed write, plus 1; 0: none failed.
+    /// Start of the first failed write, plus 1; 0 for none.
     pub hole: u64,
-    /// I/Os in flight in it.
+    /// Number of I/Os in flight in this zone.
     pub in_flight: u32,
-    /// Writes among them.
+    /// Number of writes among them.
     pub writes_in_flight: u32,
-    /// Writes with a place in it that are not submitted yet.
+    /// Number of writes that have a position in the zone but are not submitted yet.
     pub placed: u32,
-    /// Number of their worker, plus 1.
+    /// Index of the worker that owns them, plus 1.
     pub placed_by: u32,
-    /// Number of the worker that opened it, plus 1; 0: it is not open.
+    /// Index of the worker that opened it, plus 1; 0 if it is not open.
     pub opener: u32,
-    /// It has no write pointer.
+    /// A conventional zone, without a write pointer.
     pub is_conventional: bool,
-    /// It can no longer be written.
+    /// The zone can no longer be written.
     pub is_dead: bool,
-    /// It will be finished when its writes have completed.
+    /// The zone will be finished when its writes have completed.
     pub is_finishing: bool,
-    /// It is being reset.
+    /// The zone is being reset.
     pub is_resetting: bool,
 }
 
@@ -63,20 +63,20 @@ pub struct FileZones {
     capacity: u64,
     /// `max_open_zones` of its jobs.
     asked_limit: u32,
-    /// Maximum number of open zones; 0: any number.
+    /// Maximum number of open zones; 0 for no limit.
     pub limit: u32,
-    /// Zones that any job uses: the first, and the one after the last.
+    /// Zones that any job uses: the first one, and the end.
     used: [u64; 2],
-    /// Workers that write.
+    /// Number of workers that write.
     pub writers: u32,
-    /// The part of the first job that writes: the first byte, and the one after the last.
+    /// The part used by the first writing job: first byte and end.
     written: [u64; 2],
-    /// Capacity of these zones, and bytes that they hold.
+    /// Total capacity of these zones, and the bytes that they hold.
     pub used_capacity: u64,
     /// See `used_capacity`.
     pub filled: u64,
     open_count: u32,
-    /// Workers were lost, and their I/O in flight no longer counts.
+    /// Workers were lost, so their I/O in flight no longer counts.
     pub has_lost: bool,
     /// Open zones in the order of opening; kept if there is a limit.
     open: [u32; MOST_OPEN],
@@ -134,7 +134,7 @@ pub struct ZoneTable {
     zones_per_file: usize,
 }
 
-/// What a worker needs of a file.
+/// What a worker needs to know about a file.
 pub struct Wanted<'a> {
     /// Identifies the file.
     pub identity: [u64; 2],
@@ -155,7 +155,7 @@ impl Wanted<'_> {
 }
 
 impl ZoneTable {
-    /// Memory for the jobs of a plan; `None` when none of them has zones.
+    /// Allocates memory for the jobs of a plan; `None` if none of them has zones.
     pub fn for_plan(plan: &Plan) -> Result<Option<ZoneTable>, Errno> {
         let zoned = plan.workers.iter().filter(|worker| worker.zones.is_some());
         let files: usize = zoned
@@ -169,7 +169,7 @@ impl ZoneTable {
         if files == 0 { Ok(None) } else { ZoneTable::new(files.min(MOST_FILES)).map(Some) }
     }
 
-    /// Memory for this many files.
+    /// Allocates memory for this many files.
     pub fn new(files: usize) -> Result<ZoneTable, Errno> {
         let zones_per_file = (POOL / files.max(1)).clamp(4096, 1 << 20);
         Ok(ZoneTable {
@@ -264,12 +264,12 @@ impl Locked<'_> {
         (self.file.written, self.file.writers) = ([0, 0], 0);
         self.file.open_count = 0;
         self.read_report(wanted, device)?;
-        // Last: other workers find it from now on.
+        // Set last: from now on, other workers find the slot.
         self.file.zone_size = wanted.geometry.zone_size;
         Ok(())
     }
 
-    /// Takes the state of the zones from the device.
+    /// Reads the state of the zones from the device.
     fn read_report(&mut self, wanted: &Wanted<'_>, device: &mut dyn ZonedDevice) -> Result<(), ZoneError> {
         let zone_size = wanted.geometry.zone_size;
         let name = || wanted.name.to_owned();
@@ -330,7 +330,7 @@ impl Locked<'_> {
         let size = self.file.zone_size;
         let [first, end] = self.file.used;
         self.file.writers += u32::from(plan.writes);
-        // The threshold depends on the written part.
+        // The threshold refers to the written part.
         if plan.writes && self.file.written == [0, 0] {
             self.file.written = wanted.range();
         }
@@ -350,7 +350,7 @@ impl Locked<'_> {
         }
     }
 
-    /// True if a zone takes no more data.
+    /// True if a zone accepts no more data.
     pub fn is_full(&self, number: usize) -> bool {
         self.zones[number].write_pointer >= self.capacity(number)
     }
@@ -390,7 +390,7 @@ impl Locked<'_> {
         self.file.filled = self.file.filled.saturating_sub(before) + position;
     }
 
-    /// Makes a zone empty.
+    /// Marks a zone as empty.
     pub fn empty(&mut self, number: usize) {
         self.set_write_pointer(number, 0);
         self.close_zone(number);

@@ -1,5 +1,5 @@
-//! The rules on a device that checks all of them: writes only at the write pointer, never more open zones than allowed, no
-//! reset or finish with a write in flight, reads of written data only.
+//! The rules on a device that checks all of them: writes only at the write pointer, never more open zones than
+//! allowed, no reset or finish with a write in flight, reads of written data only.
 
 use super::device::{EmulatedZones, ZonedDevice};
 use super::error::ZoneError;
@@ -88,7 +88,7 @@ impl Model {
         }
     }
 
-    /// A zone is open from its first write until it is full, and until its last write has completed.
+    /// A zone is open from its first write until it is full and its last write has completed.
     fn open_zones(&self) -> usize {
         let is_open = |zone: &&ModelZone| {
             zone.written > 0 && (zone.written < self.capacity || zone.ended < zone.written)
@@ -238,7 +238,7 @@ fn partly_written_zones_of_a_device_count_as_open() {
     }
     let plan = zone_plan(true, [false, true, false]);
     let mut own = rules(&table, &plan, &model, 0).expect("attached");
-    // The third may not be opened.
+    // The third zone may not be opened.
     assert_eq!(go(&mut own, write(40, 1)), Some(17));
     model.borrow_mut().zones[2].written = BLOCK;
     let table = ZoneTable::new(1).expect("mapped");
@@ -368,7 +368,7 @@ struct Shape {
     job_limit: u32,
     workers: usize,
     depth: usize,
-    /// Longest write in blocks; shorter ones occur, too.
+    /// Longest write in blocks; shorter ones occur as well.
     longest: u64,
     shortest: u64,
     random: bool,
@@ -411,7 +411,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 struct Simulated<'a> {
     rules: ZoneRules<'a>,
     position: u64,
-    /// Admitted, but not submitted, in order.
+    /// I/Os that are admitted but not submitted, in order.
     placed: VecDeque<Target>,
     in_flight: Vec<Target>,
     held: Option<Target>,

@@ -7,10 +7,10 @@ use crate::targets::Target;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 
-/// Result for one zone.
+/// Result of trying one zone.
 enum Step {
     Done(Decision),
-    /// Try the zone with this byte instead.
+    /// Try the zone that contains this byte instead.
     GoTo(u64),
 }
 
@@ -76,7 +76,7 @@ impl ZoneRules<'_> {
         }
         let is_full = locked.is_full(number) || zone.is_finishing;
         let at_start = target.offset == file.start_of(number);
-        // A sequential job that finds a zone filled by another one continues at the start of the zone.
+        // A sequential job that finds its zone filled by another job continues at the start of the next zone.
         if is_full && !self.plan.random && !at_start && !self.shares_writes(locked) {
             return Ok(Step::GoTo(self.start_after(file, number)));
         }
@@ -99,14 +99,14 @@ impl ZoneRules<'_> {
         locked.file.writers > 1 && !self.plan.keeps_data
     }
 
-    /// True if the job has to repeat rounds until it has written all of its bytes: writes of others advance
-    /// it to the end.
+    /// True if the job must repeat its rounds until it has written all of its bytes, because writes of others
+    /// advance it to the end.
     pub fn goes_round(&self) -> bool {
         let writes_alone = self.plan.writes && !self.plan.mixed && !self.plan.random;
         writes_alone && self.files.iter().any(|file| self.shares_writes(&self.table.lock(file.slot)))
     }
 
-    /// False for a zone full of data of this pass that will be read back.
+    /// False for a zone full of data from this pass that is yet to be read back.
     fn may_write(&self, file: &ZonedFile, locked: &Locked<'_>, number: usize) -> bool {
         let is_full = locked.is_full(number) || locked.zones[number].is_finishing;
         !is_full || file.written_in.get(number) != Some(&self.pass)
@@ -137,7 +137,7 @@ impl ZoneRules<'_> {
         zones.clone().skip_while(|&number| number <= drawn).chain(zones).find(|&number| is_usable(number))
     }
 
-    /// The zone after another. A random job wraps.
+    /// The following zone. A random job wraps.
     fn start_after(&self, file: &ZonedFile, number: usize) -> u64 {
         match file.start_behind(number) {
             next if next < file.end || !self.plan.random => next,
@@ -186,8 +186,8 @@ impl ZoneRules<'_> {
         locked.zones[zone as usize].opener == self.worker + 1
     }
 
-    /// No open zone is within this worker's part. One without writes in flight is finished in favour of the
-    /// drawn one, because otherwise both would wait for ever.
+    /// None of the open zones is in this worker's part. One without writes in flight is finished in favour of
+    /// the drawn one, because otherwise both jobs would wait forever.
     fn make_room(
         &self,
         file: &mut ZonedFile,
@@ -215,7 +215,7 @@ impl ZoneRules<'_> {
         self.writes_beyond += 1;
         let zone = &locked.zones[number];
         let is_due = self.writes_beyond as f64 >= 1.0 / frequency;
-        // An empty zone gains nothing.
+        // An empty zone would gain nothing from a reset.
         if !is_due || zone.write_pointer == 0 {
             return false;
         }

@@ -1,5 +1,5 @@
-//! What limited a job between it and the device: control group limits, busy CPUs, other I/O on the device, the file system
-//! and the block layer.
+//! Limits between a job and its device: control group limits, busy CPUs, other I/O on the device, the file
+//! system and the block layer.
 
 use super::{
     BUSY, Bottleneck, BottleneckVerdict, LEAST_WAIT_NS, OTHERS_SHARE, WAITED_FOR_OTHERS, depth,
@@ -9,12 +9,12 @@ use crate::evidence::processors::ProcessorWait;
 use crate::evidence::{Evidence, whole_latency_ns};
 use crate::figures;
 
-/// From this share of the run time on, in percent, waiting for CPUs is one reason why a device was idle.
+/// Share of the run time, in percent, from which waiting for CPUs is one reason for an idle device.
 const WAITED_A_LITTLE: f64 = 15.0;
 /// Below this utilization, in percent, other I/O did not hinder the job.
 const HARDLY_BUSY: f64 = 40.0;
 
-/// A known I/O limit that was reached.
+/// An I/O limit that was visibly reached.
 pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.io_limited()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
@@ -23,7 +23,7 @@ pub(super) fn io_limit(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::IoLimit, reasons)
 }
 
-/// A known CPU limit that throttled the job.
+/// A CPU limit that visibly throttled the job.
 pub(super) fn quota(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let found = evidence.throttled()?;
     let mut reasons = vec![format!("{}.", in_upper_case(&found.told()))];
@@ -51,8 +51,8 @@ pub(super) fn busy_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Steal time so high that latencies say nothing about the storage. A running job whose time is stolen does
-/// not count as waiting, so steal time is checked separately.
+/// Steal time so high that latencies say nothing about the storage. A running job whose time is stolen does not
+/// count as waiting, so steal time is checked separately.
 pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_mostly_stolen)?;
     let device = device_sentence(evidence);
@@ -68,8 +68,8 @@ pub(super) fn stolen_machine(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     verdict(Bottleneck::BusyMachine, reasons)
 }
 
-/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need
-/// a CPU, and the job's own wait does not include theirs.
+/// Kernel threads between the job and the device (loop devices, encryption, io_uring, file systems) also need a
+/// CPU, and their waits are not part of the job's own wait.
 pub(super) fn starved_kernel(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let wait = evidence.processor_wait().filter(ProcessorWait::is_machine_full)?;
     let (util, sentence) = device_sentence(evidence)?;
@@ -115,7 +115,7 @@ fn limits_seen(evidence: &Evidence<'_>) -> &'static str {
     }
 }
 
-/// Few I/Os in flight, which does not explain the time before the device received them.
+/// Few I/Os in flight do not explain the time before the device received them.
 pub(super) fn held_above(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

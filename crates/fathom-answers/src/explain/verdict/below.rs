@@ -1,4 +1,4 @@
-//! What limited a job below it: syncs, the device, or something that cannot be separated from it.
+//! Limits below the job: syncs, the device, or something that cannot be separated from it.
 
 use super::{
     BUSY, Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, depth, device_sentence,
@@ -25,7 +25,7 @@ pub(super) fn syncs(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     )
 }
 
-/// Writes that complete when their data is durable, one after the other.
+/// Writes that each complete only when their data is durable, one after the other.
 fn synchronous_writes(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let how = evidence.asked.write_sync?;
     let (index, direction) = main_direction(evidence)?;
@@ -92,7 +92,7 @@ pub(super) fn device(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(if may_do_more { Bottleneck::DeviceAtThisDepth } else { Bottleneck::Device }, reasons)
 }
 
-/// Why the kernel's device counters do not help.
+/// Why the kernel's device counters do not help here.
 pub(super) fn no_device(evidence: &Evidence<'_>) -> Option<String> {
     if evidence.shares_counters() && !evidence.is_on_server() {
         return Some(

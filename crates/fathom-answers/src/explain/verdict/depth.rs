@@ -1,4 +1,4 @@
-//! The queue depth: how deep it was, whether more would help, and how to find out.
+//! The queue depth: how high it was, whether a higher one would help, and how to find out.
 
 use super::{BUSY, Bottleneck, BottleneckVerdict, PLENTY, device_sentence, main_direction, verdict};
 use crate::evidence::{Evidence, whole_latency_ns};
@@ -20,7 +20,7 @@ pub(super) fn may_be_too_small(evidence: &Evidence<'_>) -> bool {
     evidence.depth_reached().is_none_or(|reached| reached < 0.75 * PLENTY)
 }
 
-/// The engine handles one I/O at a time per clone, or the file system may do so.
+/// The engine handles one I/O at a time per clone, or the file system may.
 fn is_one_by_one(evidence: &Evidence<'_>) -> bool {
     evidence.is_synchronous() || !evidence.is_direct() || fuse(evidence).is_some()
 }

@@ -1,4 +1,4 @@
-//! What limited a job, with the figures that show it.
+//! Determines what limited a job, with the figures that show it.
 
 mod above;
 mod below;
@@ -12,19 +12,19 @@ pub(crate) use nothing::is_memory_device;
 use crate::evidence::Evidence;
 use crate::figures;
 
-/// From this utilization on, in percent, a device counts as never idle.
+/// Utilization, in percent, from which a device counts as never idle.
 const BUSY: f64 = 90.0;
-/// From this share of a processor on, in percent, a clone could not do more.
+/// Share of a processor, in percent, from which a clone could not do more.
 const PROCESSOR_FULL: f64 = 85.0;
-/// From this share of the run time on, in percent, waiting for busy CPUs is the bottleneck.
+/// Share of the run time, in percent, from which waiting for busy CPUs is the bottleneck.
 const WAITED_FOR_OTHERS: f64 = 40.0;
 /// Shorter runs, in ms, do not allow a verdict.
 const LEAST_RUNTIME_MS: u64 = 100;
 /// A shorter wait above the device is normal.
 const LEAST_WAIT_NS: f64 = 200_000.0;
-/// From this many I/Os in flight on, a device that is never idle is fully loaded.
+/// Number of I/Os in flight from which a device that is never idle is fully loaded.
 const PLENTY: f64 = 32.0;
-/// From this share of the I/O time of a device on, in percent, other I/O kept it busy.
+/// Share of a device's I/O time, in percent, from which other I/O kept it busy.
 const OTHERS_SHARE: f64 = 30.0;
 /// Below this share of the requested depth, a job did something else most of the time.
 const DEPTH_REACHED: f64 = 0.5;
@@ -139,8 +139,8 @@ impl Bottleneck {
 
 type Rule = fn(&Evidence<'_>) -> Option<BottleneckVerdict>;
 
-/// The rules. Those that rule out the storage come first, then those for the job's own limits, then those for interference; only
-/// then can the device or the queue depth be the bottleneck.
+/// The rules in order. Those that rule out the storage come first, then those for the job's own limits, then
+/// those for interference; only after that can the device or the queue depth be the bottleneck.
 const RULES: [Rule; 29] = [
     failure,
     too_short,
@@ -201,7 +201,7 @@ fn too_short(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     })
 }
 
-/// The direction that moved most: its index and figures.
+/// The direction that moved the most bytes: its index and figures.
 fn main_direction<'a>(evidence: &Evidence<'a>) -> Option<(usize, &'a fathom_results::DirectionResult)> {
     let all = evidence.job.directions().into_iter().enumerate();
     all.filter_map(|(index, direction)| Some((index, direction?)))

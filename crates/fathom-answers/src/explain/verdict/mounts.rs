@@ -1,5 +1,5 @@
-//! Network file systems and file systems in user space: which layer answered - the page cache, the client's own cache, or the
-//! network - and how the job experienced it.
+//! Network and user-space file systems: which layer served the I/O (the page cache, the client's own cache, or
+//! the network), and what the job saw of it.
 
 use super::{Bottleneck, BottleneckVerdict, PROCESSOR_FULL, depth, main_direction, verdict};
 use crate::evidence::Evidence;
@@ -7,7 +7,7 @@ use crate::evidence::mounts::{Mount, Passage};
 use crate::figures;
 use fathom_stats::Direction;
 
-/// If fewer than this share of the I/Os caused a context switch, most did not wait.
+/// If fewer than this share of the I/Os caused a context switch, most of them did not wait.
 const WAITED: f64 = 0.5;
 
 /// Most of the data stayed in the kernel.
@@ -84,7 +84,7 @@ pub(super) fn network(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Network, reasons)
 }
 
-/// The layers between the job and its data, for verdicts that do not describe them.
+/// Describes the layers between the job and its data, for verdicts that do not do so themselves.
 pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> Vec<String> {
     let is_about_storage = matches!(
         bottleneck,
@@ -114,7 +114,7 @@ pub(super) fn surroundings(evidence: &Evidence<'_>, bottleneck: Bottleneck) -> V
     found
 }
 
-/// Caches that may have answered, if no counter shows it.
+/// Caches that may have served I/O although no counter shows it.
 fn unknown_caches(
     evidence: &Evidence<'_>,
     mount: &Mount<'_>,
@@ -149,16 +149,16 @@ fn unknown_caches(
     })
 }
 
-/// `At most 205 of its 16384 reads can have waited (ctx)`, if that is few of them. A waiting process yields
-/// the CPU.
+/// `At most 205 of its 16384 reads can have waited (ctx)`, if that is a small part of them. A waiting process
+/// yields the CPU.
 fn few_waits(evidence: &Evidence<'_>) -> Option<String> {
     let (ios, switches) = (evidence.job.total_ios(Direction::Read), evidence.job.context_switches);
-    // A lost worker reported no switches.
+    // A lost worker has reported no context switches.
     let is_few = switches > 0 && evidence.is_synchronous() && (switches as f64) < WAITED * ios as f64;
     is_few.then(|| format!("At most {switches} of its {ios} reads can have waited (ctx)"))
 }
 
-/// Passages of the directions in which the job moved data.
+/// Sentences for the directions in which the job moved data.
 fn passages<'a>(evidence: &'a Evidence<'_>, mount: &'a Mount<'_>) -> impl Iterator<Item = Passage> + 'a {
     let is_used = |direction: &usize| evidence.job.directions()[*direction].is_some();
     [0, 1].into_iter().filter(is_used).filter_map(|direction| evidence.passage(mount, direction))

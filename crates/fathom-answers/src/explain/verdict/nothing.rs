@@ -7,7 +7,7 @@ use crate::figures;
 
 /// File systems in memory.
 const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
-/// Prefixes of names of devices in memory, or without storage.
+/// Prefixes of the names of devices that are in memory or have no storage.
 const MEMORY_DEVICES: [&str; 4] = ["zram", "ram", "brd", "nullb"];
 
 /// Engines such as null, which do nothing with an I/O.
@@ -25,7 +25,7 @@ pub(super) fn no_storage(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
         figures::percent(user),
         figures::percent(system)
     )];
-    // The job's own limits also apply here.
+    // The job's own limits apply here as well.
     let own = [super::own::rate_limit, super::own::think_time].into_iter().filter_map(|rule| rule(evidence));
     reasons.extend(own.flat_map(|found| found.reasons));
     verdict(Bottleneck::NoStorage, with_disturbances(evidence, reasons))
@@ -60,7 +60,7 @@ pub(crate) fn is_memory_device(name: &str) -> bool {
     MEMORY_DEVICES.into_iter().any(is_numbered)
 }
 
-/// Sentences on other disturbances of the job.
+/// Sentences about other disturbances of the job.
 fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<String> {
     if let Some(throttled) = evidence.throttled() {
         reasons.push(format!("In addition, {}.", throttled.told()));
@@ -74,7 +74,7 @@ fn with_disturbances(evidence: &Evidence<'_>, mut reasons: Vec<String>) -> Vec<S
     reasons
 }
 
-/// The page cache answered.
+/// The page cache served the I/O.
 pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     if evidence.is_direct() {
         return None;
@@ -113,7 +113,7 @@ pub(super) fn cache(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::Cache, with_disturbances(evidence, vec![found]))
 }
 
-/// How to measure the device instead, apart from what the job already does.
+/// How to measure the device instead, leaving out what the job does already.
 fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     let is_synced =
         ["end_fsync", "fsync_on_close"].iter().any(|option| evidence.run.is_set(evidence.job, option));
@@ -127,8 +127,7 @@ fn advice(evidence: &Evidence<'_>, direction: usize) -> String {
     format!("direct=1 measures the device{more}.")
 }
 
-/// Without counters of bytes: an I/O that completes much faster than the device can do one did not wait for
-/// it.
+/// Without byte counters: an I/O that completes much faster than the device can handle one did not wait for it.
 fn written_behind(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (index, direction) = main_direction(evidence)?;
     let latency = whole_latency_ns(direction);

@@ -1,4 +1,4 @@
-//! How a job limited itself: its own limits, pauses, CPU usage, and too few I/Os in flight.
+//! How a job limited itself: by its own limits, pauses, CPU usage, or too few I/Os in flight.
 
 use super::{Bottleneck, BottleneckVerdict, DEPTH_REACHED, PROCESSOR_FULL, main_direction, verdict};
 use crate::evidence::own_limits as limits;
@@ -7,7 +7,7 @@ use crate::evidence::{Evidence, arrivals};
 use crate::figures;
 use fathom_results::model::ArrivalsResult;
 
-/// An open loop with which the storage kept up.
+/// An open loop whose load the storage sustained.
 pub(super) fn offered_load(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let all = arrivals_of(evidence);
     if all.is_empty() || !all.iter().all(|arrivals| arrivals::was_kept_up_with(arrivals)) {
@@ -51,7 +51,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
             format!("{}: about {} of the run time.", pauses.rule, figures::percent(pauses.share.min(100.0)))
         }
         None => {
-            // The length of a cycle is not known, but spinning shows as processor time.
+            // The length of a cycle is not known, but busy-waiting shows as processor time.
             let spinning =
                 limits::spinning(evidence).filter(|spinning| spinning.share >= 20.0 && user >= 40.0)?;
             format!("{}, and the program used {} of a CPU (usr).", spinning.rule, figures::percent(user))
@@ -60,7 +60,7 @@ pub(super) fn think_time(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     verdict(Bottleneck::ThinkTime, vec![found])
 }
 
-/// `latency_target` finds the depth that meets it.
+/// `latency_target` searches for a depth that meets it.
 pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let target = evidence
         .run
@@ -81,9 +81,9 @@ pub(super) fn latency_target(evidence: &Evidence<'_>) -> Option<BottleneckVerdic
     )
 }
 
-/// The job's work on its data, according to its options.
+/// Work of the job on its data, according to its options.
 struct DataWork {
-    /// It checks what it reads, or generates data to be checked; otherwise it generates the content of
+    /// True if it checks what it reads, or generates data to be checked; otherwise it generates the content of
     /// writes.
     is_verification: bool,
     options: Vec<String>,
@@ -110,7 +110,7 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
     let (user, system) = evidence.processor();
     let asked = evidence.depth_asked();
     let reached = evidence.depth_reached().unwrap_or(asked);
-    // If other programs also used the CPU, the share is smaller than the time that the work took.
+    // If other programs used the CPU as well, the share understates the time that the work took.
     let leaves_gaps = reached < DEPTH_REACHED * asked && user >= 30.0;
     if user <= system || !(leaves_gaps || user + system >= PROCESSOR_FULL) {
         return None;
@@ -140,7 +140,7 @@ pub(super) fn work_on_data(evidence: &Evidence<'_>) -> Option<BottleneckVerdict>
 
 pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (user, system) = evidence.processor();
-    // Clones that outnumber the processors take turns.
+    // Clones that outnumber the processors have to take turns.
     let wait = evidence.processor_wait().filter(ProcessorWait::is_worth_telling);
     if user + system + wait.map_or(0.0, |wait| wait.share) < PROCESSOR_FULL {
         return None;
@@ -171,9 +171,9 @@ pub(super) fn processor(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
 pub(super) fn submission(evidence: &Evidence<'_>) -> Option<BottleneckVerdict> {
     let (_, direction) = main_direction(evidence)?;
     let (slat, clat) = (direction.slat.mean_ns, direction.clat.mean_ns);
-    // With one I/O in flight it makes no difference which of the two calls waits.
+    // With one I/O in flight, it makes no difference which of the two calls waits.
     let is_one_by_one = evidence.is_synchronous() || evidence.depth_asked() <= evidence.clones();
-    // Processor time of the submission is not waiting.
+    // Processor time spent in submission is not waiting.
     let (user, system) = evidence.processor();
     let waits = slat > clat && slat >= 2.0 * evidence.ns_per_io(user + system);
     if is_one_by_one || !waits || slat < 1000.0 {

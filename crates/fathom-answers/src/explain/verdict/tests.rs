@@ -34,7 +34,7 @@ fn each_cause_is_found_by_its_figures() {
         "sys=84.0 %",
     );
     let limited = format!("{DEEP},\"rate_iops\":\"10k\"");
-    // 10k is 10240, and 10000 are 98 % of that.
+    // 10k is 10240, and 10000 is 98 % of that.
     check(&judge(&limited, READS, BUSY_DISK), Bottleneck::RateLimit, "rate_iops allows");
     let idle = BUSY_DISK.replace("290000", "20000").replace("99.1", "45");
     check(&judge(DEEP, READS, &idle), Bottleneck::AboveTheDevice, "200 µs");
@@ -81,7 +81,7 @@ fn each_cause_is_found_by_its_figures() {
     let cycles = format!("{DEEP},\"thinkcycles\":\"100k\"");
     let spun = format!("\"usr_cpu\":80,\"sys_cpu\":5,{READS}");
     check(&judge(&cycles, &spun, BUSY_DISK), Bottleneck::ThinkTime, "thinkcycles=102400");
-    // This many cycles pass in a moment.
+    // This many cycles take almost no time.
     check(
         &judge(&cycles.replace("100k", "100"), &format!("\"usr_cpu\":5,{READS}"), BUSY_DISK),
         Bottleneck::Device,
@@ -95,7 +95,7 @@ fn each_cause_is_found_by_its_figures() {
     );
 }
 
-/// Each was measured with fio 3.33 or fathom, and judged wrongly once.
+/// Each was measured with fio 3.33 or fathom, and was once misjudged.
 #[test]
 fn hard_cases() {
     // Buffered writes of fio 3.33, which does not report device bytes: the kernel writes them later.
@@ -103,11 +103,11 @@ fn hard_cases() {
         READS.replace("\"read\"", "\"write\"").replace("3000000", "176000").replace("3002000", "178000");
     let disk = r#"{"name":"vda","write_ios":2570,"write_merges":400000,"write_ticks":42919,"util":51.5}"#;
     check(&judge(r#""ioengine":"libaio","iodepth":"2""#, &writes, disk), Bottleneck::Cache, "16.7 ms");
-    // The same with bytes: all of them reached the device, which slowed the cache down.
+    // The same with byte counters: all bytes reached the device, which slowed the cache down.
     let told = disk.replace("\"util\":51.5", "\"write_sectors\":800000,\"util\":99.0");
     let held = judge(r#""ioengine":"libaio","iodepth":"4""#, &writes.replace("178000", "378000"), &told);
     check(&held, Bottleneck::Device, "larger requests, 16.7 ms each");
-    // fio 3.33 counts syncs only with their latencies.
+    // fio 3.33 counts syncs only in their latencies.
     let synced = format!(r#"{READS},"sync":{{"total_ios":0,"lat_ns":{{"N":1000,"mean":8000000}}}}"#);
     check(&judge(DEEP, &synced, BUSY_DISK), Bottleneck::Syncs, "80.0 %");
     // Depth 1, slowed down by an invisible limit: the device was idle.
@@ -125,7 +125,7 @@ fn hard_cases() {
     // Other I/O on the device.
     let others = BUSY_DISK.replace("290000", "990000");
     check(&judge(DEEP, READS, &others), Bottleneck::Device, "others used the device");
-    // A depth that the job reduced itself.
+    // A depth that the job itself reduced.
     let target = format!("{DEEP},\"latency_target\":\"200us\"");
     let kept = format!("\"latency_depth\":9,\"latency_target\":200,{}", READS.replace("3002000", "900000"));
     check(
@@ -164,7 +164,7 @@ const IDLE: &str =
 const FULL: &str = r#""processor_wait_ms":6000,"processors":{"user_ms":19000,"busy_ms":20000,"stolen_ms":0,"total_ms":20000}"#;
 const QUOTA: &str = r#""limits":{"processors":[{"group":"/q","quota_us":20000,"period_us":100000,"periods":32,"throttled":32,"throttled_us":8000000}]}"#;
 
-/// Rules that rule out the storage come before rules about interference.
+/// Rules that rule out the storage precede rules about interference.
 #[test]
 fn what_was_never_touched_was_no_bottleneck() {
     let disturbed = format!("{FULL},{QUOTA}");
@@ -309,13 +309,13 @@ fn the_layer_that_answered_is_found_by_its_counter() {
         Bottleneck::QueueDepth,
         "fetched more than the job asked for",
     );
-    // It does not cache data: the data was compressed.
+    // The client does not cache, so the data was compressed.
     check(
         &told(direct, "fuse.sshfs", ALL, 100),
         Bottleneck::QueueDepth,
         "round trip from the kernel to client and through the network",
     );
-    // Its process may use calls that are not counted.
+    // The daemon may use system calls that are not counted.
     let other = told(buffered, "fuse.other", 100, ALL);
     check(
         &other,
@@ -341,7 +341,7 @@ fn clients_in_the_kernel_have_their_own_counter_or_none() {
         Bottleneck::QueueDepth,
         "the server's memory still answers",
     );
-    // Nothing was counted, so the verdict follows from the job alone.
+    // No traffic was counted, so the verdict follows from the job alone.
     let found = told(direct, "", "cifs", "");
     check(&found, Bottleneck::QueueDepth, "round trip from the kernel through the network");
     assert!(!found.reasons.iter().any(|reason| reason.contains("cannot be known")), "{found:?}");

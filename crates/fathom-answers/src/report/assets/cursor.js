@@ -1,4 +1,5 @@
-// A cursor for the charts: with the pointer, or with the arrow keys when a chart has the focus. Charts are complete without it.
+// A cursor for the charts, moved with the pointer, or with the arrow keys when a chart has the focus. Charts
+// are complete without it.
 "use strict";
 for (const chart of document.querySelectorAll("svg[data-stops]")) {
   const stops = JSON.parse(chart.dataset.stops);

@@ -1,15 +1,15 @@
-//! A finished chart: part of a page, or an SVG file alone.
+//! A finished chart: part of a page, or a standalone SVG file.
 
 use super::{BOTTOM, Coordinate, HEIGHT, LEFT, RIGHT, TOP, WIDTH};
 use maud::{Markup, PreEscaped, Render, html};
 
 /// Colours and lines of charts.
 const STYLE: &str = include_str!("../assets/chart.css");
-/// The start of every file; it distinguishes an earlier chart from other files.
+/// Start of every chart file; it distinguishes an earlier chart from other files.
 pub(crate) const FILE_MARK: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- Made by fathom. -->";
 /// Height of a line of a file's title and legend, in SVG units.
 const LINE: f64 = 20.0;
-/// Width of a sample of a line, and of a letter next to it.
+/// Width of a line sample in the legend, and of a letter next to it.
 const SAMPLE: f64 = 34.0;
 const LETTER: f64 = 7.2;
 
@@ -29,7 +29,7 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    /// The chart as an SVG file: with its title and legend above it, and everything in it.
+    /// The chart as a self-contained SVG file, with title and legend above it.
     pub(crate) fn file(&self) -> String {
         let (legend, lines) = self.legend_of_file();
         let above = LINE * (1.0 + lines as f64) + 6.0;
@@ -49,7 +49,7 @@ impl Figure {
         drawn.0 + "\n"
     }
 
-    /// The legend, and its number of lines.
+    /// The legend, and the number of lines it takes.
     fn legend_of_file(&self) -> (Markup, usize) {
         let (mut x, mut line) = (LEFT, 1);
         let mut drawn = PreEscaped(String::new());
@@ -70,7 +70,7 @@ impl Figure {
     }
 }
 
-/// The rules with their colours filled in: many programs that draw SVG know no variables.
+/// The CSS rules with colours inserted: many programs that draw SVG do not support variables.
 fn style_of_file() -> String {
     let (colours, rules) =
         STYLE.split_once(":root {").and_then(|(_, rest)| rest.split_once('}')).unwrap_or_default();
@@ -81,7 +81,7 @@ fn style_of_file() -> String {
     style
 }
 
-/// As part of a page.
+/// The chart as part of a page.
 impl Render for Figure {
     fn render_to(&self, markup: &mut String) {
         let stops: Vec<serde_json::Value> =

@@ -1,5 +1,5 @@
-//! Charts as SVG in a page: drawn by the program, so that they work without scripts, on paper, and for screen readers (each
-//! has its figures in a table).
+//! Charts as SVG in a page. The program draws them, so they work without scripts, on paper, and with screen
+//! readers (each chart also has its figures in a table).
 
 mod figure;
 pub(crate) mod heat;
@@ -42,7 +42,7 @@ impl Render for Coordinate {
 #[derive(Clone, Debug)]
 pub(crate) struct Series {
     pub(crate) name: String,
-    /// Number of its colour and dash pattern.
+    /// Index of its colour and dash pattern.
     pub(crate) style: usize,
     /// Ascending in x.
     pub(crate) points: Vec<(f64, f64)>,
@@ -50,9 +50,9 @@ pub(crate) struct Series {
 
 /// Radius of the mark of a point.
 const MARK: f64 = 3.5;
-/// Distance between the lines of a chart over places, so that their intervals do not cover each other.
+/// Distance between the lines of a categorical chart, so that their intervals do not hide each other.
 const APART: f64 = 7.0;
-/// Half the length of the bar at each end of an interval.
+/// Half the length of the cap at each end of an interval.
 const CAP: f64 = 3.0;
 
 /// A chart under construction.
@@ -78,12 +78,12 @@ impl Chart {
         }
     }
 
-    /// Position of a value along x, in SVG units.
+    /// Position of a value on the x axis, in SVG units.
     fn at_x(&self, value: f64) -> f64 {
         LEFT + self.x.scale.place(value) * (WIDTH - LEFT - RIGHT)
     }
 
-    /// Position of a value along y.
+    /// Position of a value on the y axis.
     fn at_y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.y.scale.place(value) * (HEIGHT - TOP - BOTTOM)
     }
@@ -114,7 +114,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws the shares of a histogram as a filled outline: points are starts of bins.
+    /// Draws a histogram as a filled outline; points are the starts of bins.
     pub(crate) fn areas(&mut self, series: &[Series]) {
         for line in series {
             let base = self.at_y(0.0);
@@ -133,7 +133,7 @@ impl Chart {
         self.add_stops(series);
     }
 
-    /// Draws bars over categories 0, 1, 2, ... with a name each.
+    /// Draws bars over categories 0, 1, 2, ..., each with a name.
     pub(crate) fn bars(&mut self, names: &[String], values: &[f64], style: usize) {
         let slot = (WIDTH - LEFT - RIGHT) / names.len().max(1) as f64;
         for (index, (name, &value)) in names.iter().zip(values).enumerate() {
@@ -147,7 +147,7 @@ impl Chart {
         }
     }
 
-    /// Draws lines over named places 0, 1, 2, ..., with a mark for each point and a bar for its interval.
+    /// Draws lines over named categories 0, 1, 2, ..., with a mark for each point and a bar for its interval.
     pub(crate) fn lines_over(&mut self, places: &Places, lines: &[(Series, Vec<(f64, f64)>)]) {
         let at = |place: f64| LEFT + places.at(place as usize) * (WIDTH - LEFT - RIGHT);
         let labels = places.labels();
@@ -183,7 +183,7 @@ impl Chart {
         }
     }
 
-    /// Marks the points of a line; hollow marks stand for points that differ in kind from the line's.
+    /// Marks the points of a line; hollow marks stand for points of a different kind.
     pub(crate) fn marks(&mut self, line: &Series, is_hollow: bool) {
         let points = self.places_of(line);
         self.mark(&points, line.style, is_hollow);
@@ -196,8 +196,8 @@ impl Chart {
         } });
     }
 
-    /// Draws the intervals of points at x, low and high along y; those of line `number` of `count` stand next to
-    /// those of the others.
+    /// Draws the intervals of points at x, from low to high on the y axis; those of line `number` of `count`
+    /// are next to those of the others.
     pub(crate) fn intervals(
         &mut self,
         bars: &[(f64, f64, f64)],
@@ -266,7 +266,7 @@ impl Chart {
     }
 }
 
-/// How far the intervals of a line stand from the places of its points.
+/// Horizontal offset of a line's intervals from its points.
 fn shift_of(number: usize, count: usize) -> f64 {
     (number as f64 - count.saturating_sub(1) as f64 / 2.0) * APART
 }

@@ -4,14 +4,14 @@ use super::scale::Scale;
 
 /// Approximate width of a letter of a label, as a share of the axis.
 const LETTER: f64 = 0.0125;
-/// The same on a phone, whose letters are larger than the chart.
+/// The same on a phone, where letters are larger relative to the chart.
 const LETTER_OF_PHONE: f64 = 0.02;
 /// Share of the axis left free before the first and after the last number.
 const MARGIN: f64 = 0.06;
-/// Numbers that differ by this factor are placed by their ratios.
+/// From this ratio, numbers are placed on a logarithmic scale.
 const WIDE: f64 = 8.0;
 
-/// Where the label of a name has room next to those before it.
+/// Where each label has room next to those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
     Everywhere,
@@ -19,24 +19,25 @@ pub(crate) enum Room {
     Nowhere,
 }
 
-/// Names along an axis, each at its place from 0 to 1.
+/// Names along an axis, each at its position from 0 to 1.
 #[derive(Clone, Debug)]
 pub(crate) struct Places {
     names: Vec<String>,
     at: Vec<f64>,
-    /// What a reader has to know about the distances: `, logarithmic`.
+    /// What the reader must know about the distances: `, logarithmic`.
     pub(crate) remark: &'static str,
 }
 
 impl Places {
-    /// Names without an order of size, equally far apart.
+    /// Names without a numerical order, at equal distances.
     pub(crate) fn even(names: Vec<String>) -> Places {
         let count = names.len().max(1) as f64;
         let at = (0..names.len()).map(|index| (index as f64 + 0.5) / count).collect();
         Places { names, at, remark: "" }
     }
 
-    /// Names that stand for numbers. They are equally far apart if one of them does not, or if two are equal.
+    /// Names that stand for numbers. They are at equal distances if one of them is not a number, or if two are
+    /// equal.
     pub(crate) fn spaced(names: Vec<String>, values: &[Option<f64>]) -> Places {
         let numbers: Option<Vec<f64>> = values.iter().copied().collect();
         match numbers.and_then(|numbers| distances(&numbers)) {
@@ -50,12 +51,12 @@ impl Places {
         &self.names
     }
 
-    /// The place of a name, from 0 to 1.
+    /// Position of a name, from 0 to 1.
     pub(crate) fn at(&self, index: usize) -> f64 {
         self.at[index]
     }
 
-    /// The room for the label of each name.
+    /// Room for the label of each name.
     pub(crate) fn labels(&self) -> Vec<Room> {
         let room = |(fits, fits_phone)| match (fits, fits_phone) {
             (false, _) => Room::Nowhere,
@@ -81,7 +82,7 @@ impl Places {
     }
 }
 
-/// The places of numbers, with the remark on the axis; `None` for fewer than two different ones.
+/// Positions of numbers, with the remark on the axis; `None` for fewer than two different ones.
 fn distances(numbers: &[f64]) -> Option<(Vec<f64>, &'static str)> {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -2,12 +2,12 @@
 
 use crate::figures;
 
-/// Scale of an axis.
+/// Scale type of an axis.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Scale {
-    /// From 0 to a maximum.
+    /// Linear, from 0 to a maximum.
     Linear { max: f64 },
-    /// Equal ratios have equal lengths.
+    /// Logarithmic.
     Logarithmic { min: f64, max: f64 },
     /// Percentiles: 90, 99 and 99.9 are equally spaced, so that the tail is visible.
     Percentile { min: f64, max: f64 },
@@ -44,7 +44,7 @@ impl Scale {
         Scale::Percentile { min: first.clamp(0.0, 90.0), max }
     }
 
-    /// A linear scale that ends at the last value, as time does.
+    /// A linear scale that ends at the last value, as for time.
     pub(crate) fn up_to_last(values: impl Iterator<Item = f64>) -> Scale {
         let last = values.fold(0.0, f64::max);
         Scale::Linear { max: if last > 0.0 { last } else { 1.0 } }

@@ -1,4 +1,4 @@
-//! The device that a sweep may destroy: named twice, unused and whole.
+//! The device whose content a sweep may destroy: named twice, unused and whole.
 
 use super::GivenVolume;
 use crate::Runner;
@@ -10,7 +10,7 @@ use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-/// Kind of the target of file systems.
+/// What file systems are made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::sweep) enum Backing {
@@ -18,7 +18,7 @@ pub(in crate::sweep) enum Backing {
     Device,
     /// An existing file, attached to a loop device.
     File,
-    /// An unnamed file in the directory of this path, for the duration of the sweep.
+    /// An unnamed file in the directory of this path, which exists only during the sweep.
     Made,
 }
 
@@ -40,7 +40,7 @@ impl FoundDevice {
     }
 }
 
-/// Examines what `--device` and `--destroy` name.
+/// Examines what `--device` and `--destroy` refer to.
 pub(super) fn examine(given: &GivenVolume, runner: &dyn Runner) -> Result<FoundDevice, Failure> {
     let named = given.device.as_deref().ok_or_else(|| {
         Failure::new(

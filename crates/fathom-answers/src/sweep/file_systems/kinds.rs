@@ -14,16 +14,17 @@ pub(super) struct FileSystemKind {
     pub(super) name: &'static str,
     /// The Debian package of that program.
     package: &'static str,
-    /// Quiet, whatever the device held (we have checked that), without a discard (we do it), and with all
-    /// work done immediately that would otherwise continue in the background during the first run.
+    /// Arguments that make it quiet, whatever the device contained (fathom has checked that), skip the discard
+    /// (fathom does it), and do all work immediately that would otherwise continue in the background during the
+    /// first run.
     arguments: &'static [&'static str],
-    /// Mount options on a file: a discard would punch holes into it, which the next run would have to fill.
+    /// Mount options for a backing file: a discard would punch holes that the next run would have to fill.
     on_file: &'static str,
     /// Minimum size, which its program enforces.
     least_bytes: u64,
 }
 
-/// All of them.
+/// All kinds of file systems.
 pub(super) const ALL: [FileSystemKind; 3] = [
     FileSystemKind {
         name: "ext4",
@@ -56,7 +57,7 @@ pub(super) fn of(name: &str) -> Option<&'static FileSystemKind> {
     ALL.iter().find(|kind| kind.name == name)
 }
 
-/// How to make a kind; fails if this machine cannot.
+/// How to make a file system of this kind; fails if this machine cannot.
 pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Maker, Failure> {
     let kind = of(name).ok_or_else(|| super::unknown("--fs", name))?;
     let program = format!("mkfs.{name}");
@@ -83,7 +84,7 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     let usual = if is_file { kind.on_file } else { "" };
     let mut options = own(&given.mount_options);
     if !usual.is_empty() {
-        // First, so that the user's options take precedence.
+        // Our options come first, so that the user's take precedence.
         options.insert(0, usual.to_owned());
     }
     let mount_options = options.join(",");
@@ -93,7 +94,7 @@ pub(super) fn maker(name: &str, given: &GivenVolume, is_file: bool) -> Result<Ma
     Ok(Maker { kind: name.to_owned(), command, version: version(&path), mount_options })
 }
 
-/// Reports early what the program would report after hours of other runs.
+/// Reports early what the program would only report after hours of other runs.
 pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Failure> {
     match of(name).filter(|kind| bytes < kind.least_bytes) {
         Some(kind) => Err(Failure::new(format!(
@@ -106,7 +107,7 @@ pub(super) fn check_size(name: &str, device: &Path, bytes: u64) -> Result<(), Fa
     }
 }
 
-/// Users other than root may not have the directories of such programs in their path.
+/// For users other than root, the directories of these programs may not be in the path.
 fn find(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let usual = ["/usr/sbin", "/sbin", "/usr/local/sbin"].map(PathBuf::from);

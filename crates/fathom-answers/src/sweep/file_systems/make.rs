@@ -1,6 +1,6 @@
-//! Makes the file system of a run, mounts it, and removes every trace of it. All mounts are in a mount namespace of this
-//! process, loop devices detach themselves, and a backing file may be unnamed: even after `kill -9` nothing stays mounted or
-//! attached, and a killed sweep needs no cleanup.
+//! Makes the file system of a run, mounts it, and cleans up afterwards. All mounts are in a mount namespace of
+//! this process, loop devices detach themselves, and a backing file may be unnamed: even after `kill -9`
+//! nothing stays mounted or attached, and a killed sweep needs no cleanup.
 
 use super::device::Backing;
 use super::place::MOUNT;
@@ -18,13 +18,13 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Bytes per write when a file is filled for use as a device.
+/// Bytes per write when filling a file that serves as a device.
 const PIECE: usize = 4 << 20;
 /// How long to wait for a device or mount that is busy.
 const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Refuses users who cannot mount.
+/// Refuses users who may not mount file systems.
 pub(in crate::sweep) fn check_user() -> Result<(), Failure> {
     match mount::is_root() {
         true => Ok(()),
@@ -32,13 +32,13 @@ pub(in crate::sweep) fn check_user() -> Result<(), Failure> {
     }
 }
 
-/// Result of an attempt.
+/// Result of an attempt to make a file system.
 pub(in crate::sweep) enum Made<T> {
     /// It worked.
     Ready(T),
     /// A signal ended it.
     Stopped(i32),
-    /// Why it failed; other kinds may succeed.
+    /// Why it failed; other kinds may still succeed.
     Failed(String),
 }
 
@@ -48,9 +48,9 @@ pub(in crate::sweep) struct Workshop<'a> {
     claim: Claim,
     /// The loop device of a file.
     looped: Option<LoopDevice>,
-    /// Nothing is discarded, so that the data of `--precondition` stays.
+    /// Discards nothing, so that the data of `--precondition` stays.
     keeps_content: bool,
-    // Dropped last, when nothing is mounted there any more.
+    // Declared last, so that it is dropped when nothing is mounted there any more.
     _directory: MountDirectory,
 }
 
@@ -98,7 +98,7 @@ impl<'a> Workshop<'a> {
         self.looped.is_none() && !self.keeps_content
     }
 
-    /// Makes the file system of a run and mounts it; for `none`, the bare device. An error means that the
+    /// Makes and mounts the file system of a run; for `none`, returns the bare device. An error means that the
     /// device must not be written to any more, and ends the sweep.
     pub(in crate::sweep) fn prepare(
         &self,
@@ -169,7 +169,7 @@ impl<'a> Workshop<'a> {
             Err(error) => return failed(&error),
         };
         let status = shell::run_program(&words, &output, || stop.asked().is_some());
-        // Ctrl-C on a terminal also reaches the program, which may have been quicker.
+        // Ctrl-C on a terminal also reaches the program, which may have exited first.
         if let Some(signal) = stop.asked() {
             return Made::Stopped(signal);
         }
@@ -219,7 +219,7 @@ impl Prepared {
 impl Drop for Prepared {
     fn drop(&mut self) {
         if self.is_mounted {
-            // The end of the process unmounts it otherwise.
+            // Otherwise it is unmounted when the process ends.
             let _ = mount::detach(Path::new(MOUNT));
         }
     }
@@ -236,8 +236,8 @@ fn patiently(call: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
     }
 }
 
-/// The directory of the mounts. Several sweeps share it, each with its own mount there, and the last one
-/// removes it: removing a directory also removes the mounts of other processes on it.
+/// The directory for mounts. Several sweeps share it, each with a private mount, and the last sweep removes it;
+/// removing a directory also removes other processes' mounts on it.
 struct MountDirectory(File);
 
 impl MountDirectory {
@@ -256,7 +256,7 @@ impl MountDirectory {
                 )));
             }
             let directory = File::open(path).map_err(fail)?;
-            // Another sweep may be about to remove it, or may have done so in between.
+            // Another sweep may be removing it, or may have removed it in between.
             if file::try_lock(directory.as_raw_fd(), true).is_ok()
                 && std::fs::metadata(path).is_ok_and(|now| now.ino() == found.ino())
                 && directory.metadata().map_err(fail)?.ino() == found.ino()
@@ -276,7 +276,7 @@ impl Drop for MountDirectory {
     }
 }
 
-/// The backing file of the loop device. A created one is unnamed, so it vanishes with the sweep.
+/// The backing file of the loop device. A file created by the sweep is unnamed, so it disappears with it.
 fn open_file(volume: &Volume) -> Result<File, Failure> {
     let path = &volume.device;
     let fail = |error: std::io::Error| Failure::file(path, &error);
@@ -297,8 +297,8 @@ fn has_holes(file: &File, bytes: u64) -> bool {
     file.metadata().is_ok_and(|metadata| metadata.blocks().saturating_mul(SECTOR) < bytes)
 }
 
-/// Writes the whole file: a hole, or space that was never written, would slow down the first run only.
-/// Returns the signal that ended it.
+/// Writes the whole file: holes, or space that was never written, would slow down only the first run. Returns
+/// the signal that ended the writing.
 fn fill(file: &mut File, volume: &Volume, stop: &Stop<'_>) -> Result<Option<i32>, Failure> {
     let zeros = vec![0; PIECE];
     let mut rest = volume.bytes;

@@ -1,6 +1,6 @@
-//! File systems as another dimension of a sweep: their kinds, their target and options, the location of the jobs' files.
-//! Every run gets a new file system, made just before it: otherwise the remains of earlier runs, in files or in free space,
-//! would be part of the result.
+//! File systems as another dimension of a sweep: their kinds, the device and options they are made with, and
+//! the location of the jobs' files. Every run gets a new file system, made just before it: otherwise the
+//! remains of earlier runs, in files or in free space, would be part of the result.
 
 pub(super) mod device;
 pub(super) mod kinds;
@@ -13,7 +13,7 @@ use fathom_command::Failure;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
-/// The name of the dimension.
+/// Name of the dimension.
 pub(super) const DIMENSION: &str = "fs";
 /// The value that stands for the device itself.
 pub(super) const NONE: &str = "none";
@@ -73,7 +73,7 @@ pub(super) fn variation(list: &str) -> Result<Variation, Failure> {
     Ok(Variation { name: DIMENSION.to_owned(), values })
 }
 
-/// The target of a sweep's file systems, and how to make them; part of its plan.
+/// What the sweep's file systems are made on, and how; part of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Volume {
     /// The device or file, without symbolic links.
@@ -119,7 +119,7 @@ impl Maker {
 }
 
 impl Volume {
-    /// Examines the target and the programs. Nothing is changed.
+    /// Examines the target and the programs, without changing anything.
     pub(super) fn plan(
         given: &GivenVolume,
         kinds: &[String],
@@ -167,7 +167,7 @@ impl Volume {
         }
     }
 
-    /// Sentences on how the file systems were made.
+    /// Sentences that describe how the file systems were made.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let mut lines = vec![format!(
             "Volume: {} ({}); each run has a new file system, made just before it.",

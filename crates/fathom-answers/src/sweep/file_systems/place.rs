@@ -1,5 +1,6 @@
-//! The location of the jobs' files: on the mounted file system, or the device itself. A job that names a location is refused.
-//! The targets are also checked in the plan of the run, so that no option overlooked here leads to another disk.
+//! The location of the jobs' files: on the mounted file system, or the device itself. Jobs that specify a
+//! location are refused. The targets are also checked in the plan of the run, in case an option overlooked here
+//! leads to another disk.
 
 use super::{NONE, Volume};
 use crate::job_text::Section;
@@ -13,10 +14,10 @@ use std::path::{Component, Path, PathBuf};
 /// Mount point of the file systems. Each sweep has a private mount there, so all runs have the same options.
 pub(in crate::sweep) const MOUNT: &str = "/run/fathom-sweep";
 
-/// Options about the location of files, which sweep sets.
+/// Options for the location of files, which the sweep sets.
 const OF_PLACE: [&str; 4] = ["directory", "filename", "filename_format", "opendir"];
 
-/// Refuses jobs that name a location, and those that cannot be relocated. `what` begins the message.
+/// Refuses jobs that specify a location, and those that cannot be relocated. `what` begins the message.
 pub(in crate::sweep) fn check_jobs(spec: &RunSpec, has_none: bool) -> Result<(), Failure> {
     for job in &spec.jobs {
         let wrong = |what: &str| Failure::new(format!("job {}: {what}", job.name));
@@ -129,7 +130,7 @@ pub(in crate::sweep) fn check_targets(
     Ok(targets)
 }
 
-/// Bytes of all files; clones that share files count once.
+/// Total size of all files; files that clones share count once.
 fn needed(targets: &[Target]) -> u64 {
     let mut by_files: BTreeMap<&[PathBuf], u64> = BTreeMap::new();
     for target in targets {

@@ -46,7 +46,7 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// A process has ended: that of some workers, or another one.
+    /// Handles the end of a process: a worker's (or that of several threads), or another child's.
     fn process_ended(&mut self, pid: u32, ended: Ended, usage: Usage, events: &mut Vec<Event>) {
         let mut was_running = false;
         for worker in 0..self.members.len() {
@@ -55,7 +55,7 @@ impl LocalCrew<'_> {
                 continue;
             }
             self.stops.end(pid, monotonic_ns());
-            // The ID may be reused soon.
+            // The kernel may reuse the process ID soon.
             member.process = None;
             if std::mem::take(&mut member.is_running) {
                 was_running = true;
@@ -99,7 +99,7 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// Threads share a process, so their end only shows in their blocks.
+    /// Threads share a process, so the end of one is only visible in its worker block.
     pub(super) fn collect_ended_threads(&mut self, events: &mut Vec<Event>) {
         for worker in 0..self.members.len() {
             let has_ended = self.members[worker].is_running

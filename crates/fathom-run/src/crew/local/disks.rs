@@ -21,7 +21,7 @@ pub(super) struct DiskWatch {
 struct Disk {
     directory: PathBuf,
     name: String,
-    /// When it was first seen.
+    /// When the device was first seen.
     start: Moment,
     /// When the first job on it began in the current stage; `None` if none has.
     stage_start: Option<Moment>,
@@ -32,7 +32,7 @@ struct Disk {
     below_loop: Option<(PathBuf, Counters)>,
 }
 
-/// Counters and when they were read.
+/// Counters and the time of their reading.
 #[derive(Clone, Copy)]
 struct Moment {
     counters: Counters,
@@ -64,7 +64,7 @@ impl DiskWatch {
         }
     }
 
-    /// Their sysfs directories.
+    /// Their directories in sysfs.
     pub(super) fn directories(&self) -> impl Iterator<Item = &Path> {
         self.disks.iter().map(|disk| disk.directory.as_path())
     }
@@ -74,8 +74,7 @@ impl DiskWatch {
         self.disks.iter().filter_map(|disk| disk.report(&|disk| Some(disk.start))).collect()
     }
 
-    /// The counters since the first job of the stage began, for the devices that the stage used. The stage is
-    /// over.
+    /// Counters since the first job of the finished stage began, for the devices that the stage used.
     pub(super) fn end_stage(&mut self) -> Vec<DiskReport> {
         let found = self.disks.iter().filter_map(|disk| disk.report(&|disk| disk.stage_start)).collect();
         self.disks.iter_mut().for_each(Disk::end_stage);
@@ -163,8 +162,8 @@ impl Disk {
         let now = Counters::read(&self.directory)?;
         let since = |field: usize| (field < now.count).then(|| now.since(&self.start.counters, field));
         let counts = fs::read_to_string(self.directory.join("queue/iostats"));
-        // Some drivers never count, whatever that file says: for a multipath NVMe, the paths count instead of
-        // the whole.
+        // Some drivers never count, whatever that file says: with NVMe multipath, the paths count instead of
+        // the head device.
         let has_counted = now.fields[0] + now.fields[4] > 0;
         Some(DeviceFacts {
             name: self.name.clone(),

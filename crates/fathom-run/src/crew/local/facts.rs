@@ -36,14 +36,14 @@ impl Look {
         Look {
             moment: clock.moment(),
             wall_minus_monotonic_ns: wall_minus_monotonic_ns(),
-            // Time spent in suspend: only one of the clocks counts it.
+            // Time spent suspended: only CLOCK_BOOTTIME counts it.
             suspended_ns: clock_at(libc::CLOCK_BOOTTIME, now).map_or(0, |boot| boot.saturating_sub(now)),
         }
     }
 }
 
 impl FactWatch {
-    /// The first reading. `clock` times the I/Os.
+    /// Takes the first reading. `clock` is the clock that times the I/Os.
     pub(super) fn begin(clock: Clock) -> FactWatch {
         let look = Look::now(&clock);
         FactWatch {
@@ -59,7 +59,7 @@ impl FactWatch {
         }
     }
 
-    /// Another reading; `late_ns` is how late it is.
+    /// Takes another reading; `late_ns` is how late it is.
     pub(super) fn look(&mut self, late_ns: u64) {
         let now = Look::now(&self.clock);
         self.looks += 1;
@@ -68,7 +68,7 @@ impl FactWatch {
         self.last = now;
     }
 
-    /// All facts so far, with those of the devices.
+    /// All facts so far, including those about the devices.
     pub(super) fn report(&self, devices: Vec<DeviceFacts>) -> RunFacts {
         let now = Look::now(&self.clock);
         let source_after = line(Path::new(CLOCK_SOURCES), "current_clocksource");
@@ -123,8 +123,8 @@ fn line(directory: &Path, file: &str) -> String {
     fs::read_to_string(directory.join(file)).unwrap_or_default().trim().to_owned()
 }
 
-/// How often processors were throttled by heat since boot; `None` if it is not reported. Cores count
-/// separately, a package once.
+/// How often processors were thermally throttled since boot; `None` if the kernel does not report it. Cores
+/// count separately, a package counts once.
 fn slowed_by_heat(processors: &Path) -> Option<u64> {
     let entries = fs::read_dir(processors).ok()?;
     let (mut cores, mut package, mut is_told) = (0, 0, false);

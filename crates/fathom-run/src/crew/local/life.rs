@@ -25,8 +25,8 @@ impl LocalCrew<'_> {
         }
     }
 
-    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). If a device can be watched, a sync
-    /// needs no such allowance.
+    /// See [`Crew::awaited_bytes`](crate::crew::Crew::awaited_bytes). If a device can be observed, its counters
+    /// show the progress of a sync.
     pub(super) fn bytes_awaited_by(&self, index: usize) -> u64 {
         let in_flight = self.region.units(index).iter().filter(|unit| unit.is_in_flight());
         let of_units: u64 =
@@ -40,7 +40,7 @@ impl LocalCrew<'_> {
         of_units.saturating_add(written.min(unwritten_bytes()))
     }
 
-    /// A number that changes whenever a device below a worker's files has done something.
+    /// A number that changes with any activity on a device below the worker's files.
     fn device_counters(&mut self, index: usize) -> u64 {
         let block = self.region.worker(index);
         let devices = self.members[index].devices.get_or_insert_with(|| devices_below(block));

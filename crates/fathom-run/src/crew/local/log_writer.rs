@@ -12,13 +12,13 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The process that writes the logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogWriter {
-    /// There are no logs.
+    /// The run keeps no logs.
     None,
     /// It runs.
     Running(u32),
-    /// It has written everything.
+    /// The writer has written everything.
     Done,
-    /// It ended before that.
+    /// The writer ended early.
     Lost,
 }
 

@@ -61,7 +61,7 @@ impl Machine for LocalCrew<'_> {
     fn watch_disks(&mut self, worker: usize) {
         let block = self.region.worker(worker);
         self.disks.add(block.devices());
-        // Numbers that belong to no device are those of file systems without one.
+        // Device numbers without a block device belong to file systems such as NFS or tmpfs.
         if block.devices().any(|device| libc::major(device) == 0) {
             let mounts = mounts();
             for mount in block.devices().filter_map(|device| mount_of_device(&mounts, device)) {
@@ -126,7 +126,7 @@ impl LocalCrew<'_> {
             };
             let Some(directory) = directory_of(device) else { continue };
             let device = directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            // Clones use parts of the same.
+            // Clones may use the same loop devices.
             match found.iter_mut().find(|own| own.job == worker.name && own.device == device) {
                 Some(own) => {
                     own.part_bytes += part_bytes;
@@ -194,8 +194,7 @@ fn machine() -> HostReport {
     }
 }
 
-/// Online processors, whatever part of them control groups and affinity leave to this program: proc_stat(5)
-/// has a line for each.
+/// Number of online processors, regardless of control groups and affinity: proc_stat(5) has a line for each.
 fn processors_in(stat: &str) -> u32 {
     let number = |line: &str| {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()))

@@ -65,7 +65,7 @@ pub struct LocalCrew<'a> {
     stops: StopWatch,
     /// The created control groups.
     groups: MadeGroups,
-    /// The kernel's earlier number of OOM kills in this control group.
+    /// OOM kills in this control group before the run, as the kernel counts them.
     memory_kills: u64,
 }
 
@@ -78,14 +78,14 @@ struct Member {
     is_running: bool,
     /// Released because it is stuck.
     is_stuck: bool,
-    /// sysfs directories of the devices below its files, once needed.
+    /// sysfs directories of the devices below its files; filled in on first use.
     devices: Option<Vec<PathBuf>>,
 }
 
 impl<'a> LocalCrew<'a> {
-    /// A crew for all workers of a plan; none of them is started yet. `engines` has the engine of each job of
-    /// the plan. The calling process must have one thread for as long as the crew exists. It blocks the
-    /// signals `blocked_signals`, which its children do not.
+    /// Creates a crew for all workers of a plan, none of them started. `engines` holds the engine of each job.
+    /// The calling process must stay single-threaded as long as the crew exists. It blocks the signals
+    /// `blocked_signals`; its children do not.
     pub fn new(
         plan: &'a Plan,
         engines: Vec<EngineEntry>,
@@ -142,8 +142,7 @@ impl<'a> LocalCrew<'a> {
         Start { worker, process }
     }
 
-    /// Ends a process with a stuck worker, once no other worker (a thread of the same process) needs it any
-    /// more.
+    /// Kills a process with a stuck worker, once no other worker (a thread of the same process) needs it.
     fn end_stuck_process(&self, pid: u32) {
         let members = || self.members.iter().filter(|member| member.process == Some(pid));
         if members().any(|member| member.is_stuck) && !members().any(|member| member.is_running) {
@@ -152,7 +151,7 @@ impl<'a> LocalCrew<'a> {
     }
 }
 
-/// No process could be made.
+/// The process could not be created.
 fn refused(errno: Errno) -> Refusal {
     Refusal { errno, limits: exhausted::processes(errno) }
 }
@@ -215,7 +214,7 @@ impl Crew for LocalCrew<'_> {
         self.take_messages(&mut events);
         self.reap(&mut events);
         self.collect_ended_threads(&mut events);
-        // Messages that a process wrote before it ended.
+        // Messages that a process wrote before it ended still have to be read.
         self.take_messages(&mut events);
         events
     }

@@ -8,8 +8,8 @@ use fathom_sys::process::{self, Fork};
 use fathom_sys::{Errno, signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// No process of a run needs more open files, and some programs that jobs start close as many descriptors as
-/// the limit allows.
+/// The run's own processes need no more descriptors, and some programs that jobs start close as many as the
+/// limit allows.
 const MOST_OPEN_FILES: u64 = 1 << 20;
 
 impl LocalCrew<'_> {
@@ -71,20 +71,19 @@ impl LocalCrew<'_> {
 
 /// Sets a child up: its own session, no terminal, signals left to the supervisor, killed with its parent.
 pub(super) fn become_child(blocked_signals: &[i32]) {
-    // The run works without it.
+    // A failure here does not prevent the run.
     let _ = process::die_with_parent();
     if process::parent_is_gone() {
         process::exit_now(1);
     }
     process::new_session();
-    // A signal sent to all processes of the run by name is meant for the run, and the supervisor ends the
-    // workers. A limit on file sizes shows as an error of the write that hits it.
+    // Signals sent to all processes by name (killall) are meant for the run; the supervisor ends the workers. A
+    // limit on file sizes shows up as an error of the write that hits it.
     for ignored in [libc::SIGINT, libc::SIGTERM, libc::SIGUSR1, libc::SIGXFSZ] {
         signal::ignore(ignored);
     }
     signal::unblock(blocked_signals);
-    // Jobs of many files, and many clones that share one descriptor table, are only limited by the hard
-    // limit.
+    // Jobs with many files, and clones that share a descriptor table, get the hard limit.
     fathom_sys::file::raise_open_file_limit(MOST_OPEN_FILES);
     // Readers of the program's output must see its end even if this process hangs.
     for stream in 0..=2 {

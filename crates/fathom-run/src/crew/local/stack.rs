@@ -54,13 +54,13 @@ pub(crate) fn backing_file(directory: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(file.trim_end_matches('\n')))
 }
 
-/// The sysfs directory of the disk that holds the file of a loop device.
+/// The sysfs directory of the disk that holds a loop device's backing file.
 pub(super) fn disk_below_loop(directory: &Path, mounts: &[Mount]) -> Option<PathBuf> {
     backing_file(directory)?;
     next(directory, mounts).into_iter().next()
 }
 
-/// The devices directly below.
+/// The devices directly below this one.
 fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
     let slaves = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = slaves.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();

@@ -1,9 +1,10 @@
-//! When the processes of workers were stopped by signals: time in their figures in which neither they nor the storage worked.
+//! Periods in which worker processes were stopped by signals. The figures include this time, although neither
+//! the workers nor the storage worked.
 
 use fathom_stats::facts::{MOST_STOPS, StopFacts};
 use fathom_sys::process::Stop;
 
-/// The stops so far.
+/// All recorded stops.
 #[derive(Default)]
 pub(super) struct StopWatch {
     /// Monotonic ns when the jobs of the run were started.
@@ -15,18 +16,18 @@ pub(super) struct StopWatch {
 /// A process that is stopped.
 struct Stopped {
     pid: u32,
-    /// The jobs of the clones that it runs.
+    /// Jobs whose clones run in it.
     jobs: Vec<String>,
     since_ns: u64,
 }
 
 impl StopWatch {
-    /// The jobs start now.
+    /// Called when the jobs start.
     pub(super) fn begin(&mut self, now_ns: u64) {
         self.origin_ns = now_ns;
     }
 
-    /// A process of these jobs was stopped or continued.
+    /// Called when a process of these jobs is stopped or continued.
     pub(super) fn note(&mut self, pid: u32, jobs: Vec<String>, stop: Stop, now_ns: u64) {
         self.end(pid, now_ns);
         if stop == Stop::Stopped {
@@ -34,7 +35,7 @@ impl StopWatch {
         }
     }
 
-    /// A process was continued, or has ended.
+    /// Called when a process is continued or has ended.
     pub(super) fn end(&mut self, pid: u32, now_ns: u64) {
         let Some(place) = self.open.iter().position(|stopped| stopped.pid == pid) else { return };
         let stopped = self.open.swap_remove(place);
@@ -43,7 +44,7 @@ impl StopWatch {
         self.over.truncate(MOST_STOPS);
     }
 
-    /// All stops so far.
+    /// Returns all stops so far.
     pub(super) fn report(&self, now_ns: u64) -> Vec<StopFacts> {
         let open = self.open.iter().flat_map(|stopped| self.facts(stopped, now_ns));
         self.over.iter().cloned().chain(open).take(MOST_STOPS).collect()
@@ -70,7 +71,7 @@ mod tests {
         let mut watch = StopWatch::default();
         watch.begin(1000 * MS);
         watch.note(7, job("a"), Stop::Stopped, 1500 * MS);
-        // Stopped again while it is stopped, as debuggers do.
+        // A debugger may stop a process that is already stopped.
         watch.note(7, job("a"), Stop::Stopped, 1600 * MS);
         watch.note(8, job("b"), Stop::Continued, 1650 * MS);
         watch.note(7, job("a"), Stop::Continued, 2700 * MS);
@@ -84,7 +85,7 @@ mod tests {
         assert_eq!(times, expected.map(|(job, begin, length)| (job.to_owned(), begin, length)));
         watch.end(8, 3600 * MS);
         assert_eq!(watch.report(9000 * MS).last().map(|stop| stop.length_ms), Some(600));
-        // Threads of several jobs share a process.
+        // Threads of several jobs may share a process.
         watch.note(9, vec!["c".to_owned(), "d".to_owned()], Stop::Stopped, 9000 * MS);
         let last: Vec<String> = watch.report(9100 * MS).into_iter().skip(3).map(|stop| stop.job).collect();
         assert_eq!(last, ["c", "d"]);

@@ -9,7 +9,7 @@ use fathom_stats::PerDirection;
 /// A worker cannot start more arrivals than this per second, and counting them would use up its processor.
 const MOST_PER_SECOND: f64 = 10_000_000.0;
 
-/// The schedule of a clone's I/Os, if its loop is open. The error includes advice.
+/// The schedule of a clone's I/Os, if it is an open loop. The error includes advice.
 pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan>, PlanError> {
     let options = &subject.job.rate;
     if !options.open_loop {
@@ -17,7 +17,7 @@ pub(super) fn arrivals_plan(subject: &Subject<'_>) -> Result<Option<ArrivalsPlan
     }
     let used = subject.targets.used_directions();
     let per_second = PerDirection::from_fn(|direction| {
-        // A log has its own times.
+        // A replayed log has its own times.
         if subject.log.is_some() || !used.contains(&direction) {
             return None;
         }

@@ -5,7 +5,7 @@ use crate::plan::PlanError;
 use crate::plan::model::lengths::LengthRule;
 use fathom_stats::Direction;
 
-/// Bytes of a block: the length of a trim. The error says why trims have no single length.
+/// Block size in bytes: the length of a trim. The error explains why trims have no single length.
 pub(super) fn block_bytes(subject: &Subject<'_>) -> Result<Option<u64>, PlanError> {
     if !subject.job.measurement.block_error_percentiles {
         return Ok(None);

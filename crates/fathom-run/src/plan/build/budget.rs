@@ -1,4 +1,4 @@
-//! Builds the amount of work from options.
+//! Builds the budget (amount of work) from options.
 
 use super::Subject;
 use crate::plan::model::budget::BudgetPlan;
@@ -17,7 +17,7 @@ pub(super) fn budget_plan(subject: &Subject<'_>) -> BudgetPlan {
     }
 }
 
-/// With a given seed, or other numbers in every run, each pass has other numbers.
+/// With a given seed, or with `randrepeat=0`, each pass uses different random numbers.
 fn repeats_passes(job: &JobSpec) -> bool {
     job.io_type.randrepeat && !job.is_set("randseed")
 }

@@ -1,9 +1,9 @@
-//! Builds the dependencies between ends of jobs from options.
+//! Builds dependencies between the ends of jobs from options.
 
 use crate::plan::model::exit::ExitPlan;
 use fathom_spec::JobSpec;
 
-/// What the end of a job does to others.
+/// How the end of a job affects others.
 pub(super) fn exit_plan(job: &JobSpec) -> ExitPlan {
     ExitPlan {
         ends: job.threads.exitall.then_some(job.threads.exit_what),

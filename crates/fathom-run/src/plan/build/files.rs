@@ -25,7 +25,7 @@ pub(super) fn files_plan(subject: &Subject<'_>) -> FilesPlan {
     }
 }
 
-/// The amounts that a job asks for.
+/// The amounts that a job requests.
 pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
     let job = subject.job;
     Amounts {
@@ -37,7 +37,7 @@ pub(super) fn amounts(subject: &Subject<'_>) -> Amounts {
     }
 }
 
-/// Clones that precede this one for offset_increment: on this host, or on all hosts that share the files.
+/// Clones that precede this one in terms of offset_increment: on this host, or on all hosts that share the files.
 fn clones_before(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, place, .. } = subject;
     let hosts_before = match names::host_worked_on(spec, job) {
@@ -47,7 +47,7 @@ fn clones_before(subject: &Subject<'_>) -> u32 {
     place.subjob.saturating_add(hosts_before.saturating_mul(job.job_description.numjobs))
 }
 
-/// Total of such clones.
+/// Total number of such clones.
 fn all_clones(subject: &Subject<'_>) -> u32 {
     let Subject { spec, job, .. } = subject;
     let hosts = match &spec.place {
@@ -70,7 +70,7 @@ fn share(subject: &Subject<'_>) -> Option<Share> {
             let runners = host.runners(job.wanted_hosts());
             (runners.iter().position(|runner| *runner == worked_on).unwrap_or(0) as u32, runners.len() as u32)
         }
-        // A single host has everything.
+        // A single host has the whole data set.
         _ => (0, 1),
     };
     Some(Share {
@@ -120,7 +120,7 @@ fn opening(subject: &Subject<'_>) -> OpenPlan {
         direct: options.direct || subject.job.engine.atomic,
         sync: options.sync,
         invalidates: options.invalidate,
-        // The kernel counts its hints from 1; 0 means that none was given.
+        // The kernel numbers its hints from 1; 0 means that none was given.
         write_hint: options.write_hint.map(|hint| hint as u64 + 1),
         advice: match options.fadvise_hint {
             FadviseHint::None => None,

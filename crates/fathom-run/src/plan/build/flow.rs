@@ -3,7 +3,7 @@
 use crate::plan::model::flow::FlowPlan;
 use fathom_spec::JobSpec;
 
-/// The flow of a job, if it is part of one.
+/// The flow of a job, if it belongs to one.
 pub(super) fn flow_plan(job: &JobSpec) -> Option<FlowPlan> {
     let options = &job.rate;
     (options.flow > 0).then(|| FlowPlan {

@@ -3,7 +3,7 @@
 use crate::plan::model::memory::MemoryPlan;
 use fathom_spec::JobSpec;
 
-/// The memory of a job's clones.
+/// The memory plan of a job's clones.
 pub(super) fn memory_plan(job: &JobSpec) -> MemoryPlan {
     let options = &job.buffers;
     MemoryPlan {

@@ -48,7 +48,7 @@ struct Subject<'a> {
     place: Place,
     /// The log to replay.
     log: Option<&'a Log>,
-    /// The same if it is readable.
+    /// The log to replay, if it is readable.
     replay: Option<&'a ReplayPlan>,
     targets: TargetPlan,
     passes_end_by_size: bool,
@@ -67,7 +67,7 @@ struct Place {
 }
 
 impl Subject<'_> {
-    /// Whether the job reads, writes and trims.
+    /// The job reads, writes and trims.
     fn directions(&self) -> [bool; 3] {
         Direction::ALL.map(|direction| match self.replay {
             Some(replay) => replay.uses(direction),
@@ -82,7 +82,7 @@ impl Subject<'_> {
 }
 
 impl Plan {
-    /// Plans a run. `engine` looks an engine up by name.
+    /// Plans a run. `engine` looks up an engine by name.
     pub fn new(spec: &RunSpec, engine: impl Fn(&str) -> Option<EngineDef>) -> Result<Plan, PlanError> {
         let mut plan = Plan {
             trigger: Some(spec.program.trigger.clone()).filter(Trigger::fires),
@@ -105,7 +105,7 @@ impl Plan {
             refuse_changes(spec, job, &engine)?;
             let waits_for = waitee(spec, index, job)?;
             if !runs_here(spec, job)? {
-                // Clones of all jobs have the same numbers on all hosts.
+                // Clones have the same numbers on all hosts.
                 clones += job.job_description.numjobs;
                 continue;
             }
@@ -147,11 +147,11 @@ fn subject<'a>(
     Subject { spec, job, engine, place, log, replay, targets, passes_end_by_size, goes_again_through_holes }
 }
 
-/// The plan of a clone, from all builders.
+/// The complete plan of a clone, from all builders.
 fn worker(subject: Subject<'_>) -> Result<WorkerPlan, PlanError> {
     let Subject { spec, job, engine, place, .. } = subject;
     let thread_number = place.thread_number;
-    // A job that only verifies must not replace the state that it verifies by.
+    // A job that only verifies must not replace the state that it checks against.
     let leaves_state = spec.program.trigger.fires() && !job.verification.verify_only;
     Ok(WorkerPlan {
         job: place.job,
@@ -212,13 +212,13 @@ fn beside(spec: &RunSpec, name: impl AsRef<Path>) -> PathBuf {
     }
 }
 
-/// True if a pass over the files ends after their number of bytes, and everything then restarts. This is how
-/// engines with a queue behave; synchronous engines continue to the end of the targets, and so does a job
-/// that only ends by time and is not read back. A trim is never separated from its write.
+/// True if a pass over the files ends after as many bytes as the files have, and the next pass starts from the
+/// beginning. This is how engines with a queue behave; synchronous engines continue to the end of the targets,
+/// and so does a job that only ends by time and is not read back. A trim is never separated from its write.
 fn passes_end_by_size(job: &JobSpec, engine: &EngineDef) -> bool {
     let queues = job.depth.iodepth >= engine.queues_from && job.depth.io_submit_mode == IoSubmitMode::Inline;
     let trims_first = matches!(job.io_type.rw.rw, Rw::TrimWrite | Rw::RandTrimWrite);
-    // Sequential writes beyond the end of the files are all done before they are read back.
+    // All sequential writes beyond the end of the files come before reading back.
     let writes_on = verifies(job) && job.io_type.rw.rw == Rw::Write && questions::goes_beyond_a_pass(job);
     queues && !trims_first && !writes_on && (verifies(job) || !job.time.time_based)
 }
@@ -234,7 +234,7 @@ fn seeds(job: &JobSpec, thread_number: u32) -> Seeds {
 /// With `--readonly` no names are created or removed and no space is allocated, whatever the direction of the
 /// I/O.
 fn refuse_changes(spec: &RunSpec, job: &JobSpec, engine: &EngineDef) -> Result<(), PlanError> {
-    // Memory in a file creates the file and writes to it.
+    // Memory backed by a file (`mem=mmap:FILE`) creates the file and writes to it.
     if let (Some(path), true) = (&job.buffers.mem.file, spec.program.readonly) {
         return Err(PlanError::ReadonlyMemory { job: job.name.clone(), path: path.into() });
     }

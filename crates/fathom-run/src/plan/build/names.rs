@@ -8,7 +8,7 @@ use fathom_spec::value::{FileNames, split_file_names};
 use fathom_spec::{JobSpec, RunSpec, directories_of_tree};
 use std::path::PathBuf;
 
-/// What determines the names: a clone of a job on this host.
+/// What file names depend on: a clone of a job on this host.
 #[derive(Clone, Copy)]
 struct Clone<'a> {
     spec: &'a RunSpec,
@@ -51,7 +51,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
                 names[..count].iter().map(|name| PathBuf::from(format!("{before}{name}"))).collect(),
             )
         }
-        // The directory of `opendir` has the files.
+        // The files are those in the `opendir` directory.
         (None, Some(_)) => Names::Listed(Vec::new()),
         (None, None) => {
             let before = match (client(clone).filter(|_| directory.is_some()), host(clone)) {
@@ -66,7 +66,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
             Names::Numbered { texts, count: wanted, tree }
         }
     };
-    // A job named after a device works on that device.
+    // A job named after a device uses that device.
     let may_be_device = options.filename.is_none() && options.nrfiles <= 1 && options.tree_files == 0;
     NamesPlan {
         directory,
@@ -76,7 +76,7 @@ fn names(clone: &Clone<'_>) -> NamesPlan {
     }
 }
 
-/// Start of a name after leading `/`, `./` and `../`, which stay before inserted text.
+/// Position in a name after leading `/`, `./` and `../`, where text is inserted.
 fn start_of_name(text: &str) -> usize {
     let mut at = 0;
     while let Some(step) = ["/", "./", "../"].iter().find(|step| text[at..].starts_with(**step)) {
@@ -106,19 +106,19 @@ fn client<'a>(clone: &Clone<'a>) -> Option<&'a str> {
     }
 }
 
-/// The host whose generated files must be distinct from those of other hosts, unless `split` divides them.
+/// The host whose generated files must be distinct from other hosts', unless `split` divides them.
 fn host(clone: &Clone<'_>) -> Option<String> {
     let Clone { spec, job, .. } = *clone;
     let place = spec.place.as_ref().filter(|place| job.has_files_of_host(place))?;
     host_in_names(spec, job, place)
 }
 
-/// The host whose files the job uses, as a part of their names.
+/// The host whose files the job uses, as a component of their names.
 fn host_in_names(spec: &RunSpec, job: &JobSpec, place: &HostPlace) -> Option<String> {
     Some(place.name_of(host_worked_on(spec, job)?).replace('/', "_"))
 }
 
-/// Prefix of verify states outside of a run over hosts; a controller replaces it with the host.
+/// Prefix of verify states outside of a run over hosts; a controller replaces it with the host's name.
 pub(super) const LOCAL: &str = "local";
 
 /// Prefix of verify states: hosts that share a directory keep their states apart, and a later run finds them again.
@@ -127,8 +127,8 @@ pub(super) fn state_owner(spec: &RunSpec, job: &JobSpec) -> String {
     place.and_then(|place| host_in_names(spec, job, place)).unwrap_or_else(|| LOCAL.to_owned())
 }
 
-/// The number of the host whose files, or whose share of them, the job uses: this one, unless `host_rotation`
-/// names another. `None` if it does not run.
+/// Number of the host whose files, or share of files, the job uses: this host, unless `host_rotation` names
+/// another. `None` if the host does not run the job.
 pub(super) fn host_worked_on(spec: &RunSpec, job: &JobSpec) -> Option<u32> {
     let host = spec.place.as_ref()?;
     let runners = host.runners(job.wanted_hosts());

@@ -9,10 +9,10 @@ use fathom_spec::options::rate::ThinktimeBlocksType;
 use fathom_spec::value::ArrivalProcess;
 use fathom_stats::{Direction, PerDirection};
 
-/// The pace of a clone's I/O, if anything limits it.
+/// The pacing of a clone's I/O, if anything limits it.
 pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
     let options = &subject.job.rate;
-    // A limit on an unused direction has no effect.
+    // Limits on unused directions have no effect.
     let used = subject.targets.used_directions();
     let pace = PacePlan {
         rates: PerDirection::from_fn(|direction| {
@@ -20,7 +20,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
             let is_limited = used.contains(&direction) && !options.open_loop;
             is_limited.then(|| rate(subject, direction)).flatten()
         }),
-        // A direction without a share in a mix does not overtake the other.
+        // A direction without a share in the mix must not get ahead of the other.
         is_mix: matches!(subject.targets.directions, DirectionPlan::Mix(1..=99)),
         think: think_time(subject.job),
         think_cycles: u64::from(options.thinkcycles),
@@ -31,7 +31,7 @@ pub(super) fn pace_plan(subject: &Subject<'_>) -> Option<PacePlan> {
         || pace.think.is_some()
         || pace.minimum.is_some()
         || pace.think_cycles > 0;
-    // A log determines its own pace.
+    // A replayed log determines the pace.
     (holds_back && subject.log.is_none()).then_some(pace)
 }
 

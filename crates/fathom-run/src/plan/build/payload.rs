@@ -9,12 +9,12 @@ use fathom_spec::options::buffers::DedupeMode;
 use fathom_spec::value::{PatternPart, SizeSpec};
 use fathom_verify::content::Pattern;
 
-/// The rule of a job whose writes have at least `shortest_write` bytes.
+/// The payload rule of a job whose writes have at least `shortest_write` bytes.
 pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     let buffers = &job.buffers;
     let pattern = job.buffers.buffer_pattern.as_ref().map(assembled);
     let compress_percent = buffers.buffer_compress_percentage.unwrap_or(0);
-    // With a share of duplicates, content has to differ: only its compressible part contains the pattern.
+    // Deduplicable content has to differ between blocks: only its compressible part contains the pattern.
     match (compress_percent, duplicates(job, shortest_write), pattern) {
         (0, None, Some(pattern)) | (100, _, Some(pattern)) => PayloadRule::Pattern(pattern),
         (100, _, None) => PayloadRule::Zero,
@@ -34,7 +34,7 @@ pub(super) fn payload_rule(job: &JobSpec, shortest_write: u64) -> PayloadRule {
     }
 }
 
-/// Bytes of a segment that compresses by itself: the requested chunk, or a whole write if that is shorter.
+/// Bytes in an independently compressible segment: the requested chunk, or a whole write if that is shorter.
 fn segment(job: &JobSpec, shortest_write: u64) -> usize {
     match job.buffers.buffer_compress_chunk {
         0 => shortest_write as usize,
@@ -56,7 +56,7 @@ fn duplicates(job: &JobSpec, shortest_write: u64) -> Option<Duplicates> {
     Some(Duplicates { percent, source })
 }
 
-/// Joins the parts of a pattern.
+/// Concatenates the parts of a pattern.
 pub(super) fn assembled(given: &fathom_spec::value::Pattern) -> Pattern {
     let (mut bytes, mut offset_places) = (Vec::new(), Vec::new());
     for part in &given.0 {

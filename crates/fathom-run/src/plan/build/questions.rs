@@ -1,10 +1,10 @@
-//! Questions about a job that several builders ask.
+//! Predicates of a job that several builders use.
 
 use fathom_spec::JobSpec;
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::value::SizeSpec;
 
-/// True if a job repeats its passes until its time is over. A job that only verifies makes one pass.
+/// True if a job repeats its passes until its time is up. A job that only verifies makes one pass.
 pub(super) fn goes_round(job: &JobSpec) -> bool {
     job.time.time_based && !(verifies(job) && job.verification.verify_only)
 }
@@ -14,7 +14,7 @@ pub(super) fn verifies(job: &JobSpec) -> bool {
     job.verification.verify != VerifyMethod::None
 }
 
-/// True if the seeds are the same in every run.
+/// True if every run uses the same seeds.
 pub(super) fn has_own_seeds(job: &JobSpec) -> bool {
     job.io_type.randrepeat || job.is_set("randseed")
 }

@@ -3,11 +3,11 @@
 use super::Subject;
 use crate::plan::model::syncs::{FinalSync, SyncPlan};
 
-/// When the data of a clone must be on the device.
+/// When a clone's data must be on the device.
 pub(super) fn sync_plan(subject: &Subject<'_>) -> SyncPlan {
     let options = &subject.job.io_type;
     let writes = subject.directions()[1];
-    // Syncs follow writes; a log has its own.
+    // Syncs follow writes; a replayed log contains its own.
     let every = |writes_between: u32| match writes && subject.log.is_none() {
         true => u64::from(writes_between),
         false => 0,

@@ -1,4 +1,4 @@
-//! Builds the order of targets from options.
+//! Builds the order of target blocks from options.
 
 use super::questions::{goes_beyond_a_pass, goes_round, has_several_files, verifies};
 use crate::plan::model::distribution::{DistributionRule, PreconditionRule, ZoneShare};
@@ -14,7 +14,7 @@ use fathom_spec::options::io_type::{RandomGenerator, RwSequencer};
 use fathom_spec::value::{Distribution, FileService, Rw, SizeSpec};
 use fathom_stats::{Direction, PerDirection};
 
-/// For a replay, the log overrides the job.
+/// In a replay, the log overrides the job.
 pub(super) fn target_plan(
     job: &JobSpec,
     engine: &EngineDef,
@@ -32,7 +32,7 @@ pub(super) fn target_plan(
     let distribution = distribution(job);
     let random = replay.is_none()
         && matches!(mode.rw, Rw::RandRead | Rw::RandWrite | Rw::RandTrim | Rw::RandRw | Rw::RandTrimWrite);
-    // Rules across options have disabled the map for other jobs; a map could not be kept for them.
+    // For other jobs, rules across options have disabled the map already, because a map could not be kept.
     let aligned = directions.used().iter().all(|&direction| alignment[direction] == smallest(direction));
     TargetPlan {
         directions,
@@ -74,24 +74,24 @@ fn passes_wrap(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: boo
             (DirectionPlan::Mix(_), false) => true,
             (_, false) => false,
             (DirectionPlan::Mix(_), true) => goes_round(job) || has_no_holes && !passes_end_by_size,
-            // Going through file after file requires reaching the end of each.
+            // Using one file after the other requires reaching the end of each.
             (_, true) => has_no_holes && !passes_end_by_size && !goes_file_by_file(job),
         }
 }
 
-/// True if a sequential step of random I/O wraps from the end of a file to its start.
+/// True if a sequential step in random I/O wraps from the end of a file to its start.
 fn steps_wrap(job: &JobSpec, directions: DirectionPlan) -> bool {
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
     goes_beyond_a_pass(job) && is_mix || job.time.time_based && !has_several_files(job)
 }
 
-/// True if random I/O that has covered a file immediately starts it over. With one file, one direction and no
+/// True if random I/O starts a file over as soon as it has covered it. With one file, one direction and no
 /// sequential steps, that would equal the next pass.
 fn begins_files_anew(job: &JobSpec, directions: DirectionPlan, passes_end_by_size: bool) -> bool {
     let has_steps = job.io_type.rw.postfix.is_some()
         || job.io_type.percentage_random.values().any(|&percent| percent < 100);
     let is_mix = matches!(directions, DirectionPlan::Mix(_));
-    // A pass that ends by size covers each file once.
+    // A pass limited by size covers each file once.
     goes_round(job)
         && !passes_end_by_size
         && (has_several_files(job) || has_steps || is_mix)
@@ -131,7 +131,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
         if let Some(ranges) = &job.block_size.bsrange {
             let range = ranges[direction];
             if range.max == 0 {
-                // The entry of this direction is empty.
+                // The `bssplit` entry of this direction is empty.
                 return LengthRule::Fixed(job.block_size.bs[direction]);
             }
             if range.min != range.max {
@@ -144,7 +144,7 @@ fn lengths(job: &JobSpec, engine: &EngineDef) -> PerDirection<LengthRule> {
     })
 }
 
-/// Operations on names have no length: the report counts each as the shortest block of the job.
+/// Metadata operations have no length: the report counts each as the shortest block of the job.
 fn one_length(lengths: &PerDirection<LengthRule>, directions: &DirectionPlan) -> PerDirection<LengthRule> {
     let used = directions.used();
     let shortest = used.iter().map(|&direction| lengths[direction].min()).min();
@@ -193,7 +193,7 @@ fn stride(job: &JobSpec) -> Option<StrideRule> {
         length: if options.zonerange > 0 { options.zonerange } else { options.zonesize },
         skip: match options.zoneskip {
             Some(SizeSpec::Bytes(bytes)) => bytes,
-            // Refused by the rules across options.
+            // The rules across options refuse this.
             Some(SizeSpec::Percent(_) | SizeSpec::Zones(_)) | None => 0,
         },
     })

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::path::PathBuf;
 
-/// Patterns are repeated up to this length, so that filling and comparing work on long pieces.
+/// Patterns are repeated up to this length, so that filling and comparing work on long runs of bytes.
 const PATTERN_STRIDE: usize = 4096;
 
 /// The verification of a clone, if its job verifies.
@@ -44,7 +44,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
         header_offset: options.verify_offset.unwrap_or(0),
         pattern: pattern.map(|pattern| pattern.extended_to(PATTERN_STRIDE)),
         pattern_interval: options.verify_pattern_interval,
-        // In a run that ended by time, it is unknown which write of a block was the last.
+        // In a run limited by time, the last write of a block is unknown.
         checks_seed: options.verify_header_seed && !counts_by_time && !checks_in_place,
         checks_number: options.verify_write_sequence && !counts_by_time && !checks_in_place,
     };
@@ -52,8 +52,8 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     let name = job.name.replace('/', ".");
     let index = thread_number - 1;
     let state = subject.beside(state_file(&state_owner(subject.spec, job), job, thread_number));
-    // A job that only ends by time may never reach the end of a pass, at which it would read back. In
-    // sequential order it never does, unless the rest of a file is too short for a block.
+    // A job that is limited only by time may never reach the end of a pass, where it would read back. In
+    // sequential order it never does, unless the remainder of a file is too short for a block.
     let goes_through_files = !targets.random && targets.stride.is_none();
     let has_passes = passes_end_by_size || goes_through_files || !job.time.time_based;
     let reads_back = writes && options.do_verify && (backlog > 0 || has_passes);
@@ -84,26 +84,27 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
             // A job that only reads verifies its own reads.
             _ if !writes => CountedReads::None,
             _ if reads_back_last => CountedReads::None,
-            // The job ends by time, whatever was read back.
+            // The job ends by time, whether or not everything was read back.
             _ if job.time.time_based => CountedReads::None,
-            // A pass over randomly repeated blocks ends after its number of bytes, and so does the job.
+            // A pass over blocks that may repeat at random ends after a fixed number of bytes, and the job ends
+            // with it.
             _ if targets.random && !targets.each_block_once && !fills_zones => CountedReads::None,
             _ if goes_over_itself => CountedReads::Places,
             _ => CountedReads::Writes,
         },
         may_overlap: may_overlap || only_checks && is_repeated,
-        // Known once all workers are planned.
+        // Filled in after all workers are planned.
         shares_blocks: false,
-        // Reading back between two passes separates them.
+        // Reading back between two passes keeps their writes apart.
         serializes_writes: may_overlap || !reads_back && (is_repeated || job.time.time_based),
-        // If later writes may overwrite earlier ones, writes have to be remembered.
+        // Writes have to be remembered if later ones may overwrite them.
         regenerates: options.experimental_verify
             && !may_overlap
             && !only_checks
             && options.trim_percentage == 0
             && backlog == 0
             && !matches!(targets.directions, DirectionPlan::Mix(_)),
-        // Data of another run, or regenerated data, is not known byte by byte.
+        // Data from another run, or data to be regenerated, is not known byte by byte.
         device_compares: subject.engine.sends_commands
             && job.private.io_uring.verify_mode == VerifyCommand::Compare
             && !only_checks
@@ -128,7 +129,7 @@ pub(super) fn verify_plan(subject: &Subject<'_>) -> Result<Option<VerifyPlan>, P
     }))
 }
 
-/// Gives each clone a separate ledger if several name the same file: the number of the clone is appended.
+/// Gives each clone a separate ledger if several name the same file, by appending the clone's number.
 pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     let mut named = BTreeMap::new();
     for worker in workers.iter() {
@@ -146,11 +147,11 @@ pub(super) fn number_ledgers(workers: &mut [WorkerPlan]) {
     }
 }
 
-/// Marks workers whose blocks other workers of their stage may write, too, or have written before a `verify_only`. They may find any of these writes,
-/// each of which only has to be intact.
+/// Marks workers whose blocks other workers of their stage may also write, or have written before a
+/// `verify_only`. They may find any of these writes, each of which only has to be intact.
 pub(super) fn mark_shared_blocks(plan: &mut Plan) {
     let (jobs, workers) = (&plan.jobs, &mut plan.workers);
-    // The names of many files take time.
+    // Comparing the names of many files takes time.
     if workers.iter().all(|worker| worker.verify.is_none()) {
         return;
     }
@@ -186,12 +187,12 @@ struct Writer {
     index: usize,
     /// The part that it writes, if known.
     part: Option<Range<u64>>,
-    /// Its job and its share of that job's data.
+    /// Its job, and its share of that job's data.
     share: Option<(usize, Share)>,
 }
 
 impl Writer {
-    /// True for another one that may write the same blocks.
+    /// True if another worker may write the same blocks.
     fn meets(&self, other: &Writer) -> bool {
         let both = self.part.as_ref().zip(other.part.as_ref());
         let are_apart = both.is_some_and(|(own, theirs)| own.end <= theirs.start || theirs.end <= own.start);
@@ -202,7 +203,7 @@ impl Writer {
     }
 }
 
-/// The part of each file that a worker uses, if it does not depend on their size.
+/// The part of each file that a worker uses, if it does not depend on the file's size.
 fn part_of(worker: &WorkerPlan) -> Option<Range<u64>> {
     let bytes = |amount: &SizeSpec| match amount {
         SizeSpec::Bytes(bytes) => Some(*bytes),
@@ -234,19 +235,19 @@ fn trim_plan(job: &JobSpec) -> Option<TrimPlan> {
     })
 }
 
-/// True for a job that verifies data between holes: what it moved and read back counts against `size`, and if
-/// that is not enough it goes through the file again.
+/// True for a job that verifies only data, skipping holes: bytes moved and bytes read back both count against
+/// `size`, and the file is traversed again until they suffice.
 pub(super) fn goes_again_through_holes(job: &JobSpec, targets: &TargetPlan) -> bool {
     let has_holes = targets.postfix.is_some() && !targets.random && !targets.follows_zones;
     has_holes && verifies(job) && job.verification.do_verify
 }
 
-/// True if one pass may write an offset twice, or one pass may overlap the backlog of another.
+/// True if one pass may write an offset twice, or may overlap the backlog of another pass.
 fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) -> bool {
     let each_once = match targets.random {
         true => {
             let everywhere = targets.random_percent.values().all(|&percent| percent >= 100);
-            // A shift register keeps no map, so longer I/Os may overlap.
+            // An LFSR keeps no map, so longer I/Os may overlap.
             let has_map = targets.generator != GeneratorKind::ShiftRegister || targets.has_one_length();
             targets.each_block_once && targets.postfix.is_none() && everywhere && has_map
         }
@@ -254,8 +255,7 @@ fn may_overlap(job: &JobSpec, targets: &TargetPlan, passes_end_by_size: bool) ->
     };
     // A trim must have completed before the write of the same range begins.
     let trims_first = targets.directions == DirectionPlan::TrimThenWrite;
-    // A random job does not reset a zone that it has filled in the same pass, unless a reset threshold says
-    // so.
+    // Without a reset threshold, a random job does not reset a zone that it has filled in the same pass.
     let rewrites_zones =
         targets.follows_zones && (!targets.random || job.file.zone_reset_threshold.is_some());
     // Skewed file orders visit files more than once.

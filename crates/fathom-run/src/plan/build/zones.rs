@@ -8,10 +8,10 @@ use fathom_spec::options::file::ZoneMode;
 use fathom_spec::value::SizeSpec;
 use fathom_stats::{Direction, PerDirection};
 
-/// The rules of a job, if it has any.
+/// The zone rules of a job, if it has any.
 pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
     let (options, targets) = (&subject.job.file, &subject.targets);
-    // With verify_only, reads take the place of writes, and nothing may be written to make readable data.
+    // With verify_only, reads take the place of writes, and the zones must not be filled with data first.
     let only_reads = verifies(subject.job) && subject.job.verification.verify_only;
     (options.zonemode == ZoneMode::Zbd).then(|| ZonePlan {
         zone_size: options.zonesize,
@@ -38,8 +38,7 @@ pub(super) fn zone_plan(subject: &Subject<'_>) -> Option<ZonePlan> {
 fn write_order(subject: &Subject<'_>) -> WriteOrder {
     let (job, engine) = (subject.job, subject.engine);
     let ring = &job.private.io_uring;
-    // The device decides where appended blocks go, and only blocks that are read back have to be where they
-    // were put.
+    // The device decides where appended blocks go; their location only matters if they are read back.
     let has_no_order = engine.on_media && (!only_appends(subject) || verifies(job));
     let has_threads = job.depth.io_submit_mode == IoSubmitMode::Offload
         || engine.hands_to_threads

@@ -1,4 +1,4 @@
-//! Amounts and offsets of a job, as shares, zones or bytes.
+//! Amounts and offsets of a job, as percentages, zones or bytes.
 
 use fathom_spec::value::SizeSpec;
 use serde::{Deserialize, Serialize};
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 /// Amounts that can only be converted to bytes once the files are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Amounts {
-    /// The part of its files that a job uses (`size`).
+    /// How much of its files a job uses (`size`).
     pub size: Option<SizeSpec>,
-    /// The total that it moves (`io_size`).
+    /// How much data it moves in total (`io_size`).
     pub io_size: Option<SizeSpec>,
     /// Offset of the first clone in each file (`offset`).
     pub offset: SizeSpec,
     /// Distance between the offsets of consecutive clones (`offset_increment`).
     pub offset_increment: SizeSpec,
-    /// Number of increments: the number of the clone, from 0.
+    /// Number of increments to apply: the clone's number, from 0.
     pub increments: u32,
 }
 
 impl Amounts {
-    /// The same with zones of this size converted to bytes.
+    /// A copy with zones converted to bytes; a zone has this size.
     pub fn in_bytes(&self, zone_size: u64) -> Amounts {
         let convert = |amount: SizeSpec| match amount {
             SizeSpec::Zones(zones) => SizeSpec::Bytes(zones.saturating_mul(zone_size)),

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 /// The schedule of a clone's I/Os.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArrivalsPlan {
-    /// Mean I/Os per second, by direction; `None` for a log, whose entries have their own times.
+    /// Mean I/Os per second in each direction; `None` for a replayed log, whose entries have times.
     pub per_second: PerDirection<Option<f64>>,
     /// Distribution of the arrivals.
     pub process: ArrivalProcess,
-    /// Mixed reads and writes: each is due by its own rate, whatever the shares of the mix.
+    /// Mixed reads and writes: each direction is due at its own rate, whatever the shares of the mix.
     pub is_mix: bool,
-    /// Spin during the last stretch before an I/O is due.
+    /// Busy-wait for the last moments before an I/O is due.
     pub spins: bool,
 }

@@ -9,12 +9,12 @@ pub struct BudgetPlan {
     pub loops: u64,
     /// I/Os of each loop, if limited.
     pub ios: Option<u64>,
-    /// There is a single pass, which may move more bytes than the files have, and nothing else ends it.
+    /// There is a single pass with no other limit; it may move more bytes than the files have.
     pub is_single_pass: bool,
-    /// A pass ends after the bytes of `size`, or of a larger `io_size`, wherever the targets are then.
+    /// A pass ends after the bytes of `size`, or of a larger `io_size`, at any position.
     pub passes_end_by_size: bool,
-    /// Data between holes is gone through again until the bytes moved and read back reach `size`.
+    /// Data between holes is traversed again until bytes moved plus bytes read back reach `size`.
     pub goes_again_through_holes: bool,
-    /// Each pass over the files repeats the first.
+    /// Every pass over the files repeats the first one.
     pub repeats_passes: bool,
 }

@@ -30,22 +30,22 @@ pub enum DistributionRule {
         /// Position of the mean.
         center: Option<f64>,
     },
-    /// Zones by share of the range, per direction.
+    /// Zones by percentage of the range, for each direction.
     Zoned(PerDirection<Vec<ZoneShare>>),
-    /// Zones by size, per direction.
+    /// Zones by size, for each direction.
     ZonedAbsolute(PerDirection<Vec<ZoneShare>>),
-    /// These block numbers in turn; with `stride` each repetition advances by the length of the list.
+    /// A list of block numbers in turn; `stride` advances each repetition by the length of the list.
     Sequence {
         /// Block numbers.
         blocks: Vec<u64>,
         /// Advance at each repetition.
         stride: bool,
     },
-    /// One pass that brings a disk into the steady state of random writes.
+    /// One pass that brings a flash disk to the steady state of random writes.
     Precondition(PreconditionRule),
 }
 
-/// A share of the range and the share of the I/Os that go there.
+/// A zone of the range and its share of the I/Os.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZoneShare {
     /// Percent of the I/Os.
@@ -59,14 +59,14 @@ pub struct ZoneShare {
 pub struct PreconditionRule {
     /// Regions in which writes are counted.
     pub regions: u32,
-    /// Flash beyond the logical size, as a share of the logical size: between 0 and 1.
+    /// Over-provisioned flash, as a share of the logical size: between 0 and 1.
     pub over_provisioning: f64,
-    /// Assumed cache of the disk: a block is overwritten only after this many bytes of others.
+    /// Assumed write cache of the disk: a block is overwritten only after this many bytes of other data.
     pub cache_bytes: u64,
 }
 
 impl PreconditionRule {
-    /// Writes of a pass over this number of blocks.
+    /// Number of writes in a pass over this many blocks.
     pub fn writes(&self, blocks: u64) -> u64 {
         blocks + (blocks as f64 * self.over_provisioning).round() as u64
     }

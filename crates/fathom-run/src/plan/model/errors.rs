@@ -11,15 +11,15 @@ pub struct ErrorPlan {
     pub writes: Tolerance,
     /// Verification errors.
     pub checks: Tolerance,
-    /// Tolerated errors are still reported.
+    /// Whether tolerated errors are still reported.
     pub tells: bool,
 }
 
 /// Tolerated errors of one kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tolerance {
-    /// Tolerate errors of the device and of the data.
+    /// Tolerate device errors and data errors.
     pub goes_on: bool,
-    /// Tolerate these errnos.
+    /// Tolerate the listed errnos.
     pub errors: Vec<i32>,
 }

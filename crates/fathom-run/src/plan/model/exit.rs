@@ -3,11 +3,11 @@
 use fathom_spec::options::threads::ExitWhat;
 use serde::{Deserialize, Serialize};
 
-/// Dependencies between ends of jobs.
+/// Dependencies between the ends of jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitPlan {
-    /// Jobs that end with it.
+    /// Jobs that end when this one does.
     pub ends: Option<ExitWhat>,
-    /// If it fails, all others end.
+    /// If this job fails, all others end.
     pub ends_all_by_failing: bool,
 }

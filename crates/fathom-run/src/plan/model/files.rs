@@ -1,4 +1,4 @@
-//! The files of a worker: their names, used parts, layout and opening.
+//! The files of a worker: names, used parts, layout and opening.
 
 use crate::random::Seeds;
 use fathom_spec::options::file::{Fallocate, FileType, LockFile};
@@ -14,23 +14,23 @@ pub struct FilesPlan {
     pub names: NamesPlan,
     /// Their assumed type (`filetype`).
     pub kind: FileType,
-    /// Data is accessed through mappings, which are as long as their files.
+    /// Data is accessed through mappings, which are as long as the files.
     pub are_mapped: bool,
-    /// The used part of each.
+    /// Which part of each file is used.
     pub part: PartPlan,
-    /// How they are laid out.
+    /// How the files are laid out.
     pub layout: LayoutPlan,
-    /// How they are opened.
+    /// How the files are opened.
     pub opening: OpenPlan,
     /// Exclusion of concurrent I/O to a file.
     pub lock: LockFile,
-    /// I/O scheduler to set on the devices below them.
+    /// I/O scheduler to set on the underlying devices.
     pub scheduler: Option<String>,
     /// Regular files are removed and laid out again after each loop.
     pub are_renewed: bool,
     /// Regular files are removed at the end.
     pub are_removed: bool,
-    /// Seeds of values that are equal in every run: random lengths of files, and their content.
+    /// Seeds of values that do not change between runs: random lengths of files, and their content.
     pub seeds: Seeds,
 }
 
@@ -41,9 +41,9 @@ pub struct NamesPlan {
     pub directory: Option<String>,
     /// The names.
     pub names: Names,
-    /// A name to use instead of them if it is a device on this machine.
+    /// A device to use instead of these, if it exists on this machine.
     pub device: Option<String>,
-    /// A directory whose files follow the named ones.
+    /// A directory whose files are added after the named ones.
     pub opened_directory: Option<String>,
 }
 
@@ -54,11 +54,11 @@ pub enum Names {
     Listed(Vec<PathBuf>),
     /// Generated names, numbered from 0.
     Numbered {
-        /// The texts around the number.
+        /// Text before and after the number.
         texts: Vec<String>,
         /// Number of files.
         count: usize,
-        /// The directories over which they are distributed.
+        /// Directories over which the files are distributed.
         tree: Option<TreePlan>,
     },
 }
@@ -72,7 +72,7 @@ pub struct TreePlan {
     pub width: usize,
     /// Number of directories.
     pub directories: usize,
-    /// Files in each of them.
+    /// Files in each directory.
     pub files: usize,
 }
 
@@ -96,20 +96,20 @@ impl TreePlan {
     }
 }
 
-/// The used part of each file.
+/// Which part of each file is used.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartPlan {
     /// All free space (`fill_device` without `size`).
     pub fills_space: bool,
     /// Range of random file lengths, bytes.
     pub lengths: Option<SizeRange>,
-    /// Alignment for rounding up a share of a file at which I/O begins, bytes.
+    /// Alignment to which a percentage of a file is rounded up when it is an offset, bytes.
     pub alignment: u64,
-    /// Number of further clones of the job.
+    /// Number of other clones of the job.
     pub later_clones: u32,
-    /// The used share of the whole; everything without one.
+    /// The used fraction of the whole; `None` for everything.
     pub share: Option<Share>,
-    /// Writes continue at the present end of regular files.
+    /// Writes start at the current end of regular files.
     pub appends: bool,
     /// I/O pattern, for messages.
     pub pattern: Rw,
@@ -118,7 +118,7 @@ pub struct PartPlan {
 /// One of several equal shares of a data set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Share {
-    /// Its number, from 0.
+    /// Number of this share, from 0.
     pub number: u32,
     /// Number of shares.
     pub of: u32,
@@ -129,15 +129,15 @@ pub struct Share {
 pub struct LayoutPlan {
     /// Files may be created and extended.
     pub creates: bool,
-    /// Laying out is the whole job.
+    /// The job only lays out files.
     pub is_all: bool,
-    /// They only grow when they are written.
+    /// Files only grow through writes.
     pub happens_at_open: bool,
-    /// Each worker lays out its own files, instead of one process those of all jobs.
+    /// Each worker lays out its own files, rather than one process the files of all jobs.
     pub by_worker: bool,
-    /// Files must hold data before the run, not only have a size.
+    /// Files must contain data before the run, not only have a size.
     pub content_needed: bool,
-    /// Fill them until the space runs out.
+    /// Fill them until the device is full.
     pub fills_device: bool,
     /// How space is allocated for them.
     pub reservation: Fallocate,
@@ -145,7 +145,7 @@ pub struct LayoutPlan {
     pub syncs: bool,
     /// Targets in use may be overwritten.
     pub overwrites_used: bool,
-    /// Read them into the cache before the run.
+    /// Read the files into the cache before the run.
     pub pre_reads: bool,
 }
 
@@ -154,23 +154,23 @@ pub struct LayoutPlan {
 pub struct OpenPlan {
     /// Bypass the page cache.
     pub direct: bool,
-    /// Durability of a completed write.
+    /// Durability required of a completed write.
     pub sync: SyncMode,
-    /// Drop cached data first.
+    /// Drop cached data before the run.
     pub invalidates: bool,
     /// Expected lifetime of the data, in the kernel's values (`F_SET_RW_HINT`).
     pub write_hint: Option<u64>,
-    /// Advice to the kernel about the order of I/O.
+    /// Advice to the kernel about the access pattern.
     pub advice: Option<Advice>,
 }
 
-/// Advice to the kernel about the order of I/O (`posix_fadvise`).
+/// Advice to the kernel about the access pattern (`posix_fadvise`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Advice {
-    /// One block after the other.
+    /// Sequential access.
     Sequential,
     /// Anywhere.
     Random,
-    /// Each block once.
+    /// Random access.
     NoReuse,
 }

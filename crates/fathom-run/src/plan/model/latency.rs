@@ -23,7 +23,7 @@ pub struct LatencyPlan {
 /// Level of detail of a latency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Measured {
-    /// It is measured.
+    /// The latency is measured.
     pub at_all: bool,
     /// With a histogram, for percentiles.
     pub bins: bool,

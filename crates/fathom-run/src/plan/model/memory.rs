@@ -12,6 +12,6 @@ pub struct MemoryPlan {
     pub alignment: u64,
     /// Size of huge pages, bytes.
     pub huge_page_bytes: u32,
-    /// Bytes to lock, so that the rest of the machine cannot use them; 0: none.
+    /// Bytes to lock in memory, so that the rest of the machine cannot use them; 0 for none.
     pub locked_bytes: u64,
 }

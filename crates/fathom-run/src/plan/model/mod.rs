@@ -1,5 +1,6 @@
-//! The plan as data: everything the run needs to know about its jobs, in terms of the run. It is independent of the run's
-//! code and serialisable. Statements about files and processors are valid on any machine that has the same.
+//! The plan as data: everything the run needs to know about its jobs, in terms of the run. It is independent of
+//! the run's code and serialisable. What it says about files and processors holds on any machine with the same
+//! files and processors.
 
 pub mod amounts;
 pub mod arrivals;
@@ -61,17 +62,17 @@ use zones::ZonePlan;
 /// A whole run: its jobs and one worker per clone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What ends the run early, and the following action.
+    /// Trigger that ends the run early, and the action that follows.
     pub trigger: Option<Trigger>,
     /// Global options on the command line.
     pub global_options: Vec<(String, String)>,
     /// The jobs, in definition order, for the private options of their engines.
     pub jobs: Vec<JobSpec>,
-    /// One per clone, in definition order.
+    /// One worker per clone, in definition order.
     pub workers: Vec<WorkerPlan>,
-    /// Nothing may be written or laid out.
+    /// With `--readonly`, nothing may be written or laid out.
     pub readonly: bool,
-    /// Prefix of the log files of the whole run's bandwidth.
+    /// Prefix of the log files with the whole run's bandwidth.
     pub bandwidth_log: Option<PathBuf>,
     /// Debug classes enabled by `--debug`.
     pub debug: DebugOptions,
@@ -98,13 +99,13 @@ pub struct WorkerPlan {
     pub engine: String,
     /// Kind of storage of its data.
     pub storage: StorageKind,
-    /// Its operation on names, if it moves no data.
+    /// Its metadata operation, if it moves no data.
     pub metadata: Option<Metadata>,
-    /// Its engine changes files whatever the direction of the I/O.
+    /// Its engine changes files regardless of the direction of I/O.
     pub always_changes: bool,
-    /// It is background load for other jobs: it counts stretches of work, not bytes.
+    /// It is background load for other jobs: it counts units of work, not bytes.
     pub background: Option<BackgroundLoad>,
-    /// It is a thread, not a process.
+    /// It runs as a thread, not as a process.
     pub is_thread: bool,
     /// Its processors, memory and user.
     pub placement: PlacementPlan,
@@ -116,15 +117,15 @@ pub struct WorkerPlan {
     pub command_after: Option<String>,
     /// Its files.
     pub files: FilesPlan,
-    /// Its amount of work, and its offset.
+    /// Amount of its I/O, and its offset.
     pub amounts: Amounts,
     /// Passes and limits.
     pub budget: BudgetPlan,
-    /// When it begins and ends.
+    /// Start and end times.
     pub time: TimePlan,
-    /// Limits of its rate.
+    /// Rate limits.
     pub pace: Option<PacePlan>,
-    /// The schedule of its I/Os, independent of their completion.
+    /// The schedule of its I/Os in an open loop.
     pub arrivals: Option<ArrivalsPlan>,
     /// Its flow, shared with other jobs.
     pub flow: Option<FlowPlan>,
@@ -140,7 +141,7 @@ pub struct WorkerPlan {
     pub syncs: SyncPlan,
     /// How its end affects other jobs.
     pub exit: ExitPlan,
-    /// Ends at steady state.
+    /// Steady-state criterion that ends it.
     pub steady: Option<SteadyPlan>,
     /// Report settings.
     pub report: ReportPlan,
@@ -162,13 +163,13 @@ pub struct WorkerPlan {
     pub verify: Option<VerifyPlan>,
     /// The log that it replays.
     pub replay: Option<ReplayPlan>,
-    /// File for recording its I/Os.
+    /// File in which its I/Os are recorded.
     pub recording: Option<PathBuf>,
-    /// File for its verification state when a trigger ends it.
+    /// File for its verification state if a trigger ends it.
     pub triggered_state: Option<PathBuf>,
     /// Seeds of its random numbers.
     pub seeds: Seeds,
-    /// The seeds are the same in every run, not drawn from the system.
+    /// Seeds are the same in every run, not drawn from the system.
     pub has_own_seeds: bool,
 }
 
@@ -198,12 +199,12 @@ impl WorkerPlan {
         self.target_plan.directions != DirectionPlan::Read && !self.only_checks()
     }
 
-    /// True if the job reads what it is told to write (`verify_only`).
+    /// True if the job only checks data that it would otherwise write (`verify_only`).
     pub fn only_checks(&self) -> bool {
         self.verify.as_ref().is_some_and(|verify| verify.only_checks)
     }
 
-    /// True if the job verifies data of an earlier run, which must stay as it was found.
+    /// True if the job verifies data of an earlier run, which must stay unchanged.
     pub fn keeps_data(&self) -> bool {
         let verifies = |verify: &VerifyPlan| !verify.writes && verify.rule.method != Method::Null;
         self.only_checks() || !self.changes_data() && self.verify.as_ref().is_some_and(verifies)
@@ -241,7 +242,7 @@ impl Plan {
         lines.map(|text| DebugClass::Random.line(pid, &text)).collect()
     }
 
-    /// The job of a worker.
+    /// The worker's job.
     pub fn job_of(&self, worker: &WorkerPlan) -> &JobSpec {
         &self.jobs[worker.job]
     }

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 pub struct PacePlan {
     /// Limits per direction.
     pub rates: PerDirection<Option<RateRule>>,
-    /// Mixed reads and writes: one may overtake the other.
+    /// Mixed reads and writes: one direction may get ahead of the other.
     pub is_mix: bool,
     /// Pauses.
     pub think: Option<ThinkTimePlan>,
-    /// Processor cycles to spend after each I/O.
+    /// Processor cycles to burn after each I/O.
     pub think_cycles: u64,
     /// Pauses shift the rate's schedule.
     pub shifts_for_think: bool,
@@ -27,7 +27,7 @@ pub struct RateRule {
     pub units_per_second: f64,
     /// The rate counts I/Os, not bytes.
     pub per_io: bool,
-    /// Random arrivals, as in a Poisson process, instead of even ones.
+    /// Random arrivals, as in a Poisson process, instead of evenly spaced ones.
     pub is_poisson: bool,
 }
 
@@ -36,22 +36,22 @@ pub struct RateRule {
 pub struct ThinkTimePlan {
     /// Length of a pause, ns.
     pub pause_ns: u64,
-    /// The first part of a pause, which spins, ns.
+    /// Busy-waiting part at the start of a pause, ns.
     pub spin_ns: u64,
-    /// I/Os between two pauses; 0: never pause.
+    /// I/Os between two pauses; 0 for no pauses.
     pub blocks: u64,
-    /// I/Os are counted at issue instead of completion.
+    /// I/Os are counted at issue instead of at completion.
     pub counts_issues: bool,
-    /// Time of I/O between two pauses, ns; 0: never pause.
+    /// Duration of I/O between two pauses, ns; 0 for no pauses.
     pub io_time_ns: u64,
 }
 
-/// Rates that the job must reach in each cycle, or it fails.
+/// Rates that the job must reach in each cycle; otherwise it fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MinimumRates {
-    /// Bytes per second, by direction; 0: any.
+    /// Bytes per second, by direction; 0 for no minimum.
     pub bytes: PerDirection<u64>,
-    /// I/Os per second, by direction; 0: any.
+    /// I/Os per second, by direction; 0 for no minimum.
     pub ios: PerDirection<u64>,
     /// Interval of the checks, ns.
     pub cycle_ns: u64,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum PayloadRule {
     /// Zeros.
     Zero,
-    /// Random bytes, filled once; `refill` regenerates them for every write, `scramble` changes a few bytes
-    /// of every 512 instead.
+    /// Random bytes, filled once; `refill` regenerates them for every write, `scramble` changes a few bytes in
+    /// every 512 instead.
     Random {
         /// New content for every write.
         refill: bool,
@@ -22,10 +22,10 @@ pub enum PayloadRule {
     Shaped(ShapedRule),
 }
 
-/// Parameters of such content.
+/// Parameters of compressible and repeated content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShapedRule {
-    /// Fixed share of each segment, in percent.
+    /// Fixed part of each segment, in percent.
     pub compress_percent: u32,
     /// Bytes of a segment.
     pub segment: usize,
@@ -47,33 +47,33 @@ pub struct Duplicates {
 /// Source of duplicates.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DuplicateSource {
-    /// The next buffer, which then follows as well.
+    /// The next buffer, which is then written as well.
     Neighbour,
-    /// Any page of a working set, made from parts of the clones that share it.
+    /// Any page of a working set, to which all clones that share it contribute.
     WorkingSet(Vec<SetPart>),
 }
 
 /// The first buffers that a clone writes, as pages of a working set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetPart {
-    /// Seed of the clone's content; `None` for the clone's own.
+    /// Seed of the contributing clone's content; `None` for this clone.
     pub seed: Option<u64>,
     /// Number of pages.
     pub pages: SetSize,
-    /// Segments of a page.
+    /// Segments per page.
     pub segments_per_page: u64,
 }
 
-/// Number of pages of a part.
+/// Number of pages contributed by this clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SetSize {
     /// A number.
     Pages(u64),
-    /// A share of the clone's own bytes.
+    /// Share relative to the clone's own bytes.
     Share {
         /// Percent.
         percent: u32,
-        /// Bytes of a page.
+        /// Bytes per page.
         page: u64,
     },
 }

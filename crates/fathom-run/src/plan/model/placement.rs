@@ -36,6 +36,6 @@ pub struct ControlGroup {
     pub name: String,
     /// Its I/O weight, in the kernel's unit.
     pub weight: Option<u32>,
-    /// It is not removed at the end.
+    /// The group is kept after the run.
     pub stays: bool,
 }

@@ -1,4 +1,4 @@
-//! I/O priorities: of a whole job, and of a share of its I/Os.
+//! I/O priorities: of a whole job, and of some of its I/Os.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,13 +23,13 @@ impl Priority {
         u32::from(self.0 & 7)
     }
 
-    /// Hint to the device.
+    /// Hint for the device.
     pub fn hint(self) -> u32 {
         u32::from(self.0 >> 3 & 0x3ff)
     }
 }
 
-/// Reads and writes.
+/// Applies to reads and writes.
 pub(crate) const DIRECTIONS_WITH_PRIORITY: usize = 2;
 
 /// Priorities of single I/Os.
@@ -41,7 +41,7 @@ pub struct CommandPriorities {
     pub shares: [Vec<PriorityShare>; DIRECTIONS_WITH_PRIORITY],
 }
 
-/// A share of the I/Os of a size with this priority.
+/// A share of the I/Os of one size that gets this priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PriorityShare {
     /// Bytes; `None` for all sizes.

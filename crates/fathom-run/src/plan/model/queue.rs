@@ -13,9 +13,9 @@ pub struct QueuePlan {
     pub complete_max: u32,
     /// The queue is drained to this depth before it is refilled.
     pub low: u32,
-    /// The queue is refilled after each completion taken, not after the last.
+    /// The queue is refilled after each completion, not after the whole reap.
     pub tops_up: bool,
-    /// More than one I/O in flight was requested, for an engine called by the worker itself.
+    /// More than one I/O in flight was requested from an engine that the worker calls synchronously.
     pub is_deep: bool,
     /// I/O is passed to threads that call the engine.
     pub offloads: bool,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 pub struct ReplayPlan {
     /// Name of the log in the job, for messages.
     pub name: String,
-    /// Source that can be read repeatedly.
+    /// A source that can be read repeatedly.
     pub source: LogSource,
     /// Changes to its entries.
     pub rules: Rules,
@@ -31,7 +31,7 @@ impl ReplayPlan {
         self.scan.directions[direction].ios > 0
     }
 
-    /// Its directions, as far as a plan of targets can express them.
+    /// Its directions, as far as a target plan can express them.
     pub(crate) fn directions(&self) -> DirectionPlan {
         match Direction::ALL.map(|direction| self.uses(direction)) {
             [false, true, false] => DirectionPlan::Write,
@@ -66,16 +66,16 @@ impl ReplayPlan {
 pub enum LogSource {
     /// A file.
     File(PathBuf),
-    /// A copy of a source that can be read only once: its number among those of the planning process.
+    /// A copy of a source that can be read only once: its index among the copies of the planning process.
     Copy(usize),
 }
 
-/// Why a log cannot be replayed, as an error of the job.
+/// Why a log cannot be replayed; becomes the job's error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.
     pub errno: i32,
-    /// The log cannot be read; otherwise it has no entries to replay.
+    /// True if the log cannot be read; otherwise it has no entries to replay.
     pub is_of_reading: bool,
     /// Message for the user.
     pub message: String,

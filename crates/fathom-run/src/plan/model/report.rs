@@ -1,4 +1,4 @@
-//! Report settings of a job, besides its figures.
+//! Report settings of a job, apart from its figures.
 
 use fathom_stats::PerDirection;
 use fathom_stats::report::{LatencyGoal, ViewOptions};
@@ -9,29 +9,29 @@ use std::time::Duration;
 /// How one clone is reported.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportPlan {
-    /// It has an entry in the report, and counts in the groups' totals.
+    /// It has an entry in the report, and counts in the group totals.
     pub is_shown: bool,
-    /// It shares its entry with the other clones of its group.
+    /// It shares an entry with the other clones of its group.
     pub is_grouped: bool,
     /// The options of the job, by canonical name.
     pub options: Vec<(String, String)>,
     /// The user's description of the job.
     pub description: Option<String>,
-    /// The goal of `latency_target`; its depth is the requested one.
+    /// The target of `latency_target`; its depth is the requested one.
     pub latency_goal: LatencyGoal,
-    /// The job tolerates errors, so they are counted.
+    /// The job tolerates errors, so the report counts them.
     pub counts_errors: bool,
     /// Display settings.
     pub view: ViewOptions,
-    /// Samples of bandwidth and IOPS are taken.
+    /// Bandwidth and IOPS are sampled.
     pub is_sampled: bool,
     /// Interval of a bandwidth sample, ms.
     pub bandwidth_window_ms: u32,
     /// Interval of an IOPS sample, ms.
     pub iops_window_ms: u32,
-    /// The devices below its files are watched.
+    /// Counters of the underlying devices are recorded.
     pub watches_disks: bool,
-    /// Rates for comparison in the status line.
+    /// Requested rates, which the status line shows for comparison.
     pub rates: RatesShown,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The syncs and barriers of a worker.
+/// The syncs and write barriers of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncPlan {
     /// Writes between two fsyncs; 0: none.
@@ -11,11 +11,11 @@ pub struct SyncPlan {
     pub data_sync_every: u64,
     /// Writes between two sync_file_range calls on the written range; 0: none.
     pub range_sync_every: u64,
-    /// Every Nth write is a barrier: it waits for all before it and delays all after it; 0: none.
+    /// Every Nth write is a barrier: it waits for all writes before it and delays all writes after it; 0 for none.
     pub barrier_every: u64,
     /// A file is synced before it is closed.
     pub at_close: bool,
-    /// The sync after all writes.
+    /// The final sync.
     pub at_end: Option<FinalSync>,
 }
 
@@ -24,6 +24,6 @@ pub struct SyncPlan {
 pub enum FinalSync {
     /// The files.
     Files,
-    /// Their file systems.
+    /// The file systems that hold the files.
     FileSystems,
 }

@@ -5,7 +5,7 @@ use super::lengths::LengthRule;
 use fathom_stats::{Direction, PerDirection};
 use serde::{Deserialize, Serialize};
 
-/// Everything that determines targets.
+/// Everything that determines the targets of I/Os.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TargetPlan {
     /// Directions.
@@ -20,15 +20,14 @@ pub struct TargetPlan {
     pub repeat_offset: bool,
     /// Lengths per direction.
     pub lengths: PerDirection<LengthRule>,
-    /// Sequential I/O uses lengths of reads, random I/O those of writes, whatever the direction.
+    /// Sequential I/O uses read lengths and random I/O write lengths, whatever the direction.
     pub length_by_pattern: bool,
-    /// Lengths of writes are drawn like those of reads, so that verification of written data draws them
-    /// again.
+    /// Write lengths are drawn from the generator of read lengths, so that verification can draw them again.
     pub writes_drawn_as_reads: bool,
     /// Sequential I/O, or a sequential step of random I/O, that reaches the exact end of a file continues at
-    /// its start within the pass, each direction separately. A rest too short for a block ends the pass.
+    /// its start within the pass, each direction separately. A remainder too short for a block ends the pass.
     pub wraps: bool,
-    /// A file that random I/O has covered is started over immediately, and the pass does not end.
+    /// Random I/O that has covered a file starts it over immediately, without ending the pass.
     pub begins_files_anew: bool,
     /// Alignment of random offsets per direction, bytes.
     pub alignment: PerDirection<u64>,
@@ -40,19 +39,19 @@ pub struct TargetPlan {
     pub distribution: DistributionRule,
     /// Order of files.
     pub files: FileRule,
-    /// Zones of each file that are used one after the other.
+    /// Zones of each file that are used in turn.
     pub stride: Option<StrideRule>,
-    /// Zones determine the final position of each target; see `Targets::moved`.
+    /// Zone rules may move each target; see `Targets::moved`.
     pub follows_zones: bool,
 }
 
 impl TargetPlan {
-    /// The used directions.
+    /// The directions in use.
     pub fn used_directions(&self) -> &'static [Direction] {
         self.directions.used()
     }
 
-    /// The smallest possible I/O.
+    /// Size of the smallest possible I/O.
     pub fn smallest_length(&self) -> u64 {
         self.used_directions()
             .iter()
@@ -62,12 +61,12 @@ impl TargetPlan {
             .max(1)
     }
 
-    /// The largest possible I/O.
+    /// Size of the largest possible I/O.
     pub(crate) fn longest_length(&self) -> u64 {
         self.used_directions().iter().map(|&direction| self.lengths[direction].max()).max().unwrap_or(0)
     }
 
-    /// A power of two that divides all offsets and lengths in a part that begins at `start`.
+    /// The largest power of two that divides all offsets and lengths in a part that begins at `start`.
     pub fn common_alignment(&self, start: u64) -> u64 {
         match self.one_length().filter(|_| self.postfix.is_none()) {
             Some(length) => 1 << (length | start).trailing_zeros().min(62),
@@ -75,7 +74,7 @@ impl TargetPlan {
         }
     }
 
-    /// True if a pass reads, or writes, each byte of the part.
+    /// True if one pass reads, or writes, every byte of the part.
     pub fn covers_everything(&self) -> bool {
         let is_one_direction = self.used_directions().len() == 1;
         let has_gaps = self.postfix.is_some() || self.stride.is_some() || self.follows_zones;
@@ -128,7 +127,7 @@ impl DirectionPlan {
         self.used().contains(&Direction::Write)
     }
 
-    /// The only direction, if there is one.
+    /// The only direction, if there is just one.
     pub fn only(self) -> Option<Direction> {
         match self.used() {
             [direction] => Some(*direction),
@@ -163,14 +162,15 @@ pub enum GeneratorKind {
     ShiftRegister,
 }
 
-/// The order of files, and how long a choice is kept.
+/// The order of files, and how many I/Os each choice lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FileRule {
     /// The order.
     pub order: FileOrder,
     /// I/Os until the next choice; at least 1.
     pub hold: u64,
-    /// Maximum number of files in use at a time: another is started only when one is done. `None` for no limit.
+    /// Maximum number of files in use at a time: a further file is started only when one is done. `None` for no
+    /// limit.
     pub most_open: Option<usize>,
 }
 

@@ -7,13 +7,13 @@ use std::time::Duration;
 /// The times of a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimePlan {
-    /// Delay of its start after its batch: drawn from this range.
+    /// Delay of its start after its batch, drawn from this range.
     pub start_delay: (Duration, Duration),
-    /// Time before figures count.
+    /// Warm-up before figures count.
     pub ramp: Option<RampPlan>,
     /// Run time after the ramp; zero for no limit.
     pub runtime: Duration,
-    /// It repeats its passes until then.
+    /// It repeats its passes until its time is up.
     pub time_based: bool,
     /// Clock for its times; `None` for the best available one.
     pub clock: Option<ClockSource>,
@@ -29,7 +29,7 @@ impl TimePlan {
     }
 }
 
-/// I/O that does not count yet. With both a time and an amount, it lasts until both are reached.
+/// Warm-up I/O that does not count. With both a time and an amount, it lasts until both are reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RampPlan {
     /// Its duration.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The rules of a job with `zonemode=zbd`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ZonePlan {
-    /// Bytes from one zone to the next; 0: as reported by the device.
+    /// Distance between the starts of two zones, bytes; 0 to use the device's.
     pub zone_size: u64,
     /// Usable bytes of an emulated zone; 0: all.
     pub capacity: u64,
@@ -15,21 +15,21 @@ pub struct ZonePlan {
     pub skip: SizeSpec,
     /// Reads need no data at their offset.
     pub reads_beyond: bool,
-    /// Maximum number of open zones of all jobs on a file together; 0: as many as the device allows.
+    /// Maximum number of open zones on a file, over all jobs; 0 for the device's limit.
     pub max_open: u32,
-    /// Maximum number of open zones of a worker; 0: no separate limit.
+    /// Maximum number of open zones of a worker; 0 for no separate limit.
     pub job_max_open: u32,
     /// Ignore the limits that the device reports.
     pub ignores_limits: bool,
-    /// Share of the zones' bytes beyond which zones are reset before they are full.
+    /// Share of the zones' bytes above which zones are reset before they are full.
     pub reset_threshold: Option<f64>,
-    /// Share of the writes beyond the threshold that reset their zone.
+    /// Share of the writes above the threshold that reset their zone.
     pub reset_frequency: Option<f64>,
     /// After a failed write, the write pointer is read from the device.
     pub recovers: bool,
     /// The end of a zone is written with a shorter block.
     pub writes_remainder: bool,
-    /// What keeps the writes to a zone in order.
+    /// How the writes to a zone are kept in order.
     pub write_order: WriteOrder,
     /// Targets are random.
     pub random: bool,
@@ -45,17 +45,17 @@ pub struct ZonePlan {
     pub longest: PerDirection<u64>,
 }
 
-/// What keeps writes to a zone in order until they reach the device. A zone only accepts them at its write
-/// pointer.
+/// How writes to a zone are kept in order until they reach the device, which only accepts them at the zone's
+/// write pointer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteOrder {
-    /// They reach it in the order of submission: between the allocation of a position and the submission of a
-    /// write, no other worker gets a position in the zone.
+    /// Writes reach the device in the order of submission: between the allocation of a position and the
+    /// submission of the write, no other worker gets a position in the zone.
     HandingOver,
-    /// Writes of one worker are ordered, but it is unknown when they arrive: other workers wait for their
+    /// Writes of one worker are ordered, but their time of arrival is unknown: other workers wait for their
     /// completion.
     OneWorker,
-    /// Nothing, so a zone has one write at a time.
+    /// Order is not guaranteed, so a zone has at most one write in flight.
     Nothing,
 }
 

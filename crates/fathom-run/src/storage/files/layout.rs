@@ -14,13 +14,13 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Refuses what must not be created or changed.
+/// Refuses paths that must not be created or changed.
 pub(super) fn check(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError> {
     entries.iter().try_for_each(check_device_name)?;
     check_uses(plan, entries)
 }
 
-/// The kernel's settings files have no size and must never be filled.
+/// Pseudo-files of the kernel have no size and must never be filled.
 pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     if entry.present_size.is_none() {
         return Ok(());
@@ -36,7 +36,7 @@ pub(super) fn check_layout(entry: &FileEntry) -> Result<(), FileError> {
     )))
 }
 
-/// A misspelt device name: creating a regular file there would fill memory, not a disk.
+/// Probably a mistyped device name: a regular file there would fill memory, not a disk.
 fn check_device_name(entry: &FileEntry) -> Result<(), FileError> {
     let is_device_name = entry.path.starts_with("/dev") && !entry.path.starts_with("/dev/shm");
     let is_made = matches!(entry.kind, FileKind::Regular | FileKind::Directory | FileKind::Name);
@@ -64,8 +64,7 @@ fn check_uses(plan: &WorkerPlan, entries: &[FileEntry]) -> Result<(), FileError>
     refuse_used(&Machine::this(), plan, changed)
 }
 
-/// The same for opened targets. A name may lead elsewhere by now, and its target may be in use since it was
-/// examined.
+/// The same check for opened targets: a name may lead elsewhere by now, and its target may have come into use.
 pub(super) fn check_opened(
     plan: &WorkerPlan,
     entries: &[FileEntry],
@@ -86,7 +85,7 @@ pub(super) fn check_opened(
     )
 }
 
-/// Refuses these if any of them is in use. Each comes with a path that leads to it.
+/// Refuses the job if any of these targets is in use. Each comes with a path that leads to it.
 fn refuse_used<'e>(
     machine: &Machine<'_>,
     plan: &WorkerPlan,
@@ -139,7 +138,7 @@ pub(super) fn lay_out(
         }),
     };
     match laid_out {
-        // No space to preallocate is not an error here: the job's own writes will reach the limit.
+        // A lack of space for preallocation is not an error here: the job's own writes will run into it.
         Err(("fallocate", Errno(libc::ENOSPC))) if !needs_content => {
             file::truncate(file.as_raw_fd(), present).map_err(failed("ftruncate"))
         }
@@ -165,14 +164,14 @@ fn fill_in(
     if layout.syncs {
         file::sync(file.as_raw_fd()).map_err(|errno| ("fsync", errno))?;
     }
-    // Laid-out data must not be read from memory afterwards; a failure of this does not matter.
+    // Laid-out data must not be read from the cache afterwards; a failure to drop it does not matter.
     let _ = file::advise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED);
     Ok(())
 }
 
-/// Undoes a failed or interrupted layout, which would waste its space.
+/// Undoes a failed or interrupted layout, to free its space.
 fn put_back(entry: &FileEntry, file: &File) {
-    // A failure cannot be reported any more; the next run completes the file.
+    // A failure can no longer be reported; the next run completes the file.
     let _ = match entry.present_size {
         None => std::fs::remove_file(&entry.path).map_err(Errno::from),
         Some(present) => file::truncate(file.as_raw_fd(), present),
@@ -212,8 +211,8 @@ fn preallocate(layout: &LayoutPlan, file: &File, present: u64, missing: u64) -> 
     }
 }
 
-/// Preallocation is optional: file systems without it work, and so does a program whose seccomp filter or
-/// security module forbids it. Only errors that writes would get as well end the job here.
+/// Preallocation is optional: file systems without it work, as do programs whose seccomp filter or security
+/// module forbids it. Only errors that writes would also get end the job here.
 fn tolerate_refusal(
     result: Result<(), Errno>,
     asked: Fallocate,

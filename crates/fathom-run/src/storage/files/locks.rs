@@ -1,5 +1,5 @@
-//! Locks around single I/Os (`lockfile`), respected by all jobs that use them. They are `flock` locks on separate
-//! descriptors, so jobs in other processes, and other programs, respect them as well.
+//! Locks around individual I/Os (`lockfile`), respected by all jobs that use them. They are `flock` locks on
+//! separate descriptors, so jobs in other processes, and other programs, respect them as well.
 
 use fathom_sys::{Errno, file};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -8,11 +8,11 @@ use std::path::Path;
 /// Result of an attempt to lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Attempt {
-    /// The lock was taken.
+    /// The lock is acquired.
     Locked,
-    /// An I/O of this job has the lock.
+    /// Another I/O of this job holds the lock.
     HeldByThisJob,
-    /// Another job has it.
+    /// Another job holds the lock.
     HeldByAnother,
 }
 

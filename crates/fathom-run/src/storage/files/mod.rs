@@ -26,12 +26,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// The files and devices of a clone; those that are open are closed on drop. A handle is a descriptor.
+/// The files and devices of a clone; closed on drop if still open. A handle is a descriptor.
 #[derive(Default)]
 pub struct Files {
-    /// By index; `None` for a closed one.
+    /// By index; `None` if closed.
     descriptors: Vec<Option<OwnedFd>>,
-    /// The backing files of loop devices below each target that was read back.
+    /// Backing files of the loop devices below each target that was read back.
     backing: HashMap<PathBuf, Vec<PathBuf>>,
     /// Messages about targets that were created.
     remarks: Vec<String>,

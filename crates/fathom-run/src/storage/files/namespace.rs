@@ -1,5 +1,6 @@
-//! Files and directories as names: the targets of engines that create, stat and remove them. Only the directories that hold
-//! the names are opened, so that an operation looks up one name and follows no link on the way.
+//! Files and directories as directory entries: the targets of engines that create, stat and remove them. Only
+//! the directories that hold the names are opened, so that an operation looks up one name and follows no link
+//! on the way.
 
 use super::super::{Handle, Storage};
 use super::{Files, layout};
@@ -20,17 +21,17 @@ use std::sync::Arc;
 /// Location of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TargetName {
-    /// The directory, open as long as the storage or an owner of its [`directories`](Namespace::directories)
+    /// The directory; open as long as the storage or an owner of its [`directories`](Namespace::directories)
     /// exists.
     pub directory: RawFd,
-    /// The name in it.
+    /// The name within the directory.
     pub name: CString,
 }
 
-/// The targets of a clone as names.
+/// The targets of a clone, as directory entries.
 pub struct Namespace {
     metadata: Metadata,
-    /// Links themselves are examined, not their targets.
+    /// True if symbolic links themselves are examined, not their targets.
     sees_links: bool,
     files: Files,
     places: Vec<TargetName>,
@@ -39,7 +40,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// For an engine with this operation; `sees_links` if it examines links themselves.
+    /// Storage for an engine with this operation; `sees_links` if it examines symbolic links themselves.
     pub fn new(metadata: Metadata, sees_links: bool) -> Namespace {
         Namespace {
             metadata,
@@ -56,7 +57,7 @@ impl Namespace {
         &self.places
     }
 
-    /// Keeps their directories open.
+    /// Keeps the targets' directories open.
     pub fn directories(&self) -> Vec<Arc<OwnedFd>> {
         self.directories.clone()
     }
@@ -82,12 +83,12 @@ impl Namespace {
         let kind = found.file_type();
         let on_directories = self.metadata.on_directories;
         match self.metadata.operation {
-            // The job decides whether a link is followed.
+            // Whether a link is followed is up to the job.
             NameOperation::Stat if on_directories && !kind.is_dir() => {
                 Some((libc::ENOTDIR, "exists and is not a directory"))
             }
             NameOperation::Stat => None,
-            // The operation itself will report it.
+            // The operation itself will report this.
             NameOperation::Create if on_directories => None,
             NameOperation::Create if kind.is_symlink() => {
                 Some((libc::ELOOP, "is a symbolic link: the file would be created at its target"))
@@ -154,7 +155,7 @@ impl Storage for Namespace {
         match (self.metadata.makes_targets(), self.metadata.on_directories) {
             (true, _) => Ok(FileEntry::new(path, FileKind::Name, there)),
             (_, true) => Ok(FileEntry::new(path, FileKind::Directory, there)),
-            // Other objects are examined or removed as they are, whatever the file size of the job.
+            // Other objects are examined or removed as they are, regardless of the job's file size.
             (_, false) if found.as_ref().is_some_and(|found| !found.is_file()) => {
                 Ok(FileEntry::new(path, FileKind::Name, there))
             }
@@ -201,7 +202,7 @@ impl Storage for Namespace {
         }
         let made = layout::create_parents(&entry.path).and_then(|()| directory::make(&entry.path, 0o700));
         match made {
-            // Another clone has the same directories.
+            // Another clone uses the same directories.
             Err(Errno(libc::EEXIST)) if entry.path.is_dir() => Ok(()),
             made => made.map_err(|errno| FileError::of_call(errno, "mkdir", &entry.path)),
         }
@@ -212,7 +213,7 @@ impl Storage for Namespace {
     }
 
     fn open(&mut self, _: &WorkerPlan, index: usize, entry: &FileEntry) -> Result<Handle, FileError> {
-        // A name that has been opened stays open for all its operations.
+        // Once opened, a name stays open for all its operations.
         if index >= self.places.len() {
             let failed = |call: &'static str| move |errno| FileError::of_call(errno, call, &entry.path);
             if self.metadata.makes_targets() {

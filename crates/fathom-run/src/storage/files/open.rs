@@ -10,7 +10,7 @@ use fathom_sys::memory::{Mapping, page_size};
 use fathom_sys::{Errno, block_device, file};
 use std::os::fd::OwnedFd;
 
-/// Opens one as the job requires.
+/// Opens one target as the job requires.
 pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, FileError> {
     let mut flags = if plan.changes_data() { libc::O_RDWR } else { libc::O_RDONLY };
     if plan.changes_data() && entry.kind == FileKind::Regular && plan.files.layout.creates {
@@ -26,7 +26,7 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
         SyncMode::Sync => libc::O_SYNC,
         SyncMode::Dsync => libc::O_DSYNC,
     };
-    // Reads must not cause writes of the access time; only the owner (or root) may request that.
+    // Reads must not cause updates of the access time; only the owner (or root) may request that.
     let attempts = [flags | libc::O_NOATIME, flags];
     let mut last = Errno(libc::EIO);
     for flags in attempts {
@@ -39,7 +39,7 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
         }
     }
     if last == Errno(libc::EACCES) && plan.changes_data() && !plan.reads_data() {
-        // A target that may only be written to.
+        // A target with write permission only.
         let write_only = (flags & !libc::O_RDWR) | libc::O_WRONLY;
         if let Ok(descriptor) = file::open(&entry.path, write_only, 0o600) {
             return Ok(descriptor);
@@ -55,7 +55,7 @@ pub(super) fn open(plan: &WorkerPlan, entry: &FileEntry) -> Result<OwnedFd, File
     Err(error)
 }
 
-/// Drops cached data, and gives the job's hints.
+/// Drops cached data, and passes the job's hints to the kernel.
 pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), FileError> {
     if plan.invalidates {
         // Dropping the cache needs privileges on some targets; the run is useful without it.
@@ -81,9 +81,9 @@ pub(super) fn settle(plan: &OpenPlan, entry: &FileEntry, fd: i32) -> Result<(), 
     Ok(())
 }
 
-/// Reads the used part, unless it is stopped.
+/// Reads the used part into the cache; can be stopped.
 pub(super) fn read_all(file: &OpenFile, stopped: &dyn Fn() -> bool) -> Result<(), Errno> {
-    // Page-aligned and in whole pages: the descriptor may be for direct I/O.
+    // Page-aligned and in whole pages, because the descriptor may be for direct I/O.
     let buffer = Mapping::private(1 << 20)?;
     let fd = file.handle.descriptor();
     let mut offset = file.start;

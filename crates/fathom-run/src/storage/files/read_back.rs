@@ -1,5 +1,5 @@
-//! Makes the next reads of a file or device come from its medium: cached data of this machine is written back and dropped,
-//! and what stays in memory is counted.
+//! Makes the next reads of a file or device come from its medium: dirty data is written back, cached data is
+//! dropped, and what stays in memory is counted.
 
 use super::in_use::device_number;
 use crate::files::{FileEntry, FileKind};
@@ -13,7 +13,7 @@ use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of levels of devices on files on devices that are followed: more indicate a loop in the kernel's tables.
+/// Maximum nesting of devices on files on devices: deeper nesting indicates a loop in the kernel's tables.
 const MOST_LEVELS: usize = 16;
 
 /// Drops cached data of a range of a target, and of the `backing` files of loop devices below it. Returns the
@@ -27,7 +27,7 @@ pub(super) fn forget(entry: &FileEntry, fd: RawFd, backing: &[PathBuf], wanted: 
         false => Some(0),
     };
     let below = backing.iter().map(|path| forget_file(path, wanted.drops));
-    // Data that is cached twice is read from memory once.
+    // Data cached on two levels is read from memory once.
     below.fold(own, |most, file| Some(most?.max(file?.min(wanted.range.end - wanted.range.start))))
 }
 
@@ -59,7 +59,7 @@ pub(super) fn unwritten(entry: &FileEntry, fd: RawFd) -> Result<Option<u64>, Err
         return Ok(None);
     }
     match page_cache::take_write_error(fd) {
-        // Errors of a kernel that does not support this.
+        // Errors that mean the kernel does not support this.
         Ok(()) | Err(Errno(libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL | libc::ESPIPE | libc::EPERM)) => {}
         Err(errno) => return Err(errno),
     }
@@ -100,7 +100,7 @@ pub(super) fn backing_files(entry: &FileEntry) -> Vec<PathBuf> {
     found
 }
 
-/// The device of a file, or of a device file.
+/// A file on btrfs has a device number of its file system; the list of mounts names the first device.
 fn device_of(path: &Path) -> Option<u64> {
     let found = fs::metadata(path).ok()?;
     let is_device = found.mode() & libc::S_IFMT == libc::S_IFBLK;

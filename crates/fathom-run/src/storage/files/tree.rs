@@ -1,5 +1,5 @@
-//! The directories of a tree: created before the files in them, and removed after those. The root is accessible to the user
-//! only, so other users cannot add a link that leads out of the tree.
+//! The directories of a tree: created before the files in them and removed after them. Only the user can access
+//! the root, so other users cannot add a link that leads out of the tree.
 
 use super::layout;
 use crate::files::{FileError, names};
@@ -12,8 +12,8 @@ use std::path::Path;
 /// Write permission for others.
 const OPEN_TO_OTHERS: u32 = 0o022;
 
-/// Creates the missing directories of a tree. Existing parts must be directories, and the root must be the
-/// user's alone.
+/// Creates the missing directories of a tree. Existing ones must be directories, and the root must belong to
+/// the user alone.
 pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     for (number, path) in names::tree_directories(plan).iter().enumerate() {
         let failed = |errno| FileError::of_call(errno, "mkdir", path);
@@ -29,7 +29,7 @@ pub(super) fn make(plan: &NamesPlan) -> Result<(), FileError> {
     Ok(())
 }
 
-/// Checks an existing object with the name of a directory of the tree.
+/// Checks an existing object at the path of a directory of the tree.
 fn check(path: &Path, is_first: bool) -> Result<(), FileError> {
     let found =
         std::fs::symlink_metadata(path).map_err(|error| FileError::of_call(error.into(), "stat", path))?;

@@ -10,8 +10,7 @@ fn chi_square_per_degree(counts: &[u64], expected: &[f64]) -> f64 {
     sum / (counts.len() - 1) as f64
 }
 
-/// A fit with 99 cells exceeds this limit less often than once in 100,000 seeds (1 + 4.3 deviations of
-/// sqrt(2/99)).
+/// A fit with 99 cells exceeds this limit for fewer than one seed in 100,000 (1 + 4.3 deviations of sqrt(2/99)).
 const LIMIT: f64 = 1.65;
 
 /// Random reads of 100,000 blocks with repetition.
@@ -39,7 +38,7 @@ fn uniform_draws_are_uniform() {
 
 #[test]
 fn half_a_pass_of_a_map_is_uniform() {
-    // Without repeats counts vary less than by chance, so only the upper limit is meaningful.
+    // Without repeats, counts vary less than by chance, so only the upper limit is meaningful.
     for generator in [GeneratorKind::Free, GeneratorKind::Tausworthe, GeneratorKind::Tausworthe64] {
         let change = |plan: &mut TargetPlan| (plan.generator, plan.each_block_once) = (generator, true);
         let chi = chi_square_per_degree(&hundredths(&drawn(change, 50_000)), &[500.0; 100]);
@@ -66,7 +65,7 @@ fn zones_get_their_shares_and_are_uniform_inside() {
         let cells = hundredths(&drawn(|plan| plan.distribution = rule.clone(), 200_000));
         assert!(cells[20..50].iter().all(|&count| count == 0), "nothing was asked for there: {cells:?}");
         let used: Vec<u64> = cells[..20].iter().chain(&cells[50..]).copied().collect();
-        // In each hundredth: 50 % over 5, 30 % over 15, 20 % over 50.
+        // Hits in each hundredth: 50 % over 5, 30 % over 15, 20 % over 50.
         let expected: Vec<f64> = [(20_000.0, 5), (4_000.0, 15), (800.0, 50)]
             .into_iter()
             .flat_map(|(count, cells)| std::iter::repeat_n(count, cells))
@@ -113,8 +112,8 @@ fn ranks(mut sampler: Sampler, cells: usize, count: usize) -> Vec<u64> {
 fn zipf_has_the_exponent_asked_for() {
     for theta in [0.5, 0.8, 1.2, 2.0] {
         let hits = ranks(Sampler::zipf(theta, Some(0.0), 10_000, 7), 10_000, 2_000_000);
-        // Popularity falls with the rank to the power of theta: a line of slope -theta between logarithms.
-        // Counts are summed between powers of two.
+        // Popularity is proportional to the rank to the power of -theta: a line of slope -theta on logarithmic
+        // scales. Counts are summed between powers of two.
         let points: Vec<(f64, f64)> = (2..11)
             .map(|bit| {
                 let (first, end) = (1usize << bit, 1usize << (bit + 1));

@@ -74,7 +74,7 @@ fn golden_orders_with_postfix() {
     assert_eq!(blocks(holes, 131072, 13), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27, 30, 0, 3]);
     let holes = TargetPlan { postfix: Some(4096), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes, 65536, 9), [0, 2, 4, 6, 8, 10, 12, 14, 0]);
-    // A block that ends with the region, or one that no longer fits, ends the pass.
+    // A block that ends exactly with the region, or no longer fits, ends the pass.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     assert_eq!(blocks(holes.clone(), 65536, 99), [0, 3, 6, 9, 12, 15]);
     assert_eq!(blocks(holes, 61440, 8), [0, 3, 6, 9, 12, 0, 3, 6]);
@@ -85,7 +85,7 @@ fn golden_orders_with_postfix() {
         ..plan(DirectionPlan::Read, false)
     };
     assert_eq!(blocks(holes, 126_976, 99), [0, 3, 6, 9, 12, 15, 18, 21, 24, 27]);
-    // In a part of a file a hole leads back to the offset, counted twice, and only from far enough.
+    // In a part of a file, a hole leads back to twice the offset, but only from far enough away.
     let holes = TargetPlan { postfix: Some(8192), ..plan(DirectionPlan::Write, false) };
     let part = TargetRegion { name: "f".into(), start: 4096, size: 57_344, file_size: 61_440 };
     let mut targets = Targets::new(holes.clone(), std::slice::from_ref(&part), Seeds::new(0x89, 1));
@@ -243,7 +243,7 @@ fn asking_again_behind_the_end_does_not_change_the_next_pass() {
     assert_eq!(order(0), order(5));
 }
 
-/// While it waits for completions, the run loop asks for another target after the last one.
+/// A run loop that waits for completions asks for another target after the last one.
 #[test]
 fn asking_again_behind_the_end_gives_no_write_without_a_trim() {
     let plan = plan(DirectionPlan::TrimThenWrite, false);

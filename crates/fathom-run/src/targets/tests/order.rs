@@ -1,16 +1,16 @@
-//! Tests whether the order of a permutation is random: those of Knuth, "The Art of Computer Programming", volume 2, 3.3, for
-//! many keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome is always the same.
+//! Tests whether the order of a permutation is random, following Knuth, "The Art of Computer Programming",
+//! volume 2, 3.3, for many keys and from 2^6 to 2^40 blocks. Keys are fixed, so the outcome is always the same.
 
 use super::super::permutation::Permutation;
 
 /// Blocks drawn from larger permutations.
 const SAMPLE: u64 = 1 << 14;
-/// Results of one test over many keys: standard normal if the order is random.
+/// Results of one test over many keys; they follow a standard normal distribution if the order is random.
 #[derive(Debug, Default)]
 struct Deviates(Vec<f64>);
 
 impl Deviates {
-    /// Checks the deviation from 0, on average and at most.
+    /// Checks the average and the largest deviation from 0.
     #[track_caller]
     fn check(&self, what: &str, blocks: u64) {
         let number = self.0.len() as f64;
@@ -21,7 +21,7 @@ impl Deviates {
         let told = format!(
             "{what}, {blocks} blocks: mean {mean:.2}, spread {spread:.2}, {far:.3} are far, worst {worst:.1}"
         );
-        // By chance one in a hundred exceeds 2.576, and about one in a million 5.
+        // By chance, one in a hundred exceeds 2.576, and about one in a million exceeds 5.
         assert!(mean.abs() < 0.35 && spread < 1.2 && far < 0.03 && worst < 5.5, "{told}");
     }
 }
@@ -51,8 +51,8 @@ fn serial(order: &[u64], lag: usize) -> f64 {
     (sum / variance - expected) * number.sqrt()
 }
 
-/// Whether the part of the region of a block predicts that of the next one: chi-square test of independence,
-/// transformed to a normal deviate (Wilson and Hilferty).
+/// Whether the part of the region with one block predicts the part with the next: a chi-square test of
+/// independence, transformed to a normal deviate (Wilson and Hilferty).
 fn pairs(order: &[u64], blocks: u64) -> f64 {
     let parts = if order.len() < 1024 { 4usize } else { 8 };
     let part = |block: u64| (u128::from(block) * parts as u128 / u128::from(blocks)) as usize;
@@ -103,7 +103,7 @@ fn no_key_gives_an_order_that_can_be_told_from_chance() {
         by_runs.check("runs", blocks);
         by_lags.check("lags 1 to 16", blocks);
         by_pairs.check("pairs", blocks);
-        // Of as many shuffled lists, none has a distance more often than this.
+        // None of as many shuffled lists has a more frequent distance than this.
         assert!(most <= 11, "{blocks} blocks: a distance between neighbours occurs {most} times");
     }
 }

@@ -56,7 +56,7 @@ fn regions_are_left_as_the_model_says() {
         let shares = valid_shares(&order, regions as usize);
         for (index, share) in shares.iter().enumerate() {
             let expected = validity(over_provisioning, index as u64, u64::from(regions));
-            // The newest region cannot lose any, so the others lose more.
+            // The newest region cannot lose any blocks, so the others lose more.
             assert!((share - expected).abs() < 0.02, "{over_provisioning}: {index}: {share}, not {expected}");
         }
         assert!(shares.is_sorted(), "{over_provisioning}: {shares:?}");
@@ -134,7 +134,7 @@ proptest! {
         let rule = rule(regions, over_provisioning, cache_blocks);
         let blocks = count.max(u64::from(regions));
         let Ok(schedule) = Schedule::new(&rule, blocks, BLOCK) else {
-            // A few regions may be too few for a cache that covers several of them.
+            // A few regions may be too few if the cache covers several of them.
             prop_assume!(cache_blocks == 0);
             return Err(TestCaseError::fail("no schedule without a cache"));
         };

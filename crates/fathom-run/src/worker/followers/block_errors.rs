@@ -1,4 +1,4 @@
-//! `block_error_percentiles`: how often each block had been trimmed when its first trim or write failed.
+//! `block_error_percentiles`: how often each block had been trimmed before its first failed trim or write.
 
 use crate::cause::Cause;
 use crate::files::open::OpenFiles;
@@ -12,7 +12,7 @@ use fathom_stats::block_errors::{BlockErrorSamples, BlockState};
 use fathom_sys::Errno;
 use std::ops::Range;
 
-/// Maximum number of blocks of one clone: a gigabyte of memory.
+/// Maximum number of blocks of one clone; their table takes a gigabyte of memory.
 const MOST_BLOCKS: u64 = (1 << 30) / size_of::<Block>() as u64;
 
 /// The state of every block that a job may trim or write, and their counters.
@@ -22,7 +22,7 @@ pub(in crate::worker) struct BlockErrors<'a> {
 }
 
 impl Feature for BlockErrors<'_> {
-    /// Is notified of every completed trim and write.
+    /// Follows every completed trim and write.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(0), ..Needs::default() }
     }
@@ -53,12 +53,12 @@ impl<'a> BlockErrors<'a> {
         }
     }
 
-    /// An I/O has moved all its bytes.
+    /// Handles an I/O that has moved all its bytes.
     pub(in crate::worker) fn completed(&mut self, unit: &Unit, direction: Direction) {
         self.end(unit.file(), direction, unit.offset(), u64::from(unit.length()), true);
     }
 
-    /// An I/O has failed after some of its bytes: only the rest counts as failed.
+    /// Handles an I/O that has failed after some of its bytes: only the rest counts as failed.
     pub(in crate::worker) fn failed(&mut self, unit: &Unit, direction: Direction) {
         let (done, length) = (u64::from(unit.done()), u64::from(unit.length()));
         self.end(unit.file(), direction, unit.offset(), done, true);
@@ -91,15 +91,15 @@ impl<'a> BlockErrors<'a> {
 #[derive(Debug)]
 struct Table {
     block_bytes: u64,
-    /// Per file: the first byte of the job's part, and its first block.
+    /// For each file, the first byte of the job's part and the index of its first block.
     parts: Vec<(u64, usize)>,
     /// The words of each [`Block`]: zeroed words take no memory until a block is touched.
     blocks: Vec<u32>,
 }
 
 impl Table {
-    /// For parts of files, each with its first byte and length. The error is the number of blocks if it is
-    /// too large.
+    /// A table for parts of files, each with its first byte and length. The error is the number of blocks if
+    /// that is too large.
     fn new(block_bytes: u64, files: impl Iterator<Item = (u64, u64)>) -> Result<Table, u64> {
         let mut count = 0_u64;
         let mut parts = Vec::new();
@@ -151,7 +151,7 @@ impl Block {
         u64::from(self.0 >> STATE_BITS)
     }
 
-    /// Moves the block to another state; returns the previous one, or `None` if it has failed permanently.
+    /// Moves the block to another state; returns the previous one, or `None` if the block has failed permanently.
     fn enter(&mut self, state: BlockState) -> Option<BlockState> {
         let before = self.state();
         if before.is_failed() {

@@ -1,4 +1,4 @@
-//! Priorities of single I/Os (`cmdprio_*`), and latencies by priority.
+//! Priorities of individual I/Os (`cmdprio_*`), and latencies by priority.
 
 use crate::plan::model::priority::{CommandPriorities, DIRECTIONS_WITH_PRIORITY};
 use crate::random::{SeedUse, Seeds, Taus88};
@@ -9,10 +9,10 @@ use crate::worker::feature::{Feature, Needs};
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 
-/// Chooses and counts.
+/// Chooses priorities and counts them.
 pub(in crate::worker) struct CommandPriority<'a> {
     priorities: &'a CommandPriorities,
-    /// Per priority: reads, then writes.
+    /// For each priority: reads, then writes.
     samples: &'a [LatencySamples],
     generator: Taus88,
     /// Record total latency rather than completion latency.
@@ -27,7 +27,7 @@ impl Feature for CommandPriority<'_> {
 }
 
 impl<'a> CommandPriority<'a> {
-    /// Created for workers whose plan has priorities for single I/Os.
+    /// Created for workers whose plan sets priorities of individual I/Os.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, seeds: &Seeds) -> Option<CommandPriority<'a>> {
         Some(CommandPriority {
             priorities: context.worker_plan().command_priorities.as_ref()?,
@@ -37,12 +37,12 @@ impl<'a> CommandPriority<'a> {
         })
     }
 
-    /// Assigns a priority to an aimed unit; returns the value for the kernel, 0 for none.
+    /// Assigns a priority to a prepared unit; returns the kernel's value, 0 for none.
     pub(in crate::worker) fn choose(&mut self, target: Target, unit: &Unit) -> u16 {
         let draw = self.generator.percent();
         let index = self.priorities.choose(target.direction as usize, u64::from(target.length), draw);
         unit.set_priority(index as u32);
-        // The job's own priority belongs to the process.
+        // The job's own priority applies to its process.
         if index == 0 { 0 } else { self.priorities.values[index].0 }
     }
 

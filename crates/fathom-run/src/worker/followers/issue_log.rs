@@ -12,11 +12,11 @@ use fathom_sys::clock::{Clock, Moment};
 pub(in crate::worker) struct IssueLog<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
-    /// A tick, and the time since the start of the job at that tick in ns; updated whenever the system's
-    /// clock is read.
+    /// A tick, and the time since the start of the job at that tick in ns; updated whenever the system clock is
+    /// read.
     anchor: Moment,
     start_ns: u64,
-    /// A sync has the offset of the I/O before it.
+    /// A sync gets the offset of the I/O before it.
     last_offset: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> IssueLog<'a> {
         Some(IssueLog { queue, clock, anchor: Moment { ticks: 0, ns: 0 }, start_ns: 0, last_offset: 0 })
     }
 
-    /// The job begins.
+    /// Records the start of the job.
     pub(in crate::worker) fn begin(&mut self, now: Moment, files: &OpenFiles) {
         self.start_ns = now.ns;
         self.anchor(now);
@@ -43,12 +43,12 @@ impl<'a> IssueLog<'a> {
         self.note_open_files(FileEvent::Open, files);
     }
 
-    /// Adjusts to the system's clock.
+    /// Synchronises with the system clock.
     pub(in crate::worker) fn anchor(&mut self, now: Moment) {
         self.anchor = now;
     }
 
-    /// An operation (by its number in units) is issued now. Offset and length of syncs are ignored.
+    /// Records that an operation (by its number in units) is issued now. Offset and length of syncs are ignored.
     pub(in crate::worker) fn issue(&mut self, operation: u8, file: u32, offset: u64, length: u32) {
         if length > 0 {
             self.last_offset = offset;
@@ -66,7 +66,7 @@ impl<'a> IssueLog<'a> {
         });
     }
 
-    /// A file was opened or closed.
+    /// Records that a file was opened or closed.
     pub(in crate::worker) fn note(&mut self, event: FileEvent, file: u32) {
         self.issue(event as u8, file, 0, 0);
     }
@@ -77,13 +77,13 @@ impl<'a> IssueLog<'a> {
         open.for_each(|file| self.note(event, file as u32));
     }
 
-    /// Another pass over the files begins, for which fio opens them again.
+    /// Another pass over the files begins, before which fio reopens them.
     pub(in crate::worker) fn end_pass(&mut self, files: &OpenFiles) {
         self.note_open_files(FileEvent::Close, files);
         self.note_open_files(FileEvent::Open, files);
     }
 
-    /// The job is over.
+    /// Records the end of the job.
     pub(in crate::worker) fn end(&mut self, files: &OpenFiles) {
         self.anchor(self.clock.moment());
         self.note_open_files(FileEvent::Close, files);

@@ -1,7 +1,7 @@
-//! `latency_target`: finds the largest queue depth at which I/Os still meet a latency. The depth starts at one. Each window
-//! of time judges the depth it ran at: enough I/Os met the target, or not. Good depths are doubled until the first bad one,
-//! then the interval in between is bisected. Between two depths the queue is drained, so that a window only contains I/Os of
-//! its own depth.
+//! `latency_target`: finds the largest queue depth at which I/Os still meet a latency. The depth starts at one.
+//! Each time window shows whether enough I/Os met the target at its depth. Good depths are doubled until the
+//! first bad one, then the interval in between is bisected. Between two depths the queue is drained, so that a
+//! window only contains I/Os of its own depth.
 
 use crate::invariant::holds;
 use crate::message::Message;
@@ -11,7 +11,7 @@ use crate::worker::Worker;
 use crate::worker::feature::{Feature, Needs};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// With `latency_run`: a larger depth is tried again after this many windows at one depth.
+/// With `latency_run`, the next larger depth is tried again after this many windows at one depth.
 const STABLE_WINDOWS: u32 = 3;
 
 /// The search of one worker.
@@ -19,16 +19,16 @@ pub(in crate::worker) struct LatencySearch {
     wanted: LatencyTarget,
     bounds: Bounds,
     phase: Phase,
-    /// I/Os that had completed when the window began, or failed since.
+    /// I/Os that had completed before the window began, or have failed since.
     uncounted: u64,
     missed: u64,
     /// The slowest I/O of the window, with its latency.
     slowest: Option<(u64, Slow)>,
-    /// It was reported that not even one I/O at a time meets the target.
+    /// Set once it was reported that not even one I/O at a time meets the target.
     is_miss_said: bool,
 }
 
-/// An I/O, for the message.
+/// An I/O to be named in the message.
 #[derive(Clone, Copy)]
 struct Slow {
     file: u32,
@@ -37,16 +37,16 @@ struct Slow {
     length: u32,
 }
 
-/// Present activity of the worker.
+/// Current phase of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Drains the queue, then begins a window.
     Settling,
-    /// Measures the depth until this moment, monotonic ns.
+    /// Measures the depth until this time, monotonic ns.
     Judging { end_ns: u64 },
     /// The depth is found: drains the queue, then restarts the figures.
     Found,
-    /// Runs at the depth found until this moment, monotonic ns.
+    /// Runs at the depth found until this time, monotonic ns.
     Measuring { end_ns: u64 },
 }
 
@@ -55,11 +55,11 @@ enum Phase {
 struct Bounds {
     depth: u32,
     most: u32,
-    /// Largest good depth; 0: none.
+    /// Largest good depth; 0 for none.
     good: u32,
     /// Smallest bad depth.
     bad: Option<u32>,
-    /// Windows since the depth changed.
+    /// Number of windows since the depth changed.
     stable: u32,
 }
 
@@ -79,7 +79,7 @@ impl Bounds {
         Bounds { depth: 1, most, good: 0, bad: None, stable: 0 }
     }
 
-    /// Takes the result of a window at the current depth.
+    /// Evaluates the result of a window at the current depth.
     fn judge(&mut self, is_good: bool, keeps_running: bool) -> Verdict {
         if is_good {
             self.good = self.depth;
@@ -111,14 +111,14 @@ impl Bounds {
 }
 
 impl Feature for LatencySearch {
-    /// Counts I/Os that missed the target. The others met it.
+    /// Counts I/Os that missed the target. All others met it.
     fn needs(&self) -> Needs {
         Needs { ends_from_ns: Some(self.wanted.target_ns.saturating_add(1)), ..Needs::default() }
     }
 }
 
 impl LatencySearch {
-    /// A search up to this depth.
+    /// A search for depths up to this one.
     pub(in crate::worker) fn new(wanted: LatencyTarget, most: u32) -> LatencySearch {
         LatencySearch {
             wanted,
@@ -144,7 +144,7 @@ impl LatencySearch {
         matches!(self.phase, Phase::Judging { .. } | Phase::Measuring { .. })
     }
 
-    /// An I/O has failed, and has no latency.
+    /// Notes a failed I/O, which has no latency.
     pub(in crate::worker) fn failed(&mut self) {
         self.uncounted += 1;
     }
@@ -198,7 +198,7 @@ impl LatencySearch {
         Some(self.bounds.judge(is_good, self.wanted.keeps_running))
     }
 
-    /// When the search needs attention next, monotonic ns.
+    /// When the search must be continued, monotonic ns.
     fn next_look_ns(&self, now_ns: u64) -> u64 {
         match self.phase {
             Phase::Settling | Phase::Found => now_ns,
@@ -208,7 +208,7 @@ impl LatencySearch {
 }
 
 impl Worker<'_> {
-    /// Continues the search, if there is one; returns when it needs attention again, monotonic ns.
+    /// Continues the search, if there is one; returns when it must be continued next, monotonic ns.
     pub(in crate::worker) fn follow_latency_target(&mut self, now_ns: u64) -> Option<u64> {
         let mut search = self.features.latency_search.take()?;
         // The ramp does not count.
@@ -264,7 +264,7 @@ impl Worker<'_> {
         self.stopping = true;
     }
 
-    /// While a share of the I/Os may be slower, the job continues with one I/O at a time.
+    /// If a share of the I/Os may be slower, the job continues with one I/O at a time.
     #[cold]
     fn note_miss(&mut self, search: &mut LatencySearch, ended: u64) {
         if !std::mem::replace(&mut search.is_miss_said, true) {
@@ -283,7 +283,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Searches with every depth up to `capacity` being good: the depth found, `None` if not even one is.
+    /// Searches with all depths up to `capacity` being good: the depth found, `None` if not even one is.
     fn find(most: u32, capacity: u32) -> Option<u32> {
         let mut bounds = Bounds::new(most);
         for _ in 0..200 {
@@ -310,7 +310,7 @@ mod tests {
             let mut bounds = Bounds::new(most);
             for capacity in capacities {
                 let mut good_windows = 0;
-                // Upwards it moves by one depth per several windows.
+                // Upwards it moves one step in depth after several windows.
                 for _ in 0..(STABLE_WINDOWS + 3) * most * 2 {
                     let is_good = bounds.depth <= capacity;
                     good_windows += u32::from(is_good && bounds.depth + 1 >= capacity.min(most));

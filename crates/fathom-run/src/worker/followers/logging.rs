@@ -1,4 +1,4 @@
-//! The worker's part in its logs: a record per I/O, pushed into a ring that the log writer empties.
+//! The worker's part in logging: a record per I/O, pushed into a ring that the log writer empties.
 
 use crate::logs::{LogRegion, Ring};
 use crate::region::WorkerBlock;
@@ -12,7 +12,7 @@ use fathom_sys::clock::{Clock, Moment, clock_at, monotonic_ns};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Past the end of its run a worker waits at most this long for room, because the supervisor would consider
+/// After the end of its run, a worker waits at most this long for room, because the supervisor would consider
 /// it stuck.
 const LATEST_NS: u64 = 200_000_000;
 /// Poll interval while the ring is full.
@@ -32,12 +32,12 @@ pub(in crate::worker) struct Recorder<'a> {
     queue: RecordQueue<'a>,
     clock: Clock,
     priority: u16,
-    /// Response times are logged too.
+    /// Response times are logged as well.
     keeps_responses: bool,
     epoch_clock: Option<i32>,
-    /// Monotonic ns at which recording began; `None` before, as during a ramp.
+    /// Monotonic ns when recording began; `None` before that, as during a ramp.
     start_ns: Option<u64>,
-    /// Updated whenever the system's clock is read, so that the times of a long run do not drift with the
+    /// Updated whenever the system clock is read, so that the times of a long run do not drift with the
     /// calibration of the counter.
     anchor: Moment,
 }
@@ -65,7 +65,7 @@ impl<'a> Recorder<'a> {
         })
     }
 
-    /// I/Os are recorded from now on.
+    /// Starts recording I/Os.
     pub(in crate::worker) fn begin(&mut self, now: Moment) {
         self.start_ns = Some(now.ns);
         if let Some(epoch) = self.epoch_clock.and_then(|clock| clock_at(clock, now.ns)) {
@@ -79,8 +79,8 @@ impl<'a> Recorder<'a> {
         self.anchor = now;
     }
 
-    /// Records an I/O that completed at this tick. `priority` is its own, if any; otherwise the job's
-    /// applies.
+    /// Records an I/O that completed at this tick. `priority` is that of the I/O, if it has one; otherwise the
+    /// job's applies.
     #[inline]
     pub(in crate::worker) fn record(
         &mut self,
@@ -93,7 +93,7 @@ impl<'a> Recorder<'a> {
     ) {
         let Some(start_ns) = self.start_ns else { return };
         let record = IoRecord {
-            // A reap's tick may be older than an anchor taken since.
+            // The tick of a reap may be older than an anchor taken since then.
             end_ns: self.clock.ns_at(tick, self.anchor).saturating_sub(start_ns),
             slat_ns,
             clat_ns,
@@ -127,14 +127,14 @@ impl<'a> Recorder<'a> {
         });
     }
 
-    /// The worker is done after this many ns of recording.
+    /// Called when the worker is done, after this many ns of recording.
     pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.queue.header.close(self.start_ns.map_or(0, |start| end_ns.saturating_sub(start)));
     }
 }
 
 impl<'a> RecordQueue<'a> {
-    /// One of the worker's rings, if it has that one.
+    /// One of the worker's rings, if it exists.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         logs: &'a LogRegion,
@@ -149,7 +149,7 @@ impl<'a> RecordQueue<'a> {
         })
     }
 
-    /// Hands a record over.
+    /// Hands a record to the log writer.
     #[inline(always)]
     pub(in crate::worker) fn push(&mut self, record: &IoRecord) {
         if !self.producer.push(record) {
@@ -160,12 +160,12 @@ impl<'a> RecordQueue<'a> {
         }
     }
 
-    /// No more records follow.
+    /// Marks the end of the records.
     pub(in crate::worker) fn close(&self, end_ns: u64) {
         self.header.close(end_ns);
     }
 
-    /// The ring is full. Waiting keeps the logs complete; its duration is in the report. Records after the
+    /// The ring is full. Waiting keeps the logs complete, and the report shows for how long. Records after the
     /// end of the run, or without a writer, are counted as lost instead.
     #[cold]
     #[inline(never)]

@@ -1,5 +1,5 @@
-//! What a drawn I/O may have to wait for: an overlapping I/O in flight, a file that must first be opened or locked, a
-//! barrier.
+//! Conditions that a drawn I/O may have to wait for: an overlapping I/O in flight, a file that must first be
+//! opened or locked, a barrier.
 
 use crate::logs::FileEvent;
 use crate::storage::Handle;
@@ -16,15 +16,15 @@ use fathom_stats::Direction;
 use fathom_verify::ledger::SyncKind;
 use std::collections::VecDeque;
 
-/// Interval of attempts to get a lock that another job holds, in ns.
+/// Interval between attempts to take a lock that another job holds, in ns.
 const LOCK_PAUSE_NS: u64 = 20_000;
 
 /// Poll interval while another job has an overlapping I/O in flight, in ns.
 const OVERLAP_PAUSE_NS: u64 = 5_000;
 
-/// The rules of a job.
+/// The admission rules of a job.
 pub(in crate::worker) struct Admission<'a> {
-    /// Drawn, but delayed.
+    /// An I/O that is drawn but delayed.
     held: Option<Target>,
     /// `serialize_overlap`.
     overlap: Option<OverlapRule<'a>>,
@@ -32,17 +32,17 @@ pub(in crate::worker) struct Admission<'a> {
     open_files: Option<(VecDeque<u32>, usize)>,
     /// `lockfile`.
     pub(in crate::worker) locks: Option<FileLocks>,
-    /// `write_barrier`: a barrier every N writes, and writes since the last.
+    /// `write_barrier`: the interval between barriers in writes, and writes since the last one.
     barrier: Option<(u64, u64)>,
-    /// `unlink_each_loop`: the files are to be recreated after each loop, and now is the time.
+    /// `unlink_each_loop`: set when a loop is over and the files are to be recreated.
     renews_files: bool,
     renewal_is_due: bool,
-    /// The last write was a barrier: nothing may be issued before it has completed.
+    /// The last write was a barrier: nothing may be issued before it completes.
     behind_barrier: bool,
 }
 
 impl Feature for Admission<'_> {
-    /// May delay the next I/O; some rules delay it until others have completed.
+    /// Decides whether the next I/O is delayed; some rules delay it until others have completed.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, ends_from_ns: self.follows_ends().then_some(0), ..Needs::default() }
     }
@@ -77,12 +77,12 @@ impl<'a> Admission<'a> {
         needed.then_some(admission)
     }
 
-    /// True if the rules need every completion.
+    /// True if the rules have to see every completion.
     fn follows_ends(&self) -> bool {
         self.locks.is_some() || self.overlap.as_ref().is_some_and(OverlapRule::spans_jobs)
     }
 
-    /// A loop is over and another begins.
+    /// Called between two loops.
     pub(in crate::worker) fn begin_loop(&mut self) {
         self.renewal_is_due = self.renews_files;
     }
@@ -94,7 +94,7 @@ impl<'a> Admission<'a> {
 }
 
 impl Worker<'_> {
-    /// Lets an I/O through, or delays it and returns how long to wait.
+    /// Admits an I/O, or delays it and returns how long to wait.
     pub(in crate::worker) fn admit(&mut self, next: Next, now: u64) -> Next {
         let Next::Io(target) = next else { return next };
         let Some(mut admission) = self.features.admission.take() else { return next };
@@ -109,7 +109,7 @@ impl Worker<'_> {
         wait.unwrap_or(next)
     }
 
-    /// What this I/O waits for, if it has to.
+    /// What this I/O has to wait for, if anything.
     fn reason_to_wait(&mut self, admission: &mut Admission, target: Target, now: u64) -> Option<Next> {
         let busy = self.slots.units().iter().any(Unit::is_in_flight);
         let must_be_alone =
@@ -146,8 +146,8 @@ impl Worker<'_> {
         None
     }
 
-    /// Makes sure that a file is open, closing the least recently used one without I/O in flight; false if
-    /// all open ones have some.
+    /// Makes sure that a file is open, closing the least recently used one without I/O in flight; false if all
+    /// open files have I/O in flight.
     fn open_in_turn(&mut self, open: &mut VecDeque<u32>, limit: usize, file: u32) -> bool {
         if let Some(place) = open.iter().position(|&other| other == file) {
             open.remove(place);
@@ -172,7 +172,7 @@ impl Worker<'_> {
             Ok(handle) => {
                 self.places[file as usize].handle = handle;
                 open.push_back(file);
-                // The engine's state of a file, such as its position, is not valid for a new descriptor.
+                // The engine's state for the file, such as its position, is invalid for a new descriptor.
                 self.engine.reopened(file as usize);
                 if let Some(log) = &mut self.features.issue_log {
                     log.note(FileEvent::Open, file);
@@ -186,7 +186,7 @@ impl Worker<'_> {
         true
     }
 
-    /// `fsync_on_close` of a file that is closed during the run.
+    /// `fsync_on_close` for a file that is closed during the run.
     fn sync_before_close(&mut self, file: usize) {
         if !self.plan.syncs.at_close {
             return;
@@ -215,7 +215,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O of this file has completed.
+    /// Called when an I/O on this file has completed.
     #[cold]
     pub(in crate::worker) fn settle_admission(&mut self, unit: &Unit, moved: bool) {
         self.settle_zone(unit, moved);

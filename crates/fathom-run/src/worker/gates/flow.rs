@@ -1,4 +1,4 @@
-//! `flow`: jobs of one flow keep their numbers of I/Os in the proportion of their weights.
+//! `flow`: jobs in one flow keep their numbers of I/Os in proportion to their weights.
 
 use crate::region::{Region, Stage, WorkerBlock};
 use crate::worker::WorkerContext;
@@ -13,13 +13,13 @@ pub(in crate::worker) struct Flow<'a> {
     region: &'a Region,
     own: &'a WorkerBlock,
     weight: u64,
-    /// All members but this one: index, weight, and the stage from which on it counts.
+    /// All other members: index, weight, and the stage from which each one counts.
     others: Vec<(usize, u64, Stage)>,
     sleep_ticks: u64,
 }
 
 impl Feature for Flow<'_> {
-    /// May delay the next I/O.
+    /// Decides whether the next I/O is delayed.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, ..Needs::default() }
     }
@@ -51,9 +51,9 @@ impl<'a> Flow<'a> {
         (!flow.others.is_empty()).then_some(flow)
     }
 
-    /// The tick until which this worker waits because it is ahead of the others; `None` if it is not. It is
-    /// ahead if it has done more I/Os per weight than the flow as a whole. Members that are not running do
-    /// not count; one that is about to start with the others does.
+    /// The tick until which this worker waits because it is ahead of the flow; `None` if it is not. It is ahead
+    /// if it has done more I/Os per weight than the flow as a whole. Members that are not running do not count,
+    /// except those about to start with the others.
     pub(in crate::worker) fn is_ahead(&self, now: u64) -> Option<u64> {
         let own_ios = self.own.flow_ios.load(Relaxed);
         let (mut ios, mut weights) = (own_ios, self.weight);

@@ -17,6 +17,6 @@ pub(super) trait Gate {
     /// The direction of the next I/O if it may start now, or what to wait for.
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next>;
 
-    /// That I/O is being issued.
+    /// Called when that I/O is being issued.
     fn issued(&mut self, target: &Target);
 }

@@ -1,4 +1,4 @@
-//! An open loop: I/Os are due by a schedule, and their response times count from then.
+//! An open loop: I/Os are due by a schedule, and response times count from the due time.
 
 use crate::plan::WorkerPlan;
 use crate::targets::{Target, Targets};
@@ -13,49 +13,49 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::clock::{Clock, Moment};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Stands for an I/O that is not an arrival.
+/// Marks an I/O that is not an arrival.
 const NOT_AWAITED: u64 = u64::MAX;
-/// The last stretch of a wait, which spins: minimum, and initial and maximum, ns. It adapts to how late
-/// sleeps end: until enough have been seen, the worst is assumed.
+/// Busy-waiting at the end of a wait: minimum, and initial and maximum, ns. It adapts to how late sleeps end:
+/// until enough sleeps have been observed, the worst case is assumed.
 const LEAST_AWAKE_NS: u64 = 5_000;
 const MOST_AWAKE_NS: u64 = 1_000_000;
-/// After each sleep the stretch shrinks by this fraction of its excess: very late sleeps are rare, and would
-/// be forgotten between two of them.
+/// After each sleep, the busy-wait shrinks by this fraction of its excess: very late sleeps are rare, and must
+/// not be forgotten between two of them.
 const GIVEN_UP: u64 = 1024;
-/// Up to this many arrivals waiting at the end are counted one by one; more of them in as many groups, which
-/// does not show in the figures.
+/// Up to this many arrivals that are waiting at the end are counted individually; beyond that, they are counted
+/// in this many groups, which makes no visible difference.
 const MOST_COUNTED: u64 = 1 << 20;
 /// Maximum number of new arrivals that are counted at each start. On an overcommitted processor, arrivals could come
 /// faster than they can be counted, and counting would never end.
 const LOOKED_FOR: u64 = 4096;
 
-/// The arrivals of a worker.
+/// State of a worker's arrivals.
 pub(in crate::worker) struct OpenLoop<'a> {
     clock: Clock,
     /// `None` if a log determines when I/Os are due.
     schedules: PerDirection<Option<Schedule>>,
     is_mix: bool,
-    /// Drawn, but not due yet.
+    /// An I/O that is drawn but not due yet.
     drawn: Option<Direction>,
     /// When the next I/O was due.
     due: Option<u64>,
     /// Tick of the last draw.
     now: u64,
-    /// Remaining I/Os of the job, if it has an end.
+    /// Remaining I/Os of the job, if it is limited.
     left: Option<u64>,
     slots: Box<[Slot]>,
-    /// Since when there has been a free slot.
+    /// Tick since which a slot has been free.
     ready: u64,
-    /// The next I/O was delayed for another reason.
+    /// The next I/O was delayed for a reason other than slots.
     was_held_back: bool,
     /// The slot that was used last.
     last_slot: u32,
-    /// Tick since which they are counted.
+    /// Tick from which arrivals count.
     since: u64,
     awake: Option<Awake>,
-    /// Tick at which the sleep in progress should end.
+    /// Tick at which the current sleep should end.
     sleep_end: Option<u64>,
-    /// How the next arrival has been waited for so far.
+    /// How the worker is waiting for the next arrival.
     waited: Waited,
     samples: &'a PerDirection<ArrivalSamples>,
 }
@@ -75,7 +75,7 @@ enum Waited {
     Asleep,
 }
 
-/// The last stretch before an I/O is due, which spins, in ticks.
+/// Busy-waiting time before an I/O is due, in ticks.
 struct Awake {
     ticks: u64,
     least: u64,
@@ -88,21 +88,21 @@ impl Awake {
         Awake { ticks: ticks(MOST_AWAKE_NS), least: ticks(LEAST_AWAKE_NS), most: ticks(MOST_AWAKE_NS) }
     }
 
-    /// A sleep ended this many ticks late. A reserve of a quarter is added.
+    /// Notes that a sleep ended this many ticks late. A reserve of a quarter is added.
     fn slept(&mut self, late: u64) {
         let wanted = late + late / 4;
         self.ticks = if wanted > self.ticks { wanted } else { self.ticks - (self.ticks - wanted) / GIVEN_UP };
         self.ticks = self.ticks.clamp(self.least, self.most);
     }
 
-    /// The whole wait was a spin. Without occasional sleeps there is nothing to adapt to.
+    /// The whole wait was busy-waiting. Without occasional sleeps there is nothing to adapt to.
     fn stayed_awake(&mut self) {
         self.ticks = (self.ticks - self.ticks / GIVEN_UP).max(self.least);
     }
 }
 
 impl<'a> OpenLoop<'a> {
-    /// The arrivals of a worker, if its loop is open.
+    /// The arrivals of a worker in an open loop.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>, clock: Clock) -> Option<OpenLoop<'a>> {
         let plan: &WorkerPlan = context.worker_plan();
         let rules = plan.arrivals.as_ref()?;
@@ -136,13 +136,13 @@ impl<'a> OpenLoop<'a> {
         self.ready = now;
     }
 
-    /// Everything counts from now on.
+    /// Starts counting.
     pub(in crate::worker) fn begin_recording(&mut self, now: Moment) {
         self.since = now.ticks;
         self.samples.values().for_each(|samples| samples.reset(now.ns));
     }
 
-    /// Remaining I/Os of the job, including the next one.
+    /// Sets the remaining I/Os of the job, including the next one.
     pub(in crate::worker) fn set_left(&mut self, left: Option<u64>) {
         self.left = left;
     }
@@ -156,25 +156,26 @@ impl<'a> OpenLoop<'a> {
         Direction::ALL.into_iter().min_by_key(|&direction| self.due_of(direction)).unwrap_or(Direction::Read)
     }
 
-    /// An arrival waits for something other than a slot: another I/O, a lock, a zone.
+    /// Notes that an arrival is waiting for something other than a slot: another I/O, a lock, a zone.
     pub(in crate::worker) fn hold_back(&mut self) {
         self.was_held_back = true;
     }
 
-    /// An arrival has been chosen and is not in its slot yet.
+    /// An arrival that was chosen but is not in its slot yet.
     pub(in crate::worker) fn has_chosen(&self) -> bool {
         self.due.is_some()
     }
 
-    /// An entry of a log is next, which was due at this tick; `others` more of its direction are due as well.
+    /// Notes that a log entry comes next, which was due at this tick; `others` more of its direction are due as
+    /// well.
     pub(in crate::worker) fn entry_is_due(&mut self, direction: Direction, due: u64, others: u64) {
         self.due = Some(due);
         self.note_backlog(direction, due, others);
     }
 
-    /// The arrival that was due goes into this slot.
+    /// Puts the arrival that was due into this slot.
     pub(in crate::worker) fn start(&mut self, slot: u32, units: &[Unit]) {
-        // The submitting call of the previous I/O does not count as our own delay.
+        // The submission call of the previous I/O does not count as the tester's delay.
         let issued = units[self.last_slot as usize].issue();
         let ready = match std::mem::take(&mut self.was_held_back) {
             true => u64::MAX,
@@ -184,14 +185,14 @@ impl<'a> OpenLoop<'a> {
         self.slots[slot as usize] = Slot { due: self.due.take().unwrap_or(NOT_AWAITED), ready };
     }
 
-    /// A slot is free since this tick; `none_was_free` tells whether none was before.
+    /// Notes that a slot is free since this tick; with `none_was_free`, all slots were in use before.
     pub(in crate::worker) fn freed(&mut self, now: u64, none_was_free: bool) {
         if none_was_free {
             self.ready = now;
         }
     }
 
-    /// The I/O in this slot has succeeded. Returns its response time in ns, if it is an arrival.
+    /// Notes that the I/O in this slot succeeded. Returns its response time in ns, if it is an arrival.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -216,13 +217,12 @@ impl<'a> OpenLoop<'a> {
         Some(response)
     }
 
-    /// No more arrivals are started after this moment: waiting ones are counted with the time that they have
-    /// waited so far.
+    /// Ends the arrivals at this time: those waiting are counted with their waiting time so far.
     pub(in crate::worker) fn close(&mut self, end: Moment) {
         for (schedule, samples) in self.schedules.values_mut().zip(self.samples.values()) {
             samples.until_ns.store(end.ns, Relaxed);
             let Some(schedule) = schedule else { continue };
-            // An arrival that is due at the very end is not part of this run.
+            // An arrival due exactly at the end is not part of this run.
             let waiting =
                 schedule.waiting(end.ticks.saturating_sub(1), u64::MAX).min(self.left.unwrap_or(u64::MAX));
             samples.set_backlog(waiting);
@@ -244,7 +244,7 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// The same for entries of a log, which were due at these ticks.
+    /// The same for entries of a log that were due at these ticks.
     pub(in crate::worker) fn close_log(&mut self, due: impl Iterator<Item = (Direction, u64)>, end: Moment) {
         let mut waiting = PerDirection::<u64>::default();
         for (direction, due) in due {
@@ -257,15 +257,15 @@ impl<'a> OpenLoop<'a> {
         }
     }
 
-    /// Number of waiting arrivals besides the one that is about to start, which counts too if there was no
-    /// free slot when it was due.
+    /// Number of waiting arrivals, not counting the one about to start unless all slots were in use when it was
+    /// due.
     fn note_backlog(&self, direction: Direction, due: u64, others: u64) {
         self.samples[direction].set_backlog(others + u64::from(self.ready > due));
     }
 
-    /// How to wait for an I/O that is due later: by sleeping first, then by steps short enough to spin.
+    /// How to wait for an I/O that is due later: first by sleeping, then in steps short enough for busy-waiting.
     fn wait_for(&mut self, due: u64, now: u64) -> Next {
-        // A sleep ends a little before the requested tick.
+        // The sleep ends slightly before the requested tick.
         let margin = self.clock.ticks_of_ns(SPIN_NS / 2);
         let early = due - self.awake.as_ref().map_or(0, |awake| awake.ticks).min(due);
         if early > now + margin {
@@ -279,7 +279,7 @@ impl<'a> OpenLoop<'a> {
         Next::Wait(due.min(now + margin))
     }
 
-    /// The loop is back: it has slept as long as requested, or longer.
+    /// Called after a sleep that lasted as long as requested, or longer.
     fn learn_of_sleep(&mut self, now: u64) {
         let Some(end) = self.sleep_end.filter(|&end| end <= now) else { return };
         self.sleep_end = None;
@@ -289,7 +289,7 @@ impl<'a> OpenLoop<'a> {
     }
 }
 
-/// Divides arrivals into groups of about equal size: the number of the first one of each, and its size.
+/// Divides arrivals into groups of about equal size: for each, the number of its first arrival, and its size.
 fn groups_of(waiting: u64) -> impl Iterator<Item = (u64, u64)> {
     let groups = waiting.min(MOST_COUNTED);
     let first =

@@ -1,5 +1,5 @@
-//! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload` this includes the I/O
-//! of all jobs that request both.
+//! `serialize_overlap`: an I/O that overlaps one in flight waits for it. With `io_submit_mode=offload`, this
+//! includes the I/O of all other jobs that set both options.
 
 use crate::files::names;
 use crate::region::{Region, Reservation};
@@ -9,19 +9,19 @@ use crate::worker::WorkerContext;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
-/// What an I/O may overlap with.
+/// What an I/O may overlap.
 pub(in crate::worker) struct OverlapRule<'a> {
     units: &'a [Unit],
     reservation: &'a Reservation,
     region: &'a Region,
-    /// Per file a number that represents its name.
+    /// For each file, a number that represents its name.
     files: Vec<u64>,
     /// The other jobs to check: index, and their files.
     others: Vec<(usize, Vec<u64>)>,
 }
 
 impl<'a> OverlapRule<'a> {
-    /// The rule of a worker, if its I/O could overlap with anything.
+    /// The rule of a worker, if its I/O could overlap any other.
     pub(in crate::worker) fn of(context: &WorkerContext<'a>) -> Option<OverlapRule<'a>> {
         let (plan, own) = (context.plan, context.worker_plan());
         let verifies = own.verify.as_ref();
@@ -49,7 +49,7 @@ impl<'a> OverlapRule<'a> {
         })
     }
 
-    /// True if I/O of other jobs counts, too.
+    /// True if the I/O of other jobs counts as well.
     pub(in crate::worker) fn spans_jobs(&self) -> bool {
         !self.others.is_empty()
     }
@@ -70,7 +70,7 @@ impl<'a> OverlapRule<'a> {
             return true;
         }
         let file = self.files.get(target.file as usize).copied().unwrap_or(0);
-        // Reserve first, check afterwards: of two concurrent jobs, at least one sees the other.
+        // Reserve first and check afterwards, so that of two concurrent jobs at least one sees the other.
         self.reservation.set(file, start, end);
         let free = self.others.iter().all(|(index, files)| {
             let is_same = |unit: &Unit| files.get(unit.file() as usize) == Some(&file);
@@ -84,7 +84,7 @@ impl<'a> OverlapRule<'a> {
         free
     }
 
-    /// The last admitted I/O is in flight, or has completed.
+    /// Called when the last admitted I/O is in flight or has completed.
     pub(in crate::worker) fn clear_reservation(&self) {
         if self.spans_jobs() {
             self.reservation.clear();

@@ -20,7 +20,7 @@ use fathom_sys::clock::Clock;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-/// Shorter waits spin: a sleep would overshoot.
+/// Shorter waits are busy-waits, because a sleep would overshoot.
 pub(super) const SPIN_NS: u64 = 20_000;
 /// Minimum rates are first checked after this time.
 const FIRST_RATE_CHECK_NS: u64 = 2_000_000_000;
@@ -31,9 +31,9 @@ pub(in crate::worker) struct Pace {
     rates: PerDirection<Option<Rate>>,
     /// Mixed reads and writes: one may overtake the other.
     is_mix: bool,
-    /// When the next I/O is due only depends on how many were issued before.
+    /// When the next I/O is due depends only on how many were issued before.
     is_foreseen: bool,
-    /// Drawn, but delayed so far.
+    /// An I/O that is drawn but delayed.
     drawn: Option<Direction>,
     think: Option<Think>,
     /// Processor cycles to spend after each I/O.
@@ -42,7 +42,7 @@ pub(in crate::worker) struct Pace {
     minimum: Option<Minimum>,
 }
 
-/// A rate limit of one direction: an I/O may start when it is due.
+/// A rate limit for one direction, which determines when an I/O is due.
 struct Rate {
     /// Tick at which the next I/O is due.
     due: f64,
@@ -50,32 +50,32 @@ struct Rate {
     ticks_per_unit: f64,
     /// The rate counts I/Os, not bytes.
     per_io: bool,
-    /// Random arrivals instead of even ones.
+    /// Random arrivals instead of evenly spaced ones.
     arrivals: Option<Box<Arrivals>>,
 }
 
-/// Gaps between random arrivals that are drawn ahead at most.
+/// Maximum number of gaps between random arrivals that are drawn ahead.
 const GAPS: usize = 32;
 
 /// The gaps between random arrivals.
 struct Arrivals {
     numbers: DrawnAhead,
-    /// A ring of those that were drawn ahead.
+    /// A ring of gaps drawn ahead.
     ahead: [f64; GAPS],
-    /// How many have been drawn and used.
+    /// Number of gaps drawn, and used.
     drawn: usize,
     used: usize,
 }
 
 struct Think {
     rule: ThinkTimePlan,
-    /// I/Os since the last pause.
+    /// Number of I/Os since the last pause.
     count: u64,
-    /// Tick at which the I/O after it began.
+    /// Tick at which the I/O after the last pause began.
     io_since: u64,
-    /// A pause is due, and begins when nothing is in flight any more.
+    /// A pause is due; it begins when nothing is in flight any more.
     is_due: bool,
-    /// End of the pause in progress, and of its spinning part.
+    /// End of the current pause, and of its busy-waiting part.
     until: Option<(u64, u64)>,
 }
 
@@ -133,13 +133,12 @@ impl Pace {
         }
     }
 
-    /// Pauses if it is time to: returns what to wait for before the next I/O. `units` are those of the
-    /// worker.
+    /// Pauses if a pause is due: returns what to wait for before the next I/O. `units` are the worker's units.
     pub(in crate::worker) fn pause(&mut self, now: u64, units: &[Unit]) -> Result<(), Next> {
         let Some(think) = &mut self.think else { return Ok(()) };
         if let Some((until, spin_until)) = think.until {
             if now < until {
-                // Spinning shows as processor time, which is its purpose.
+                // Busy-waiting shows as processor time, which is its purpose.
                 return Err(Next::Wait(if now < spin_until { now } else { until }));
             }
             think.until = None;
@@ -153,7 +152,7 @@ impl Pace {
             if !by_count && !by_time {
                 return Ok(());
             }
-            // Completions before the pause count for the next one.
+            // Completions before the pause count towards the next one.
             think.count = 0;
             think.is_due = true;
         }
@@ -172,8 +171,8 @@ impl Pace {
         Err(Next::Wait(if spin_until > now { now } else { until }))
     }
 
-    /// Bytes that may be issued before the next decision, in I/Os at least as long as the shortest. One more than those in
-    /// flight is about to be issued.
+    /// Bytes that may be issued before the next decision, in I/Os of at least the minimum length. There is one
+    /// more to be issued besides those in flight.
     pub(in crate::worker) fn foresees(&mut self, now: u64, in_flight: u64, shortest: u64) -> u64 {
         let due = self.rates.values_mut().flatten().map(|rate| rate.are_due(now, shortest));
         let by_rate = due.min().unwrap_or(u64::MAX);
@@ -182,7 +181,7 @@ impl Pace {
             Some(think) if think.is_due || think.until.is_some() => 0,
             Some(think) if think.rule.blocks == 0 => u64::MAX,
             Some(think) => {
-                // All I/Os in flight may complete before the next one.
+                // All I/Os in flight may complete before the next one is issued.
                 let completing = if think.rule.counts_issues { 0 } else { in_flight + 1 };
                 think.rule.blocks.saturating_sub(think.count).saturating_sub(completing)
             }
@@ -195,7 +194,7 @@ impl Pace {
         let all_ios = let_go.all_ios();
         for (direction, rate) in self.rates.iter_mut() {
             let (Some(rate), ios @ 1..) = (rate, let_go.ios[direction]) else { continue };
-            // If directions share the bytes, all I/Os have one length.
+            // If directions share the bytes, all I/Os have the same length.
             let units =
                 if rate.per_io { ios as f64 } else { let_go.bytes as f64 * ios as f64 / all_ios as f64 };
             rate.advance_by(ios, units);
@@ -221,7 +220,7 @@ impl Gate for Pace {
     fn draw(&mut self, now: u64, targets: &mut Targets) -> Result<Direction, Next> {
         let drawn = self.drawn.take().unwrap_or_else(|| targets.draw_direction());
         let Some(due) = self.due(drawn).filter(|&due| due > now) else { return Ok(drawn) };
-        // In a mix, a direction that is behind its rate overtakes one that is ahead.
+        // In a mix, a direction that is behind its rate goes before one that is ahead.
         let other = if drawn == Direction::Read { Direction::Write } else { Direction::Read };
         // A direction without a limit is always due.
         let other_due = if self.is_mix { self.due(other).unwrap_or(0) } else { u64::MAX };
@@ -243,19 +242,19 @@ impl Gate for Pace {
     }
 }
 
-/// True if the due time only depends on the I/Os and bytes issued before, in each direction. A random gap is one of a single
-/// I/O, so their bytes have to be known one by one.
+/// True if the due time in each direction depends only on the I/Os and bytes issued before. A random gap
+/// belongs to a single I/O, so the lengths of all I/Os have to be known.
 fn is_foreseen(rules: &PacePlan, targets: &TargetPlan) -> bool {
     let waits_for_time = rules.think.is_some_and(|think| think.io_time_ns > 0);
     let rates = || rules.rates.values().flatten();
-    // For a mix, the I/Os of each direction are known, but not their bytes.
+    // In a mix, the number of I/Os in each direction is known, but not their bytes.
     let is_counted =
         targets.directions.only().is_some() || targets.has_one_length() || rates().all(|rule| rule.per_io);
     let is_each_known = || rates().all(|rule| rule.per_io || !rule.is_poisson) || has_whole_blocks(targets);
     !waits_for_time && is_counted && is_each_known()
 }
 
-/// True if all I/Os have one length, also where blocks could overlap.
+/// True if all I/Os have the same length, including blocks that could overlap.
 fn has_whole_blocks(targets: &TargetPlan) -> bool {
     let length = targets.one_length();
     targets.used_directions().iter().all(|&direction| Some(targets.alignment[direction]) == length)
@@ -273,12 +272,12 @@ impl Rate {
         }
     }
 
-    /// What an I/O of this length counts.
+    /// What an I/O of this length counts towards the rate.
     fn units_of(&self, length: u64) -> f64 {
         if self.per_io { 1.0 } else { length as f64 }
     }
 
-    /// Bytes that are due, in I/Os at least as long as the shortest: one that begins within them may start.
+    /// Bytes that are due, in I/Os of at least the minimum length: an I/O that begins within them may start.
     fn are_due(&mut self, now: u64, shortest: u64) -> u64 {
         let behind = now as f64 - self.due;
         if behind < 0.0 {
@@ -294,7 +293,7 @@ impl Rate {
         if self.per_io { units.saturating_mul(shortest) } else { units }
     }
 
-    /// Advances the due time by that of an I/O of a number of units.
+    /// Advances the due time by this many units.
     fn advance(&mut self, units: f64) {
         let factor = match &mut self.arrivals {
             Some(arrivals) => arrivals.next_gap(),
@@ -339,8 +338,8 @@ impl Arrivals {
         gap
     }
 
-    /// Number of I/Os due now, as far as gaps are drawn ahead: the one due at the tick `due`, and those after it. `mean`
-    /// is the mean gap in ticks.
+    /// Number of I/Os due now, as far as gaps are drawn ahead: the one due at the tick `due`, and those after
+    /// it. `mean` is the mean gap in ticks.
     fn are_due(&mut self, now: f64, mut due: f64, mean: f64) -> u64 {
         for ahead in 0..GAPS {
             due += mean * self.gap(self.used + ahead);
@@ -371,7 +370,7 @@ impl Minimum {
 }
 
 impl Worker<'_> {
-    /// Sleeps until a tick, an order of the supervisor, or the next event; returns the tick after it.
+    /// Sleeps until a tick, an order from the supervisor, or the next event; returns the tick after the sleep.
     #[cold]
     pub(in crate::worker) fn wait_until(&mut self, until: u64) -> u64 {
         if let Some(span) = self.span_to_sleep(until) {
@@ -461,20 +460,20 @@ mod tests {
     }
 
     proptest! {
-        /// Granted I/Os are issued neither before their time nor later than the rate allows.
+        /// Granted I/Os are never issued before their time, nor later than the rate allows.
         #[test]
         fn a_grant_is_what_questions_would_have_let_go(
             per_io in any::<bool>(), is_random in any::<bool>(),
-            // I/Os come sooner or later than the rate allows.
+            // I/Os are issued earlier or later than the rate allows.
             gaps in prop::collection::vec((prop_oneof![4 => 0u64..600, 1 => 0u64..5000], 1u64..3), 1..200),
             pause in prop_oneof![Just(0u64), 0u64..300_000],
         ) {
             let (mut asked, mut granting) = (rate(per_io, is_random), rate(per_io, is_random));
-            // After a pause, many are due.
+            // After a pause, many I/Os are due.
             let (mut now, mut granted, mut used) = (pause, 0, 0);
             for (gap, blocks) in gaps {
                 now += gap;
-                // Rates of I/Os and random gaps are exact if I/Os have one length.
+                // I/O rates and random gaps are exact if I/Os have the same length.
                 let length = if per_io || is_random { SHORTEST } else { blocks * SHORTEST };
                 let is_due = asked.due <= now as f64;
                 if granted <= used {

@@ -10,14 +10,14 @@ use fathom_sys::clock::Clock;
 /// A position in the sequence of arrivals of a direction.
 #[derive(Clone, Debug)]
 struct Cursor {
-    /// Arrivals before it.
+    /// Number of arrivals before it.
     count: u64,
     /// When this arrival is due, in ticks of active time since the start.
     at: f64,
     gaps: Gaps,
 }
 
-/// The arrivals of one direction. Waiting ones are not stored: a second position in the same sequence runs
+/// The arrivals of one direction. Waiting arrivals are not stored: a second position in the same sequence runs
 /// ahead of the first and counts them.
 #[derive(Clone, Debug)]
 pub(in crate::worker) struct Schedule {
@@ -26,15 +26,15 @@ pub(in crate::worker) struct Schedule {
     gap: f64,
     /// Ticks of active time, and of a whole cycle, if arrivals come in bursts.
     bursts: Option<(f64, f64)>,
-    /// The next one to start.
+    /// The next arrival to start.
     next: Cursor,
-    /// The next one to be due.
+    /// The next arrival to be due.
     ahead: Cursor,
 }
 
 impl Schedule {
-    /// The schedule of a direction with this rate of arrivals per second. Seeds are those of a closed loop
-    /// with this process.
+    /// The schedule of a direction with this rate in arrivals per second. Seeds are those of a closed loop with
+    /// the same process.
     pub(in crate::worker) fn new(
         plan: &ArrivalsPlan,
         per_second: f64,
@@ -58,14 +58,14 @@ impl Schedule {
         let share = bursts.map_or(1.0, |(busy, turn)| busy / turn);
         let gap = ticks(1_000_000_000) / per_second * share;
         let mut first = Cursor { count: 0, at: 0.0, gaps };
-        // Even arrivals begin with the run; others with a gap.
+        // Evenly spaced arrivals begin with the run; others begin with a gap.
         if !matches!(first.gaps, Gaps::Even) {
             first.at = first.gaps.next_gap() * gap;
         }
         Schedule { start: 0, gap, bursts, ahead: first.clone(), next: first }
     }
 
-    /// The run begins at this tick.
+    /// Starts the run at this tick.
     pub(in crate::worker) fn begin(&mut self, now: u64) {
         self.start = now;
     }
@@ -75,12 +75,12 @@ impl Schedule {
         self.due_at(self.next.at)
     }
 
-    /// The next arrival is started, or counted.
+    /// Starts or counts the next arrival.
     pub(in crate::worker) fn take(&mut self) {
         step(&mut self.next, self.gap);
     }
 
-    /// Arrivals that are due by this tick and have not been taken; at most `most` new ones are counted.
+    /// Arrivals that are due by this tick and not taken yet; counts at most `most` new ones.
     pub(in crate::worker) fn waiting(&mut self, now: u64, most: u64) -> u64 {
         if self.ahead.count < self.next.count {
             self.ahead = self.next.clone();

@@ -1,4 +1,4 @@
-//! `zonemode=zbd` in the run loop: each drawn I/O is placed by the rules of its zone first.
+//! `zonemode=zbd` in the run loop: zone rules place each drawn I/O before it is issued.
 
 use crate::cause::{self, Cause};
 use crate::files::open::OpenFiles;
@@ -22,15 +22,15 @@ use std::os::unix::fs::MetadataExt;
 
 /// Longest poll interval while another worker's I/O is in a zone, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// The first of these intervals, in ns. They grow with the wait.
+/// The first of these intervals, in ns; they grow as the wait lasts.
 const SHORTEST_PAUSE_NS: u64 = 1_000;
-/// After this wait, in ns, it is checked whether the other worker still exists.
+/// After waiting this long, in ns, the worker checks whether the other worker still exists.
 const PATIENCE_NS: u64 = 500_000_000;
 
-/// The zones of a worker, and the I/O that waits for one.
+/// The zones of a worker, and an I/O that waits for one.
 pub(in crate::worker) struct ZonedWork<'a> {
     rules: ZoneRules<'a>,
-    /// Drawn, but its zone is not ready.
+    /// An I/O that is drawn, but whose zone is not ready.
     held: Option<Target>,
     /// Tick since when an I/O has been waiting.
     held_since: u64,
@@ -39,8 +39,8 @@ pub(in crate::worker) struct ZonedWork<'a> {
 }
 
 impl Feature for ZonedWork<'_> {
-    /// Moves an I/O to where its zone takes it, and advances the write pointer at its completion. Other
-    /// workers get positions after a write once it was submitted.
+    /// Moves an I/O to where its zone accepts it, and advances the write pointer when it completes. Other
+    /// workers get positions after a write once that write is submitted.
     fn needs(&self) -> Needs {
         Needs {
             choice: Choice::EachIo,
@@ -116,7 +116,7 @@ fn identity(entry: &FileEntry) -> [u64; 2] {
         // Character devices have their own numbers.
         Some(Ok(found)) if found.rdev() != 0 => [3 << 62, found.rdev()],
         Some(Ok(found)) => [found.dev(), found.ino()],
-        // A name of another kind of target.
+        // A target that is not a file, by its name.
         _ => {
             let mut hasher = DefaultHasher::new();
             entry.path.hash(&mut hasher);
@@ -137,7 +137,7 @@ impl Worker<'_> {
         self.features.zones.as_mut().and_then(|zones| zones.held.take())
     }
 
-    /// Moves a drawn I/O to where its zone takes it.
+    /// Moves a drawn I/O to where its zone accepts it.
     pub(in crate::worker) fn place_in_zones(&mut self, next: Next, now: u64) -> Next {
         let Some(mut zones) = self.features.zones.take() else { return next };
         let next = self.place(&mut zones, next, now);
@@ -146,7 +146,7 @@ impl Worker<'_> {
         next
     }
 
-    /// An I/O of verification has a fixed offset, but its zone must not be reset meanwhile.
+    /// A verification I/O has a fixed offset, but its zone must not be reset meanwhile.
     pub(in crate::worker) fn enter_zone(&mut self, next: &Next) {
         if let (Some(zones), Next::Io(target)) = (&mut self.features.zones, next) {
             zones.rules.enter(*target);
@@ -175,7 +175,7 @@ impl Worker<'_> {
                 }
                 Ok(Decision::Wait) => return self.hold(zones, target, now),
                 Ok(Decision::WriteFirst) => {
-                    // The read is repeated at the same offset.
+                    // The read is retried at the same offset.
                     self.budget.put_back(drawn_bytes);
                     self.targets.moved(target, target.offset);
                     next = self.next_in_direction(Direction::Write);
@@ -203,8 +203,8 @@ impl Worker<'_> {
                 zones.rules.forget_lost();
             }
         }
-        // The wait may be very short: other workers only have to submit what they have. With its own I/O in
-        // flight the loop waits for that as well.
+        // The wait may be very short: other workers only have to submit what they have. If this worker has I/O
+        // in flight, the loop waits for that as well.
         let held = now.saturating_sub(zones.held_since);
         let (shortest, longest) =
             (self.clock.ticks_of_ns(SHORTEST_PAUSE_NS), self.clock.ticks_of_ns(PAUSE_NS));
@@ -225,7 +225,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O has been submitted. The rest of a partial one was before.
+    /// Called when an I/O has been submitted. The rest of a partial I/O has been submitted before.
     #[inline(never)]
     pub(in crate::worker) fn note_handed_over(&mut self, unit: &Unit) {
         let Some(target) = target_of(unit).filter(|_| unit.done() == 0) else { return };
@@ -236,7 +236,7 @@ impl Worker<'_> {
         }
     }
 
-    /// An I/O has completed; updates its zone.
+    /// Called when an I/O has completed; updates its zone.
     pub(in crate::worker) fn settle_zone(&mut self, unit: &Unit, moved: bool) {
         let Some(target) = target_of(unit) else { return };
         let Some(mut zones) = self.features.zones.take() else { return };
@@ -248,7 +248,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts resets; data of the zone can no longer be verified.
+    /// Counts resets; data in the zone can no longer be verified.
     fn note_resets(&mut self, rules: &mut ZoneRules<'_>) {
         bump(&self.samples.zone_resets, rules.take_resets());
         if let (Some((file, offset, length)), Some(verifier)) =
@@ -280,7 +280,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The run is over: admitted I/Os that were never issued are retracted.
+    /// Called when the run is over: retracts admitted I/Os that were never issued.
     pub(in crate::worker) fn leave_zones(&mut self) {
         let held = self.features.admission.as_mut().and_then(|admission| admission.take_held());
         if let (Some(zones), Some(target)) = (&mut self.features.zones, held) {

@@ -4,7 +4,7 @@ use fathom_stats::report::DEPTH_BUCKETS;
 use fathom_stats::samples::{bump, depth_bucket};
 use std::sync::atomic::AtomicU64;
 
-/// Counts all depths from one above `before` up to `reached`, as consecutive I/Os would.
+/// Counts every depth above `before` up to `reached`, as consecutive I/Os would.
 #[inline]
 pub(super) fn bump_depths(map: &[AtomicU64; DEPTH_BUCKETS], before: u32, reached: u32) {
     let mut below = before;

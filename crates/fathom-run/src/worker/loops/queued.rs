@@ -16,15 +16,15 @@ use fathom_stats::{Direction, PerDirection};
 use fathom_sys::Errno;
 use std::time::Duration;
 
-/// A kernel that refuses every I/O for this long, with none in flight, will not take any more.
+/// A kernel that refuses every I/O for this long, with none in flight, is not going to accept any.
 const STALLED: Duration = Duration::from_secs(30);
 
-/// Units queued but not yet taken by the kernel, in order.
+/// Units queued but not yet accepted by the kernel, in order.
 struct Pending {
     slots: Vec<u32>,
-    /// During a reap: another I/O is submitted in place of each that has completed.
+    /// During a reap, submit another I/O in place of each completed one.
     tops_up: bool,
-    /// What the present reap has to count.
+    /// What the current reap still has to count.
     tally: Tally,
 }
 
@@ -33,7 +33,7 @@ struct Pending {
 enum Wait {
     /// A number of completions.
     For(u32),
-    /// One, but no longer than this.
+    /// One completion, but no longer than this.
     Within(Duration),
 }
 
@@ -47,7 +47,7 @@ struct Batching {
     complete_min: u32,
     complete_max: u32,
     low: u32,
-    /// Refill the queue after each completion of a reap, not after the last.
+    /// Refill the queue after each completion rather than after the whole reap.
     tops_up: bool,
 }
 
@@ -69,8 +69,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             if self.stopping || self.block.should_stop() {
                 break;
             }
-            // As many as there is room for now: an I/O that completes immediately only makes room for the
-            // next round, so that time and orders are checked in between.
+            // As many as there is room for now: an I/O that completes immediately only makes room in the next
+            // round, so that time and orders are checked in between.
             let room = batching.limit.saturating_sub(self.slots.handed_over() + pending.slots.len() as u32);
             let (mut wait, mut looks_again) = (None, false);
             for _ in 0..room {
@@ -95,8 +95,8 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 if pending.slots.len() as u32 >= batching.submit {
                     now = self.commit(&mut pending, now);
                 }
-                // I/Os that complete immediately, or a kernel that takes none, may keep the loop beyond the
-                // end of the run.
+                // I/Os that complete immediately, or a kernel that accepts none, may keep the loop running past
+                // the end of the run.
                 if now >= self.next_event {
                     looks_again = true;
                     break;
@@ -136,7 +136,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// The same in place of an I/O of this slot that has completed: no more and no fewer than before are in flight.
+    /// The same in place of a completed I/O in this slot: the number in flight stays the same.
     #[inline(always)]
     fn replace_io(&mut self, slot: u32, unit: &Unit, target: Target, pending: &mut Pending, now: u64) -> u64 {
         let io = self.prepare_io(slot, unit, target, now);
@@ -156,7 +156,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Submits a single I/O; returns the tick at which the kernel took it, or `None` if it did not.
+    /// Submits a single I/O; returns the tick at which the kernel accepted it, or `None` if it did not.
     #[inline(always)]
     fn commit_one(&mut self, unit: &Unit) -> Option<u64> {
         match self.engine.commit() {
@@ -170,7 +170,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Leaves an I/O to the next commit of the loop: in the middle of a reap, all I/Os in flight may already be
+    /// Leaves an I/O to the loop's next commit: in the middle of a reap, all I/Os in flight may already be
     /// listed, and waiting for more would never end.
     #[cold]
     #[inline(never)]
@@ -196,7 +196,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Counts an I/O that was submitted alone, at the depth reached with it.
+    /// Counts an I/O that was submitted alone, at the queue depth that it reaches.
     #[inline(always)]
     fn count_issued(&mut self, unit: &Unit, direction: Direction, depth: u32, now: u64, tally: &mut Tally) {
         if tally.take_issue(direction, depth, now, self.samples) {
@@ -292,7 +292,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             Wait::Within(span) => self.engine.reap_within(span, &mut completions),
         };
         let now = self.clock.ticks();
-        // A wait that timed out has fetched no batch.
+        // A wait that timed out has fetched nothing.
         if matches!(wait, Wait::For(_)) || !completions.is_empty() {
             self.count_reaped(completions.len() as u32);
         }
@@ -317,8 +317,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         }
     }
 
-    /// Handles a completion that was reaped at `now`. `last` is the latest known tick; an updated value is
-    /// returned.
+    /// Handles a completion that was reaped at `now`. `last` is the latest known tick; returns an updated one.
     #[inline(always)]
     fn settle_end(
         &mut self,
@@ -333,7 +332,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
             self.any().queue_rest(slot, pending);
             return last;
         }
-        // The wait, or a completion during an issue, may have gone beyond the end of the run.
+        // The wait, or a completion during an issue, may have lasted past the end of the run.
         if pending.tops_up && last < self.next_event && !self.stopping {
             return self.top_up(slot, unit, pending, last);
         }
@@ -342,7 +341,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
         last
     }
 
-    /// Handles an error of the reaping call.
+    /// Handles an error of the reap call.
     #[inline(always)]
     fn look_at_reap(&mut self, reaped: Result<(), Errno>) {
         if let Err(errno) = reaped
@@ -372,7 +371,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                 let now = self.any().queue_sync(operation, file, pending, now);
                 self.any().commit_what_is_taken(pending, now)
             }
-            // All of these are repeated when the loop asks the next time.
+            // All of these come up again when the loop asks the next time.
             Next::Wait(_) | Next::WaitForEnd | Next::End => now,
             Next::WaitForAll => {
                 pending.tops_up = false;
@@ -383,7 +382,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 }
 
 impl Worker<'_> {
-    /// Handles a result that is not in a list of the engine.
+    /// Handles a result that does not come from an engine's list.
     fn settle(&mut self, slot: u32, result: i64, now: u64, pending: &mut Pending) {
         match self.complete(slot, result, now) {
             After::Free => self.slots.give_back(slot),
@@ -391,8 +390,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Sets how many I/Os may be in flight during a search for a depth. Between two depths, completed I/Os
-    /// are not replaced.
+    /// Sets the maximum number of I/Os in flight during a search for a depth. Between two depths, completed
+    /// I/Os are not replaced.
     fn follow_search(&self, batching: &mut Batching) {
         let Some(search) = &self.features.latency_search else { return };
         // The search begins after the ramp, at a depth of one.
@@ -419,7 +418,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Resets a zone immediately instead of trimming it.
+    /// Resets a zone immediately in place of a trim.
     fn queue_zone_reset(&mut self, target: Target, pending: &mut Pending) -> u64 {
         let slot = self.slots.take();
         let start = self.clock.ticks();
@@ -428,7 +427,7 @@ impl Worker<'_> {
         self.ended_at_once(slot, result, pending)
     }
 
-    /// Operations that an asynchronous engine completes inside the call (trims, some syncs).
+    /// For operations that an asynchronous engine completes inside the call (trims, some syncs).
     #[inline(never)]
     fn ended_at_once(&mut self, slot: u32, result: i64, pending: &mut Pending) -> u64 {
         let now = self.clock.ticks();
@@ -442,7 +441,7 @@ impl Worker<'_> {
         now
     }
 
-    /// Submits what the kernel takes now, and leaves the rest to the next commit of the loop, which gets an
+    /// Submits what the kernel accepts now, and leaves the rest to the loop's next commit, which will get the
     /// error again: in the middle of a reap, all I/Os in flight may already be listed, and waiting for more
     /// would never end.
     fn commit_what_is_taken(&mut self, pending: &mut Pending, now: u64) -> u64 {
@@ -455,7 +454,7 @@ impl Worker<'_> {
         now
     }
 
-    /// The kernel took the first of what is queued.
+    /// The kernel accepted the first units of the queue.
     fn mark_first_issued(&mut self, taken: u32, pending: &mut Pending, now: u64) {
         let (taken, queued) = (taken as usize, pending.slots.len());
         holds!(taken <= queued, HandedOver, "{taken} were taken of {queued}");
@@ -463,7 +462,7 @@ impl Worker<'_> {
         pending.slots.drain(..taken);
     }
 
-    /// The kernel took only a part: lets some I/O complete, then offers the rest again.
+    /// The kernel accepted only some units: lets some I/O complete, then offers the rest again.
     #[cold]
     #[inline(never)]
     fn commit_in_parts(&mut self, first: Result<u32, Errno>, pending: &mut Pending) -> u64 {
@@ -513,8 +512,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. However long the I/O
-    /// in flight takes, what is due then is not late.
+    /// Nothing more can be submitted: drops the queued units.
     #[cold]
     fn reap_or_wait(&mut self, until: u64, batching: &Batching, pending: &mut Pending) -> u64 {
         if self.slots.handed_over() == 0 {
@@ -524,7 +522,8 @@ impl Worker<'_> {
         self.reap(Wait::Within(span), batching.complete_max, false, pending)
     }
 
-    /// Nothing may be issued before an I/O has completed.
+    /// Nothing may be issued before `until`: handles completions meanwhile, or sleeps. I/O that is due then is
+    /// on time, however long the I/O in flight takes.
     #[cold]
     fn reap_one(&mut self, batching: &Batching, pending: &mut Pending) -> u64 {
         match self.slots.handed_over() {
@@ -565,7 +564,7 @@ impl Worker<'_> {
         self.slots.check_all_free();
     }
 
-    /// Peers are not waited for once the job is over.
+    /// Once the job is over, the loop does not wait for peers.
     #[cold]
     fn look_at_peers(&mut self, now: u64) {
         if self.waits_for_nobody(now) {

@@ -44,7 +44,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
 
     #[inline(always)]
     fn run_one(&mut self, target: Target) -> u64 {
-        // The end of one I/O is not the start of the next: the time in between is the loop's own.
+        // The end of one I/O is not the start of the next: the time in between belongs to the loop.
         let unit = self.slots.begin(0);
         let io = self.prepare_io(0, unit, target, 0);
         self.issue_and_wait(io, unit, Some(target.direction))
@@ -75,7 +75,7 @@ impl<E: Loop + ?Sized> Worker<'_, E> {
                     false => return now,
                 }
             }
-            // `queue` returned the result of this unit, so no slot has to be looked up.
+            // `queue` returned the result of this unit, so there is no need to look up a slot.
             unit.set_in_flight(false);
             match self.complete_unit(0, unit, result, now, None) {
                 After::Free => return now,

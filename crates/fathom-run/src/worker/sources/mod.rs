@@ -1,4 +1,4 @@
-//! What comes next if it is not the next target: an entry of a log, a block to be read back, a sync that is due.
+//! Sources of the next I/O other than targets: log entries, blocks to be read back, syncs that are due.
 
 pub(super) mod ranges;
 pub(super) mod replay;

@@ -8,10 +8,10 @@ use fathom_stats::Direction;
 
 /// The ranges of the last drawn trim.
 pub(in crate::worker) struct Ranges {
-    /// Maximum number of ranges of one command.
+    /// Maximum number of ranges in a command.
     most: usize,
     list: Vec<(u64, u32)>,
-    /// Drawn, but in another file than the ranges before it, or too long together with them.
+    /// A range that is drawn, but is in another file than the ranges before it, or would make the command too long.
     held: Option<Target>,
 }
 
@@ -23,7 +23,7 @@ impl Feature for Ranges {
 }
 
 impl Ranges {
-    /// Created for a job that trims several ranges together.
+    /// Created for a job that trims several ranges with one command.
     pub(in crate::worker) fn of(plan: &WorkerPlan) -> Option<Ranges> {
         let trims = plan.target_plan.used_directions() == [Direction::Trim];
         (trims && plan.ranges > 1).then(|| Ranges {

@@ -1,6 +1,6 @@
-//! The worker's part in a replay: entries of the log instead of targets. A thread of the worker reads ahead and hands over
-//! entries in chunks; the run loop takes one after the other, at its time. Times are those of the log, counted from the first
-//! call: a late entry does not delay others.
+//! The worker's part in a replay: entries of the log instead of targets. A thread of the worker reads ahead and
+//! hands over entries in chunks; the run loop takes each one when it is due. Due times are those of the log,
+//! counted from the first call, so a late entry does not delay others.
 
 use crate::cause::Cause;
 use crate::message::Message;
@@ -22,20 +22,20 @@ use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use thiserror::Error;
 
-/// Entries of a chunk.
+/// Number of entries in a chunk.
 const CHUNK: usize = 4096;
-/// Chunks by which the reader may be ahead.
+/// Number of chunks by which the reader may be ahead.
 const AHEAD: usize = 8;
 /// Poll interval while the reader has not finished a chunk, in ns.
 const PAUSE_NS: u64 = 20_000;
-/// The last stretch before an entry is due, which spins, in ns; found by trial.
+/// Busy-waiting time before an entry is due, in ns; found by trial.
 const AWAKE_NS: u64 = 60_000;
-/// Waits this short spin.
+/// A short busy-wait.
 const STEP_NS: u64 = 10_000;
-/// Means immediately due.
+/// The entry is due immediately.
 const AT_ONCE: u64 = u64::MAX;
 
-/// Why a log is not replayed to its end.
+/// Why a log was not replayed to its end.
 #[derive(Debug, Error)]
 #[error("{log}: {fault}")]
 struct ReplayError {
@@ -46,18 +46,18 @@ struct ReplayError {
 /// Problem of a log.
 #[derive(Debug, Error)]
 enum Fault {
-    /// It cannot be opened.
+    /// The log cannot be opened.
     #[error(transparent)]
     NotOpened(#[from] io::Error),
-    /// It is malformed, or cannot be read to its end.
+    /// The log is malformed, or cannot be read to its end.
     #[error(transparent)]
     Unreadable(#[from] TraceError),
-    /// It names files, or blocks, that the run was not planned for.
+    /// The log names files or blocks that were not in it when the run was planned.
     #[error("the log has changed since the run was planned")]
     Changed,
 }
 
-/// Output of the reader.
+/// What the reader thread sends.
 enum Part {
     Entries(Vec<Entry>),
     /// The log cannot be read any further.
@@ -67,7 +67,7 @@ enum Part {
 /// The replay of one worker.
 pub(in crate::worker) struct Replay<'a> {
     parts: Receiver<Part>,
-    /// Returns used chunks.
+    /// Channel that returns used chunks.
     used: SyncSender<Vec<Entry>>,
     chunk: Vec<Entry>,
     position: usize,
@@ -78,7 +78,7 @@ pub(in crate::worker) struct Replay<'a> {
     start: Option<u64>,
     /// Tick at which the last drawn entry was due.
     drawn_due: u64,
-    /// Per slot, the tick at which its entry was due.
+    /// For each slot, the tick at which its entry was due.
     due: Box<[u64]>,
     /// Nothing is issued before the syncs in flight have completed.
     behind_sync: bool,
@@ -137,12 +137,12 @@ impl<'a> Replay<'a> {
         }))
     }
 
-    /// The current entry, or why there is none.
+    /// The current entry, or the reason why there is none.
     fn look(&mut self, now: u64) -> Step {
         while self.position == self.chunk.len() {
             match self.parts.try_recv() {
                 Ok(Part::Entries(chunk)) => {
-                    // A reader that is done takes nothing back.
+                    // A reader that is done no longer accepts chunks.
                     let _ = self.used.try_send(std::mem::replace(&mut self.chunk, chunk));
                     self.position = 0;
                 }
@@ -157,7 +157,7 @@ impl<'a> Replay<'a> {
         if let Some(due_ns) = entry.due_ns {
             let due = start + self.clock.ticks_of_ns(due_ns);
             if due > now {
-                // A sleep ends late, so the last stretch spins.
+                // Sleeps end late, so the end of the wait is a busy-wait.
                 let early = due.saturating_sub(self.clock.ticks_of_ns(AWAKE_NS));
                 let soon = due.min(now + self.clock.ticks_of_ns(STEP_NS));
                 return Step::Wait(if early > now { early } else { soon });
@@ -167,7 +167,7 @@ impl<'a> Replay<'a> {
         Step::Entry(entry)
     }
 
-    /// The last drawn entry goes into this slot. Returns the tick at which it was due.
+    /// Puts the last drawn entry into this slot. Returns the tick at which it was due.
     pub(in crate::worker) fn begin(&mut self, slot: u32) -> Option<u64> {
         let due = std::mem::replace(&mut self.drawn_due, AT_ONCE);
         self.due[slot as usize] = due;
@@ -179,7 +179,7 @@ impl<'a> Replay<'a> {
         self.due_by(self.clock.ticks()).filter(|(of, _)| *of == direction).count() as u64
     }
 
-    /// The entries that are due by a tick and have not been drawn, as far as the log has been read.
+    /// Entries that are due by a tick and have not been drawn, as far as the log has been read.
     pub(in crate::worker) fn waiting(&mut self, now: u64) -> impl Iterator<Item = (Direction, u64)> {
         let mut all: Vec<(Direction, u64)> = self.due_by(now).collect();
         while let Ok(Part::Entries(chunk)) = self.parts.recv() {
@@ -202,7 +202,7 @@ impl<'a> Replay<'a> {
         rest.filter_map(|(entry, due)| Some((direction_of(entry.action)?, due)))
     }
 
-    /// The entry of this slot was issued at this tick.
+    /// Records that the entry in this slot was issued at this tick.
     pub(in crate::worker) fn issued(&mut self, slot: u32, tick: u64) {
         let due = std::mem::replace(&mut self.due[slot as usize], AT_ONCE);
         if due != AT_ONCE {
@@ -246,8 +246,8 @@ impl Worker<'_> {
         Next::Io(Target { offset: entry.offset, length: entry.length, file: entry.file, direction })
     }
 
-    /// A sync covers what has completed before it, so it waits for everything in flight on its file, and the
-    /// log continues when it has completed.
+    /// A sync covers everything completed before it, so it waits for all I/O in flight on its file, and the log
+    /// continues after it.
     fn sync_to_replay(&mut self, operation: Operation, file: u32) -> Next {
         let blocks = |unit: &Unit| unit.is_in_flight() && unit.file() == file;
         if self.slots.units().iter().any(blocks) {
@@ -281,7 +281,7 @@ fn direction_of(action: Action) -> Option<Direction> {
 /// Reads the log to its end, as far ahead as there is room.
 fn read_ahead(plan: &ReplayPlan, parts: &SyncSender<Part>, used: &Receiver<Vec<Entry>>) {
     if let Err(fault) = read_chunks(plan, parts, used) {
-        // Without a receiver the run is over.
+        // Without a receiver, the run is over.
         let _ = parts.send(Part::Failed(ReplayError { log: plan.name.clone(), fault }));
     }
 }
@@ -294,7 +294,7 @@ fn read_chunks(
     let file = source::open(&plan.source)?;
     let mut reader = Reader::new(file, plan.rules.clone())?;
     loop {
-        // Chunks are reused; the first few are new.
+        // Chunks are reused; the first few are allocated here.
         let mut chunk = used.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK));
         chunk.clear();
         while chunk.len() < CHUNK {
@@ -310,7 +310,7 @@ fn read_chunks(
     }
 }
 
-/// Buffers and files are those of the scan of the log, which may have changed since.
+/// Buffers and files are sized from the scan of the log, which may have changed since.
 fn checked(entry: Entry, plan: &ReplayPlan) -> Result<Entry, Fault> {
     let fits = entry.length <= plan.largest()
         && plan.scan.files.get(entry.file as usize).is_some_and(|file| {

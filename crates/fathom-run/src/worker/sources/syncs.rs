@@ -14,7 +14,7 @@ pub(in crate::worker) struct SyncRules {
     last_file: u32,
     /// Range written since the last range sync.
     range: Option<(u64, u64)>,
-    /// There is one file and no range sync: only the number of writes matters.
+    /// With one file and no range sync, only the number of writes matters.
     counts_any_write: bool,
 }
 
@@ -49,7 +49,7 @@ impl SyncRules {
         (!rules.is_empty()).then_some(SyncRules { rules, last_file: 0, range: None, counts_any_write })
     }
 
-    /// I/Os that may be issued before the next sync, if all of them are writes.
+    /// Number of I/Os that may be issued before the next sync, if all of them are writes.
     pub(in crate::worker) fn foresees(&self) -> u64 {
         self.rules.iter().map(|rule| rule.every.saturating_sub(rule.writes)).min().unwrap_or(u64::MAX)
     }
@@ -59,8 +59,8 @@ impl SyncRules {
         self.rules.iter_mut().for_each(|rule| rule.writes += let_go.ios[Direction::Write]);
     }
 
-    /// The sync that must precede the next I/O, and its file. If several are due, the strongest replaces all
-    /// of them.
+    /// The sync that must precede the next I/O, and its file. If several are due, the strongest one replaces
+    /// the others.
     pub(in crate::worker) fn due(&mut self) -> Option<(Operation, u32)> {
         let mut due = self.rules.iter_mut().filter(|rule| rule.writes >= rule.every);
         let strongest = due.next()?;
@@ -83,7 +83,7 @@ impl SyncRules {
         self.range = Some((start.min(target.offset), furthest.max(end)));
     }
 
-    /// Offset and length for a sync; only range syncs have any.
+    /// Offset and length for a sync; range syncs only.
     pub(in crate::worker) fn take_range(&mut self, operation: Operation) -> (u64, u32) {
         if operation != Operation::RangeSync {
             return (0, 0);

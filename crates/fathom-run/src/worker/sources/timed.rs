@@ -20,14 +20,14 @@ pub(in crate::worker) struct Timed<'a> {
 }
 
 impl Feature for Timed<'_> {
-    /// Provides the I/Os or their due times, and counts from then to their completion.
+    /// Provides the I/Os or their due times, and measures from the due time to completion.
     fn needs(&self) -> Needs {
         Needs { choice: Choice::EachIo, preparation: true, ends_from_ns: Some(0), ..Needs::default() }
     }
 }
 
 impl<'a> Timed<'a> {
-    /// Created for workers with either. Reports problems of a log.
+    /// Created for workers with a log or a schedule. Reports problems of the log.
     pub(in crate::worker) fn of(
         context: &WorkerContext<'a>,
         clock: Clock,
@@ -36,7 +36,7 @@ impl<'a> Timed<'a> {
         Ok((timed.replay.is_some() || timed.open_loop.is_some()).then_some(timed))
     }
 
-    /// The last chosen I/O goes into this slot.
+    /// Puts the last chosen I/O into this slot.
     pub(in crate::worker) fn begin(&mut self, slot: u32, target: Target, units: &[Unit]) {
         let entry = self.replay.as_mut().and_then(|replay| {
             let due = replay.begin(slot)?;
@@ -50,15 +50,15 @@ impl<'a> Timed<'a> {
         open_loop.start(slot, units);
     }
 
-    /// A sync of a log goes into this slot.
+    /// Puts a sync of a log into this slot.
     pub(in crate::worker) fn begin_sync(&mut self, slot: u32) {
         if let Some(replay) = &mut self.replay {
             replay.begin(slot);
         }
     }
 
-    /// The I/O of this slot has completed; `direction` is set if it succeeded. `none_was_free` tells whether
-    /// all slots were in use before. Returns the response time of an arrival, ns.
+    /// Notes that the I/O in this slot has completed; `direction` is set if it succeeded. `none_was_free` tells
+    /// whether all slots were in use before. Returns the response time of an arrival, ns.
     pub(in crate::worker) fn ended(
         &mut self,
         slot: u32,
@@ -82,7 +82,7 @@ impl<'a> Timed<'a> {
         }
     }
 
-    /// Nothing is issued before something else has completed.
+    /// Nothing is issued before another I/O has completed.
     pub(in crate::worker) fn hold_back(&mut self) {
         if let Some(open_loop) = &mut self.open_loop {
             open_loop.hold_back();
@@ -147,7 +147,7 @@ impl Worker<'_> {
         self.budget.ios_to_go(lengths.sum::<f64>() / used.len().max(1) as f64)
     }
 
-    /// The slot of an I/O is free; it succeeded if a direction is given. Returns the response time of an
+    /// Frees the slot of an I/O, which succeeded if a direction is given. Returns the response time of an
     /// arrival, ns.
     #[inline(never)]
     pub(in crate::worker) fn settle_timed(
@@ -161,7 +161,7 @@ impl Worker<'_> {
         timed.ended(slot, self.slots.unit(slot), direction, now, none_was_free)
     }
 
-    /// The run of the engine is over: counts the arrivals that still wait.
+    /// Called when the engine's run is over: counts the arrivals that are still waiting.
     pub(in crate::worker) fn close_arrivals(&mut self) {
         let left = self.ios_to_go();
         let Some(timed) = &mut self.features.timed else { return };
@@ -175,7 +175,7 @@ impl Worker<'_> {
             }
             _ => now,
         };
-        // A job that reached its own end left none.
+        // A job that reached its own end has none left.
         let was_stopped = self.stopping || self.block.should_stop();
         open_loop.set_left(if was_stopped { left } else { Some(0) });
         match &mut timed.replay {

@@ -1,4 +1,4 @@
-//! `merge_blktrace_file`: merges the traces of a job into one, which is replayed.
+//! `merge_blktrace_file`: merges a job's traces into one, which is then replayed.
 
 use crate::plan::PlanError;
 use crate::replay as source;
@@ -36,7 +36,7 @@ pub(crate) fn merge_traces(job: &JobSpec, names: &[String]) -> Result<Option<Mer
     out.flush().map_err(told)?;
     let broken = merged.broken.into_iter();
     let warnings = broken
-        .map(|(number, reason)| format!("fathom: {}: {reason}; the rest is left out", names[number]))
+        .map(|(number, reason)| format!("fathom: {}: {reason}; the rest is ignored", names[number]))
         .collect();
     Ok(Some(MergedTrace { path, warnings }))
 }

@@ -1,6 +1,7 @@
-//! Replaying recorded I/O: from a job's log to the plan of its clones. Planning scans each log once, in constant memory, and
-//! keeps a summary: files, directions, largest blocks. A source that cannot be read twice (standard input, sockets, pipes) is
-//! copied into an unnamed file first. The run reads the log again, see `worker::replay`.
+//! Replaying recorded I/O: from a job's log to the plans of its clones. Planning scans each log once, in
+//! constant memory, and keeps a summary: files, directions, largest blocks. A source that cannot be read twice
+//! (standard input, sockets, pipes) is copied into an unnamed file first. The run reads the log again, see
+//! `worker::replay`.
 
 mod merge;
 
@@ -20,13 +21,13 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Plans replays; remembers copies and scans, because clones share their logs.
+/// Plans replays; caches copies and scans, because clones share their logs.
 #[derive(Default)]
 pub(super) struct ReplayPlanner {
     copies: HashMap<String, Result<LogSource, CopyError>>,
 }
 
-/// A device in a trace that this machine does not have.
+/// A device that occurs in a trace but not on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error(
     "fio: did not find replay device(s)\nfathom: this machine has no block device {major}:{minor}; replay_redirect= names \
@@ -50,14 +51,14 @@ enum NoTarget {
 
 /// A log and its targets.
 pub(super) struct Log {
-    /// The plan of the replay.
+    /// The replay's plan.
     pub(super) plan: ReplayPlan,
     /// The files that replace those of the log, by number.
     pub(super) files: Vec<PathBuf>,
 }
 
 impl ReplayPlanner {
-    /// The replays of a job, to be assigned to its clones in turn; none for a job without a log.
+    /// The replays of a job, assigned to its clones in turn; none for a job without a log.
     pub(super) fn plans(&mut self, job: &JobSpec, readonly: bool) -> Result<Vec<Log>, PlanError> {
         let Some(list) = &job.replay.read_iolog else { return Ok(Vec::new()) };
         let names = split_file_names(list);
@@ -83,7 +84,7 @@ impl ReplayPlanner {
         };
         let mut log = Log { plan, files: Vec::new() };
         if let Err(failure) = self.look_through(job, name, readonly, &mut log) {
-            // The warnings of a log that is not replayed would not be shown otherwise.
+            // Warnings of a log that cannot be replayed would not be shown otherwise.
             let lines: Vec<String> = log.plan.warnings.drain(..).chain([failure.message]).collect();
             log.plan.failure = Some(Failure { message: lines.join("\n"), ..failure });
         }

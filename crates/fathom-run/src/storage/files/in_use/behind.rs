@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The number of the block device that the character device of this number belongs to, if there is one; `sys`
-/// is the mount point of sysfs.
+/// The block device that belongs to the character device with this number, if there is one; `sys` is the mount
+/// point of sysfs.
 pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     let (major, minor) = (libc::major(character), libc::minor(character));
     let own = fs::canonicalize(sys.join(format!("dev/char/{major}:{minor}"))).ok()?;
@@ -17,7 +17,7 @@ pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
             vec![own.join("device").join(&block), sys.join("class/block").join(&block)]
         }
         flash if flash.starts_with("mtd") => {
-            // mtd0ro is read-only, but the same memory.
+            // mtd0ro is the read-only device of the same memory.
             let block = format!("mtdblock{}", flash[3..].trim_end_matches("ro"));
             vec![sys.join("class/block").join(block)]
         }
@@ -26,20 +26,19 @@ pub(super) fn block_device(sys: &Path, character: u64) -> Option<u64> {
     candidates.iter().find_map(|device| number(&fs::read_to_string(device.join("dev")).ok()?))
 }
 
-/// The number of the flash memory of the character device of this number; `mtd0` and the read-only `mtd0ro`
-/// are one.
+/// Number of the flash memory of this character device; `mtd0` and the read-only `mtd0ro` are the same.
 pub(super) fn flash(character: u64) -> Option<u32> {
     const FLASH: u32 = 90;
     (libc::major(character) == FLASH).then(|| libc::minor(character) / 2)
 }
 
-/// The number of the flash memory of the block device of this number.
+/// Number of the flash memory of this block device.
 pub(super) fn flash_of_block(block: u64) -> Option<u32> {
     const FLASH: u32 = 31;
     (libc::major(block) == FLASH).then(|| libc::minor(block))
 }
 
-/// The block device of a flash memory, if its kernel has one.
+/// The block device of a flash memory, if the kernel provides one.
 pub(super) fn flash_block(sys: &Path, flash: u32) -> Option<u64> {
     number(&fs::read_to_string(sys.join(format!("class/block/mtdblock{flash}/dev"))).ok()?)
 }
@@ -55,7 +54,7 @@ mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
 
-    /// A sysfs with a device of each kind.
+    /// A sysfs tree with one device of each kind.
     fn sysfs() -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a directory");
         let sys = directory.path();

@@ -1,5 +1,5 @@
-//! Volume groups by the metadata on their devices (LVM2). While none of its volumes is active, a group is unknown to the
-//! kernel, and its devices look unused.
+//! Volume groups by the metadata on their devices (LVM2). While none of its volumes is active, the kernel does
+//! not know the group, and its devices look unused.
 
 use fathom_sys::file;
 use fathom_sys::memory::Mapping;
@@ -12,7 +12,7 @@ const LABELS: usize = 4;
 /// Longest name of a group, bytes.
 const NAME: usize = 128;
 
-/// The group of a device, for a message; `None` for one without a label, or that cannot be read.
+/// The volume group of a device, for messages; `None` if the device has no label or cannot be read.
 pub(super) fn of(device: &Path) -> Option<String> {
     let device = Front::open(device)?;
     let front = device.read(0, LABELS * SECTOR)?;
@@ -25,14 +25,14 @@ pub(super) fn of(device: &Path) -> Option<String> {
     })
 }
 
-/// A device whose first bytes are read with direct I/O: data that this check left in the page cache could
-/// answer reads of jobs.
+/// A device whose first bytes are read with direct I/O: data left in the page cache by this check could answer
+/// the jobs' reads.
 struct Front {
     device: OwnedFd,
     buffer: Mapping,
 }
 
-/// Alignment of direct reads, and their length, which suffices for a description.
+/// Alignment and length of direct reads; the length suffices for a description.
 const BLOCK: usize = 4096;
 const BLOCKS: usize = 2;
 
@@ -44,7 +44,7 @@ impl Front {
         Some(Front { device, buffer: Mapping::private(BLOCK * BLOCKS).ok()? })
     }
 
-    /// Bytes of the device, fewer at its end.
+    /// Reads bytes from the device; fewer at its end.
     fn read(&self, at: u64, length: usize) -> Option<Vec<u8>> {
         let first = at - at % BLOCK as u64;
         let wanted = if (at - first) as usize + length <= BLOCK { BLOCK } else { BLOCK * BLOCKS };
@@ -65,8 +65,8 @@ fn number(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Locations of the group's descriptions: after the label, the device's header has a list of data areas
-/// terminated by zeros, followed by a list of these.
+/// Locations of the group's descriptions. After the label, the device's header has a zero-terminated list of
+/// data areas, followed by a list of these locations.
 fn metadata_areas(sector: &[u8]) -> Vec<u64> {
     const HEADER: usize = 40;
     let content = sector.get(20..24).and_then(|bytes| bytes.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -84,7 +84,7 @@ fn metadata_areas(sector: &[u8]) -> Vec<u64> {
     areas
 }
 
-/// The name at the start of the newest description in an area.
+/// The group name at the start of the newest description in an area.
 fn name_in(area: u64, device: &Front) -> Option<String> {
     let header = device.read(area, SECTOR)?;
     if !header.get(4..)?.starts_with(b" LVM2 x[5A%r0N*>") {

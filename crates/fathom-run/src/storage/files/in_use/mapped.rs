@@ -1,4 +1,4 @@
-//! Which bytes of which device a mapped device consists of. Two mapped devices may share bytes.
+//! Which byte ranges of which devices a mapped device consists of. Two mapped devices may share bytes.
 
 use fathom_sys::device_mapper::{self, Target};
 use std::ops::Range;
@@ -8,19 +8,18 @@ const SECTOR: u64 = 512;
 /// A part of a mapped device that is one contiguous range of another device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::storage::files) struct Part {
-    /// Bytes of the mapped device.
+    /// Byte range of the mapped device.
     pub(super) own: Range<u64>,
-    /// The number of the device below.
+    /// Number of the underlying device.
     pub(super) below: u64,
-    /// Its offset there.
+    /// Offset in the underlying device.
     pub(super) at: u64,
-    /// Its length there, which may be smaller: one of several stripes.
+    /// Length in the underlying device, which may be smaller if this is one of several stripes.
     pub(super) length: u64,
 }
 
 impl Part {
-    /// The intersection with this range of the mapped device; the whole part if the two are not in the same
-    /// order.
+    /// Intersection with this range of the mapped device; the whole part if the two do not map linearly.
     pub(super) fn common(&self, range: &Range<u64>) -> Option<Part> {
         let common = super::common(&self.own, range)?;
         if self.length != self.own.end - self.own.start {
@@ -30,7 +29,7 @@ impl Part {
         Some(Part { below: self.below, at, length: common.end - common.start, own: common })
     }
 
-    /// The bytes of its mapped device that share bytes of the device below with `other`, if any.
+    /// The bytes of its mapped device whose underlying bytes `other` shares, if any.
     pub(super) fn above(&self, other: &Part) -> Option<Range<u64>> {
         let (one, two) = (self.at..self.at + self.length, other.at..other.at + other.length);
         let common = super::common(&one, &two)?;
@@ -42,7 +41,7 @@ impl Part {
     }
 }
 
-/// The parts of the mapped device of this number; empty if the mapping is unknown.
+/// The parts of the mapped device with this number; empty if the mapping is unknown.
 pub(super) fn parts(number: u64) -> Vec<Part> {
     let table = device_mapper::table(number).unwrap_or_default();
     table.iter().flat_map(parts_of).collect()
@@ -98,7 +97,7 @@ mod tests {
     fn the_same_bytes_below_are_found_above() {
         let one = parts_of(&target("linear", "8:0 100")).remove(0);
         let other = Part { own: 0..64 * SECTOR, at: 110 * SECTOR, length: 64 * SECTOR, ..one.clone() };
-        // Sectors 100 to 116 and 110 to 174: six in common.
+        // Sectors 100 to 116 and 110 to 174 have six in common.
         assert_eq!(other.above(&one), Some(0..6 * SECTOR));
         assert_eq!(one.above(&other), Some(18 * SECTOR..24 * SECTOR));
         let front = one.common(&(0..10 * SECTOR)).expect("two sectors");

@@ -1,12 +1,12 @@
-//! Who uses a block device or a file that a job is about to change.
+//! Finds the current users of a block device or a file that a job is about to change.
 //!
-//! A device is in use when it is mounted (also as one of several devices of a file system), is active swap, is a member of
-//! another device, or is claimed by the kernel or a program (`O_EXCL`). What lies over the same bytes counts too: its
-//! partitions, its disk, loop devices on it, and what a loop device stands on. Which bytes that are is computed, so the
-//! neighbour of a mounted partition may be written to.
+//! A device is in use when it is mounted (also as one of several devices of a file system), is active swap, is
+//! a member of another device, or is claimed by the kernel or a program (`O_EXCL`). Everything that shares its
+//! bytes counts too: its partitions, its disk, loop devices on it, and the backing object of a loop device.
+//! Byte ranges are computed, so a partition next to a mounted one may be written to.
 //!
-//! The claim is tried and released immediately. To hold it during the run would lock out the other clones of the job and
-//! other jobs and testers on the same device, which is healthy use.
+//! The claim is tried and released immediately. Holding it during the run would lock out other clones, jobs and
+//! testers that legitimately use the same device.
 
 mod behind;
 mod groups;
@@ -32,7 +32,7 @@ pub(super) enum Thing {
     Device(u64),
     /// A regular file, by the device number of its file system and its inode.
     File(u64, u64),
-    /// Flash memory, by its number.
+    /// Flash memory, by its number in MTD.
     Flash(u32),
 }
 
@@ -53,13 +53,13 @@ impl Thing {
     }
 }
 
-/// Access of the search to the machine; tests answer from recorded trees.
+/// The search's access to the machine; in tests, recorded trees answer.
 pub(super) struct Machine<'a> {
     /// Root of `/proc`, `/sys` and `/dev`.
     pub(super) root: &'a Path,
     /// Identifies the object at a path.
     pub(super) identify: &'a dyn Fn(&Path) -> Option<Thing>,
-    /// Tells whether a block device is claimed.
+    /// True if a block device is claimed.
     pub(super) is_claimed: &'a dyn Fn(&Path) -> bool,
     /// The backing object of a loop device, if the kernel reports it.
     pub(super) backing: &'a dyn Fn(&Path) -> Option<Thing>,
@@ -82,13 +82,13 @@ impl Machine<'_> {
         }
     }
 
-    /// This machine, without reading any device, which the figures of a run would show.
+    /// This machine. No device is read, because the figures of a run would include such reads.
     pub(super) fn without_reading() -> Machine<'static> {
         Machine { group: &|_| None, ..Machine::this() }
     }
 }
 
-/// The backing object of a loop device, whose name may be gone, or lead elsewhere by now.
+/// The backing object of a loop device. Its name may be gone, or lead elsewhere by now.
 fn backing(device: &Path) -> Option<Thing> {
     match loop_device::backing(device).ok()? {
         Backing::File(device, inode) => Some(Thing::File(device, inode)),
@@ -118,7 +118,7 @@ pub(super) struct Use {
     what: String,
     /// True for a mounted file system.
     pub(super) is_mount: bool,
-    /// True if nothing but a claim was found, which leaves open whose it is.
+    /// True if only a claim was found, whose owner is unknown.
     is_bare_claim: bool,
 }
 
@@ -131,7 +131,7 @@ impl std::fmt::Display for Use {
     }
 }
 
-/// The number of the disk at a path, given as a block device or a character device of it.
+/// The number of the disk at a path, which may be a block device or one of its character devices.
 pub fn disk_at(path: &Path) -> Option<u64> {
     match Thing::at(path) {
         Some(Thing::Device(number)) => Some(number),
@@ -145,7 +145,7 @@ pub fn use_of(path: &Path) -> Option<String> {
     uses_of([path]).pop().flatten()
 }
 
-/// The same for many paths, in their order. The kernel's tables are read once for all of them.
+/// The same for many paths, in order. The kernel's tables are read once for all of them.
 pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<String>> {
     let machine = Machine::this();
     let tables = Tables::read(&machine);
@@ -156,7 +156,7 @@ pub fn uses_of<'p>(paths: impl IntoIterator<Item = &'p Path>) -> Vec<Option<Stri
 /// A search for uses of one target.
 pub(super) struct Search<'a> {
     machine: &'a Machine<'a>,
-    /// A path that leads to the target, which may have no name in `/dev`.
+    /// A path that leads to the target; it may have no name in `/dev`.
     path: &'a Path,
     tables: &'a Tables,
     visited: Vec<Thing>,
@@ -168,8 +168,8 @@ const EVERYTHING: Range<u64> = 0..u64::MAX;
 impl<'a> Search<'a> {
     /// The first use found of the object at `path`.
     ///
-    /// A mount may be made between reading the tables and probing the claim. So tables that were read after the
-    /// claim was found explain it if they can.
+    /// A mount may be made between reading the tables and probing the claim, so the tables are read again after
+    /// a claim was found: they may explain it.
     pub(super) fn of(machine: &Machine<'_>, tables: &Tables, path: &Path) -> Option<Use> {
         let found = Search::first(machine, tables, path)?;
         if !found.is_bare_claim {
@@ -210,7 +210,7 @@ impl<'a> Search<'a> {
             return Some(self.found(true, format!("is {mount}")));
         }
         let Some(directory) = self.tables.directory(number) else {
-            // No table describes what is on it or below it, but the kernel knows who has claimed it.
+            // No table explains the use, but the kernel knows who claimed the device.
             let is_claimed = self.is_target() && (self.machine.is_claimed)(self.path);
             return is_claimed.then(|| self.claimed());
         };
@@ -218,8 +218,7 @@ impl<'a> Search<'a> {
         if let Some(holder) = self.tables.holder(&directory) {
             return Some(self.found(false, format!("belongs to {holder}")));
         }
-        // A claim on one partition of a disk also blocks the disk, so the whole disk is not probed for a part
-        // of it.
+        // A claim on one partition also blocks the whole disk, so the disk is not probed on behalf of a partition.
         let is_whole = range.start == 0 && range.end >= tables::bytes(&directory, "size");
         if let Some(used) = self.visit_partitions(&directory, range) {
             return Some(used);
@@ -295,7 +294,8 @@ impl<'a> Search<'a> {
     fn node(&self, directory: &Path) -> PathBuf {
         let named = self.machine.root.join("dev").join(tables::node_name(directory));
         let device = tables::number(directory).map(Thing::Device);
-        // The target may have no name there. Claims on a disk cannot be probed through its character device.
+        // The target itself may have no name in `/dev`. Claims on a disk cannot be probed through its character
+        // device.
         match self.is_target() && (self.machine.identify)(&named) != device {
             true => self.path.to_owned(),
             false => named,
@@ -371,7 +371,7 @@ impl<'a> Search<'a> {
     }
 
     fn found(&self, is_mount: bool, what: String) -> Use {
-        // The object nearest to the use is named first: "partition a of that" needs its "that" after it.
+        // The object closest to the use comes first: "partition a of that" needs its "that" after it.
         Use { way: self.way.iter().rev().cloned().collect(), what, is_mount, is_bare_claim: false }
     }
 }

@@ -1,11 +1,11 @@
-//! Files of overlays (overlayfs): a changed file is also in the upper directory, with other numbers.
+//! Files on overlayfs: a changed file also exists in the upper directory, under another inode number.
 
 use super::{Machine, Thing};
 use crate::mounts::Mount;
 use std::fs;
 use std::path::Path;
 
-/// The same file as `thing`, which is at `path`, on the other side of an overlay.
+/// The counterpart of `thing`, which is at `path`, on the other side of an overlay.
 pub(super) fn other_sides<'m>(
     machine: &Machine<'_>,
     mounts: impl Iterator<Item = &'m Mount>,

@@ -1,5 +1,5 @@
-//! The kernel's tables on the use of devices: mounts, swap, file systems over several devices, members, loop devices. They
-//! are read once per check of a clone's files.
+//! The kernel's tables about the use of devices: mounts, swap, file systems over several devices, members, loop
+//! devices. They are read once per check of a clone's files.
 
 use super::{Machine, Thing, overlay};
 use crate::mounts::{Mount, parse_mount, plain};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Loop {
     pub(super) name: String,
     pub(super) device: u64,
-    /// Its backing objects; a file of an overlay and the one below it are two sides of one thing.
+    /// Its backing objects; a file on an overlay and the one below it count as the same.
     pub(super) backings: Vec<Thing>,
     pub(super) file: String,
     /// The part of the backing object that the device shows.
@@ -21,9 +21,9 @@ pub(super) struct Loop {
 /// The tables.
 pub(in crate::storage::files) struct Tables {
     root: PathBuf,
-    /// Each with the devices in its source and options.
+    /// Mounts, each with the devices in its source and options.
     mounts: Vec<(Mount, Vec<u64>)>,
-    /// The devices of each mounted file system that may have several.
+    /// The devices of each mounted file system that may span several.
     pools: Vec<Vec<u64>>,
     swaps: Vec<Thing>,
     pub(super) loops: Vec<Loop>,
@@ -102,7 +102,7 @@ impl Tables {
         fs::canonicalize(self.root.join(format!("sys/dev/block/{major}:{minor}"))).ok()
     }
 
-    /// The device that the one of this directory is a member of, for messages.
+    /// The device of which the one in this directory is a member, for messages.
     pub(super) fn holder(&self, directory: &Path) -> Option<String> {
         let holder = entries(&directory.join("holders")).into_iter().next()?;
         let text = |file: &str| fs::read_to_string(holder.join(file)).unwrap_or_default().trim().to_owned();
@@ -124,7 +124,7 @@ impl Tables {
     }
 }
 
-/// Devices in the source of a mount (file systems over several devices have their own number), and in its
+/// Devices in the source of a mount (file systems that span several devices have their own number), and in its
 /// options (external journals and logs).
 fn named_devices(machine: &Machine<'_>, mount: &Mount) -> Vec<u64> {
     let sources = mount.report.source.split(':');
@@ -181,7 +181,7 @@ pub(super) fn partitions(directory: &Path) -> Vec<PathBuf> {
     entries(directory).into_iter().filter(is_partition).collect()
 }
 
-/// Names and numbers of the devices that the one of this directory is a part of.
+/// Names and numbers of the devices that contain the one in this directory.
 pub(super) fn holders(directory: &Path) -> Vec<(String, u64)> {
     let holders = entries(&directory.join("holders"));
     holders.iter().filter_map(|holder| Some((name(holder), number(holder)?))).collect()
@@ -192,7 +192,7 @@ pub(super) fn name(directory: &Path) -> String {
     directory.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Where its device file is, below /dev.
+/// Path of its device file, below /dev.
 pub(super) fn node_name(directory: &Path) -> String {
     name(directory).replace('!', "/")
 }
@@ -204,7 +204,7 @@ pub(in crate::storage::files) fn number(directory: &Path) -> Option<u64> {
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// A value that the kernel counts in sectors of 512 bytes; 0 if it is missing.
+/// A value that the kernel gives in 512-byte sectors; 0 if it is missing.
 pub(super) fn bytes(directory: &Path, file: &str) -> u64 {
     let text = fs::read_to_string(directory.join(file)).unwrap_or_default();
     text.trim().parse::<u64>().unwrap_or(0).saturating_mul(512)

@@ -1,15 +1,15 @@
-//! Uses found in recorded trees of the kernel's tables: each machine is described line by line.
+//! Uses found in recorded trees of the kernel's tables; each machine is described line by line.
 
 use super::*;
 use std::collections::HashMap;
 
-/// A machine in a directory.
+/// A recorded machine in a directory.
 struct Recorded {
     root: tempfile::TempDir,
     /// Identities of device files and other files.
     things: HashMap<PathBuf, Thing>,
     claimed: Vec<PathBuf>,
-    /// Backing objects of loop devices, if a name does not lead there.
+    /// Backing objects of loop devices, where a name does not lead there.
     backings: HashMap<PathBuf, Thing>,
     mapped: HashMap<u64, Vec<Part>>,
     groups: HashMap<PathBuf, String>,
@@ -75,7 +75,7 @@ impl Recorded {
         self
     }
 
-    /// `holder` has `member` as a part.
+    /// Records that `member` is part of `holder`.
     fn holds(self, holder: &str, member: &str) -> Recorded {
         let own = holder.rsplit('/').next().expect("a name").to_owned();
         self.link(
@@ -141,7 +141,7 @@ impl Recorded {
     }
 }
 
-/// A disk with three partitions and one without any.
+/// A disk with three partitions, and a disk without any.
 fn disks() -> Recorded {
     Recorded::new()
         .device("sda", (8, 0), 0, 10_000)
@@ -180,7 +180,7 @@ fn file_systems_over_several_devices_protect_all_of_them() {
     machine.expect("/dev/sdb", "it is one of the devices of the file system mounted at /pool (btrfs)");
     machine.expect("/dev/sda", "partition sda1 of it is mounted at /pool (btrfs)");
     machine.expect_free("/dev/sda2");
-    // Mounted where this process cannot see it.
+    // Mounted in a namespace that this process cannot see.
     let machine = disks();
     machine.link(&format!("{pool}/sdb"), "sys/devices/virtual/block/sdb");
     machine.expect("/dev/sdb", "it is one of the devices of a mounted btrfs");
@@ -227,7 +227,7 @@ fn members_of_other_devices_are_protected() {
     machine.expect("/dev/sdb", "it belongs to bcache0");
 }
 
-/// Two volumes on one disk: the use of one does not concern the other.
+/// Two volumes on one disk: using one does not affect the other.
 #[test]
 fn volumes_beside_a_mounted_one_are_free() {
     let machine = disks()
@@ -305,7 +305,7 @@ fn a_claim_protects_what_no_table_knows() {
     assert!(machine.used("/dev/sda").is_some());
 }
 
-/// A mount that is made after the tables were read shows as a claim first.
+/// A mount made after the tables were read appears as a claim first.
 #[test]
 fn a_claim_is_explained_by_tables_that_are_newer() {
     let recorded = disks();
@@ -327,7 +327,7 @@ fn a_claim_is_explained_by_tables_that_are_newer() {
     assert_eq!((found.to_string().as_str(), found.is_mount), ("it is mounted at /m (ext4)", true));
 }
 
-/// If nothing describes devices, as in a container, the kernel still knows who has claimed one.
+/// Where no table describes devices, as in a container, the kernel still knows which ones are claimed.
 #[test]
 fn without_tables_a_claim_counts() {
     let mut machine = disks().claims("/dev/sdb");
@@ -338,8 +338,8 @@ fn without_tables_a_claim_counts() {
     machine.expect_free("/dev/sdb");
 }
 
-/// The backing file of a loop device is identified by inode: under another name, and when its old name
-/// belongs to another file by now.
+/// The backing file of a loop device is identified by inode: under another name, and when its old name belongs
+/// to another file.
 #[test]
 fn loop_devices_know_their_file_whatever_its_name() {
     let mut machine = disks()
@@ -377,7 +377,7 @@ fn a_file_of_an_overlay_is_the_one_in_its_upper_directory() {
     }
 }
 
-/// Two mapped devices over the same blocks, and one next to them.
+/// Two mapped devices over the same blocks, and one over adjacent blocks.
 #[test]
 fn volumes_over_the_same_blocks_are_one() {
     let mut machine = disks();

@@ -1,27 +1,27 @@
-//! `verify_backlog`: written data is read back in batches while the job continues. When a batch is due depends only on the
-//! writes and not on their completion. A check that repeats the sequence of an earlier run counts the same reads as that run
-//! did, at any depth.
+//! `verify_backlog`: written data is read back in batches while the job continues. When a batch is due depends
+//! only on the writes issued, not on their completion, so a check that repeats the sequence of an earlier run
+//! counts the same reads at any queue depth.
 
 use crate::plan::model::verify::VerifyPlan;
 use crate::verify::history::Record;
 use std::collections::BTreeMap;
 
-/// Writes that have begun and are not yet read back, and when they will be.
+/// Writes that have started and are not yet read back, and when they will be.
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
-    /// Writes not yet read back at which a batch begins; 0 for none.
+    /// Number of such writes at which a batch begins; 0 for never.
     size: u64,
     batch: u64,
-    /// Remaining reads of the current batch. If nothing is left to read, they wait for the next write.
+    /// Remaining reads of the current batch. If nothing is left to read, they are left for the next write.
     left: u64,
     unread: Unread,
     /// Reads that are due but not issued yet.
     due: u64,
-    /// The batch takes all there is, including the remaining parts of overwritten writes.
+    /// The batch covers everything, including the remaining parts of overwritten writes.
     drains: bool,
-    /// Reads of batches that became due since the last call.
+    /// Number of batch reads that became due since the last call.
     ios: u64,
-    /// Bytes of batches and of the ends of passes since the last call, if ranges count.
+    /// Bytes of batches and pass ends since the last call, if ranges count.
     bytes: u64,
 }
 
@@ -52,7 +52,7 @@ impl Unread {
         }
     }
 
-    /// Removes the next one; returns its bytes, if ranges count.
+    /// Removes the next range; returns its bytes, if ranges count.
     fn take(&mut self) -> u64 {
         match self {
             Unread::Writes(count) => {
@@ -63,7 +63,7 @@ impl Unread {
         }
     }
 
-    /// Removes all of them; returns their bytes, if ranges count.
+    /// Removes all ranges; returns their bytes, if ranges count.
     fn take_all(&mut self) -> u64 {
         match self {
             Unread::Writes(count) => {
@@ -127,7 +127,7 @@ impl Backlog {
         self.drains |= reads > 0 && self.unread.len() == 0;
     }
 
-    /// A write has failed: it is not read back.
+    /// Removes a failed write, which is not read back.
     pub(super) fn failed(&mut self, file: u32, offset: u64, length: u32) {
         let was_unread = match &mut self.unread {
             Unread::Writes(count) if *count > 0 => {
@@ -147,7 +147,7 @@ impl Backlog {
         self.due > 0 || self.drains
     }
 
-    /// One of them was read, or there is nothing to read for now.
+    /// Notes that one of them was read, or that there is nothing to read for now.
     pub(super) fn has_read(&mut self, any: bool) {
         match any {
             true => self.due = self.due.saturating_sub(1),
@@ -161,7 +161,7 @@ impl Backlog {
         (self.due, self.drains) = (0, false);
     }
 
-    /// Reads of batches since the last call.
+    /// Number of batch reads since the last call.
     pub(super) fn take_ios(&mut self) -> u64 {
         std::mem::take(&mut self.ios)
     }

@@ -1,4 +1,4 @@
-//! Checks of read data: in the loop, or in the threads of `verify_async`.
+//! Checks read data: in the loop, or in the threads of `verify_async`.
 
 use super::threads::{Checked, Checkers, Task};
 use super::{Known, Verifier, Worker};
@@ -77,7 +77,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Flushes the batch: no further read will complete.
+    /// Flushes the batch, because no further read will complete.
     pub(super) fn check_held(&mut self) {
         let Some(mut verifier) = self.features.verifier.take() else { return };
         self.check_all_held(&mut verifier);
@@ -91,7 +91,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Waits for the threads that check.
+    /// Waits for the verification threads.
     pub(super) fn finish_checks(&mut self) {
         self.check_held();
         let Some(mut verifier) = self.features.verifier.take() else { return };
@@ -108,7 +108,7 @@ impl Task {
         self.known.record.map_or(data, |record| record.write_length as usize)
     }
 
-    /// Checks the data of a read; `sums` holds its precomputed checksums.
+    /// Checks the data of a read; `sums` holds precomputed checksums.
     pub(super) fn check(&self, plan: &VerifyPlan, data: &mut [u8], sums: Option<&Sums>) -> Vec<Mismatch> {
         let check = |data: &mut [u8], reading: &Reading<'_>| match sums {
             Some(sums) => check_with(&plan.rule, data, reading, plan.is_fatal, sums),
@@ -128,7 +128,8 @@ impl Task {
         }
         let reading = Reading { issued, ..Reading::new(self.offset, Some(&write), write_length) };
         let found = check(data, &reading);
-        // The run that wrote it may have trimmed it, and then it may only read as zeros, if those were requested.
+        // The run that wrote the block may have trimmed it since; it must then read as zeros if those were
+        // requested.
         if record.to_trim && !found.is_empty() {
             let reads_zero = plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
             if !reads_zero || check_zeros(data, self.offset).is_empty() {

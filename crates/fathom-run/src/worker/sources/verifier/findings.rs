@@ -19,7 +19,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Maximum number of mismatches that are reported one by one; the file has more.
+/// Maximum number of mismatches printed individually; the file lists more.
 const MOST_TOLD: u64 = 100;
 /// Maximum number of mismatches in the file.
 const MOST_LISTED: u64 = 100_000;
@@ -30,7 +30,7 @@ pub(super) struct Findings<'a> {
     path: PathBuf,
     file: Option<File>,
     found: u64,
-    /// Bytes in memory among those read from now on; `None` if unknown.
+    /// Starts counting the read bytes that come from memory; `None` if unknown.
     pub(super) in_memory: Option<u64>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Findings<'a> {
         bump(&self.block.verification.checked_bytes, bytes);
     }
 
-    /// Adds a line to the file, which the first line replaces.
+    /// Adds a line to the file; the first line replaces earlier content.
     fn list(&mut self, line: &str) -> std::io::Result<()> {
         if self.found >= MOST_LISTED {
             return Ok(());
@@ -65,7 +65,7 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// The worker's memory of writes, as the verdict needs it.
+/// The worker's record of its writes, in the form that the verdict needs.
 struct Memory<'a> {
     history: &'a History,
     origin: Option<&'a StartOfPass>,
@@ -217,7 +217,7 @@ impl Worker<'_> {
         }
     }
 
-    /// `verify_dump`: saves the block as it is and as it should be, in the directory of the miscompare file.
+    /// `verify_dump`: saves the actual and the expected block in the directory of the miscompare file.
     fn dump(&self, verifier: &Verifier<'_>, task: &Task, data: &[u8], mismatch: &Mismatch, file: &str) {
         let found = &data[mismatch.at..mismatch.at + mismatch.length];
         let rule = &verifier.plan.rule;
@@ -264,7 +264,7 @@ impl Worker<'_> {
     }
 }
 
-/// The expected content of an interval of unknown origin: from its own header, or the pattern.
+/// The expected content of an interval of unknown origin: derived from its own header, or from the pattern.
 fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch) -> Option<Vec<u8>> {
     let mut whole = vec![0; data.len()];
     let range = mismatch.at..(mismatch.at + mismatch.length).min(whole.len());
@@ -278,7 +278,7 @@ fn expected_by_itself(rule: &Rule, task: &Task, data: &[u8], mismatch: &Mismatch
     Some(whole[range].to_vec())
 }
 
-/// Verdict on a part of a write without its own header.
+/// Verdict on a part of a write without a separate header.
 fn fragment_verdict(plan: &VerifyPlan, task: &Task, record: &Record, data: &[u8]) -> Verdict {
     if data.iter().all(|&byte| byte == 0) {
         return Verdict::NeverWritten;

@@ -5,7 +5,8 @@ use crate::plan::model::verify::VerifyPlan;
 use fathom_verify::check::Mismatch;
 use fathom_verify::sums::{Sums, TOGETHER, gain_together};
 
-/// A batch is flushed by the first read that completes this long after its first one, in ns: on slow devices hashing is not the bottleneck.
+/// A batch is flushed by the first read that completes this many ns after the batch's first one: on slow
+/// devices, hashing is not the bottleneck.
 const LONGEST_WAIT_NS: u64 = 1_000_000;
 
 /// Copies of the data, because the next I/O reuses the buffer of its slot.
@@ -17,13 +18,13 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// `None` for jobs that must stop at the first wrong block, or whose checks do not gain by batches.
+    /// `None` for jobs that must stop at the first wrong block, or whose checks do not benefit from batches.
     pub(super) fn of(plan: &VerifyPlan) -> Option<Held> {
         let may_wait = !plan.is_fatal && plan.threads == 0 && gain_together(&plan.rule, 0);
         may_wait.then(Held::default)
     }
 
-    /// Reads that wait for their checks.
+    /// Reads that wait to be checked.
     pub(super) fn len(&self) -> usize {
         self.count
     }

@@ -23,22 +23,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Room for the records of one moment.
+/// Capacity for the records written together.
 const BUFFER: usize = 4096;
 
 /// Identifies the boot of the machine.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
-/// Why no ledger can be kept.
+/// Why the ledger cannot be written.
 #[derive(Debug, Error)]
 enum LedgerError {
-    /// A check could not know what the machine lost.
+    /// The machine does not report its boot, so a check could not detect lost data.
     #[error("{BOOT_ID}: {0}; mount /proc")]
     NoBootId(io::Error),
-    /// Nothing receives the records.
+    /// The receiver of the ledger cannot be reached.
     #[error("{error}; start `fathom ledger receive --listen={address} FILE` there first")]
     NoReceiver { address: String, error: io::Error },
-    /// No file can be created there.
+    /// The ledger file cannot be created.
     #[error("{}: {error}; create the directory first, outside the storage under test", directory.display())]
     NoDirectory { directory: PathBuf, error: io::Error },
     /// The ledger would be on the storage under test: a failure that loses data would lose the ledger as well.
@@ -47,7 +47,7 @@ enum LedgerError {
         system, or tcp:HOST:PORT"
     )]
     UnderTest { target: String },
-    /// A ledger of another run.
+    /// The file exists, and is the ledger of another run.
     #[error("the file exists; a ledger is evidence and not overwritten: remove it, or name another")]
     Exists,
     /// The first record cannot be written.
@@ -64,12 +64,12 @@ pub(super) struct Ledger {
     /// Record numbers by slot.
     open: Box<[Option<u64>]>,
     next_id: u64,
-    /// Why nothing more can be written.
+    /// Why writing failed, after which no more is written.
     problem: Option<io::Error>,
 }
 
 impl Ledger {
-    /// Begins the ledger that the plan requests, if any; an error is reported and stored.
+    /// Starts the ledger that the plan requests, if any; an error is reported and stored.
     pub(super) fn of(
         context: &WorkerContext<'_>,
         plan: &VerifyPlan,
@@ -103,7 +103,7 @@ impl Ledger {
             clone: super::thread_in_header(worker.thread_number),
             files: files.entries().iter().map(absolute_name).collect(),
             rule: plan.rule.clone(),
-            // Writes to a mapping are not durable before a sync, however the file is open.
+            // Writes to a mapping are not durable before a sync, whatever the flags of the file.
             durable_at_once: worker.files.opening.sync != SyncMode::None && !worker.files.are_mapped,
             boot_id: boot_id()?,
             time_ns,
@@ -125,7 +125,7 @@ impl Ledger {
         }
     }
 
-    /// A write is about to be submitted.
+    /// Records that a write is about to be submitted.
     pub(super) fn write_begins(&mut self, slot: u32, written: &Written) {
         let (id, file) = (self.take_id(slot), written.file);
         self.add(&Record::Issued(Issued {
@@ -140,13 +140,13 @@ impl Ledger {
         }));
     }
 
-    /// A trim is about to be submitted.
+    /// Records that a trim is about to be submitted.
     pub(super) fn trim_begins(&mut self, slot: u32, target: Target) {
         let id = self.take_id(slot);
         self.discard(id, target.file, target.offset, u64::from(target.length));
     }
 
-    /// A zone was reset.
+    /// Records a zone reset.
     pub(super) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         let id = self.new_id();
         self.discard(id, file, offset, length);
@@ -159,7 +159,7 @@ impl Ledger {
         self.add(&Record::Issued(Issued { id, number, seed, file, offset, length, time_ns, discards }));
     }
 
-    /// A sync is about to be submitted.
+    /// Records that a sync is about to be submitted.
     pub(super) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         let id = self.take_id(slot);
         let kind = match operation {
@@ -170,7 +170,7 @@ impl Ledger {
         self.add(&Record::SyncBegun { id, kind, file, time_ns: self.clock.monotonic_ns() });
     }
 
-    /// Performs a sync outside the loop.
+    /// Records a sync outside of the loop.
     fn around_sync<T>(
         &mut self,
         kind: SyncKind,
@@ -184,14 +184,14 @@ impl Ledger {
         result
     }
 
-    /// The operation of a slot has completed, successfully or not. Reads are not recorded.
+    /// Records that the operation in a slot has completed, successfully or not. Reads are not recorded.
     pub(super) fn ended(&mut self, slot: u32, is_well: bool) {
         if let Some(id) = self.open[slot as usize].take() {
             self.add(&Record::Ended { id, time_ns: self.clock.monotonic_ns(), is_well });
         }
     }
 
-    /// The job has ended.
+    /// Records the end of the job.
     fn close(&mut self) {
         self.add(&Record::JobEnded { time_ns: self.clock.monotonic_ns() });
     }
@@ -211,7 +211,7 @@ impl Ledger {
     fn add(&mut self, record: &Record) {
         self.buffer.clear();
         record.encode(&mut self.buffer);
-        // After a gap no record could be trusted.
+        // After a gap, the records could not be trusted.
         if self.problem.is_none()
             && let Err(error) = self.sink.write_all(&self.buffer)
         {
@@ -245,7 +245,7 @@ fn create(path: &Path, targets: &OpenFiles) -> Result<File, LedgerError> {
     })
 }
 
-/// The check may run in another directory.
+/// An absolute path, because the check may run in another directory.
 fn absolute_name(entry: &FileEntry) -> String {
     if !entry.kind.has_path() {
         return entry.name();
@@ -259,7 +259,7 @@ fn boot_id() -> Result<String, LedgerError> {
 }
 
 impl Worker<'_> {
-    /// Syncs a file outside the loop, and records that.
+    /// Syncs a file outside of the loop, and records the sync.
     pub(in crate::worker) fn sync_recorded(&mut self, kind: SyncKind, file: u32) -> Result<(), Errno> {
         let mut sync = || self.files.sync(&mut self.engine, file as usize, kind);
         match ledger_of(&mut self.features.verifier) {
@@ -268,7 +268,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Ends the job when its ledger cannot be written any more: a check would miss promises.
+    /// Ends the job when its ledger cannot be written any more: a check would miss acknowledged writes.
     pub(in crate::worker) fn follow_ledger(&mut self) {
         let Some(ledger) = ledger_of(&mut self.features.verifier) else { return };
         let Some(error) = &ledger.problem else { return };
@@ -285,7 +285,7 @@ impl Worker<'_> {
         self.context.fail(errno, Cause::LEDGER);
     }
 
-    /// The last record.
+    /// Writes the last record.
     pub(in crate::worker) fn close_ledger(&mut self) {
         if let Some(ledger) = ledger_of(&mut self.features.verifier) {
             ledger.close();

@@ -1,6 +1,7 @@
-//! The worker's part in verification: it stamps writes, remembers them, reads them back and has them checked. The run loop
-//! has three hooks: an I/O is about to be drawn ([`Verifier::next`]), a slot is being filled ([`Verifier::begin`]), an I/O
-//! has completed ([`Worker::settle_verified`]). Everything else happens here.
+//! The worker's part in verification: it stamps writes, records them, reads them back and has them checked. The
+//! run loop calls it at three points: before an I/O is drawn ([`Verifier::next`]), when a slot is filled
+//! ([`Verifier::begin`]), and when an I/O has completed ([`Worker::settle_verified`]). Everything else happens
+//! here.
 
 mod backlog;
 mod checking;
@@ -38,16 +39,16 @@ use std::collections::VecDeque;
 use std::sync::atomic::Ordering::Relaxed;
 use threads::Checkers;
 
-/// Maximum number of records reserved at the start; the list grows beyond.
+/// Number of records reserved at the start; the list may grow beyond.
 const MOST_RESERVED: u64 = 1 << 22;
 
-/// Shorter lists are not sorted just to condense them.
+/// Shorter lists are not sorted just for compaction.
 const FEWEST_CONDENSED: usize = 1 << 20;
 
-/// Content of a slot.
+/// What a slot holds.
 #[derive(Clone, Copy, Debug, Default)]
 enum Load {
-    /// Nothing of interest.
+    /// Nothing that concerns verification.
     #[default]
     Other,
     /// A write to remember.
@@ -55,11 +56,11 @@ enum Load {
     /// A read of written data.
     Check(Record),
     /// A read of data of unknown origin, which has to be consistent in itself. An earlier run with the same
-    /// options had this seed here.
+    /// options used this seed here.
     CheckItself(u64),
     /// A trim of written data.
     Trim(Record),
-    /// A trim of the job itself.
+    /// A trim by the job itself.
     OwnTrim(Record),
 }
 
@@ -78,11 +79,11 @@ impl Load {
 /// What is known about a block before it is read.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    /// The write that should be there.
+    /// The write that is expected there.
     record: Option<Record>,
-    /// Its seed, if nothing else is known.
+    /// The seed, if nothing else is known.
     seed: Option<u64>,
-    /// When it can have been issued, ns: the first and the last moment.
+    /// The time span in which it can have been issued, ns.
     issued: Option<(u64, u64)>,
 }
 
@@ -93,18 +94,18 @@ enum Phase {
     Working,
     /// Blocks are trimmed at the end of a pass.
     Trimming,
-    /// All written data is read back.
+    /// All written data is being read back.
     ReadingBack,
 }
 
-/// Content of a slot's buffer before its I/O.
+/// What was done to a slot's buffer before its I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::worker) enum Begun {
-    /// Nothing was filled in.
+    /// The buffer was not filled.
     Unfilled,
     /// The data to be written.
     Filled,
-    /// The expected data: the device compares it.
+    /// The expected data, which the device compares.
     Expecting,
 }
 
@@ -117,34 +118,33 @@ pub(in crate::worker) struct Verifier<'a> {
     first_generator: Taus88,
     /// Number of writes issued; reads in a job that only reads.
     number: u64,
-    /// Writes below the first number are durable; those below the second will be when the current sync has
-    /// completed.
+    /// Writes below the first number are durable; those below the second will be when the current sync completes.
     synced: (u64, u64),
     history: History,
     loads: Box<[Load]>,
     /// Kind of the last drawn I/O, if it is not the job's own.
     drawn: Option<Load>,
-    /// When this run, or the one that it only repeats, reads back during its work.
+    /// When this run, or the run that it repeats, reads back while it is still writing.
     backlog: Backlog,
-    /// The batch to be trimmed now.
+    /// The batch that is being trimmed.
     to_trim: VecDeque<Record>,
     trim_generator: Taus88,
     phase: Phase,
     /// The loop ended because a pass was over.
     pass_is_over: bool,
-    /// Passes never end, so nothing needs to be remembered.
+    /// Passes never end, so there is no need to record anything.
     is_endless: bool,
-    /// Passes after the first one.
+    /// Number of passes after the first.
     passes: u64,
     /// Writes have completed since cached data was last dropped.
     has_new_writes: bool,
-    /// Failed reads that were to be checked.
+    /// Number of failed reads that should have been checked.
     failed_checks: u64,
-    /// The saved state of an earlier run was gone through to its end.
+    /// The saved state of an earlier run has been processed to its end.
     ends_with_state: bool,
-    /// Upper bound of the blocks of rehearsal windows that were not processed.
+    /// Upper bound of the blocks in rehearsal windows that were not processed.
     blocks_of_later_windows: u64,
-    /// Bytes written since the pass began that this run or another reads back.
+    /// Bytes written since the pass began that will be read back, by this run or another.
     bytes_to_read_back: u64,
     limit: Option<Limit>,
     findings: Findings<'a>,
@@ -155,13 +155,13 @@ pub(in crate::worker) struct Verifier<'a> {
     held: Option<Held>,
     /// Writes prepared ahead.
     drafts: Drafts,
-    /// With `experimental_verify`: how the pass began.
+    /// With `experimental_verify`: the state at the start of the pass.
     start_of_pass: Option<Box<StartOfPass>>,
-    /// The same for jobs with several files: a block may turn out to be another file's.
+    /// The same for jobs with several files, where a block may turn out to belong to another file.
     origin: Option<Box<StartOfPass>>,
 }
 
-/// The start of a pass, for regenerating it.
+/// State at the start of a pass, for regenerating the pass.
 #[derive(Clone)]
 struct StartOfPass {
     targets: Targets,
@@ -266,7 +266,7 @@ impl<'a> Verifier<'a> {
             }
             Phase::ReadingBack => match self.next_check() {
                 Some(target) => Some(Next::Io(target)),
-                // Records of trims and writes in flight come later.
+                // Records of trims and writes in flight follow later.
                 None if self.is_waiting() => Some(Next::WaitForEnd),
                 None => Some(Next::End),
             },
@@ -317,8 +317,8 @@ impl<'a> Verifier<'a> {
         Some(target_of(&record, Direction::Read))
     }
 
-    /// When a checked write can have been issued. Writes of this run carry their time; for those of an
-    /// earlier run, its state may tell the time of that run.
+    /// When a checked write can have been issued. Writes of this run carry their time; for those of an earlier
+    /// run, its saved state may contain the time of that run.
     fn issued(&self, record: &Record) -> Option<(u64, u64)> {
         match record.time_ns {
             0 => self.limit.as_ref()?.issued,
@@ -372,7 +372,7 @@ impl<'a> Verifier<'a> {
         Begun::Unfilled
     }
 
-    /// The message when a job that reads an earlier run's data has reached its end.
+    /// The message when a job that checks an earlier run's data has reached the end of that run.
     fn line_at_end_of_state(&self) -> Option<String> {
         self.limit.as_ref().filter(|_| !self.plan.writes)?.stop_line(self.number)
     }
@@ -416,7 +416,7 @@ impl<'a> Verifier<'a> {
         self.pass_is_over
     }
 
-    /// The numbers of the writes in flight.
+    /// Numbers of the writes in flight.
     fn writes_in_flight(&self) -> impl Iterator<Item = u64> {
         self.loads.iter().filter_map(|load| match load {
             Load::Write(record) => Some(record.number),
@@ -424,7 +424,7 @@ impl<'a> Verifier<'a> {
         })
     }
 
-    /// A sync begins: completed writes are durable once it is done.
+    /// Notes the start of a sync: completed writes are durable once it is done.
     pub(in crate::worker) fn sync_begins(&mut self, slot: u32, operation: Operation, file: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.sync_begins(slot, operation, file);
@@ -432,7 +432,7 @@ impl<'a> Verifier<'a> {
         self.synced.1 = self.writes_in_flight().min().unwrap_or(self.number);
     }
 
-    /// The sync has ended.
+    /// Notes the end of the sync.
     pub(in crate::worker) fn sync_ended(&mut self) {
         self.synced.0 = self.synced.1;
     }
@@ -442,7 +442,7 @@ impl<'a> Verifier<'a> {
         matches!(self.loads[slot as usize], Load::Check(_) | Load::CheckItself(_))
     }
 
-    /// An I/O failed: the content of its range is unknown.
+    /// Notes a failed I/O: the content of its range is unknown.
     pub(in crate::worker) fn failed(&mut self, slot: u32) {
         if let Some(ledger) = &mut self.ledger {
             ledger.ended(slot, false);
@@ -462,7 +462,7 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A range was emptied independently of the remembered writes.
+    /// Notes that a range was emptied independently of the recorded writes.
     pub(in crate::worker) fn emptied(&mut self, file: u32, offset: u64, length: u64) {
         const PART: u64 = 1 << 30;
         if let Some(ledger) = &mut self.ledger {
@@ -474,18 +474,18 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// A write has ended well.
+    /// Notes that a write has succeeded.
     fn written(&mut self, record: Record) {
         self.has_new_writes = true;
         let is_looked_at_again = self.start_of_pass.is_none() && self.plan.reads_back && !self.is_endless;
         if self.plan.trims.is_some() || is_looked_at_again {
             self.history.add(record);
-            // Writes that overwrite each other repeatedly take no more memory than their ranges.
+            // Writes that keep overwriting each other take no more memory than their ranges.
             self.history.condense_when_doubled(FEWEST_CONDENSED);
         }
     }
 
-    /// A write of this run, or of the one that it repeats, begins.
+    /// Notes the start of a write of this run, or of the run that it repeats.
     fn will_be_read_back(&mut self, record: &Record) {
         let plan = self.plan;
         if plan.backlog > 0 || plan.counted_reads == CountedReads::Places {
@@ -503,7 +503,7 @@ impl<'a> Verifier<'a> {
             self.backlog.end_pass();
         }
         let (bytes, places) = (std::mem::take(&mut self.bytes_to_read_back), self.backlog.take_bytes());
-        // A run whose state has more writes than these did not read back in between.
+        // A run whose saved state has more writes than these did not read back in between.
         let has_more =
             self.limit.as_ref().is_some_and(|limit| self.plan.only_checks && limit.has(self.number));
         match self.plan.counted_reads {
@@ -524,14 +524,14 @@ impl<'a> Verifier<'a> {
 
     fn trimmed(&mut self, record: Record) {
         let reads_zero = self.plan.trims.as_ref().is_some_and(|trims| trims.reads_zero);
-        // If zeros are not requested, it is only known that the data is gone.
+        // If zeros were not requested, all that is known is that the data is gone.
         let state = if reads_zero { State::Trimmed } else { State::Gone };
         if reads_zero || self.plan.may_overlap {
             self.history.add(Record { state, to_trim: false, ..record });
         }
     }
 
-    /// The next pass begins; `again` repeats the last one.
+    /// Starts the next pass; `again` repeats the last one.
     pub(in crate::worker) fn begin_pass(&mut self, again: bool, targets: &Targets) {
         self.passes += 1;
         if again {
@@ -542,15 +542,14 @@ impl<'a> Verifier<'a> {
         }
     }
 
-    /// Reads of the backlog that became due through the writes so far, since the last call: they count
-    /// towards `number_ios`, in this run or in the one that it only repeats.
+    /// Backlog reads that became due since the last call: they count towards `number_ios`, in this run or in
+    /// the run that it repeats.
     pub(in crate::worker) fn take_reads_of_backlog(&mut self) -> u64 {
         self.backlog.take_ios()
     }
 }
 
-/// True for a job that repeats its passes until its time is over: in files of whole blocks no remainder ends
-/// a pass.
+/// True for a job that repeats its passes until its time is up: in files of whole blocks, no remainder ends a pass.
 fn is_endless(context: &WorkerContext<'_>, files: &OpenFiles) -> bool {
     let plan = context.worker_plan();
     let targets = &plan.target_plan;
@@ -585,7 +584,7 @@ impl StartOfPass {
     fn next(&mut self, end: u64) -> Option<Record> {
         while self.number < end {
             let Some(target) = self.targets.next() else {
-                // Passes that wrap begin the same way again.
+                // Passes that wrap always begin in the same way.
                 self.targets.restart(true);
                 continue;
             };
@@ -606,7 +605,7 @@ impl StartOfPass {
     }
 }
 
-/// The record of the next write, without the time of its issue.
+/// The record of the next write, without its time of issue.
 fn new_record(generator: &mut Taus88, number: &mut u64, target: Target) -> Record {
     let record = Record { seed: generator.buffer_seed(), state: State::Written, ..gone(target, *number) };
     *number += 1;
@@ -628,8 +627,8 @@ fn target_of(record: &Record, direction: Direction) -> Target {
 }
 
 impl<E: Loop + ?Sized> Worker<'_, E> {
-    /// Runs the job, and after each pass the verification. True if everything written is synced as the job
-    /// requests.
+    /// Runs the job, and the verification after each pass. True if everything written has been synced as the
+    /// job requests.
     pub(in crate::worker) fn run_passes(&mut self) -> bool {
         let mut is_synced;
         if self.any().only_reads_back() {
@@ -691,7 +690,7 @@ impl Worker<'_> {
     pub(in crate::worker) fn next_to_verify(&mut self) -> Option<Next> {
         let verifier = self.features.verifier.as_mut()?;
         if let Some(line) = verifier.line_at_end_of_state() {
-            // For the block that was not written, and for the end of the job, as in fio's output.
+            // Names the block that was not written, and the end of the job, as in fio's output.
             for _ in 0..2 {
                 self.context.messages.send(&Message::Output(line.clone()));
             }
@@ -709,7 +708,7 @@ impl Worker<'_> {
         next
     }
 
-    /// True for a job that writes nothing and checks what it reads: the data of an earlier run.
+    /// True for a job that writes nothing and checks what it reads against an earlier run.
     fn only_reads_back(&self) -> bool {
         self.features
             .verifier
@@ -717,7 +716,7 @@ impl Worker<'_> {
             .is_some_and(|verifier| verifier.plan.only_checks || !verifier.plan.writes)
     }
 
-    /// Another pass of such a job begins.
+    /// Starts another pass of such a job.
     pub(in crate::worker) fn read_from_medium_again(&mut self) {
         let rehearses = self.features.verifier.as_ref().is_some_and(|verifier| verifier.plan.rehearses);
         if self.only_reads_back() && !rehearses {
@@ -742,7 +741,7 @@ impl Worker<'_> {
         std::mem::take(&mut verifier.pass_is_over) && self.begin_next_pass()
     }
 
-    /// An I/O has succeeded: remembers it, or has it checked.
+    /// Handles a successful I/O: records it, or has it checked.
     #[cold]
     #[inline(never)]
     pub(in crate::worker) fn settle_verified(&mut self, slot: u32, unit: &Unit) {
@@ -768,7 +767,7 @@ impl Worker<'_> {
                 );
             }
             Load::CheckItself(seed) => {
-                // A zone may hold data of a run before that of the state.
+                // A zone may hold data from a run before the one that saved the state.
                 let limit = verifier.limit.as_ref().filter(|_| !verifier.plan.checks_in_place);
                 let issued = limit.and_then(|limit| limit.issued);
                 self.check_read(&mut verifier, slot, unit, Known { record: None, seed: Some(seed), issued });

@@ -1,5 +1,6 @@
-//! Reading back from the medium: before data is checked, it is written to the storage with its errors, and cached data of
-//! this machine is dropped. What stays in memory is counted, so that the report says how much was checked there.
+//! Reads back from the medium: before data is checked, it is written to storage, whose errors are reported, and
+//! cached data of this machine is dropped. What stays in memory is counted, so that the report says how much
+//! was checked there.
 
 use super::held::Held;
 use super::{Verifier, Worker};
@@ -13,21 +14,21 @@ use fathom_sys::Errno;
 use fathom_verify::ledger::SyncKind;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Maximum number of steps of a sequence that are generated to count what a stopped job has left.
+/// Maximum number of steps that are generated to count what a stopped job has left undone.
 const MOST_STEPS: usize = 1 << 24;
 
-/// How far writes must have got before they are read back.
+/// How far writes must have progressed before they are read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reach {
     /// Durable, as after `fdatasync`.
     Durable,
-    /// Out of the page cache.
+    /// Written out of the page cache.
     WrittenBack,
 }
 
 impl Worker<'_> {
-    /// Makes reads of blocks come from the medium. The job did not ask for the time that this takes, so its
-    /// run time is suspended: written data is checked, however slow the device.
+    /// Makes reads of blocks come from the medium. The job's run time is suspended meanwhile, so written data
+    /// is checked however slow the device is.
     pub(super) fn turn_to_medium(&mut self, reach: Reach) {
         if self.features.verifier.is_none() {
             return;
@@ -85,7 +86,7 @@ impl Worker<'_> {
         if left == 0 || reach == Reach::WrittenBack || !opening.invalidates || !is_cached || is_mapped {
             return Some(left);
         }
-        // Pages that other processes have mapped or locked stay, and direct I/O bypasses them.
+        // Pages that other processes have mapped or locked stay in the cache; direct I/O bypasses them.
         let alignment = self.plan.target_plan.common_alignment(self.files.list[index].start);
         Some(if self.files.read_past_cache(index, true, alignment) { 0 } else { left })
     }
@@ -107,14 +108,14 @@ impl Worker<'_> {
     pub(in crate::worker) fn take_late_error(&mut self, file: u32, done: Result<(), Errno>) {
         let Err(errno) = done else { return };
         match errno.0 {
-            // There is nothing to sync, or no way to do it.
+            // There is nothing to sync, or syncing is not supported.
             libc::EINVAL | libc::ENOSYS | libc::EOPNOTSUPP | libc::EROFS => {}
             _ if self.tolerates(Operation::Write, errno) => self.count_error(errno),
             _ => self.sync_failed(file, errno),
         }
     }
 
-    /// Stores how many blocks this run should have checked but did not; at its end.
+    /// Stores how many blocks this run should have checked but did not; called at its end.
     pub(super) fn account_for_checks(&mut self) {
         let Some(verifier) = &mut self.features.verifier else { return };
         let held = verifier.held.as_ref().map_or(0, Held::len);
@@ -128,7 +129,7 @@ impl Worker<'_> {
         } else if !plan.writes {
             failed + self.unread_blocks()
         } else if !plan.only_checks && (!plan.reads_back || verifier.is_endless) {
-            // Nothing was remembered that could be read back.
+            // No record is left that could be read back.
             verifier.number
         } else {
             failed + verifier.remembered()
@@ -156,7 +157,7 @@ impl Worker<'_> {
         sizes.fold(0, u64::saturating_add).saturating_sub(bytes) / length
     }
 
-    /// I/Os of a direction that a stopped job would still have done.
+    /// Number of I/Os of a direction that a stopped job would still have done.
     fn rest_of_sequence(&mut self, direction: Direction) -> u64 {
         let goes_on =
             self.is_over() && !self.features.verifier.as_ref().is_some_and(|own| own.ends_with_state);
@@ -182,7 +183,7 @@ impl Verifier<'_> {
 }
 
 impl super::Findings<'_> {
-    /// Counts checked bytes by where they came from: memory, the medium, or unknown.
+    /// Counts checked bytes by their source: memory, medium, or unknown.
     pub(super) fn count_source(&mut self, bytes: u64) {
         let counters = &self.block.verification;
         match &mut self.in_memory {

@@ -1,6 +1,6 @@
-//! `verify_only` with overlapping writes: the job's sequence is first generated without I/O, to know which write of each
-//! range was the last, and each range is then read once. A sequence that covers more ranges than fit into memory is generated
-//! once per window of the files.
+//! `verify_only` with overlapping writes: the job's sequence is first generated without I/O, to find out which
+//! write of each range was the last, and each range is then read once. A sequence that covers more ranges than
+//! fit into memory is generated once per window of the files.
 
 use super::backlog::Backlog;
 use super::{Loop, Phase, Verifier, Worker, gone, is_to_trim, new_record};
@@ -18,7 +18,7 @@ const MOST_PLACES: u64 = 1 << 21;
 /// Steps between two checks of the time and of orders to stop.
 const STEPS: u32 = 4096;
 
-/// How the sequence begins.
+/// State at the start of the sequence.
 #[derive(Clone)]
 struct Beginning {
     targets: Targets,
@@ -84,8 +84,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Generates the sequence. With a window, ranges outside of it are ignored; `counts` says whether the
-    /// I/Os count as done.
+    /// Generates the sequence. With a window, ranges outside of it are ignored; `counts` tells whether the I/Os
+    /// count as done.
     fn rehearse(&mut self, window: Option<&Range<u64>>, counts: bool) {
         let bases: Vec<u64> = bases(self.files.list.iter().map(|file| file.size));
         let starts: Vec<u64> = self.files.list.iter().map(|file| file.start).collect();
@@ -126,7 +126,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The next I/O of the whole sequence, all passes and loops; a run that only ends by time makes one pass.
+    /// The next I/O of the whole sequence, over all passes and loops; a run that ends only by time makes one pass.
     fn next_rehearsed(&mut self) -> Option<Target> {
         if !self.budget.count_io() {
             return None;
@@ -151,7 +151,7 @@ impl Worker<'_> {
 /// Result of a step.
 enum Rehearsed {
     GoneOver,
-    /// The earlier run ended here; the message about it.
+    /// The earlier run ended here; holds the message about it.
     Stop(String),
 }
 
@@ -184,7 +184,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Start of each file when they are concatenated.
+/// Start of each file when all files are concatenated.
 fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
     let mut behind = 0u64;
     sizes
@@ -196,7 +196,7 @@ fn bases(sizes: impl Iterator<Item = u64>) -> Vec<u64> {
         .collect()
 }
 
-/// Windows of a space with at most `most` ranges of this size each.
+/// Windows of a space, each with at most `most` ranges of this size.
 fn windows(space: u64, smallest: u64, most: u64) -> Vec<Range<u64>> {
     let count = (space / smallest.max(1)).div_ceil(most.max(1)).max(1);
     let length = space.div_ceil(count);

@@ -1,4 +1,4 @@
-//! State files: saved when a job ends; a loaded one limits the check.
+//! Verification state files: saved when a job ends; a loaded one limits the check.
 
 use super::{Verifier, Worker, WorkerContext};
 use crate::message::Message;
@@ -17,10 +17,10 @@ use thiserror::Error;
 /// Why a state file cannot be used.
 #[derive(Debug, Error)]
 enum LimitError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error(transparent)]
     NotRead(#[from] io::Error),
-    /// It is empty.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
     /// Too short for any state.
@@ -29,10 +29,10 @@ enum LimitError {
     /// Damaged, or of an unknown version.
     #[error(transparent)]
     Unusable(#[from] StateError),
-    /// A version that does not list writes in flight.
+    /// A version that does not list the writes in flight.
     #[error("the file has version {0}; version {VERSION} can be read")]
     OtherVersion(u64),
-    /// A state without a thread.
+    /// The file has no thread state.
     #[error("the file holds no job")]
     NoJob,
 }
@@ -43,7 +43,7 @@ pub(super) struct Limit {
     writes: u64,
     /// Numbers of the writes that were in flight.
     in_flight: Vec<u64>,
-    /// When the run wrote, if the file tells: the first and the last moment, ns.
+    /// When the run wrote, if the file contains it: start and end, ns.
     pub(super) issued: Option<(u64, u64)>,
 }
 
@@ -97,7 +97,7 @@ impl Limit {
         (!self.has(number)).then(|| format!("Stop verify because seq {number} >= {writes}"))
     }
 
-    /// The same for data that was read, whose header has the number.
+    /// The same for data that was read, whose header contains the number.
     pub(super) fn stop_line_of_data(&self, rule: &Rule, data: &[u8]) -> Option<String> {
         let header = Header::decode(data.get(rule.header_offset as usize..)?, rule.format)?;
         if header.magic != MAGIC || !rule.method.has_header() {
@@ -113,8 +113,7 @@ impl Limit {
 }
 
 impl Worker<'_> {
-    /// Saves what a later run has to know. A verify-only run knows less than the one that wrote, whose state
-    /// stays.
+    /// Saves what a later run needs. A verify-only run knows less than the writing run, whose state is kept.
     pub(super) fn save_verify_state(&mut self) {
         let Some(verifier) = &self.features.verifier else { return };
         let wanted = verifier.plan.state_to_save.as_ref();
@@ -123,7 +122,7 @@ impl Worker<'_> {
         }
     }
 
-    /// The same for a job that a trigger ended, whatever else it is told. On return it is on the disk.
+    /// The same for a job that a trigger ended, whatever else it is told. The state is on disk when this returns.
     pub(in crate::worker) fn save_triggered_state(&mut self) {
         let wanted = self.plan.triggered_state.as_ref().filter(|_| self.block.should_save());
         if let Some(path) = wanted.filter(|_| self.plan.writes_data()) {

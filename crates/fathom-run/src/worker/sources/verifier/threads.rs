@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use thiserror::Error;
 
-/// Reads that may be pending for each thread.
+/// Pending reads allowed for each thread.
 const WAITING_PER_THREAD: usize = 4;
 
 /// A read to be checked.
@@ -20,16 +20,16 @@ pub(super) struct Task {
     pub(super) offset: u64,
     /// Index of the file.
     pub(super) file: u32,
-    /// What is known about the data.
+    /// What is known about the expected data.
     pub(super) known: Known,
     /// Number of the clone that wrote it.
     pub(super) thread: u16,
 }
 
-/// Why a read is not checked: a defect of this program.
+/// Why a read cannot be checked: a defect in this program.
 #[derive(Debug, Error)]
 enum CheckerError {
-    /// The text of the thread's panic.
+    /// A thread panicked with this text.
     #[error("{0}")]
     Panicked(String),
     /// All threads have ended.
@@ -51,7 +51,7 @@ pub(super) struct Checkers {
     threads: Vec<JoinHandle<()>>,
     /// Buffers to copy reads into.
     buffers: Vec<Vec<u8>>,
-    /// Handed over and not yet returned.
+    /// Number of reads handed over and not yet returned.
     under_way: usize,
 }
 
@@ -81,7 +81,7 @@ impl Checkers {
         self.under_way += 1;
     }
 
-    /// A result that has been returned.
+    /// Handles a returned result.
     pub(super) fn ready(&mut self) -> Option<Checked> {
         let result = self.results.try_recv().ok()?;
         Some(self.back(result))
@@ -101,7 +101,7 @@ impl Checkers {
         result.unwrap_or_else(|why| broken(Invariant::Checked, format_args!("{why}")))
     }
 
-    /// Takes a buffer back.
+    /// Takes back a buffer.
     pub(super) fn recycle(&mut self, buffer: Vec<u8>) {
         self.buffers.push(buffer);
     }
@@ -109,10 +109,10 @@ impl Checkers {
 
 impl Drop for Checkers {
     fn drop(&mut self) {
-        // Without a sender the threads end.
+        // Dropping the sender ends the threads.
         self.tasks = None;
         for thread in self.threads.drain(..) {
-            // A thread that panicked has reported it.
+            // A thread that panicked has already reported it.
             let _ = thread.join();
         }
     }
@@ -124,7 +124,7 @@ fn run(
     plan: &VerifyPlan,
 ) {
     if !plan.thread_cpus.is_empty() {
-        // If the processors do not exist, the thread stays where it is.
+        // If those processors do not exist, the thread stays where it is.
         let _ = fathom_sys::affinity::bind(&plan.thread_cpus);
     }
     loop {
