@@ -10,11 +10,13 @@ use fathom_spec::{FormatDeclaration, Machine, Outcome, Source};
 use fathom_stats::report::RunReport;
 use fathom_trace::Rules;
 use fathom_trace::blktrace::Trace;
+use fathom_trace::events::Events;
 use fathom_trace::reader::Reader;
 use fathom_trace::scan::scan;
 use fathom_trace::side::Note;
 use fathom_verify::ledger::{Account, After, FileToCheck, check};
 use fathom_verify::state::StateFile;
+use fathom_workload::Characterizer;
 use std::ffi::OsString;
 use std::io::{Cursor, Error, ErrorKind, Result, Write};
 use std::path::Path;
@@ -138,6 +140,13 @@ pub fn block_trace(data: &[u8]) {
     }
     if let Ok(mut reader) = Reader::new(Cursor::new(data), Rules::default()) {
         while let Ok(Some(_)) = reader.next() {}
+    }
+    if let Ok(mut events) = Events::open(Cursor::new(data)) {
+        let mut characterizer = Characterizer::default();
+        while let Ok(Some(event)) = events.next() {
+            characterizer.add(&event, events.message());
+        }
+        let _ = characterizer.finish();
     }
 }
 

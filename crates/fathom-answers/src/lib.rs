@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 mod bars;
 mod base_job;
+mod characterize;
 mod checks;
 mod columns;
 mod compare;
@@ -63,6 +64,7 @@ pub const COMMANDS: &[Command] = &[
     sweep::COMMAND,
     curve::COMMAND,
     record::COMMAND,
+    characterize::COMMAND,
     pts::COMMAND,
     compare::COMMAND,
     report::COMMAND,

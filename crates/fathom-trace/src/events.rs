@@ -75,6 +75,11 @@ impl<R: BufRead> Events<R> {
         Ok(found)
     }
 
+    /// The text or data of the last event, if it is a message.
+    pub fn message(&self) -> &[u8] {
+        &self.payload
+    }
+
     fn note_loss(&mut self, lost: Lost) {
         self.lost.gaps += 1;
         self.lost.events += lost.events.unwrap_or(0);

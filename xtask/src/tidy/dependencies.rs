@@ -3,7 +3,7 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 26] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     (
         "fathom-io",
         &[
@@ -36,6 +36,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
             "fathom-stats",
             "fathom-sys",
             "fathom-trace",
+            "fathom-workload",
         ],
     ),
     (
@@ -131,6 +132,7 @@ const MAY_USE: [(&str, &[&str]); 26] = [
     ),
     ("fathom-trace", &["fathom-stats"]),
     ("fathom-verify", &["fathom-lanes", "fathom-random"]),
+    ("fathom-workload", &["fathom-stats", "fathom-trace"]),
     ("xtask", &[]),
 ];
 

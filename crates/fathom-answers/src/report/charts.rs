@@ -13,7 +13,7 @@ use maud::{Markup, Render, html};
 /// Suffix of the names of response-time curves.
 const RESPONSE: &str = "response";
 /// Maximum number of rows of a timeline's table; longer timelines are thinned out there, not in the chart.
-pub(super) const TABLE_ROWS: usize = 60;
+pub(crate) const TABLE_ROWS: usize = 60;
 
 /// All charts of a subject. `id` is the prefix of their ids in the page.
 pub(super) fn of(subject: &Subject, id: &str) -> Vec<Figure> {
@@ -143,6 +143,11 @@ fn time_axis(subject: &Subject) -> Axis {
         .iter()
         .filter_map(|direction| direction.timeline.last())
         .map(|moment| moment.end_s);
+    seconds_axis(ends)
+}
+
+/// An axis of time up to the last of these ends.
+pub(crate) fn seconds_axis(ends: impl Iterator<Item = f64>) -> Axis {
     Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds }
 }
 
@@ -200,8 +205,7 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<Figure> {
         return None;
     }
     let ends = std::iter::once(timeline[timeline.len() - 1].end_s);
-    let x =
-        Axis { label: "seconds since the start".into(), scale: Scale::up_to_last(ends), unit: Unit::Seconds };
+    let x = seconds_axis(ends);
     let values = timeline.iter().flat_map(|moment| moment.bins.keys()).map(|&ns| ns as f64);
     let y =
         Axis { label: "completion latency".into(), scale: Scale::logarithmic(values), unit: Unit::Latency };
@@ -247,7 +251,7 @@ fn latency_over_time(direction: &Shapes, id: &str) -> Option<Figure> {
 }
 
 /// The limits of a coarse bin: halfway to its neighbours on the logarithmic scale.
-fn limits(ns: u64) -> (f64, f64) {
+pub(crate) fn limits(ns: u64) -> (f64, f64) {
     let bin = coarse_bin_of(ns);
     let below = coarse_value_of(bin.saturating_sub(1)).max(1) as f64;
     let above = coarse_value_of(bin + 1) as f64;

@@ -1,6 +1,6 @@
 //! `fathom report`: results as one self-contained page.
 
-mod chart;
+pub(crate) mod chart;
 mod charts;
 mod curve;
 mod grid;
@@ -13,9 +13,9 @@ mod sweep;
 
 use chart::Figure;
 pub(crate) use chart::Series;
-pub(crate) use charts::{charts, percentiles};
+pub(crate) use charts::{TABLE_ROWS, charts, limits as latency_limits, percentiles, seconds_axis};
 pub(crate) use intervals::{Change, html as intervals};
-pub(crate) use shell::{Link, sentences, shell};
+pub(crate) use shell::{Link, list, sentences, shell};
 
 use crate::Command;
 use crate::curve::record as curve_results;

@@ -52,6 +52,6 @@ pub(crate) fn sentences<T: AsRef<str>>(told: impl IntoIterator<Item = T>) -> Mar
 }
 
 /// Facts with their labels.
-pub(super) fn list<N: AsRef<str>>(facts: &[(N, String)]) -> Markup {
+pub(crate) fn list<N: AsRef<str>>(facts: &[(N, String)]) -> Markup {
     html! { dl.facts { @for (name, value) in facts { dt { (name.as_ref()) } dd { (value) } } } }
 }

@@ -15,6 +15,7 @@ mod accuracy_queues;
 mod bad_input;
 mod block_errors;
 mod ceph;
+mod characterize;
 mod clients;
 mod company;
 mod compare;

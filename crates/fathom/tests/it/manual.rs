@@ -5,8 +5,19 @@ use crate::support::{scratch, skip};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-const COMMANDS: [&str; 10] =
-    ["quick", "fsync-check", "sweep", "curve", "record", "pts", "compare", "report", "show", "explain"];
+const COMMANDS: [&str; 11] = [
+    "quick",
+    "fsync-check",
+    "sweep",
+    "curve",
+    "record",
+    "characterize",
+    "pts",
+    "compare",
+    "report",
+    "show",
+    "explain",
+];
 
 fn printed(words: &str) -> String {
     let directory = scratch();

@@ -16,7 +16,7 @@ use std::process::{Command, Stdio};
 const INSTANCES: &str = "/sys/kernel/tracing/instances";
 
 /// `Ok` where something can be recorded.
-fn can_record() -> Result<(), String> {
+pub(crate) fn can_record() -> Result<(), String> {
     skip::root()?;
     if !Path::new("/sys/kernel/tracing/instances").exists() {
         // Whether that worked shows below.

@@ -1,0 +1,69 @@
+//! From a trace to a profile.
+
+use fathom_command::Failure;
+use fathom_trace::events::{Events, Losses};
+use fathom_trace::{Complaints, TraceError};
+use fathom_workload::{Characterizer, Profile};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+/// Bytes read at a time.
+const BUFFER: usize = 256 << 10;
+
+/// A trace that was read.
+pub(super) struct Characterized {
+    /// Name of the trace.
+    pub(super) name: String,
+    pub(super) profile: Profile,
+    pub(super) losses: Losses,
+    pub(super) complaints: Complaints,
+    /// Why the trace ends early.
+    pub(super) cut_off: Option<String>,
+}
+
+/// Reads a trace to its end.
+pub(super) fn characterize(path: &Path) -> Result<Characterized, Failure> {
+    let name = if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() };
+    let unreadable = |error: TraceError| match error {
+        TraceError::Io(error) => Failure::file(path, &error),
+        TraceError::OldVersion => Failure::new(format!(
+            "{name}: not a block trace: neither binary (fathom record, blktrace, blkparse -d) nor text of a format that fathom reads"
+        )),
+        other => Failure::new(format!("{name}: {other}")),
+    };
+    let reader = open(path).and_then(fathom_trace::plain).map_err(|error| Failure::file(path, &error))?;
+    let mut events = Events::open(reader).map_err(unreadable)?;
+    let mut characterizer = Characterizer::default();
+    let cut_off = loop {
+        match events.next() {
+            Ok(Some(event)) => characterizer.add(&event, events.message()),
+            Ok(None) => break None,
+            Err(broken) => break Some(format!("after {} records: {broken}", events.records())),
+        }
+    };
+    let mut profile = characterizer.finish();
+    for device in &mut profile.devices {
+        let volume = device.device.and_then(|number| events.volume(number));
+        device.name = volume.map_or_else(|| std::mem::take(&mut device.name), str::to_owned);
+    }
+    let complaints = events.take_complaints();
+    if profile.requests == 0 && profile.flushes.flushes == 0 {
+        let why = cut_off.map(|why| format!(" ({why})")).unwrap_or_default();
+        return Err(Failure::new(format!(
+            "{name}: there are no requests in it{why}; a trace needs the events of requests when they are queued (Q)"
+        )));
+    }
+    Ok(Characterized { name, profile, losses: events.lost(), complaints, cut_off })
+}
+
+fn open(path: &Path) -> io::Result<Box<dyn BufRead + Send>> {
+    if path == Path::new("-") {
+        return Ok(Box::new(BufReader::with_capacity(BUFFER, io::stdin())));
+    }
+    let file = File::open(path)?;
+    match file.metadata()?.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(Box::new(BufReader::with_capacity(BUFFER, file))),
+    }
+}

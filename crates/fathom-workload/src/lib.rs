@@ -1,0 +1,26 @@
+//! What a recorded load is, from the events of a block trace.
+//!
+//! * [`Characterizer`] takes the events in order, in constant memory however long the trace is, and gives a [`Profile`].
+//! * [`requests`] follows each request from its arrival to its completion.
+//! * One module for each property: [`sizes`], [`streams`], [`space`] (footprint, reuse) with [`skew`], [`arrivals`], [`depth`],
+//!   [`service`] (latencies), [`programs`], and [`places`] (what was where, and when).
+//! * [`timeline`] divides the length of a trace that is not known beforehand.
+
+#![forbid(unsafe_code)]
+
+pub mod arrivals;
+mod characterizer;
+pub mod depth;
+pub mod places;
+mod profile;
+pub mod programs;
+pub mod requests;
+pub mod service;
+pub mod sizes;
+pub mod skew;
+pub mod space;
+pub mod streams;
+pub mod timeline;
+
+pub use characterizer::Characterizer;
+pub use profile::{DeviceProfile, DirectionProfile, Flushes, Moment, Profile};

@@ -1,0 +1,157 @@
+//! The properties of a recorded load.
+
+use crate::arrivals::Arrivals;
+use crate::depth::Depth;
+use crate::places::Map;
+use crate::programs::Program;
+use crate::service::Service;
+use crate::sizes::Sizes;
+use crate::skew::Skew;
+use crate::space::Space;
+use crate::streams::Streams;
+use fathom_stats::Direction;
+use fathom_stats::latency::LatencyStats;
+use fathom_trace::Device;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a recorded load is. Times are in ns unless the name says otherwise, shares are fractions of 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Profile {
+    /// From the first arrival to the last event, s.
+    pub seconds: f64,
+    /// Requests with data.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Each device with requests.
+    pub devices: Vec<DeviceProfile>,
+    /// Each direction with requests: reads, writes, trims.
+    pub directions: Vec<DirectionProfile>,
+    /// Flushes, and writes that must be durable.
+    pub flushes: Flushes,
+    /// Sequential streams at a time, in the part of the trace that had most.
+    pub most_streams: f64,
+    /// Use of the address space.
+    pub space: Space,
+
+    /// When requests arrive.
+    pub arrivals: Arrivals,
+    /// Requests in flight; `None` if the trace has no completions.
+    pub depth: Option<Depth>,
+    /// A period of the rate, if there is one.
+    pub cycle: Option<Cycle>,
+    /// Programs, the busiest first; empty if the trace has no names.
+    pub programs: Vec<Program>,
+    /// The load over time, in at most 256 steps of equal length.
+    pub over_time: Vec<Moment>,
+    /// What was accessed where, and when.
+    pub maps: Vec<Map>,
+    /// Requests whose completion is not in the trace, though others are.
+    pub incomplete: u64,
+}
+
+/// One device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceProfile {
+    /// Its number; of a volume of another system, a number that stands for its name.
+    pub device: Option<Device>,
+    /// Its name, or the volume's; empty if the trace does not say.
+    pub name: String,
+    /// Its model; empty if the trace does not say.
+    pub model: String,
+    /// Its size in bytes; 0 if the trace does not say.
+    pub size: u64,
+    /// Requests with data.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+/// One direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DirectionProfile {
+    /// Reads, writes or trims.
+    #[serde(with = "word")]
+    pub direction: Direction,
+    /// Requests with data.
+    pub requests: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Sizes and alignment.
+    pub sizes: Sizes,
+    /// Sequential streams.
+    pub streams: Streams,
+    /// How unequal the popularity of blocks is; `None` for trims, and if too few blocks were accessed again.
+    pub skew: Option<Skew>,
+    /// Latencies; without values if the trace has no completions.
+    pub service: Service,
+}
+
+/// Requests that make data durable.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Flushes {
+    /// Flushes without data.
+    pub flushes: u64,
+    /// Writes that flush earlier data first.
+    pub flushing_writes: u64,
+    /// Writes that are durable once complete (FUA).
+    pub durable_writes: u64,
+    /// Writes whose caller waits for them.
+    pub sync_writes: u64,
+    /// Requests for metadata of a file system.
+    pub metadata: u64,
+    /// Reads ahead of their use.
+    pub read_ahead: u64,
+    /// Time between flushes of either kind.
+    pub gaps: LatencyStats,
+    /// From the arrival of a flush without data to its completion.
+    pub latency: LatencyStats,
+}
+
+/// A period of the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cycle {
+    /// Its length in s.
+    pub period_s: f64,
+    /// Correlation of the rate with that of a period earlier, up to 1.
+    pub strength: f64,
+}
+
+/// A step of the time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Moment {
+    /// Start and end in s since the first arrival.
+    pub start_s: f64,
+    /// See `start_s`.
+    pub end_s: f64,
+    /// Arrivals of reads, writes, trims.
+    pub requests: [u64; 3],
+    /// Their bytes.
+    pub bytes: [u64; 3],
+    /// Flushes, and writes that flush.
+    pub flushes: u64,
+    /// Mean depth; 0 if the trace has no completions.
+    pub depth: f64,
+    /// Bytes accessed in this step, each block once (estimated).
+    pub working_set: f64,
+    /// Bytes accessed until its end (estimated).
+    pub footprint: f64,
+    /// Completions by latency, reads, writes, trims: the centre of a bin in ns, and their number.
+    pub latencies: [BTreeMap<u64, u64>; 3],
+}
+
+/// A direction by its word.
+mod word {
+    use fathom_stats::Direction;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(direction.word())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Direction, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        Direction::from_word(&word).ok_or_else(|| D::Error::custom("not a direction"))
+    }
+}

@@ -1,0 +1,307 @@
+//! Requests, followed from their arrival to their completion.
+//!
+//! A request may be merged with its neighbours, or split, before the device gets it, so events after the arrival are assigned by
+//! the sectors that they cover.
+
+use fathom_stats::Direction;
+use fathom_trace::Device;
+use fathom_trace::blktrace::{Event, SECTOR, TraceAction, code};
+use std::collections::BTreeMap;
+
+/// Maximum number of requests that are followed together; traces without completions would add up otherwise.
+const MOST_IN_FLIGHT: usize = 1 << 17;
+
+/// A request that a program or the kernel made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Arrival in ns on the clock of the trace.
+    pub time_ns: u64,
+    /// The device.
+    pub device: Device,
+    /// Direction; a flush without data is a write of 0 bytes.
+    pub direction: Direction,
+    /// First sector.
+    pub sector: u64,
+    /// Bytes; 0 for a flush.
+    pub bytes: u32,
+    /// Event code with its categories; see [`code`](mod@code).
+    pub code: u32,
+    /// The process that made it.
+    pub process: u32,
+}
+
+impl Request {
+    /// Sector after the last.
+    pub fn end(&self) -> u64 {
+        self.sector.saturating_add(u64::from(self.bytes).div_ceil(SECTOR))
+    }
+
+    /// True if its code has this category of [`code`](mod@code).
+    pub fn is(&self, category: u32) -> bool {
+        self.code & category != 0
+    }
+}
+
+/// What an event means for a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// It arrived.
+    Arrived(Request),
+    /// It is complete.
+    Completed {
+        /// The request.
+        request: Request,
+        /// When the device got it, ns; `None` if the trace does not say.
+        issued_ns: Option<u64>,
+        /// When it was complete, ns.
+        time_ns: u64,
+        /// Error number; 0 for success.
+        error: u16,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    request: Request,
+    /// The sectors that are not complete yet; they begin at the key.
+    end: u64,
+    issued_ns: Option<u64>,
+}
+
+/// Follows the requests of a trace.
+#[derive(Debug, Default)]
+pub struct Follower {
+    /// By device and first sector that is not complete; the oldest first.
+    pending: BTreeMap<(Device, u64), Vec<Pending>>,
+    in_flight: usize,
+    dropped: u64,
+    has_completions: bool,
+}
+
+impl Follower {
+    /// Takes the next event; calls `step` for what it means.
+    pub fn add(&mut self, event: &Event, mut step: impl FnMut(Step)) {
+        match event.action {
+            TraceAction::Queue => {
+                if let Some(request) = arrival(event) {
+                    step(Step::Arrived(request));
+                    self.follow(request);
+                }
+            }
+            TraceAction::Issue => self.mark(event, Some(event.time_ns)),
+            TraceAction::Requeue => self.mark(event, None),
+            TraceAction::Complete => {
+                self.has_completions = true;
+                self.complete(event, step);
+            }
+            TraceAction::BackMerge | TraceAction::FrontMerge | TraceAction::Note | TraceAction::Other => {}
+        }
+    }
+
+    /// Requests in flight.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight
+    }
+
+    /// True once a completion was seen.
+    pub fn has_completions(&self) -> bool {
+        self.has_completions
+    }
+
+    /// Requests without a completion so far.
+    pub fn incomplete(&self) -> u64 {
+        self.dropped + self.in_flight as u64
+    }
+
+    fn follow(&mut self, request: Request) {
+        if self.in_flight >= MOST_IN_FLIGHT
+            && let Some((_, dropped)) = self.pending.pop_first()
+        {
+            self.in_flight -= dropped.len();
+            self.dropped += dropped.len() as u64;
+        }
+        let pending = Pending { request, end: request.end(), issued_ns: None };
+        self.pending.entry((request.device, request.sector)).or_default().push(pending);
+        self.in_flight += 1;
+    }
+
+    /// Marks the requests within an event's sectors as issued, or not.
+    fn mark(&mut self, event: &Event, issued_ns: Option<u64>) {
+        let end = end_of(event).max(event.sector + 1);
+        let range = (event.device, event.sector)..(event.device, end);
+        for pending in self.pending.range_mut(range).flat_map(|(_, all)| all) {
+            let is_same = pending.request.direction == event.direction || event.bytes == 0;
+            if is_same && pending.issued_ns.is_some() != issued_ns.is_some() {
+                pending.issued_ns = issued_ns;
+            }
+        }
+    }
+
+    fn complete(&mut self, event: &Event, mut step: impl FnMut(Step)) {
+        let end = end_of(event);
+        let mut place = event.sector;
+        self.trim_before(event);
+        loop {
+            let range = (event.device, place)..=(event.device, end.max(place));
+            let Some((&(_, start), all)) = self.pending.range_mut(range).next() else { return };
+            // A flush has no sectors, so the end counts only where the event has some.
+            if start >= end && end > event.sector {
+                return;
+            }
+            let found = all.iter().position(|pending| is_of(pending, event));
+            let Some(found) = found else {
+                place = start + 1;
+                if place >= end {
+                    return;
+                }
+                continue;
+            };
+            let pending = all.remove(found);
+            if all.is_empty() {
+                self.pending.remove(&(event.device, start));
+            }
+            if pending.end > end {
+                // Split: the rest completes on its own.
+                self.pending.entry((event.device, end)).or_default().push(pending);
+                return;
+            }
+            self.in_flight -= 1;
+            step(Step::Completed {
+                request: pending.request,
+                issued_ns: pending.issued_ns,
+                time_ns: event.time_ns,
+                error: event.error,
+            });
+            place = pending.end;
+            if place >= end {
+                return;
+            }
+        }
+    }
+
+    /// The end of a request that was split may complete before its beginning.
+    fn trim_before(&mut self, event: &Event) {
+        let (sector, end) = (event.sector, end_of(event));
+        let before = (event.device, 0)..(event.device, sector);
+        if let Some((_, all)) = self.pending.range_mut(before).next_back() {
+            let split = all.iter_mut().find(|pending| {
+                pending.end > sector && pending.end <= end && pending.request.direction == event.direction
+            });
+            if let Some(pending) = split {
+                pending.end = sector;
+            }
+        }
+    }
+}
+
+fn is_of(pending: &Pending, event: &Event) -> bool {
+    let is_flush = pending.request.bytes == 0;
+    is_flush == (event.bytes == 0) && (is_flush || pending.request.direction == event.direction)
+}
+
+fn end_of(event: &Event) -> u64 {
+    event.sector.saturating_add(u64::from(event.bytes).div_ceil(SECTOR))
+}
+
+/// The request of a queue event; `None` for one that moves nothing and flushes nothing.
+fn arrival(event: &Event) -> Option<Request> {
+    (event.bytes > 0 || event.flushes).then_some(Request {
+        time_ns: event.time_ns,
+        device: event.device,
+        direction: event.direction,
+        sector: event.sector,
+        bytes: event.bytes,
+        code: event.code & !0xffff,
+        process: event.pid,
+    })
+}
+
+/// Categories of requests that callers ask for.
+pub mod category {
+    use super::code;
+
+    /// The caller waits.
+    pub const SYNC: u32 = code::SYNC;
+    /// Durable once complete.
+    pub const DURABLE: u32 = code::DURABLE;
+    /// Earlier data must be durable first.
+    pub const FLUSH: u32 = code::FLUSH;
+    /// Metadata of a file system.
+    pub const METADATA: u32 = code::METADATA;
+    /// Read-ahead.
+    pub const AHEAD: u32 = code::AHEAD;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const DEVICE: Device = Device { major: 8, minor: 0 };
+
+    fn event(code: u32, time_ns: u64, sector: u64, sectors: u32) -> Event {
+        Event { time_ns, sector, bytes: sectors * 512, device: DEVICE, ..Event::of_code(code) }
+    }
+
+    /// Sector and end time of the requests that completed.
+    fn completed(events: &[Event]) -> Vec<(u64, u64, Option<u64>)> {
+        let (mut follower, mut all) = (Follower::default(), Vec::new());
+        for event in events {
+            follower.add(event, |step| {
+                if let Step::Completed { request, issued_ns, time_ns, .. } = step {
+                    all.push((request.sector, time_ns, issued_ns));
+                }
+            });
+        }
+        all
+    }
+
+    #[test]
+    fn requests_that_are_merged_or_split_complete_once() {
+        let (queue, issue, end) =
+            (code::QUEUE | code::READ, code::ISSUE | code::READ, code::COMPLETE | code::READ);
+        let merged =
+            [event(queue, 1, 8, 8), event(queue, 2, 16, 8), event(issue, 3, 8, 16), event(end, 9, 8, 16)];
+        assert_eq!(completed(&merged), [(8, 9, Some(3)), (16, 9, Some(3))]);
+        for order in [[(0, 8), (8, 8)], [(8, 8), (0, 8)]] {
+            let parts = order.map(|(sector, sectors)| event(end, 9 + sector, sector, sectors));
+            let split = [event(queue, 1, 0, 16), parts[0], parts[1]];
+            assert_eq!(completed(&split).len(), 1, "{order:?}");
+        }
+        let twice = [event(queue, 1, 0, 8), event(queue, 2, 0, 8), event(end, 5, 0, 8), event(end, 7, 0, 8)];
+        assert_eq!(completed(&twice), [(0, 5, None), (0, 7, None)], "the oldest first");
+        let other = [event(code::QUEUE | code::WRITE, 1, 0, 8), event(end, 2, 0, 8)];
+        assert_eq!(completed(&other), [], "of the other direction");
+    }
+
+    #[test]
+    fn flushes_complete_and_requeued_requests_are_issued_again() {
+        let flush = |action| event(action | code::FLUSH | code::WRITE, 1, 0, 0);
+        assert_eq!(completed(&[flush(code::QUEUE), flush(code::COMPLETE)]), [(0, 1, None)]);
+        let read = |action, time| event(action | code::READ, time, 0, 8);
+        let requeued = [
+            read(code::QUEUE, 1),
+            read(code::ISSUE, 2),
+            read(code::REQUEUE, 3),
+            read(code::ISSUE, 4),
+            read(code::COMPLETE, 5),
+        ];
+        assert_eq!(completed(&requeued), [(0, 5, Some(4))]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_arrival_completes_at_most_once(all in prop::collection::vec((0usize..5, 0u64..64, 0u32..24), 0..300)) {
+            let actions = [code::QUEUE, code::ISSUE, code::COMPLETE, code::REQUEUE, code::QUEUE | code::FLUSH];
+            let (mut follower, mut arrived, mut done) = (Follower::default(), 0u64, 0u64);
+            for (time, (action, sector, sectors)) in all.into_iter().enumerate() {
+                let code = actions[action] | if sector % 2 == 0 { code::READ } else { code::WRITE };
+                follower.add(&event(code, time as u64, sector, sectors), |step| match step {
+                    Step::Arrived(_) => arrived += 1,
+                    Step::Completed { .. } => done += 1,
+                });
+            }
+            prop_assert_eq!(arrived, done + follower.incomplete());
+        }
+    }
+}
