@@ -19,8 +19,12 @@ use fathom_trace::blktrace::{Event, TraceAction, code};
 use fathom_trace::side::{Note, RecordedDevice};
 use std::collections::BTreeMap;
 
-/// Correlation from which a rate counts as periodic.
+/// Correlation from which a rate counts as periodic; in few steps chance reaches it, too, whose correlations have the standard deviation of
+/// one by the root of their number.
 const LEAST_CORRELATION: f64 = 0.4;
+const BEYOND_CHANCE: f64 = 4.0;
+/// Requests from which a period is looked for.
+const FEWEST_REQUESTS: f64 = 500.0;
 /// Periods that a trace must hold to show one.
 const FEWEST_PERIODS: usize = 3;
 /// Steps from which a period is looked for.
@@ -279,6 +283,9 @@ fn cycle(moments: &[Moment]) -> Option<Cycle> {
     let whole = moments.len().checked_sub(1)?;
     let rates: Vec<f64> =
         moments[..whole].iter().map(|moment| moment.requests.iter().sum::<u64>() as f64).collect();
+    if rates.iter().sum::<f64>() < FEWEST_REQUESTS {
+        return None;
+    }
     let step = moments[0].end_s - moments[0].start_s;
     let of = |joined: usize| {
         let rates: Vec<f64> = rates.chunks_exact(joined).map(|rates| rates.iter().sum()).collect();
@@ -307,8 +314,9 @@ fn period(rates: &[f64]) -> Option<(usize, f64)> {
         |lag: usize| all[lag] >= all[lag - 1] && all.get(lag + 1).is_none_or(|next| all[lag] > *next);
     // The slope from a lag of nothing is not a period: the correlation falls below half of it first.
     let valley = all.iter().position(|value| *value < LEAST_CORRELATION / 2.0)?;
+    let least = LEAST_CORRELATION.max(BEYOND_CHANCE / count.sqrt());
     let peaks: Vec<usize> =
-        (valley.max(2)..all.len()).filter(|&lag| is_peak(lag) && all[lag] >= LEAST_CORRELATION).collect();
+        (valley.max(2)..all.len()).filter(|&lag| is_peak(lag) && all[lag] >= least).collect();
     let best = peaks.iter().map(|&lag| all[lag]).fold(0.0, f64::max);
     // Multiples of a period are as strong as the period.
     peaks.into_iter().find(|&lag| all[lag] >= best * 0.9).map(|lag| (lag, all[lag].min(1.0)))
@@ -359,6 +367,32 @@ mod tests {
         let times = (0..100_000u64).filter(|number| number / 1000 % 5 == 0).map(|number| number * 1_000_000);
         let cycle = profile(times).cycle.expect("a period");
         assert!((cycle.period_s - 5.0).abs() < 0.4, "{cycle:?}");
+    }
+
+    #[test]
+    fn chance_has_no_period() {
+        let mut state = 11u64;
+        let mut draw = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let mut found = 0;
+        for series in 0..1000 {
+            // Every other series has bursts at random.
+            let rates: Vec<f64> = (0..24 + series % 200)
+                .map(|_| {
+                    if series % 2 == 0 {
+                        draw() * 10.0
+                    } else if draw() < 0.1 {
+                        100.0
+                    } else {
+                        1.0
+                    }
+                })
+                .collect();
+            found += u32::from(period(&rates).is_some());
+        }
+        assert!(found <= 10, "{found} of 1000");
     }
 
     #[test]

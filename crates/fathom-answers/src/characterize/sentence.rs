@@ -41,6 +41,7 @@ fn requests(profile: &Profile) -> String {
     let phrase = |direction: &&DirectionProfile| {
         let amount = match is_alone {
             true => String::new(),
+            false if share(direction) < 0.005 => "a few ".to_owned(),
             false => format!("{:.0} % ", share(direction) * 100.0),
         };
         format!("{amount}{}", of_direction(direction))

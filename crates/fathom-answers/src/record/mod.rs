@@ -41,7 +41,7 @@ the disks below them; of a disk, only the sectors of a partition that was named 
   --buffer=SIZE      the kernel's buffer per processor (4m)
   --force            let -o overwrite a file
 
-The trace is read by fathom (read_iolog=FILE replays it), blkparse, btt and fio. What the kernel lost because a buffer was full is in the
+The trace is read by fathom (characterize says what load it is, read_iolog=FILE replays it), blkparse, btt and fio. What the kernel lost because a buffer was full is in the
 trace and on the screen. Needs root and tracefs.
 
 Exit: 0 recorded, 1 not or not to the end; with COMMAND, the command's own status.
