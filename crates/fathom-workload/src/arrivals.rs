@@ -1,6 +1,7 @@
 //! When requests arrive: gaps, burstiness over scales, and think times.
 
 use crate::requests::Request;
+use crate::service::measure;
 use fathom_stats::latency::LatencyStats;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -214,7 +215,7 @@ impl ArrivalFollower {
         let now = request.time_ns;
         match self.start_ns {
             Some(start) => {
-                self.found.gaps.record(now.saturating_sub(self.last_ns));
+                measure(&mut self.found.gaps, now.saturating_sub(self.last_ns));
                 let since = now.saturating_sub(start);
                 self.windows.iter_mut().zip(SCALES).for_each(|(windows, scale)| windows.add(since / scale));
             }
@@ -230,7 +231,7 @@ impl ArrivalFollower {
         }
         let process = self.processes.entry(request.process).or_default();
         if let (0, Some(end)) = (process.in_flight, process.last_end_ns) {
-            self.found.think_time.record(now.saturating_sub(end));
+            measure(&mut self.found.think_time, now.saturating_sub(end));
         }
         process.arrived(now);
     }

@@ -22,6 +22,13 @@ pub struct Service {
     pub errors: u64,
 }
 
+/// Adds a time. Damaged traces have times of years, whose sum would not fit; they are left out from there on.
+pub(crate) fn measure(times: &mut LatencyStats, ns: u64) {
+    if times.sum_ns.checked_add(ns).is_some() {
+        times.record(ns);
+    }
+}
+
 /// Measures requests.
 #[derive(Debug, Default)]
 pub(crate) struct ServiceMeter {
@@ -36,10 +43,10 @@ impl ServiceMeter {
             return;
         }
         let total = time_ns.saturating_sub(request.time_ns);
-        found.total.record(total);
+        measure(&mut found.total, total);
         if let Some(issued) = issued_ns {
-            found.queue.record(issued.saturating_sub(request.time_ns));
-            found.device.record(time_ns.saturating_sub(issued));
+            measure(&mut found.queue, issued.saturating_sub(request.time_ns));
+            measure(&mut found.device, time_ns.saturating_sub(issued));
         }
 
         if found.by_size.is_empty() {
@@ -47,7 +54,7 @@ impl ServiceMeter {
             found.by_size = ends.map(|end| (end, LatencyStats::default())).collect();
         }
         let class = CLASSES.iter().position(|end| request.bytes <= *end).unwrap_or(CLASSES.len());
-        found.by_size[class].1.record(total);
+        measure(&mut found.by_size[class].1, total);
     }
 
     /// Latencies of each direction.

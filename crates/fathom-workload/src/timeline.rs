@@ -54,8 +54,9 @@ impl<B: Bin> Timeline<B> {
         let first = self.index(from_ns).min(last);
         let start = self.start_ns.unwrap_or(from_ns);
         for (index, bin) in self.bins[first..=last].iter_mut().enumerate() {
-            let begin = start + (first + index) as u64 * self.width_ns;
-            let within = to_ns.min(begin + self.width_ns).saturating_sub(from_ns.max(begin));
+            let begin = start.saturating_add((first + index) as u64 * self.width_ns);
+            let end = begin.saturating_add(self.width_ns);
+            let within = to_ns.min(end).saturating_sub(from_ns.max(begin));
             change(bin, within);
         }
     }

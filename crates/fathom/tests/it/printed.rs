@@ -3,6 +3,7 @@
 use crate::support::program::{self, Launch};
 use crate::support::terminal::OnTerminal;
 use crate::support::{scratch, skip};
+use fathom_trace::blktrace::{Event, code};
 use std::path::Path;
 
 /// Control sequences that files may contain.
@@ -38,6 +39,15 @@ fn steers_nothing(directory: &Path, words: &str) {
     assert!(!finished.stdout.is_empty() || !finished.stderr.is_empty(), "fathom {words} says nothing");
 }
 
+/// A trace of a request by a program of this name.
+fn trace_of_program(name: &str) -> Vec<u8> {
+    let mut trace = Vec::new();
+    Event { pid: 7, ..Event::of_code(code::PROCESS) }.encode(1, name.as_bytes(), &mut trace);
+    let request = Event { pid: 7, bytes: 4096, ..Event::of_code(code::QUEUE | code::READ) };
+    request.encode(2, b"", &mut trace);
+    trace
+}
+
 #[test]
 fn no_file_steers_the_terminal() {
     fathom_only!();
@@ -50,6 +60,9 @@ fn no_file_steers_the_terminal() {
     write("bad.log", &format!("{raw}, 1, 2, 3\n1, {raw}, 0, 4096\n"));
     write("bad.fio", &format!("[a{raw}]\nrw=sideways{raw}\nno_such{raw}=1\n"));
     write("bad.ledger", &format!("fathom ledger {raw}"));
+    let read = |host: &str| format!("128166372003061629,{host},1,Read,0,4096,413\n");
+    write("bad.csv", &format!("{}{}{}1,{raw},{raw}\n", read("h"), read(raw), read(raw)));
+    std::fs::write(directory.path().join("bad.trace"), trace_of_program(raw)).expect("can be written");
     for words in [
         "show bad.json",
         "show --summary bad.json other.json",
@@ -69,6 +82,13 @@ fn no_file_steers_the_terminal() {
         "ledger show bad.ledger",
         "verify-state bad.ledger",
         "trace-to-job bad.log",
+        "trace-to-job --summary bad.csv",
+        "--name=r --read_iolog=bad.csv",
+        "characterize bad.csv",
+        "characterize --format=json bad.csv",
+        "characterize -o - bad.csv",
+        "characterize bad.trace",
+        "characterize -o - bad.trace",
         "sweep bad.fio --vary=iodepth=1,2 --dry-run",
         "--parse-only bad.fio",
         "bad.fio",
