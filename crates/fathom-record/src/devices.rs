@@ -1,6 +1,8 @@
 //! The block devices that a path stands for: a device, its disk if it is a partition, the members of dm and md devices, and what a
 //! file system is on. Everything is asked of sysfs and the list of mounts; no device is opened.
 
+use fathom_sys::block_device::members;
+use fathom_sys::mount_list::{self, MountLine, plain};
 use fathom_trace::Device;
 use fathom_trace::side::RecordedDevice;
 use std::collections::BTreeMap;
@@ -103,12 +105,7 @@ fn descend(path: &Path, directory: PathBuf, level: usize, leaves: &mut Vec<Part>
     if level > MOST_LEVELS {
         return Err(NoDevice::TooDeep { path: path.to_owned() });
     }
-    let members: Vec<PathBuf> = fs::read_dir(directory.join("slaves"))
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter_map(|entry| fs::canonicalize(entry.path()).ok())
-        .collect();
+    let members: Vec<PathBuf> = members(&directory).collect();
     if !members.is_empty() {
         return members.into_iter().try_for_each(|member| descend(path, member, level + 1, leaves));
     }
@@ -153,12 +150,14 @@ fn file_system_devices(path: &Path, metadata: &fs::Metadata) -> Result<Vec<u64>,
     if libc::major(metadata.dev()) != 0 {
         return Ok(vec![metadata.dev()]);
     }
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = mount_list::text();
     let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let (kind, source) = mount_of(&mounts, &canonical).unwrap_or_default();
-    let not_on_device = || NoDevice::NotOnDevice { path: path.to_owned(), kind: kind.clone() };
+    let mounts = mounts.lines().filter_map(MountLine::parse);
+    let mount = mount_list::holder(mounts, &canonical, |mount| plain(mount.directory));
+    let (kind, source) = mount.map(|mount| (mount.kind.to_owned(), plain(mount.source))).unwrap_or_default();
+    let not_on_device = || NoDevice::NotOnDevice { path: path.to_owned(), kind };
     // File systems over several devices have a separate number; the mount names one of the devices.
-    let source = fs::metadata(&source).ok().filter(|found| found.file_type().is_block_device());
+    let source = fs::metadata(&*source).ok().filter(|found| found.file_type().is_block_device());
     let device = source.ok_or_else(not_on_device)?.rdev();
     Ok(btrfs_devices(device).unwrap_or_else(|| vec![device]))
 }
@@ -181,40 +180,9 @@ fn btrfs_devices(device: u64) -> Option<Vec<u64>> {
     None
 }
 
-/// Type and source of the mount that holds this path: the one with the longest mount point, the last of several.
-fn mount_of(mounts: &str, path: &Path) -> Option<(String, PathBuf)> {
-    let parse = |line: &str| {
-        let (place, rest) = line.split_once(" - ")?;
-        let point = plain(place.split(' ').nth(4)?);
-        let mut rest = rest.split(' ');
-        let (kind, source) = (rest.next()?.to_owned(), plain(rest.next()?));
-        path.starts_with(&point).then(|| (point.as_os_str().len(), (kind, source)))
-    };
-    mounts.lines().filter_map(parse).max_by_key(|(length, _)| *length).map(|(_, found)| found)
-}
-
-/// A path with the kernel's escapes of blanks undone.
-fn plain(text: &str) -> PathBuf {
-    text.replace("\\040", " ").replace("\\011", "\t").replace("\\012", "\n").replace("\\134", "\\").into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_longest_mount_point_holds_a_path() {
-        let mounts = "\
-21 1 254:0 / / rw shared:1 - ext4 /dev/vda rw
-30 21 0:25 / /data\\040new rw - btrfs /dev/vdb rw
-31 21 0:26 / /tmp rw - tmpfs tmpfs rw
-";
-        let of = |path: &str| mount_of(mounts, Path::new(path)).expect("a mount");
-        assert_eq!(of("/etc"), ("ext4".into(), "/dev/vda".into()));
-        assert_eq!(of("/data new/x"), ("btrfs".into(), "/dev/vdb".into()));
-        assert_eq!(of("/tmp/y").0, "tmpfs");
-        assert_eq!(of("/tmpx").0, "ext4");
-    }
 
     #[test]
     fn what_is_in_memory_stands_for_no_device() {

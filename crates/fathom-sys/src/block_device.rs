@@ -1,6 +1,7 @@
 //! Queries and commands for block devices.
 
 use crate::errno::{Errno, check};
+use std::fs;
 use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -31,6 +32,12 @@ pub fn logical_block_size(fd: RawFd) -> Result<u64, Errno> {
     let result = unsafe { libc::ioctl(fd, BLKSSZGET as _, &mut bytes) };
     check(i64::from(result))?;
     u64::try_from(bytes).map_err(|_| Errno(libc::EINVAL))
+}
+
+/// The sysfs directories of the devices that make up the device of this one, such as the disks of a dm or md device.
+pub fn members(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| fs::canonicalize(entry.path()).ok())
 }
 
 /// Writes back and drops the buffer cache of a block device.

@@ -22,6 +22,7 @@ pub mod load;
 pub mod loop_device;
 pub mod memory;
 pub mod mount;
+pub mod mount_list;
 pub mod network;
 pub mod numa;
 pub mod nvme;

@@ -7,8 +7,10 @@ mod traffic;
 pub(crate) use daemon::Daemon;
 use fathom_stats::host::FileSystemReport;
 use fathom_stats::mounts;
+pub(crate) use fathom_sys::mount_list::plain;
+use fathom_sys::mount_list::{self, MountLine};
 use secrets::without_secrets;
-use std::fs;
+use std::borrow::Cow;
 use std::path::Path;
 pub(crate) use traffic::MountWatch;
 
@@ -40,26 +42,18 @@ pub(crate) fn mount_of_device(mounts: &[Mount], device: u64) -> Option<&Mount> {
 
 /// All of this process's mounts, in the order in which they were made.
 pub(crate) fn mounts() -> Vec<Mount> {
-    let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(parse_mount).collect()
+    mount_list::text().lines().filter_map(parse_mount).collect()
 }
 
 /// A line of the kernel's list of mounts.
 pub(crate) fn parse_mount(line: &str) -> Option<Mount> {
-    let (place, kind) = line.split_once(" - ")?;
-    let mut place = place.split(' ').skip(2);
-    let device = place.next()?.to_owned();
-    let directory = plain(place.nth(1)?);
-    let options = place.next()?;
-    let mut kind = kind.split(' ');
-    let name = kind.next()?.to_owned();
-    let source = without_secrets(&plain(kind.next()?));
-    let options = without_secrets(&all_options(options, &plain(kind.next().unwrap_or_default())));
-    let transport = mounts::transport(&name, &source, &options);
-    Some(Mount {
-        device,
-        report: FileSystemReport { directory, kind: name, source, options, transport, daemon: None },
-    })
+    let line = MountLine::parse(line)?;
+    let (kind, directory) = (line.kind.to_owned(), plain(line.directory).into_owned());
+    let source = without_secrets(&plain(line.source));
+    let options = without_secrets(&all_options(line.options, &plain(line.file_system_options)));
+    let transport = mounts::transport(&kind, &source, &options);
+    let report = FileSystemReport { directory, kind, source, options, transport, daemon: None };
+    Some(Mount { device: line.device.to_owned(), report })
 }
 
 /// The options of a mount and of its file system, without duplicates. A mount may be read-only although its
@@ -72,20 +66,9 @@ fn all_options(of_mount: &str, of_file_system: &str) -> String {
     own.iter().copied().chain(further).collect::<Vec<&str>>().join(",")
 }
 
-/// Decodes text from the kernel's tables, where spaces and backslashes are octal escapes.
-pub(crate) fn plain(text: &str) -> String {
-    if !text.contains('\\') {
-        return text.to_owned();
-    }
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (code, character)| text.replace(code, character))
-}
-
 /// The mount of a path: the longest prefix, and of several mounts on one directory the last.
 pub(crate) fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
-    let holds = |mount: &&Mount| path.starts_with(&mount.report.directory);
-    mounts.iter().filter(holds).max_by_key(|mount| mount.report.directory.len())
+    mount_list::holder(mounts, path, |mount| Cow::Borrowed(&mount.report.directory))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use crate::mounts::mounts;
 use fathom_stats::facts::DeviceFacts;
 use fathom_stats::live::LiveDisk;
 use fathom_stats::report::DiskReport;
+use fathom_sys::block_device::members;
 use fathom_sys::clock::monotonic_ns;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,14 +105,7 @@ pub(super) fn directory_of(device: u64) -> Option<PathBuf> {
 
 impl Disk {
     fn open(directory: PathBuf) -> Option<Disk> {
-        let members = fs::read_dir(directory.join("slaves"))
-            .map(|entries| {
-                entries
-                    .flatten()
-                    .filter_map(|entry| Disk::open(fs::canonicalize(entry.path()).ok()?))
-                    .collect()
-            })
-            .unwrap_or_default();
+        let members = members(&directory).filter_map(Disk::open).collect();
         let start = Moment::now(&directory)?;
         let is_loop = directory.join("loop").exists();
         let below_loop = is_loop.then(|| stack::disk_below_loop(&directory, &mounts())).flatten();

@@ -3,6 +3,7 @@
 
 use crate::mounts::{Mount, mount_of};
 use fathom_stats::host::LoopFileReport;
+use fathom_sys::block_device::members;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -62,8 +63,7 @@ pub(super) fn disk_below_loop(directory: &Path, mounts: &[Mount]) -> Option<Path
 
 /// The devices directly below this one.
 fn next(directory: &Path, mounts: &[Mount]) -> Vec<PathBuf> {
-    let slaves = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = slaves.filter_map(|entry| fs::canonicalize(entry.path()).ok()).collect();
+    let mut found: Vec<PathBuf> = members(directory).collect();
     if directory.join("partition").exists() {
         found.extend(directory.parent().map(Path::to_path_buf));
     }

@@ -5,6 +5,7 @@ use super::in_use::device_number;
 use crate::files::{FileEntry, FileKind};
 use crate::mounts::{mount_of, mounts};
 use crate::storage::ReadBack;
+use fathom_sys::block_device::members;
 use fathom_sys::memory::page_size;
 use fathom_sys::{Errno, block_device, file, file_system, page_cache};
 use std::fs;
@@ -123,8 +124,7 @@ fn look_below(device: u64, devices: &mut Vec<u64>, files: &mut Vec<PathBuf>) {
     if directory.join("partition").exists() {
         devices.extend(directory.parent().and_then(device_number));
     }
-    let members = fs::read_dir(directory.join("slaves")).into_iter().flatten().flatten();
-    devices.extend(members.filter_map(|member| device_number(&fs::canonicalize(member.path()).ok()?)));
+    devices.extend(members(&directory).filter_map(|member| device_number(&member)));
     let Ok(path) = fs::read_to_string(directory.join("loop/backing_file")) else { return };
     let path = PathBuf::from(path.trim_end_matches('\n'));
     devices.extend(device_of(&path));
