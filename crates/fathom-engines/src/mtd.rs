@@ -10,6 +10,7 @@ use fathom_run::unit::Operation;
 use fathom_spec::JobSpec;
 use fathom_spec::engines::{self, EngineDef};
 use fathom_spec::options::verification::VerifyMethod;
+use fathom_stats::counted;
 use fathom_sys::Errno;
 use fathom_sys::flash::{self, Geometry};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -81,7 +82,8 @@ impl Engine for Mtd {
             .map(|device| {
                 let (count, name) = (std::mem::take(&mut device.skipped), &device.name);
                 format!(
-                    "{count} I/Os reached bad erase blocks of {name}: nothing was done there (skip_bad=1)"
+                    "{} reached bad erase blocks of {name}: nothing was done there (skip_bad=1)",
+                    counted(count, "I/O")
                 )
             })
             .collect()

@@ -7,6 +7,7 @@
 pub mod arrivals;
 pub mod block_errors;
 mod buckets;
+mod counted;
 pub mod direction;
 pub mod engine_figures;
 pub mod facts;
@@ -31,6 +32,7 @@ pub mod timeline;
 pub mod verdict;
 pub mod verification;
 
+pub use counted::counted;
 pub use direction::Direction;
 pub use histogram::Histogram;
 pub use latency::LatencyStats;

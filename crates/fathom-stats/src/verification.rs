@@ -1,5 +1,6 @@
 //! Results of verification: how much was checked, what was wrong, and how much of it applies to the storage.
 
+use crate::counted;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -50,10 +51,11 @@ impl VerificationReport {
             Some(0) => None,
             Some(left) => {
                 let all = checked.saturating_add(left);
-                Some(format!("job {job}: {checked} of {all} blocks were checked"))
+                Some(format!("job {job}: {checked} of {} were checked", counted(all, "block")))
             }
             None => Some(format!(
-                "job {job}: it ended before its data was verified; {checked} blocks were checked, and how many were not is not known"
+                "job {job}: it ended before its data was verified; {} checked, and how many were not is not known",
+                counted(checked, "block")
             )),
         }
     }

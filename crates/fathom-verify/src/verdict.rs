@@ -150,7 +150,9 @@ impl Verdict {
                     TornRest::Zeros => "zeros",
                     TornRest::Other => "something else",
                 };
-                format!("torn write: {new_sectors} of {sectors} sectors hold the write, the others {rest}")
+                format!(
+                    "torn write: of {sectors} sectors {new_sectors} have the write, and the others {rest}"
+                )
             }
             Verdict::Misdirected { belongs_at, found_number } => {
                 format!("misdirected write: write number {found_number} for offset {belongs_at} is here")
@@ -175,11 +177,11 @@ impl Verdict {
                 let places: Vec<String> =
                     bits.iter().take(8).map(|bit| format!("byte {} bit {}", bit / 8, bit % 8)).collect();
                 let more = if bits.len() > 8 { ", ..." } else { "" };
-                format!("{} flipped bit(s): {}{more}", bits.len(), places.join(", "))
+                format!("flipped bits: {}: {}{more}", bits.len(), places.join(", "))
             }
             Verdict::Damaged { first, last, bytes, zeroed } => {
                 let how = if *zeroed { "zeroed" } else { "overwritten" };
-                format!("damaged: {bytes} byte(s) {how} between byte {first} and byte {last} of the block")
+                format!("damaged: {how} bytes: {bytes}, between byte {first} and byte {last} of the block")
             }
             Verdict::Unrecognised => "unrecognised: not a block of a verified job".to_owned(),
         }

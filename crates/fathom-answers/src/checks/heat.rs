@@ -2,6 +2,7 @@
 
 use super::{Found, Severity};
 use fathom_results::RunResult;
+use fathom_stats::counted;
 
 pub(super) fn find(run: &RunResult) -> Vec<Found> {
     let times = run.facts.as_ref().and_then(|facts| facts.slowed_by_heat).unwrap_or(0);
@@ -10,7 +11,7 @@ pub(super) fn find(run: &RunResult) -> Vec<Found> {
     }
     let found = Found::new(
         Severity::Doubtful,
-        format!("processors slowed down {times} times because they were hot (thermal_throttle)"),
+        format!("processors slowed down {} because they were hot (thermal_throttle)", counted(times, "time")),
         "cool the machine, or look at how the rate changed over time",
     );
     vec![found.with(&[("slowed_by_heat", times as f64)]).weighing(times as f64)]

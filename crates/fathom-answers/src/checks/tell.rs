@@ -1,5 +1,6 @@
 //! Formats a verdict.
 
+use fathom_stats::counted;
 use fathom_stats::verdict::{Finding, Severity, VerdictReport};
 
 /// Maximum number of names that are listed rather than counted.
@@ -75,7 +76,9 @@ fn place(finding: &Finding) -> String {
     let job = finding.job.clone().unwrap_or_default();
     let hosts = match finding.hosts.len() {
         0 => return job,
-        count if count > MOST_NAMED => format!("{} and {} more hosts", finding.hosts[0], count - 1),
+        count if count > MOST_NAMED => {
+            format!("{} and {}", finding.hosts[0], counted(count - 1, "more host"))
+        }
         _ => finding.hosts.join(", "),
     };
     if job.is_empty() { hosts } else { format!("{job} on {hosts}") }

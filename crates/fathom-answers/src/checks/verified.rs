@@ -6,6 +6,7 @@ use crate::evidence::Evidence;
 use crate::figures::size as bytes;
 use fathom_results::RunResult;
 use fathom_results::model::Verification;
+use fathom_stats::counted;
 
 /// Verifying jobs whose results contain the number of checked blocks.
 fn jobs(run: &RunResult) -> impl Iterator<Item = &Verification> {
@@ -23,7 +24,8 @@ fn of_checks(own: &Verification) -> Option<Found> {
         return Some(Found::new(
             Severity::Doubtful,
             format!(
-                "job {name} ended before its data was verified: {checked} blocks were checked, and how many were not is not known"
+                "job {name} ended before its data was verified: {} checked, and how many were not is not known",
+                counted(checked, "block")
             ),
             "look at what was printed about it, and run it again",
         ));
@@ -35,7 +37,11 @@ fn of_checks(own: &Verification) -> Option<Found> {
     let found = match (checked, unchecked) {
         (0, 0) => return None,
         (_, 0) => {
-            let mut text = format!("job {name} verified all {checked} blocks ({})", bytes(own.checked_bytes));
+            let mut text = format!(
+                "job {name} verified all {} ({})",
+                counted(checked, "block"),
+                bytes(own.checked_bytes)
+            );
             if own.takes_any_run {
                 text += "; it cannot tell whether this run wrote them or an earlier one with the same seed: \
                          verify_state_load or a ledger can";
@@ -48,12 +54,12 @@ fn of_checks(own: &Verification) -> Option<Found> {
         }
         (0, _) => Found::new(
             Severity::Wrong,
-            format!("job {name} verified nothing: 0 of {all} blocks were checked"),
+            format!("job {name} verified nothing: 0 of {} were checked", counted(all, "block")),
             advice,
         ),
         _ => Found::new(
             Severity::Doubtful,
-            format!("job {name} verified a part: {checked} of {all} blocks were checked"),
+            format!("job {name} verified a part: {checked} of {} were checked", counted(all, "block")),
             advice,
         ),
     };

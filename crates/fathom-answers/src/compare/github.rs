@@ -5,6 +5,7 @@
 use super::change;
 use super::output::ComparisonReport;
 use crate::measures::Comparison;
+use fathom_stats::counted;
 use serde::Serialize;
 
 /// An entry of the list.
@@ -45,12 +46,12 @@ fn entry(title: &str, comparison: &Comparison) -> Entry {
         value: b.median,
         range: spread.map(|spread| format!("± {}", comparison.figure.text(spread))),
         extra: format!(
-            "{} before; {}: {}; {} and {} runs",
+            "{} before; {}: {}; {} and {}",
             comparison.figure.text(comparison.a.median),
             change::in_percent(comparison),
             comparison.words(),
-            comparison.a.runs,
-            b.runs
+            counted(comparison.a.runs, "run"),
+            counted(b.runs, "run")
         ),
     }
 }

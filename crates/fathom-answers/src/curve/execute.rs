@@ -9,6 +9,7 @@ use crate::results_file::ResultsFile;
 use crate::running::{Messages, signal_within, status_of_signal};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
+use fathom_stats::counted;
 use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::time::Duration;
@@ -26,7 +27,7 @@ pub(super) fn execute(
     let signals = runner::signals()?;
     let done = recorder.recorded().runs.len();
     let path = recorder.path().display().to_string();
-    let _ = writeln!(streams.err, "{done} runs are done; results in {path}");
+    let _ = writeln!(streams.err, "{} done; results in {path}", counted(done, "run"));
     let mut failures = 0;
     while let Some((curve, load)) = next(recorder.recorded(), objectives) {
         let ended = make(recorder, (curve, load), &signals, streams, runner)?;
@@ -34,7 +35,8 @@ pub(super) fn execute(
             let done = recorder.recorded().runs.len();
             let _ = writeln!(
                 streams.err,
-                "ended by signal {signal}: {done} runs are saved in {path}; the same command resumes from there"
+                "ended by signal {signal} with {} saved in {path}; the same command resumes from there",
+                counted(done, "run")
             );
             return Ok(Some(status_of_signal(signal)));
         }

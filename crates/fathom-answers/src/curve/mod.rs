@@ -21,6 +21,7 @@ use crate::table::{Format, print_as};
 use crate::{Command, Runner, job_text};
 use fathom_command::{Failure, Streams};
 use fathom_spec::RunSpec;
+use fathom_stats::counted;
 use load::Load;
 use objective::Objective;
 use output::Shown;
@@ -146,9 +147,9 @@ fn dry_run(plan: &CurvePlan, path: &Path, runner: &dyn Runner) -> Result<String,
         (true, false) => "ten steps up to what a run without a limit reaches".to_owned(),
     };
     let mut text = format!(
-        "{} curves; loads: {loads}; at most {} runs of {} ms each; results in {}\n",
-        plan.curves(),
-        plan.most_runs,
+        "{}; loads: {loads}; at most {} of {} ms each; results in {}\n",
+        counted(plan.curves(), "curve"),
+        counted(plan.most_runs, "run"),
         plan.time_ms,
         path.display()
     );

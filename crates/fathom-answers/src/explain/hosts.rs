@@ -4,6 +4,7 @@ use super::verdict;
 use crate::evidence::Evidence;
 use crate::hosts::{listed, remarks, together};
 use fathom_results::{HostsResult, RunResult};
+use fathom_stats::counted;
 use std::fmt::Write as _;
 
 /// Maximum number of hosts described individually.
@@ -93,7 +94,7 @@ pub(super) fn told(hosts: &HostsResult) -> String {
         let _ = writeln!(text, "  * {sentence}");
     }
     if remarks.len() > MOST_REMARKS {
-        let _ = writeln!(text, "  * {} more hosts are noteworthy.", remarks.len() - MOST_REMARKS);
+        let _ = writeln!(text, "  * And {} to look at.", counted(remarks.len() - MOST_REMARKS, "more host"));
     }
     text
 }

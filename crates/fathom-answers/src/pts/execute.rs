@@ -18,6 +18,7 @@ use crate::measures::Figure;
 use crate::results_file::ResultsFile;
 use crate::running::{Messages, Stop, result_of, status_of_signal};
 use fathom_command::Failure;
+use fathom_stats::counted;
 use fathom_stats::report::message_of_line;
 use fathom_sys::signal::SignalQueue;
 use std::collections::BTreeSet;
@@ -131,10 +132,10 @@ impl Execution<'_> {
 
     fn with_place(&self, step: Step, failure: &Failure) -> Failure {
         Failure::new(format!(
-            "{}, {}: {failure}; {} finished steps are saved in {}, and --resume continues after them",
+            "{}, {}: {failure}; {} saved in {}, where --resume continues",
             self.plan.target.path.display(),
             self.name(step),
-            self.recorder.recorded().steps.len(),
+            counted(self.recorder.recorded().steps.len(), "finished step"),
             self.recorder.path().display()
         ))
     }
@@ -222,7 +223,8 @@ impl Execution<'_> {
             false => format!("; {} stays for that", self.plan.target.path.display()),
         };
         self.say(&format!(
-            "ended by signal {signal}: {steps} finished steps are saved in {path}; the same command with --resume continues after them{file}"
+            "ended by signal {signal} with {} saved in {path}; the same command with --resume continues there{file}",
+            counted(steps, "finished step")
         ));
         status_of_signal(signal)
     }

@@ -13,6 +13,7 @@ use crate::results_file::{self, Opened, ResultsFile};
 use crate::running::{Messages, chance, usable_engine};
 use crate::{Runner, runner};
 use fathom_command::{Failure, Streams};
+use fathom_stats::counted;
 use fathom_stats::host::HostReport;
 use fathom_stats::report::message_of_line;
 use std::fs::{File, OpenOptions};
@@ -52,7 +53,11 @@ pub(super) fn run(
         let mut text = Estimate::of(&plan).text(&plan, &holds, Endurance::of(&plan.target));
         text.push_str(&match begun {
             Some(begun) => {
-                format!("  {} has {} finished steps of this test\n", path.display(), begun.steps.len())
+                format!(
+                    "  {} has {} of this test\n",
+                    path.display(),
+                    counted(begun.steps.len(), "finished step")
+                )
             }
             None => String::new(),
         });
@@ -75,7 +80,7 @@ pub(super) fn run(
     let plan = recorder.recorded().plan.clone();
     let text = match is_new {
         true => Estimate::of(&plan).text(&plan, &holds, Endurance::of(&plan.target)),
-        false => format!("{} steps are done\n", recorder.recorded().steps.len()),
+        false => format!("{} done\n", counted(recorder.recorded().steps.len(), "step")),
     };
     let _ = writeln!(streams.err, "{text}results in {}", path.display());
     let stopped = execute::execute(&mut recorder, &claim, &signals, streams.err, runner)?;

@@ -12,6 +12,7 @@ use crate::running::chance;
 use fathom_command::Failure;
 use fathom_spec::options::verification::VerifyMethod;
 use fathom_spec::{JobSpec, RunSpec};
+use fathom_stats::counted;
 use std::path::Path;
 
 /// The plan of a sweep, with all cells parsed.
@@ -207,12 +208,14 @@ pub(super) fn show(plan: &SweepPlan, path: &Path, done: Option<usize>) -> String
     let list: Vec<String> =
         plan.vary.iter().map(|Variation { name, values }| format!("{name} ({})", values.join(" "))).collect();
     let cells = plan.cells();
-    let mut text = format!("{cells} cells, {} runs", cells * plan.repeats as usize);
+    let mut text = format!("{}, {}", counted(cells, "cell"), counted(cells * plan.repeats as usize, "run"));
     if !list.is_empty() {
         text.push_str(&format!(", varying {}", list.join(" and ")));
     }
     text.push_str(&format!("; results in {}", path.display()));
-    text.push_str(&done.map_or_else(String::new, |done| format!(", where {done} runs are done")));
+    text.push_str(
+        &done.map_or_else(String::new, |done| format!(", which have {} so far", counted(done, "run"))),
+    );
     text.push('\n');
     for line in plan.volume.iter().flat_map(Volume::remarks) {
         text.push_str(&line);

@@ -3,6 +3,7 @@
 use crate::scale::{Scale, duration};
 use fathom_stats::LatencyStats;
 use fathom_stats::arrivals::ArrivalsReport;
+use fathom_stats::counted;
 
 /// Appends a direction's arrivals, after its latencies.
 pub(super) fn append(text: &mut String, arrivals: &ArrivalsReport, scale: &Scale) {
@@ -18,8 +19,8 @@ pub(super) fn append(text: &mut String, arrivals: &ArrivalsReport, scale: &Scale
     append_delay(text, "own delay", &arrivals.own_delay);
     if arrivals.waiting > 0 {
         *text += &format!(
-            "   not started : {} I/Os were due and waited at the end; they count in resp with their time so far\n",
-            arrivals.waiting
+            "   not started : {} due and waiting at the end; counted in resp with the time so far\n",
+            counted(arrivals.waiting, "I/O")
         );
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::scale::{Scale, duration};
 use fathom_stats::Direction;
+use fathom_stats::counted;
 use fathom_stats::hosts::{
     HostEnd, HostFigures, HostFiles, HostRow, HostRunReport, HostsReport, rows, start_skew,
 };
@@ -45,8 +46,8 @@ fn append_files(text: &mut String, files: &[HostFiles]) {
     }
     if told.len() > MOST_LINES_ON_FILES {
         *text += &format!(
-            "  and those of {} more jobs, all of them in the JSON\n",
-            told.len() - MOST_LINES_ON_FILES
+            "  and those of {}, all of them in the JSON\n",
+            counted(told.len() - MOST_LINES_ON_FILES, "more job")
         );
     }
 }

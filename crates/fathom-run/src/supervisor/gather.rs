@@ -8,6 +8,7 @@ use crate::plan::model::files::NamesPlan;
 use crate::plan::model::priority::{DIRECTIONS_WITH_PRIORITY, Priority};
 use crate::plan::model::report::ReportPlan;
 use fathom_stats::Direction;
+use fathom_stats::counted;
 use fathom_stats::latency::LatencyStats;
 use fathom_stats::moment::WallSpan;
 use fathom_stats::report::{
@@ -178,12 +179,12 @@ impl Supervisor<'_> {
         notes.extend(verification.iter().filter_map(VerificationReport::note_of_memory));
         for report in verification.iter().filter(|report| report.wrong_blocks() > 0) {
             let classes: Vec<String> =
-                report.miscompares.iter().map(|(class, count)| format!("{count} {class}")).collect();
+                report.miscompares.iter().map(|(class, count)| format!("{class}: {count}")).collect();
             notes.push(format!(
-                "job {}: {} block(s) are wrong in {} read(s) checked: {}; listed in {}",
+                "job {}: {} wrong in {} checked ({}); listed in {}",
                 report.job,
-                report.wrong_blocks(),
-                report.checked_reads,
+                counted(report.wrong_blocks(), "block"),
+                counted(report.checked_reads, "read"),
                 classes.join(", ").replace('_', " "),
                 report.listed_in.join(" ")
             ));

@@ -3,6 +3,7 @@
 use super::{StartError, Supervisor};
 use crate::crew::{LogError, LogLosses, LogState};
 use crate::message::Message;
+use fathom_stats::counted;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::process::Ended;
 use fathom_sys::signal;
@@ -90,15 +91,15 @@ impl Supervisor<'_> {
             let number = worker.thread_number;
             if loss.waits > 0 {
                 self.notes.push(format!(
-                    "job {name} (log {number}) was faster than its logs could be written: it waited {} times, {} ms in all",
-                    loss.waits,
+                    "job {name} (log {number}) was faster than its logs could be written: it waited {}, {} ms in all",
+                    counted(loss.waits, "time"),
                     loss.waited_ns / 1_000_000
                 ));
             }
             if loss.dropped > 0 {
                 self.notes.push(format!(
-                    "{} I/Os of job {name} are missing in its logs (number {number})",
-                    loss.dropped
+                    "the logs of job {name} (number {number}) lack {}",
+                    counted(loss.dropped, "I/O")
                 ));
             }
         }

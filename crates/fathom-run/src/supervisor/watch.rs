@@ -8,6 +8,7 @@ use crate::crew::{InFlight, Stage};
 use crate::message::Message;
 use crate::unit::Operation;
 use fathom_spec::engines::metadata::Metadata;
+use fathom_stats::counted;
 use fathom_sys::Errno;
 use fathom_sys::clock::monotonic_ns;
 
@@ -137,8 +138,10 @@ impl Supervisor<'_> {
         }
         if silent.len() > NAMED_JOBS {
             let more = silent.len() - NAMED_JOBS;
-            self.observer
-                .message(&Message::Error(format!("fathom: waiting for {more} more clones; {remedy}")));
+            self.observer.message(&Message::Error(format!(
+                "fathom: waiting for {}; {remedy}",
+                counted(more, "more clone")
+            )));
         }
     }
 

@@ -12,6 +12,7 @@ use fathom_run::message::Message;
 use fathom_run::supervisor::Observer;
 use fathom_spec::ProgramOptions;
 use fathom_spec::hosts::{HostEntry, HostList, Invocation};
+use fathom_stats::counted;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
 use std::fmt::Display;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -162,7 +163,8 @@ fn joined(
     keys.use_up().map_err(|error| Refusal::because("option --keys", error))?;
     let signals = signals_of_users()?;
     let port = listener.port().map_or_else(String::new, |port| format!(" on port {port}"));
-    observer.message(&Message::Error(format!("fathom: waiting for {wanted} hosts to join{port}")));
+    observer
+        .message(&Message::Error(format!("fathom: waiting for {} to join{port}", counted(wanted, "host"))));
     let patience = program.host_timeout.unwrap_or(JOIN_PATIENCE);
     let mut interrupted = || signals.asked_to_end().is_some();
     let mut say = |line: &str| observer.message(&Message::Error(line.to_owned()));

@@ -341,7 +341,7 @@ fn repeats_can_be_raised_and_lowered_later() {
     let bytes = std::fs::read(&file).expect("it is there");
     let dry = begin("--repeats=5 --dry-run");
     assert!(
-        dry.stdout.contains("3 cells, 15 runs") && dry.stdout.contains(", where 12 runs are done\n"),
+        dry.stdout.contains("3 cells, 15 runs") && dry.stdout.contains(", which have 12 runs so far\n"),
         "{}",
         dry.stdout
     );

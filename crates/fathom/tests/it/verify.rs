@@ -150,7 +150,7 @@ fn what_happened_is_told() {
         ("torn", "4 of 8 sectors", &|data| data[block(3).start + 2048..block(3).end].fill(0)),
         ("bit_flips", "byte 100 bit 3", &|data| data[block(3).start + 100] ^= 8),
         ("damaged", "zeroed between byte 0 and byte 47", &|data| data[block(3)][..48].fill(0)),
-        ("damaged", "20 byte(s) overwritten", &|data| {
+        ("damaged", "overwritten bytes: 20", &|data| {
             data[block(3)][200..220].iter_mut().for_each(|byte| *byte = !*byte)
         }),
         ("unrecognised", "not a block of a verified job", &|data| {
