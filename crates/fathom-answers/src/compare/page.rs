@@ -27,7 +27,7 @@ pub(super) fn html(report: &ComparisonReport, title: &str) -> String {
                 }
                 @if !only.is_empty() { dt { "only in " (letter) } dd { (only.join("; ")) } }
             } }
-            (list("Caveats", &report.warnings))
+            (list("Warnings", &report.warnings))
             (list("Limits (--fail-if)", &outcomes))
         }
         @for (number, pair) in pairs() { (section(pair, &id_of(number))) }

@@ -8,6 +8,7 @@ use crate::quick;
 use crate::shapes;
 use fathom_results::model::DiskResult;
 use fathom_results::{DirectionResult, LatencyResult, RunResult};
+use fathom_stats::counted;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -37,7 +38,7 @@ pub(super) fn tell(run: &RunResult, columns: usize) -> String {
         }
     }
     for ((name, headline), count) in others {
-        let _ = writeln!(text, "\n{count} more clones of {name}: {headline}");
+        let _ = writeln!(text, "\n{} of {name}: {headline}", counted(count, "more clone"));
     }
     if run.jobs.is_empty() {
         text.push_str(
@@ -75,7 +76,7 @@ fn of_quick(report: &quick::GridReport<'_>, columns: usize) -> String {
     let mut text = format!("\n{}\n\n{}", report.headline(), report.grid(Some(columns)));
     let notes = report.notes();
     if !notes.is_empty() {
-        text.push_str("\nCaveats:\n");
+        text.push_str("\nDoubts:\n");
         text.extend(notes.iter().map(|note| format!("  * {note}\n")));
     }
     text

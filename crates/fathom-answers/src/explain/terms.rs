@@ -152,7 +152,7 @@ pub(super) const TERMS: &[Term] = &[
     ),
     term(
         &["doubtful", "doubt", "caveats"],
-        "How `fathom quick` marks a figure that may mislead. The notes next to the grid say why: the rate fell, the queue depth was not \
+        "A figure that may mislead, by one of the checks of docs/verdict.md; the sentence that says why is a doubt. For example, the rate fell, the queue depth was not \
          reached, a control group limit was reached, the job waited for a CPU, a cache answered, or others used the device.",
     ),
     term(

@@ -141,14 +141,14 @@ impl<'a> GridReport<'a> {
         let widest = self.widest_doubt().and_then(|(kind, count)| Some((in_few_words(kind)?, count)));
         let count = match doubtful.len() {
             0 if self.quick.doubts.is_empty() => return String::new(),
-            0 => return " See the caveats.".to_owned(),
+            0 => return " See the doubts.".to_owned(),
             1 => "One figure is".to_owned(),
             count => format!("{count} of {} figures are", self.lines.len()),
         };
         match widest {
             Some((why, tests)) if tests == doubtful.len() => format!(" {count} doubtful: {why}."),
             Some((why, tests)) => format!(" {count} doubtful, {tests} of them because {why}."),
-            None => format!(" {count} doubtful; see the caveats."),
+            None => format!(" {count} doubtful; see the doubts."),
         }
     }
 
@@ -249,7 +249,7 @@ impl<'a> GridReport<'a> {
         let mut text = format!("{}\n{grid}", columns::wrapped(&self.headline(), wide));
         let notes = self.notes();
         if !notes.is_empty() {
-            text.push_str("\nCaveats:\n");
+            text.push_str("\nDoubts:\n");
             text.extend(notes.iter().map(|note| columns::wrapped(&format!("  * {note}"), wide)));
         }
         text.push('\n');
@@ -336,7 +336,7 @@ impl<'a> GridReport<'a> {
         let mut text = format!("{}\n\n{}", self.headline(), self.table(5, false, true).markdown());
         let notes = self.notes();
         if !notes.is_empty() {
-            text.push_str(&format!("\nCaveats:\n\n{}", list(&notes)));
+            text.push_str(&format!("\nDoubts:\n\n{}", list(&notes)));
         }
         text.push_str(&format!("\n{}", list(&self.heading())));
         text
@@ -503,7 +503,7 @@ mod tests {
         (quick.tests[2].direction, quick.tests[2].depth) = ("write".into(), 1);
         assert_eq!(
             headline(&run),
-            "About 1.0 GB/s sequential reads; 500 random writes per second at depth 1; 1.2 ms for a single write. See the caveats."
+            "About 1.0 GB/s sequential reads; 500 random writes per second at depth 1; 1.2 ms for a single write. See the doubts."
         );
         assert!(GridReport::of(&run).is_some_and(|report| report.title() == "/data"));
     }

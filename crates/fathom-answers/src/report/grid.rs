@@ -26,7 +26,7 @@ pub(super) fn html(report: &GridReport<'_>) -> Markup {
             thead { tr { @for (heading, class) in COLUMNS { th scope="col" class=(class) { (heading) } } } }
             tbody { @for bar in report.bars() { (row(&bar)) } }
         } }
-        @if !notes.is_empty() { h3 { "Caveats" } (sentences(notes)) }
+        @if !notes.is_empty() { h3 { "Doubts" } (sentences(notes)) }
     }
 }
 
