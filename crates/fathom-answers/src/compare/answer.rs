@@ -51,7 +51,11 @@ fn standing(pair: &Pair) -> Standing {
         (true, false) => Standing::Slower,
         (false, true) => Standing::Faster,
         (false, false) if has(ComparisonVerdict::Refused) => Standing::Refused,
-        (false, false) if has(ComparisonVerdict::NotDistinguishable) => Standing::Same,
+        (false, false)
+            if has(ComparisonVerdict::NotDistinguishable) || has(ComparisonVerdict::Unresolved) =>
+        {
+            Standing::Same
+        }
         (false, false) if has(ComparisonVerdict::Scattered) => Standing::Scattered,
         (false, false) => Standing::Unknown,
     }
@@ -157,8 +161,8 @@ mod tests {
         }
     }
 
-    const STEADY: &[f64] = &[100.0, 101.0, 99.0];
-    const LESS: &[f64] = &[80.0, 81.0, 79.0];
+    const STEADY: &[f64] = &[1000.0, 1010.0, 990.0];
+    const LESS: &[f64] = &[800.0, 810.0, 790.0];
 
     fn told(pairs: Vec<Pair>) -> String {
         sentence(&Matched { pairs, ..Matched::default() })

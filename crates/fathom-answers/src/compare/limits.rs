@@ -73,8 +73,10 @@ impl LimitOutcome {
         let LimitOutcome { limit, title, found, .. } = self;
         match self.state {
             State::Met => format!("FAILED {limit}: {title}: {found}"),
-            State::NotMet => format!("passed {limit}: {title}: {found}"),
-            State::MayBeChance => format!("passed {limit}: {title}: {found}, but that may be chance"),
+            State::NotMet => format!("passed: {title}: {found} does not meet {limit}"),
+            State::MayBeChance => format!(
+                "passed: {title}: {found} may be chance, so it does not count for {limit} (it does with --strict)"
+            ),
             State::Refused => {
                 format!("refused {limit}: {title}: {found}, but the figures of a side are wrong")
             }
@@ -160,11 +162,15 @@ impl FailIf {
             ComparisonVerdict::Unknown
             | ComparisonVerdict::TooFew
             | ComparisonVerdict::UnlikeCounts
+            | ComparisonVerdict::Unresolved
             | ComparisonVerdict::Scattered => State::Undecided,
             ComparisonVerdict::Refused => State::Refused,
         };
         let obstacle = match comparison.verdict() {
-            ComparisonVerdict::TooFew | ComparisonVerdict::UnlikeCounts | ComparisonVerdict::Scattered => {
+            ComparisonVerdict::TooFew
+            | ComparisonVerdict::UnlikeCounts
+            | ComparisonVerdict::Unresolved
+            | ComparisonVerdict::Scattered => {
                 format!(" ({})", comparison.words())
             }
             _ => String::new(),

@@ -269,6 +269,12 @@ impl ComparisonReport {
                     .to_owned(),
             );
         }
+        if judged(ComparisonVerdict::Unresolved) {
+            notes.push(
+                "Below resolution: latencies closer than 50 ns, or percentiles not more than a bin of the histogram apart                  (1.6 % at most), are the same to the clock or the histogram."
+                    .to_owned(),
+            );
+        }
         if judged(ComparisonVerdict::Scattered) {
             notes.push(
                 "Where the measurements of a side scatter by orders of magnitude, no interval says anything; fathom \

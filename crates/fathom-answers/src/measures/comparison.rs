@@ -1,6 +1,7 @@
 //! Compares one figure of two sets of runs.
 
 use super::figure::Figure;
+use fathom_stats::histogram::{bounds_of, short_bin_of};
 use fathom_stats::inference::difference::{Ratio, ratio, ratio_of_estimates};
 use fathom_stats::inference::percentile::is_carried;
 use fathom_stats::inference::{Interval, effect, median, ranks};
@@ -49,6 +50,8 @@ pub(crate) enum ComparisonVerdict {
     TooFew,
     /// Maxima over different numbers of I/Os: with more I/Os, the maximum is larger.
     UnlikeCounts,
+    /// Latencies that differ by less than the clock or the bins of the histogram can tell.
+    Unresolved,
     /// The measurements of one side scatter so much that the interval is meaningless.
     Scattered,
     /// The figures of a side are wrong.
@@ -103,6 +106,24 @@ fn obstacle_of_counts(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     }
 }
 
+/// Latencies that differ by less than this, in ns, are not told apart: some machines count time in steps of 42 ns (24 MHz), and on others
+/// two readings of the clock take about as long.
+const CLOCK_NS: f64 = 50.0;
+
+/// True for latencies that differ by less than the clock can tell, or percentiles of the same bin or neighbouring ones.
+fn is_unresolved(figure: Figure, a: f64, b: f64) -> bool {
+    let difference = (a - b).abs();
+    let of_bins = |ns: f64| {
+        let (low, high) = bounds_of(short_bin_of(ns as u64));
+        (high - low + 1) as f64
+    };
+    match figure {
+        Figure::Percentile(_) => difference < CLOCK_NS || difference <= of_bins(a.min(b)),
+        Figure::LatencyMean | Figure::LatencyMax => difference < CLOCK_NS,
+        Figure::Bandwidth | Figure::Iops | Figure::ProcessorTime => false,
+    }
+}
+
 /// True for an interval from measurements that scatter over orders of magnitude.
 fn is_scattered(ratio: &Ratio) -> bool {
     let Interval { low, high } = ratio.interval;
@@ -136,7 +157,13 @@ pub(crate) fn compare(figure: Figure, a: &[Sample], b: &[Sample]) -> Option<Comp
     let plain = Some(summary_b.median / summary_a.median).filter(|ratio| ratio.is_finite());
     let found = found.zip(plain).map(|(found, plain)| of_medians(found, plain));
     let scattered = || found.filter(is_scattered).map(|_| ComparisonVerdict::Scattered);
-    let obstacle = obstacle_of_counts(figure, a, b).or_else(scattered);
+    // Only a difference that would be called real needs to be told apart.
+    let unresolved = || {
+        let is_real = found.is_some_and(|found| found.is_distinguishable());
+        (is_real && is_unresolved(figure, summary_a.median, summary_b.median))
+            .then_some(ComparisonVerdict::Unresolved)
+    };
+    let obstacle = obstacle_of_counts(figure, a, b).or_else(scattered).or_else(unresolved);
     Some(Comparison {
         figure,
         a: summary_a,
@@ -183,6 +210,7 @@ impl Comparison {
             ComparisonVerdict::TooFew => "too few I/Os",
             ComparisonVerdict::UnlikeCounts => "unlike I/O counts",
             ComparisonVerdict::Scattered => "too much scatter",
+            ComparisonVerdict::Unresolved => "below resolution",
             ComparisonVerdict::Refused => "a side is wrong",
         }
     }
@@ -202,7 +230,8 @@ mod tests {
         let (low, high) = (samples(&[100.0, 101.0, 99.0]), samples(&[120.0, 121.0, 119.0]));
         let words = |figure, a: &[Sample], b: &[Sample]| compare(figure, a, b).expect("values").words();
         assert_eq!(words(Figure::Bandwidth, &low, &high), "faster");
-        assert_eq!(words(Figure::LatencyMean, &low, &high), "slower");
+        let (short, long) = (samples(&[1000.0, 1010.0, 990.0]), samples(&[1200.0, 1210.0, 1190.0]));
+        assert_eq!(words(Figure::LatencyMean, &short, &long), "slower");
         assert_eq!(words(Figure::ProcessorTime, &high, &low), "costs less CPU");
         assert_eq!(words(Figure::Iops, &low, &samples(&[90.0, 112.0, 101.0])), "not distinguishable");
         assert_eq!(words(Figure::Iops, &low[..1], &high[..1]), "not tested");
@@ -214,9 +243,11 @@ mod tests {
 
     #[test]
     fn every_verdict_leaves_room_for_the_figures() {
-        use ComparisonVerdict::{NotDistinguishable, Refused, Scattered, TooFew, Unknown, UnlikeCounts};
+        use ComparisonVerdict::{
+            NotDistinguishable, Refused, Scattered, TooFew, Unknown, UnlikeCounts, Unresolved,
+        };
         let any = compare(Figure::Iops, &samples(&[1.0]), &samples(&[1.0])).expect("values");
-        for verdict in [NotDistinguishable, Unknown, TooFew, UnlikeCounts, Scattered, Refused] {
+        for verdict in [NotDistinguishable, Unknown, TooFew, UnlikeCounts, Unresolved, Scattered, Refused] {
             let words = Comparison { obstacle: Some(verdict), ..any.clone() }.words();
             assert!(words.len() <= 19, "{words}");
         }
@@ -236,7 +267,7 @@ mod tests {
         let of = |ios: u64, values: &[f64]| -> Vec<Sample> {
             values.iter().map(|&value| Sample { ios: Some(ios), ..Sample::of(value) }).collect()
         };
-        let (low, high) = ([100.0, 101.0, 99.0], [120.0, 121.0, 119.0]);
+        let (low, high) = ([1000.0, 1010.0, 990.0], [1200.0, 1210.0, 1190.0]);
         let judged = |figure, a: u64, b: u64| {
             let found = compare(figure, &of(a, &low), &of(b, &high)).expect("values");
             assert!(found.plain_ratio.is_some_and(|ratio| ratio == 1.2));
@@ -249,6 +280,25 @@ mod tests {
         assert_eq!(judged(Figure::LatencyMax, 20, 40), ("unlike I/O counts", false));
         assert_eq!(judged(Figure::LatencyMax, 100, 109), ("slower", true));
         assert_eq!(judged(Figure::LatencyMean, 20, 40), ("slower", true));
+    }
+
+    #[test]
+    fn what_the_clock_and_the_bins_cannot_tell_apart_has_no_verdict() {
+        let judged = |figure, a: f64, b: f64| {
+            let of = |value: f64| samples(&[value, value * 1.0001, value * 0.9999]);
+            let found = compare(figure, &of(a), &of(b)).expect("values");
+            assert_eq!(found.ratio.is_none(), found.words() == "below resolution");
+            found.words()
+        };
+        for figure in [Figure::LatencyMean, Figure::Percentile(50.0), Figure::LatencyMax] {
+            assert_eq!(judged(figure, 20.0, 30.0), "below resolution", "{figure:?}");
+            assert_eq!(judged(figure, 100.0, 160.0), "slower", "{figure:?}");
+        }
+        assert_eq!(judged(Figure::ProcessorTime, 20.0, 30.0), "costs more CPU");
+        // Bins of 2048 ns, whose centres are printed.
+        assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 248_832.0), "below resolution");
+        assert_eq!(judged(Figure::Percentile(99.0), 246_784.0, 250_880.0), "slower");
+        assert_eq!(judged(Figure::LatencyMean, 246_784.0, 248_832.0), "slower", "means have no bins");
     }
 
     #[test]
