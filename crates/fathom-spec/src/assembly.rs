@@ -21,6 +21,7 @@ use crate::value::not_loadable;
 
 /// What has been collected so far.
 pub(crate) struct Assembly<'a> {
+    program_name: &'a str,
     pub(crate) source: &'a dyn Source,
     /// Options of the program, as far as they have been read.
     pub(crate) program: ProgramOptions,
@@ -39,8 +40,9 @@ pub(crate) struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     /// Nothing collected yet.
-    pub(crate) fn new(source: &'a dyn Source) -> Self {
+    pub(crate) fn new(program_name: &'a str, source: &'a dyn Source) -> Self {
         Assembly {
+            program_name,
             source,
             program: ProgramOptions::default(),
             messages: Vec::new(),
@@ -243,7 +245,8 @@ impl<'a> Assembly<'a> {
             return Err(Rejected);
         }
         if self.program.show_command {
-            self.messages.push(Message::stdout(show_command::command_line(&file.sections)));
+            self.messages
+                .push(Message::stdout(show_command::command_line(self.program_name, &file.sections)));
         }
         Ok(())
     }

@@ -71,7 +71,7 @@ pub const VERSION: &str = match option_env!("FATHOM_VERSION") {
 ///
 /// Nothing is created or written; the outcome says what to run or what to print.
 pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcome {
-    let mut assembly = Assembly::new(source);
+    let mut assembly = Assembly::new(program_name, source);
     let read = command_line::read(program_name, args, &mut assembly).and_then(|files| {
         assembly.read_profile()?;
         files.iter().try_for_each(|file| assembly.read_job_file(file)).map_err(Stop::from)?;
@@ -100,7 +100,10 @@ pub fn parse(program_name: &str, args: &[String], source: &dyn Source) -> Outcom
         Ok(()) if program.show_command => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() && program.parse_only => Outcome::Exit(Reply { messages, exit: 0 }),
         Ok(()) if jobs.is_empty() => {
-            messages.push(Message::stdout(help::usage(program_name, source.formats())));
+            // Sixty lines of options would hide what is missing.
+            if is_called_fio(program_name) {
+                messages.push(Message::stdout(help::usage(program_name, source.formats())));
+            }
             messages.push(Message::stderr("No job(s) defined\n"));
             messages.push(no_jobs(&program).message());
             Outcome::Exit(Reply { messages, exit: 1 })
@@ -128,7 +131,7 @@ pub fn program_options(
     args: &[String],
     source: &dyn Source,
 ) -> Result<ProgramOptions, Reply> {
-    let mut assembly = Assembly::new(source);
+    let mut assembly = Assembly::new(program_name, source);
     let read = command_line::read(program_name, args, &mut assembly);
     let Assembly { program, mut messages, .. } = assembly;
     match read {

@@ -2,14 +2,16 @@
 
 use std::fmt::Write as _;
 
+use crate::help::is_called_fio;
 use crate::job_file::Section;
 use crate::raw_option::RawOption;
 use crate::registry::{find_job_option, rank};
 
 /// One line for a job file: the options of `[global]` first, then each job. A `[global]` after a job repeats those before it, and a blank
-/// ends the line, as in fio.
-pub(crate) fn command_line(sections: &[Section]) -> String {
-    let (mut line, mut globals) = ("fio ".to_owned(), String::new());
+/// ends the line, as in fio. It begins with `fio` under fio's name, for scripts that read it.
+pub(crate) fn command_line(program_name: &str, sections: &[Section]) -> String {
+    let program = if is_called_fio(program_name) { "fio" } else { "fathom" };
+    let (mut line, mut globals) = (format!("{program} "), String::new());
     for section in sections {
         let options = options_of(section);
         if section.is_global() {

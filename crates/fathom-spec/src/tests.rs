@@ -331,6 +331,9 @@ fn nothing_to_run_shows_the_usage() {
         assert_eq!(errors[..2], ["No job(s) defined", ""]);
     }
     assert_eq!(reply("--parse-only empty", &source).0, 0);
+    // The list of options would hide the line that says what to do.
+    let Outcome::Exit(own) = parse("fathom", &words("empty"), &source) else { panic!("there is no job") };
+    assert!(own.exit == 1 && own.messages.iter().all(|message| message.stream == Stream::Stderr), "{own:?}");
 }
 
 #[test]
@@ -339,6 +342,11 @@ fn job_files_can_be_shown_as_command_lines() {
     let (exit, out, errors) = reply("--showcmd job.fio", &MemorySource::with_file("job.fio", text));
     assert_eq!((exit, errors.len()), (0, 0));
     assert_eq!(out, ["fio --rw=randread --thread --name=a --description=\"hi there\" --bs=8k --name=b c "]);
+    let source = MemorySource::with_file("job.fio", text);
+    let Outcome::Exit(own) = parse("/bin/fathom", &words("--showcmd job.fio"), &source) else {
+        panic!("it is shown")
+    };
+    assert!(own.messages[0].text.starts_with("fathom --rw=randread "), "{own:?}");
 }
 
 /// What fio 3.41 prints for the same files.

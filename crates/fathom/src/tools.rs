@@ -25,10 +25,14 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     if let Some(call) = by_program {
         return Some(start(&call, words));
     }
-    let (first, rest) = words.split_first()?;
+    let is_fio = is_called_fio(&program.to_string_lossy());
+    let Some((first, rest)) = words.split_first() else {
+        // fio prints its options and ends with 1.
+        return (!is_fio).then(nothing_asked);
+    };
     // A file of that name is a job file, as in fio.
     let word = first.to_str().filter(|_| !Path::new(first).is_file())?;
-    if matches!(word, "--help" | "-help" | "-h") && !is_called_fio(&program.to_string_lossy()) {
+    if matches!(word, "--help" | "-help" | "-h") && !is_fio {
         // The most common tasks come before the long list of options.
         print(&format!("{}\n", manual::first_screen()));
         return None;
@@ -64,12 +68,18 @@ pub(crate) fn run(program: &OsStr, words: &[OsString]) -> Option<ExitCode> {
     }
     // An existing file, or anything that looks like a path or an option, is left to the parser.
     let is_plain = !word.contains(['.', '/', '-', '=']) && !Path::new(first).exists();
-    if !is_plain || is_called_fio(&program.to_string_lossy()) {
+    if !is_plain || is_fio {
         return None;
     }
     let meant = manual::meant_by(word)?;
     let line = format!("fathom: {word} is neither a command nor a job file; did you mean {meant}?");
     Some(Refusal::new(line).tell(&mut Output::terminal()))
+}
+
+/// Without a word, the screen says what there is to do.
+fn nothing_asked() -> ExitCode {
+    print(&manual::first_screen());
+    Refusal::new("fathom: neither a job nor a command was given").tell(&mut Output::terminal())
 }
 
 /// Prints a text; a reader that has gone away is not an error.

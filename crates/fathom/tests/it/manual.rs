@@ -42,6 +42,10 @@ fn the_commands_stand_before_anything_else() {
         let help = printed(&format!("{command} --help"));
         assert!(help.starts_with(&format!("Usage: fathom {command}")), "{help}");
     }
+    // Without a word it prints the same, and ends as fio does.
+    let bare = Launch::fathom(scratch().path()).run();
+    assert_eq!((bare.code(), bare.stdout.trim_end()), (1, printed("help").trim_end()), "{}", bare.stderr);
+    assert_eq!(bare.stderr, "fathom: neither a job nor a command was given\n");
     // Under fio's name it prints fio's text.
     let directory = scratch();
     let link = directory.path().join("fio");
