@@ -92,10 +92,17 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
                     row
                 })
                 .collect();
-            writeln!(streams.out, "{:#}", json!({"intervals": rows, "all": shown.json(&whole)}))?;
+            writeln!(
+                streams.out,
+                "{:#}",
+                json!({"unit": shown.unit(), "intervals": rows, "all": shown.json(&whole)})
+            )?;
         }
         Format::Text | Format::Csv => {
             let (separator, width) = if format == Format::Csv { (",", 0) } else { ("  ", 12) };
+            if format == Format::Text {
+                writeln!(streams.out, "Latencies in {}", shown.unit())?;
+            }
             writeln!(streams.out, "{:>width$}{separator}{}", "end_ms", shown.head(separator, width))?;
             let rows = intervals.iter().map(|interval| (interval.end_ms.to_string(), &interval.histogram));
             for (time, histogram) in rows.chain([("all".to_owned(), &whole)]) {
@@ -113,6 +120,11 @@ struct Shown {
 }
 
 impl Shown {
+    /// The name of the unit.
+    fn unit(&self) -> &'static str {
+        UNITS.iter().find(|(_, ns)| *ns == self.unit_ns).map_or("nsec", |(name, _)| name)
+    }
+
     fn head(&self, separator: &str, width: usize) -> String {
         let percentiles = self.percentiles.iter().map(|percent| format!("p{percent}"));
         let columns = ["samples", "mean"].map(str::to_owned).into_iter().chain(percentiles);

@@ -42,6 +42,14 @@ fn windows_are_dealt_out_by_overlap() {
 }
 
 #[test]
+fn the_unit_is_named() {
+    let one = log(0, &[(500, 0, 110, 62)]);
+    assert!(printed(run, "--percentiles=50", std::slice::from_ref(&one)).starts_with("Latencies in usec\n"));
+    assert!(printed(run, "--unit=msec", std::slice::from_ref(&one)).starts_with("Latencies in msec\n"));
+    assert!(printed(run, "--format=json --unit=nsec", &[one]).contains("\"unit\": \"nsec\""));
+}
+
+#[test]
 fn logs_of_several_jobs_and_coarsenesses_merge() {
     let fine = log(0, &[(1000, 0, 130, 5)]);
     let coarse = log(6, &[(1000, 1, 2, 5)]);

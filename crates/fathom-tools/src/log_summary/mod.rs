@@ -10,7 +10,7 @@ use fathom_stats::Direction;
 use intervals::Interval;
 use lexopt::Arg::{Long, Short, Value};
 use serde_json::{Value as Json, json};
-use series::Series;
+use series::{Kind, Series};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -97,7 +97,10 @@ fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, Failure> {
             writeln!(streams.out, "{document:#}")?;
         }
         Format::Csv => print_rows(&options, &all, &intervals, &whole, ",", 0, streams)?,
-        Format::Text => print_rows(&options, &all, &intervals, &whole, "  ", 12, streams)?,
+        Format::Text => {
+            writeln!(streams.out, "{}", options.heading(&all))?;
+            print_rows(&options, &all, &intervals, &whole, "  ", 12, streams)?;
+        }
     }
     Ok(0)
 }
@@ -110,6 +113,17 @@ fn divisor(parser: &mut lexopt::Parser, option: &str) -> Result<f64, Failure> {
 }
 
 impl Options {
+    /// What the values are, and their unit.
+    fn heading(&self, all: &[Series]) -> String {
+        let first = all.first().and_then(|series| series.kind());
+        let kind = first.filter(|_| all.iter().all(|series| series.kind() == first));
+        let what = kind.map_or("Values in the units of the logs (KiB/s, IOPS or ns)", Kind::heading);
+        match self.divisor {
+            1.0 => what.to_owned(),
+            divisor => format!("{what}, divided by {divisor}"),
+        }
+    }
+
     fn columns(&self, all: &[Series]) -> Vec<String> {
         if self.each {
             let name = |series: &Series| {
@@ -322,6 +336,9 @@ mod tests {
         );
         let json: Json = serde_json::from_str(&printed(run, "--format=json --each", &[TWO])).expect("JSON");
         assert_eq!(json["intervals"].as_array().map(Vec::len), Some(2));
-        assert!(printed(run, "--direction=write", &[ONE, TWO]).lines().count() == 4);
+        let text = printed(run, "--direction=write", &[ONE, TWO]);
+        assert_eq!((text.lines().next(), text.lines().count()), (Some("Bandwidth in KiB/s"), 5));
+        let text = printed(run, "--divisor=1024", &[ONE]);
+        assert!(text.starts_with("Bandwidth in KiB/s, divided by 1024\n"), "{text}");
     }
 }

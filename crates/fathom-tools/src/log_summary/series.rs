@@ -27,6 +27,38 @@ pub(crate) struct Series {
     pub(crate) single_ios: bool,
 }
 
+/// What the values of a log are. Only its name tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Bandwidth,
+    Iops,
+    Latency,
+}
+
+impl Kind {
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            Kind::Bandwidth => "Bandwidth in KiB/s",
+            Kind::Iops => "IOPS",
+            Kind::Latency => "Latencies in ns",
+        }
+    }
+}
+
+impl Series {
+    /// By the name that fathom and fio give their logs: `PREFIX_clat.3.log`, compressed or not.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        let name = self.file.file_name()?.to_str()?;
+        let (_, kind) = name.split('.').next()?.rsplit_once('_')?;
+        match kind {
+            "bw" => Some(Kind::Bandwidth),
+            "iops" => Some(Kind::Iops),
+            "lat" | "clat" | "slat" => Some(Kind::Latency),
+            _ => None,
+        }
+    }
+}
+
 /// The first fields of a line; the rest is not needed here.
 struct Line {
     time_ms: f64,
