@@ -2,6 +2,7 @@
 
 from importlib import metadata
 
+from .answering import FsyncCheck, Quick, QuickTest, fsync_check, quick
 from .comparing import Comparison, Condition, Difference, compare
 from .curving import Curve, Line, Response, Step, curve
 from .program import FathomError, find_program
@@ -26,6 +27,7 @@ __all__ = [
     "FathomError",
     "Figure",
     "Finding",
+    "FsyncCheck",
     "Group",
     "GroupTotal",
     "JobResult",
@@ -33,6 +35,8 @@ __all__ = [
     "Line",
     "Point",
     "Progress",
+    "Quick",
+    "QuickTest",
     "Rates",
     "Response",
     "Result",
@@ -44,6 +48,8 @@ __all__ = [
     "compare",
     "curve",
     "find_program",
+    "fsync_check",
+    "quick",
     "result_of_interrupted",
     "run",
     "sweep",

@@ -1,4 +1,4 @@
-"""compare, sweep and curve."""
+"""compare, sweep, curve, quick and fsync_check."""
 
 from __future__ import annotations
 
@@ -172,3 +172,45 @@ def test_a_curve_has_the_answer() -> None:
     assert [text.get_label() for text in axes.get_lines()] == ["p50", "p99", "p99.9"]
     with pytest.raises(fathom.FathomError, match="slo"):
         fathom.curve(job, rates=[200], slo="p99>1ms")
+
+
+def test_quick_answers_in_a_sentence_and_leaves_nothing_behind() -> None:
+    quick = fathom.quick(size="16m", time="50ms")
+    assert "read" in quick.headline and repr(quick) == f"<Quick of {quick.place}: {quick.headline}>"
+    assert len(quick.tests) == 8 and len(quick.results) == 1 and not os.listdir()
+    test = quick.test("read-rand-4k-d1")
+    assert (test.direction, test.random, test.block_size, test.depth, test.intervals) == ("read", True, "4k", 1, {})
+    assert test.iops is not None and test.bytes_per_second == pytest.approx(test.iops * 4096, rel=0.01)
+    assert test.p50_ns is not None and test.p99_ns is not None and test.p50_ns <= test.p99_ns
+    assert any("only" in doubt for doubt in test.doubts), "50 ms are too short"
+    assert [row["name"] for row in quick.rows()] == [job.name for job in quick.results[0].jobs][-8:]
+    assert quick._repr_html_().startswith("<iframe srcdoc=")
+    with pytest.raises(fathom.FathomError, match="there are read-seq"):
+        quick.test("speed")
+    pytest.importorskip("pandas")
+    assert len(quick.frame()) == 8
+
+
+def test_quick_repeats_and_has_intervals() -> None:
+    quick = fathom.quick(size="16m", time="50ms", repeats=2)
+    low, high = quick.test("write-seq-1m-d1").intervals["iops"]
+    assert len(quick.results) == 2 and low < high
+
+
+def test_syncs_are_fast_enough_or_too_slow_or_unknown() -> None:
+    fast = fathom.fsync_check(size="3m", threshold="60s")
+    assert (fast.fast_enough, fast.percentile, fast.threshold_ns) == (True, 99.0, 60_000_000_000)
+    assert fast.syncs > 1000 and 0 < fast.value_ns <= fast.max_ns and fast.percentiles_ns[50.0] <= fast.value_ns
+    assert fast.result.jobs[0].sync is not None and not os.listdir()
+    slow = fathom.fsync_check(size="256k", threshold="1us")
+    assert slow.fast_enough is False and slow.value_ns > slow.threshold_ns
+    few = fathom.fsync_check(size="64k", threshold="60s")
+    assert few.fast_enough is None and few.syncs < 1000
+
+
+def test_what_cannot_be_measured_is_an_error() -> None:
+    for function in (fathom.quick, fathom.fsync_check):
+        with pytest.raises(fathom.FathomError, match="missing"):
+            function("missing")
+        with pytest.raises(fathom.FathomError, match="size"):
+            function(size="much")
