@@ -2,6 +2,7 @@
 //! change, and a line truncated by a crash is dropped by the next reader.
 
 use fathom_command::Failure;
+use fathom_errors::plain;
 use fathom_stats::report::RunReport;
 use serde::Serialize;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -265,7 +266,8 @@ impl LineFile {
             let _ = self.cut();
             return Err(Failure::new(format!(
                 "{}: {error}; its content stays valid, and the same command resumes from there",
-                self.path.display()
+                self.path.display(),
+                error = plain(&error)
             )));
         }
         self.length += bytes.len() as u64;

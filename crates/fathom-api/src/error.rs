@@ -1,5 +1,6 @@
 //! Errors: one type per step, and one for all of them.
 
+use fathom_errors::plain;
 use fathom_results::ReadError;
 use fathom_run::plan::PlanError;
 use fathom_spec::mistakes::Mistake;
@@ -53,7 +54,7 @@ impl std::error::Error for JobsError {}
 #[non_exhaustive]
 pub enum RunError {
     /// The process of the run could not be started, or the plan could not be sent to it.
-    #[error("the process of the run cannot be started: {0}")]
+    #[error("the process of the run cannot be started: {error}", error = plain(.0))]
     Process(io::Error),
     /// The system refused what the run needs; nothing was run.
     #[error("{0}")]

@@ -1,5 +1,6 @@
 //! Errors that end a command or tool.
 
+use fathom_errors::{access, plain};
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -28,12 +29,17 @@ impl Failure {
 
     /// A failure with the message of an error.
     pub fn because(error: impl std::error::Error) -> Failure {
-        Failure::Message(error.to_string())
+        Failure::Message(plain(&error))
     }
 
     /// A file that could not be opened, read or written.
     pub fn file(path: &Path, error: &io::Error) -> Failure {
-        Failure::Message(format!("{}: {}", path.display(), plain(error)))
+        let advice = match error.kind() {
+            io::ErrorKind::PermissionDenied => access(path).map(|advice| format!("; {advice}")),
+            io::ErrorKind::StorageFull => Some("; free some space there, or name another place".to_owned()),
+            _ => None,
+        };
+        Failure::Message(format!("{}: {}{}", path.display(), plain(error), advice.unwrap_or_default()))
     }
 
     /// 70 for a bug in fathom, 1 for everything else.
@@ -50,15 +56,6 @@ impl Failure {
     }
 }
 
-/// The text of an error without the number that the standard library appends: `Permission denied`.
-pub fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -66,7 +63,7 @@ impl fmt::Display for Failure {
             Failure::UnknownOption(option) => {
                 write!(formatter, "there is no option {option}; --help lists the options")
             }
-            Failure::Output(error) => write!(formatter, "the output is incomplete: {error}"),
+            Failure::Output(error) => write!(formatter, "the output is incomplete: {}", plain(error)),
             Failure::Defect(found) => write!(
                 formatter,
                 "{found}; this is a bug in fathom, and none of these figures can be trusted; please report it with the command"

@@ -9,7 +9,7 @@ mod new_directory;
 mod new_file;
 pub mod printer;
 
-pub use failure::{DEFECT, Failure, plain};
+pub use failure::{DEFECT, Failure};
 pub use new_directory::NewDirectory;
 pub use new_file::NewFile;
 

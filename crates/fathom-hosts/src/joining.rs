@@ -9,6 +9,8 @@ use crate::links::tcp::Listener;
 use crate::links::tls::TlsPipe;
 use crate::protocol::{FromAgent, Hello, Join, ToAgent};
 use crate::strangers::Strangers;
+use fathom_errors::plain;
+use fathom_stats::counted;
 use fathom_sys::clock::monotonic_ns;
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
 use sha2::{Digest, Sha256};
@@ -27,10 +29,10 @@ const MOST_STRANGERS: usize = 1024;
 #[derive(Debug, Error)]
 pub enum GatherError {
     /// The system does not let this program listen.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     NotListening(#[from] io::Error),
     /// A signal arrived first.
-    #[error("the run was stopped when {joined} of {wanted} hosts had joined")]
+    #[error("the run was stopped when {joined} of {} had joined", counted(*wanted, "host"))]
     Stopped {
         /// Agents that have joined.
         joined: usize,
@@ -38,7 +40,7 @@ pub enum GatherError {
         wanted: usize,
     },
     /// Some agents did not join.
-    #[error("only {joined} of {wanted} hosts have joined in {seconds} s")]
+    #[error("only {joined} of {} joined within {seconds} s", counted(*wanted, "host"))]
     TooFew {
         /// Agents that have joined.
         joined: usize,
@@ -68,7 +70,7 @@ enum Refusal {
     #[error("{0} has joined already; a second agent on one host needs --name")]
     SameName(String),
     /// More agents than wanted.
-    #[error("all {0} hosts have joined")]
+    #[error("every host has joined: {0}")]
     Full(usize),
     /// The connection ended, with its reason.
     #[error("{0}")]

@@ -6,6 +6,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fathom_errors::plain;
 use fathom_sys::credentials;
 use ring::pkcs8::Document;
 use ring::rand::{SecureRandom, SystemRandom};
@@ -39,7 +40,7 @@ pub enum KeysError {
     #[error("the system provides no random numbers")]
     NoRandom,
     /// A file or directory that cannot be used.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", path.display(), error = plain(.error))]
     File {
         /// The file.
         path: PathBuf,

@@ -9,6 +9,7 @@ use crate::links::identity;
 use crate::links::tcp::{Listener, PlainPipe, Socket};
 use crate::links::tls::TlsPipe;
 use crate::strangers::{Stranger, Strangers};
+use fathom_errors::plain;
 use fathom_sys::process::{self, Ended, Fork};
 use fathom_sys::signal::{self, SignalQueue};
 use fathom_sys::socket::{Awaited, wait_for_any_of_many};
@@ -195,7 +196,7 @@ impl Listening<'_> {
                 Ok(true) => self.known.push(stranger),
                 Ok(false) if stranger.is_late() => turn_away(stranger, "it did not authenticate", say),
                 Ok(false) => self.strangers.put_back(stranger),
-                Err(error) => turn_away(stranger, &error.to_string(), say),
+                Err(error) => turn_away(stranger, &plain(&error), say),
             }
         }
         while let Some(stranger) = self.known.pop() {

@@ -6,6 +6,7 @@
 //! `--output`: all messages go to standard error. Notes of ours, which fio does not have, always do.
 
 use fathom_command::printer::harmless;
+use fathom_errors::plain;
 use fathom_report::eta;
 use fathom_report::header::layout_line;
 use fathom_run::message::Message as Said;
@@ -238,7 +239,11 @@ impl Output {
         let Some(error) = &self.lost else { return false };
         let place = if self.file.is_some() { "the file of --output" } else { "standard output" };
         // If even this cannot be written, the exit status still reports it.
-        let _ = writeln!(io::stderr(), "fathom: the report is incomplete: cannot write to {place}: {error}");
+        let _ = writeln!(
+            io::stderr(),
+            "fathom: the report is incomplete: cannot write to {place}: {error}",
+            error = plain(&error)
+        );
         true
     }
 

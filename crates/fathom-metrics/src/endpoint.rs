@@ -4,6 +4,7 @@ use crate::figures::{families, families_of_nothing};
 use crate::prometheus::{self, CONTENT_TYPE};
 use crate::shared::Shared;
 use bytes::Bytes;
+use fathom_errors::plain;
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_TYPE as TYPE};
@@ -33,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug, Error)]
 pub enum EndpointError {
     /// The address is not available.
-    #[error("cannot listen on {address}: {error}")]
+    #[error("cannot listen on {address}: {error}", error = plain(.error))]
     NotListening {
         /// The address.
         address: SocketAddr,
@@ -41,7 +42,7 @@ pub enum EndpointError {
         error: io::Error,
     },
     /// The serving thread cannot start.
-    #[error("the endpoint for Prometheus: {0}")]
+    #[error("the endpoint for Prometheus: {error}", error = plain(.0))]
     NotServing(#[from] io::Error),
 }
 

@@ -11,6 +11,7 @@ use crate::settings::Settings;
 use crate::shared::{Shared, State};
 use crate::textfile::TextFileError;
 use crate::{Snapshot, endpoint, prometheus, textfile};
+use fathom_errors::plain;
 use std::fmt::Display;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -46,7 +47,7 @@ pub enum ExportError {
     #[error(transparent)]
     Influx(#[from] PostError),
     /// No thread can be started.
-    #[error("cannot start a thread for metrics: {0}")]
+    #[error("cannot start a thread for metrics: {error}", error = plain(.0))]
     NoThread(io::Error),
 }
 

@@ -1,5 +1,6 @@
 //! One HTTP request with figures, and the receiver's answer.
 
+use fathom_errors::plain;
 use rustls::crypto::ring;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ const MOST_OF_ANSWER: u64 = 2000;
 #[derive(Debug, Error)]
 pub enum PostError {
     /// A file of certificates or of a key that cannot be read.
-    #[error("{}: {error}", path.display())]
+    #[error("{}: {error}", path.display(), error = plain(.error))]
     File {
         /// The file.
         path: PathBuf,
@@ -24,7 +25,7 @@ pub enum PostError {
         error: io::Error,
     },
     /// A key that cannot be used.
-    #[error("{}: {error}; a private key in PEM form is needed", path.display())]
+    #[error("{}: {error}; a private key in PEM form is needed", path.display(), error = plain(.error))]
     Key {
         /// The file.
         path: PathBuf,
@@ -35,7 +36,7 @@ pub enum PostError {
     #[error("{}: no certificate found; PEM form is needed", .0.display())]
     NoCertificate(PathBuf),
     /// The body cannot be compressed.
-    #[error("{receiver}: {error}")]
+    #[error("{receiver}: {error}", error = plain(.error))]
     NotCompressed {
         /// Kind of receiver, and its address.
         receiver: String,
@@ -43,7 +44,7 @@ pub enum PostError {
         error: io::Error,
     },
     /// No answer, or one that is not HTTP.
-    #[error("{receiver}: {error}")]
+    #[error("{receiver}: {error}", error = plain(.error))]
     NoAnswer {
         /// Kind of receiver, and its address.
         receiver: String,

@@ -2,6 +2,7 @@
 
 use crate::influx::InfluxSettings;
 use crate::otlp::environment::OtlpSettings;
+use fathom_errors::plain;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs};
@@ -13,7 +14,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum PlaceError {
     /// A host that is not found.
-    #[error("{place}: {error}")]
+    #[error("{place}: {error}", error = plain(.error))]
     NotFound {
         /// The destination.
         place: String,

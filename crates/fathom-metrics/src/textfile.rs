@@ -1,5 +1,6 @@
 //! A file for node_exporter's textfile collector. Each version replaces the previous one atomically.
 
+use fathom_errors::plain;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ pub enum TextFileError {
     #[error("{} exists and holds something other than fathom's metrics; name another file, or remove it", .0.display())]
     InTheWay(PathBuf),
     /// The system refuses.
-    #[error("{} cannot be written: {error}", path.display())]
+    #[error("{} cannot be written: {error}", path.display(), error = plain(.error))]
     NotWritten {
         /// The file.
         path: PathBuf,

@@ -1,8 +1,9 @@
 //! The block devices that a path stands for: a device, its disk if it is a partition, the members of dm and md devices, and what a
 //! file system is on. Everything is asked of sysfs and the list of mounts; no device is opened.
 
+use fathom_errors::plain;
 use fathom_sys::block_device::members;
-use fathom_sys::mount_list::{self, MountLine, plain};
+use fathom_sys::mount_list::{self, MountLine};
 use fathom_trace::Device;
 use fathom_trace::side::RecordedDevice;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ const MOST_LEVELS: usize = 16;
 #[derive(Debug, Error)]
 pub enum NoDevice {
     /// It cannot be looked up.
-    #[error("{path}: {error}", path = .path.display())]
+    #[error("{path}: {error}", path = .path.display(), error = plain(.error))]
     Path {
         /// The path.
         path: PathBuf,
@@ -153,8 +154,9 @@ fn file_system_devices(path: &Path, metadata: &fs::Metadata) -> Result<Vec<u64>,
     let mounts = mount_list::text();
     let canonical = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let mounts = mounts.lines().filter_map(MountLine::parse);
-    let mount = mount_list::holder(mounts, &canonical, |mount| plain(mount.directory));
-    let (kind, source) = mount.map(|mount| (mount.kind.to_owned(), plain(mount.source))).unwrap_or_default();
+    let mount = mount_list::holder(mounts, &canonical, |mount| mount_list::plain(mount.directory));
+    let (kind, source) =
+        mount.map(|mount| (mount.kind.to_owned(), mount_list::plain(mount.source))).unwrap_or_default();
     let not_on_device = || NoDevice::NotOnDevice { path: path.to_owned(), kind };
     // File systems over several devices have a separate number; the mount names one of the devices.
     let source = fs::metadata(&*source).ok().filter(|found| found.file_type().is_block_device());

@@ -21,6 +21,7 @@ mod recorder;
 pub use output::{Output, Parts};
 pub use recorder::{Batch, Losses, Recorder, Wishes};
 
+use fathom_errors::plain;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -29,7 +30,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// A file of tracefs cannot be used.
-    #[error("{path}: {error}: {advice}", path = .path.display())]
+    #[error("{path}: {error}: {advice}", path = .path.display(), error = plain(.error))]
     Refused {
         /// The file.
         path: PathBuf,
@@ -44,7 +45,7 @@ pub enum RecordError {
     )]
     Layout(String),
     /// The trace cannot be written.
-    #[error("{path}: {error}; what was written before is a readable trace", path = .path.display())]
+    #[error("{path}: {error}; what was written before is a readable trace", path = .path.display(), error = plain(.error))]
     Output {
         /// The file.
         path: PathBuf,

@@ -3,6 +3,7 @@
 //! documentation is cgroup-v1/blkio-controller.rst and cgroup-v2.rst.
 
 use crate::plan::WorkerPlan;
+use fathom_errors::plain;
 use fathom_sys::Errno;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,8 @@ impl MadeGroups {
                 let text = format!(
                     "fathom: job {}: the control group {} cannot be made: {error}",
                     worker.name,
-                    part.display()
+                    part.display(),
+                    error = plain(&error)
                 );
                 GroupError::new(&error, text)
             })?;
@@ -76,7 +78,12 @@ pub(crate) fn join(worker: &WorkerPlan) -> Result<(), GroupError> {
     std::fs::write(&path, "0").map_err(|error| {
         GroupError::new(
             &error,
-            format!("fathom: job {}: {} cannot be written: {error}", worker.name, path.display()),
+            format!(
+                "fathom: job {}: {} cannot be written: {error}",
+                worker.name,
+                path.display(),
+                error = plain(&error)
+            ),
         )
     })
 }
@@ -144,7 +151,12 @@ fn set_weight(
     std::fs::write(&path, weight.to_string()).map_err(|error| {
         GroupError::new(
             &error,
-            format!("fathom: job {}: {} cannot be written: {error}", worker.name, path.display()),
+            format!(
+                "fathom: job {}: {} cannot be written: {error}",
+                worker.name,
+                path.display(),
+                error = plain(&error)
+            ),
         )
     })
 }

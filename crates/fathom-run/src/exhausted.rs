@@ -2,7 +2,8 @@
 //! failure, in the process that hit them.
 
 use fathom_sys::limits::{self, GroupLimit, Limit, Resource};
-use fathom_sys::{Errno, forbidden};
+use fathom_sys::{Errno, file_system, forbidden};
+use std::path::Path;
 
 /// A process or thread could not be created.
 pub fn processes(errno: Errno) -> String {
@@ -69,6 +70,25 @@ pub fn open_files(errno: Errno) -> Option<String> {
         Errno(libc::ENFILE) => {
             let most = limits::kernel_number("/proc/sys/fs/file-max").unwrap_or_default();
             Some(format!("the machine may have {most} files open (/proc/sys/fs/file-max); raise that"))
+        }
+        _ => None,
+    }
+}
+
+/// A file system has no space for a call on `path`; `None` for other errors.
+pub fn space(errno: Errno, path: &Path) -> Option<String> {
+    let place = path.ancestors().find(|place| place.exists()).unwrap_or(Path::new("."));
+    match errno.0 {
+        libc::EDQUOT => {
+            Some("the quota of this user is used up; free some of it, or use a smaller size=".to_owned())
+        }
+        libc::ENOSPC if file_system::free_inodes(place) == Ok(0) => Some(
+            "the file system has no inode left; remove files there, or use a smaller nrfiles=".to_owned(),
+        ),
+        libc::ENOSPC => {
+            let free = file_system::free_bytes(place)
+                .map_or_else(|_| "no".to_owned(), |free| format!("{} MiB of", free >> 20));
+            Some(format!("the file system has {free} free space; free more, or use a smaller size="))
         }
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! Opens logs for replay.
 
 use crate::plan::model::replay::LogSource;
+use fathom_errors::plain;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsRawFd;
@@ -14,7 +15,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub(crate) enum CopyError {
     /// The directory for temporary files has no room for a copy.
-    #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display())]
+    #[error("fathom: no room for a copy of {log} in {}: {error}", directory().display(), error = plain(.error))]
     NoRoom {
         /// The log.
         log: String,
@@ -22,7 +23,7 @@ pub(crate) enum CopyError {
         error: io::Error,
     },
     /// Reading failed before the end.
-    #[error("fathom: {log}: the log cannot be read to its end: {error}")]
+    #[error("fathom: {log}: the log cannot be read to its end: {error}", error = plain(.error))]
     BrokenOff {
         /// The log.
         log: String,

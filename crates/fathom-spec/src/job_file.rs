@@ -1,5 +1,6 @@
 //! The job file dialect: sections, options, comments, includes and `${NAME}`.
 
+use fathom_errors::plain;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
@@ -58,7 +59,7 @@ pub(crate) fn read(path: &str, source: &dyn Source) -> JobFile {
                 true => "; options begin with two dashes, such as --name=job --filename=file --rw=read",
                 false => "",
             };
-            let problem = format!("job file {path}: {error}{hint}");
+            let problem = format!("job file {path}: {error}{hint}", error = plain(&error));
             let failure = vec![
                 Message::stderr(format!("fio: unable to open '{path}' job file")),
                 Diagnostic::general(&Origin::CommandLine, problem).message(),
@@ -225,7 +226,7 @@ impl Reader<'_> {
             Err(error) => {
                 self.file.failure.push(Message::stderr(format!("fio: unable to open '{shown}' job file")));
                 self.close_after_include(&name);
-                let problem = format!("include {name}: {error}");
+                let problem = format!("include {name}: {error}", error = plain(&error));
                 self.file.failure.push(Diagnostic::general(&origin, problem).message());
             }
         }

@@ -36,12 +36,7 @@ impl Errno {
 
     /// The C library's text, for example `No space left on device`.
     pub fn text(self) -> String {
-        let full = io::Error::from_raw_os_error(self.0).to_string();
-        // std appends ` (os error N)`; reports want the plain text.
-        match full.rfind(" (os error") {
-            Some(end) => full[..end].to_owned(),
-            None => full,
-        }
+        fathom_errors::plain(&io::Error::from_raw_os_error(self.0))
     }
 }
 

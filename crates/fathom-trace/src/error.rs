@@ -1,5 +1,6 @@
 //! Why a log or trace cannot be read.
 
+use fathom_errors::plain;
 use std::io;
 use thiserror::Error;
 
@@ -7,7 +8,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum TraceError {
     /// A system error.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     Io(#[from] io::Error),
     /// Text without a header, or with that of version 1.
     #[error("iolog version 1 is no longer supported")]
@@ -53,7 +54,7 @@ pub enum Damage {
 #[derive(Debug, Error)]
 pub enum CutOff {
     /// A system error.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     Io(#[from] io::Error),
     /// A truncated record.
     #[error("the last record is cut off after {0} bytes")]

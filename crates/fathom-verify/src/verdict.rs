@@ -151,7 +151,7 @@ impl Verdict {
                     TornRest::Other => "something else",
                 };
                 format!(
-                    "torn write: of {sectors} sectors {new_sectors} have the write, and the others {rest}"
+                    "torn write: the write is in {new_sectors} of {sectors} sectors, and in the others {rest}"
                 )
             }
             Verdict::Misdirected { belongs_at, found_number } => {

@@ -6,6 +6,7 @@
 //! not agree.
 
 use crate::output::Output;
+use fathom_errors::plain;
 use fathom_sys::clock::{Calibration, Clock, Source};
 use fathom_sys::{Errno, affinity};
 use std::io;
@@ -75,7 +76,7 @@ pub(crate) fn run(calibration: Calibration) -> ExitCode {
 /// Why a processor's clock could not be read.
 #[derive(Debug, Error)]
 enum LookError {
-    #[error("no thread for processor {cpu}: {error}")]
+    #[error("no thread for processor {cpu}: {error}", error = plain(.error))]
     NoThread { cpu: u32, error: io::Error },
     #[error("cannot run on processor {cpu}: {errno}")]
     NotBound { cpu: u32, errno: Errno },

@@ -2,6 +2,7 @@
 
 use crate::exit;
 use crate::output::Output;
+use fathom_errors::plain;
 use fathom_logs::compressed::inflate;
 use std::fs::File;
 use std::io::{self, BufReader, BufWriter, ErrorKind};
@@ -17,7 +18,11 @@ pub(crate) fn run(path: &Path) -> ExitCode {
             if error.kind() == ErrorKind::NotFound {
                 output.error_line("fopen: No such file or directory");
             }
-            output.error_line(&format!("fathom: cannot read the log {}: {error}", path.display()));
+            output.error_line(&format!(
+                "fathom: cannot read the log {}: {error}",
+                path.display(),
+                error = plain(&error)
+            ));
             return ExitCode::from(exit::SETUP_FAILED);
         }
     };
@@ -28,7 +33,7 @@ pub(crate) fn run(path: &Path) -> ExitCode {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             drop(output);
-            let text = format!("fathom: cannot inflate {}: {error}", path.display());
+            let text = format!("fathom: cannot inflate {}: {error}", path.display(), error = plain(&error));
             Output::terminal().error_line(&text);
             ExitCode::from(exit::SETUP_FAILED)
         }

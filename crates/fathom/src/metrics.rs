@@ -2,6 +2,7 @@
 //! never waits for it before its own end.
 
 use crate::refusal::Refusal;
+use fathom_errors::plain;
 use fathom_hosts::frames::{self, FrameKind, Mistake, Outgoing, Splitter};
 use fathom_metrics::Snapshot;
 use fathom_metrics::exporter::{ExportError, Exporter, Tell};
@@ -289,7 +290,7 @@ pub(crate) fn export() -> ExitCode {
 /// Why no metrics are exported.
 #[derive(Debug, Error)]
 enum NotExported {
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     Input(#[from] io::Error),
     #[error(transparent)]
     Frame(#[from] Mistake),

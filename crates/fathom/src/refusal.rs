@@ -2,6 +2,7 @@
 
 use crate::exit;
 use crate::output::Output;
+use fathom_errors::plain;
 use fathom_local::planning::UnknownHost;
 use std::fmt::Display;
 use std::process::ExitCode;
@@ -31,7 +32,7 @@ impl Refusal {
 
     /// What could not be done, and why.
     pub(crate) fn because(what: impl Display, why: impl Display) -> Refusal {
-        Refusal::new(format!("fathom: {what}: {why}"))
+        Refusal::new(format!("fathom: {what}: {}", plain(&why)))
     }
 
     /// The same with another exit status.

@@ -8,6 +8,7 @@ use crate::metrics::{self, Metrics};
 use crate::output::Output;
 use crate::refusal::Refusal;
 use fathom_answers::Judged;
+use fathom_errors::plain;
 use fathom_hosts::controller::Audience;
 use fathom_live::LiveTerminal;
 use fathom_local::here;
@@ -45,9 +46,13 @@ pub(crate) fn run(spec: &RunSpec, place: Where<'_>) -> ExitCode {
             Err(error) => {
                 let mut terminal = Output::terminal();
                 let reason =
-                    error.raw_os_error().map_or_else(|| error.to_string(), |code| Errno(code).to_string());
+                    error.raw_os_error().map_or_else(|| plain(&error), |code| Errno(code).to_string());
                 terminal.error_line(&format!("fio: output file open error: {reason}"));
-                terminal.error_line(&format!("fathom: cannot write to --output={}: {error}", path.display()));
+                terminal.error_line(&format!(
+                    "fathom: cannot write to --output={}: {error}",
+                    path.display(),
+                    error = plain(&error)
+                ));
                 return ExitCode::from(exit::SETUP_FAILED);
             }
         },

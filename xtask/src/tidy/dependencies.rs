@@ -3,13 +3,14 @@
 use crate::metadata::Metadata;
 
 /// Each crate and the crates of the workspace that it may use.
-const MAY_USE: [(&str, &[&str]); 27] = [
+const MAY_USE: [(&str, &[&str]); 28] = [
     (
         "fathom-io",
         &[
             "fathom-answers",
             "fathom-command",
             "fathom-engines",
+            "fathom-errors",
             "fathom-hosts",
             "fathom-live",
             "fathom-local",
@@ -29,6 +30,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
         "fathom-answers",
         &[
             "fathom-command",
+            "fathom-errors",
             "fathom-record",
             "fathom-report",
             "fathom-results",
@@ -44,6 +46,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
         &[
             "fathom-answers",
             "fathom-engines",
+            "fathom-errors",
             "fathom-local",
             "fathom-report",
             "fathom-results",
@@ -53,13 +56,14 @@ const MAY_USE: [(&str, &[&str]); 27] = [
             "fathom-sys",
         ],
     ),
-    ("fathom-command", &["fathom-spec"]),
-    ("fathom-engines", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
+    ("fathom-command", &["fathom-errors", "fathom-spec"]),
+    ("fathom-engines", &["fathom-errors", "fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     (
         "fathom-hosts",
         &[
             "fathom-command",
             "fathom-engines",
+            "fathom-errors",
             "fathom-local",
             "fathom-run",
             "fathom-spec",
@@ -72,6 +76,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
         &[
             "fathom-command",
             "fathom-engines",
+            "fathom-errors",
             "fathom-report",
             "fathom-run",
             "fathom-spec",
@@ -79,17 +84,19 @@ const MAY_USE: [(&str, &[&str]); 27] = [
             "fathom-sys",
         ],
     ),
+    ("fathom-errors", &[]),
     ("fathom-lanes", &[]),
     ("fathom-live", &["fathom-report", "fathom-stats", "fathom-sys"]),
     ("fathom-logs", &["fathom-stats"]),
-    ("fathom-metrics", &["fathom-stats"]),
+    ("fathom-metrics", &["fathom-errors", "fathom-stats"]),
     ("fathom-random", &[]),
-    ("fathom-record", &["fathom-sys", "fathom-trace"]),
-    ("fathom-report", &["fathom-results", "fathom-spec", "fathom-stats"]),
-    ("fathom-results", &["fathom-stats"]),
+    ("fathom-record", &["fathom-errors", "fathom-sys", "fathom-trace"]),
+    ("fathom-report", &["fathom-errors", "fathom-results", "fathom-spec", "fathom-stats"]),
+    ("fathom-results", &["fathom-errors", "fathom-stats"]),
     (
         "fathom-run",
         &[
+            "fathom-errors",
             "fathom-logs",
             "fathom-random",
             "fathom-spec",
@@ -105,6 +112,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
             "fathom-answers",
             "fathom-command",
             "fathom-engines",
+            "fathom-errors",
             "fathom-local",
             "fathom-report",
             "fathom-run",
@@ -114,14 +122,15 @@ const MAY_USE: [(&str, &[&str]); 27] = [
         ],
     ),
     ("fathom-skip", &[]),
-    ("fathom-spec", &["fathom-stats", "fathom-verify"]),
+    ("fathom-spec", &["fathom-errors", "fathom-stats", "fathom-verify"]),
     ("fathom-stats", &[]),
-    ("fathom-sys", &[]),
+    ("fathom-sys", &["fathom-errors"]),
     ("fathom-testing", &["fathom-run", "fathom-spec", "fathom-stats", "fathom-sys"]),
     (
         "fathom-tools",
         &[
             "fathom-command",
+            "fathom-errors",
             "fathom-logs",
             "fathom-random",
             "fathom-stats",
@@ -130,7 +139,7 @@ const MAY_USE: [(&str, &[&str]); 27] = [
             "fathom-verify",
         ],
     ),
-    ("fathom-trace", &["fathom-stats"]),
+    ("fathom-trace", &["fathom-errors", "fathom-stats"]),
     ("fathom-verify", &["fathom-lanes", "fathom-random"]),
     ("fathom-workload", &["fathom-stats", "fathom-trace"]),
     ("xtask", &[]),

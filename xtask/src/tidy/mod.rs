@@ -3,6 +3,7 @@
 mod circles;
 mod commits;
 mod dependencies;
+mod error_numbers;
 mod frames;
 mod licences;
 mod links;
@@ -34,6 +35,7 @@ pub(crate) fn run(repository: &Path) -> Result<(), String> {
         ("shell scripts", scripts::check(&tree)),
         ("links of pages", links::check(&tree)),
         ("plain English", frames::check(&tree)),
+        ("error numbers", error_numbers::check(&tree)),
         ("commit subjects", commits::check(repository)),
     ];
     let mut violations = Vec::new();

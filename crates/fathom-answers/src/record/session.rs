@@ -6,7 +6,9 @@ use super::{Order, names_of};
 use crate::running::status_of_signal;
 use crate::{columns, figures};
 use fathom_command::{Failure, Streams};
+use fathom_errors::plain;
 use fathom_record::{Batch, Output, Recorder, Wishes};
+use fathom_stats::counted;
 use fathom_sys::signal::{OF_USERS, SignalQueue, wait_readable};
 use fathom_sys::usage::Usage;
 use fathom_sys::{clock, process};
@@ -98,7 +100,8 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         // The command continues even if the trace cannot be written.
         let status = child.as_mut().map(|child| self.wait_for(child)).transpose();
         recorded?;
-        let status = status.map_err(|error| Failure::new(format!("the command: {error}")))?;
+        let status =
+            status.map_err(|error| Failure::new(format!("the command: {error}", error = plain(&error))))?;
         Ok(status.map_or(0, |status| match (status.code(), status.signal()) {
             (Some(code), _) => u8::try_from(code).unwrap_or(u8::MAX),
             (None, signal) => status_of_signal(signal.unwrap_or(0)),
@@ -175,16 +178,17 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         let and_before = if parts > 1 { format!(", the last of {parts} files") } else { String::new() };
         writeln!(
             err,
-            "trace: {}{and_before}; {} events in {}; recording took {} of a processor",
+            "trace: {}{and_before}; {} in {}; recording took {} of a processor",
             path.display(),
-            end.events,
+            counted(end.events, "event"),
             figures::size(bytes),
             figures::percent(cost)
         )?;
         if lost > 0 || gaps > 0 {
             writeln!(
                 err,
-                "{lost} events were lost because a buffer was full, which the trace says where they are missing: a larger --buffer loses fewer"
+                "{} lost because a buffer was full; the trace says where, and a larger --buffer loses fewer",
+                counted(lost, "event")
             )?;
         }
         Ok(())
@@ -211,7 +215,7 @@ impl<'a, 'b, 's> Session<'a, 'b, 's> {
         let rates = self.tally.rates(&self.line.tally, since.as_secs_f64());
         let lost = match self.recorder.losses().events {
             0 => String::new(),
-            lost => format!(", {lost} events lost"),
+            lost => format!(", {} lost", counted(lost, "event")),
         };
         let (minutes, names) = (seconds / 60, &self.names);
         let text = format!("recording {names} {minutes:02}:{:02}: {rates}{lost}", seconds % 60);
@@ -254,7 +258,9 @@ fn begin_of(wishes: &Wishes) -> Begin {
 fn start(order: &Order) -> Result<Option<Child>, Failure> {
     let Some((program, arguments)) = order.command.split_first() else { return Ok(None) };
     let child = Command::new(program).args(arguments).spawn();
-    child.map(Some).map_err(|error| Failure::new(format!("{}: {error}", program.to_string_lossy())))
+    child.map(Some).map_err(|error| {
+        Failure::new(format!("{}: {error}", program.to_string_lossy(), error = plain(&error)))
+    })
 }
 
 /// Time until the next poll of the buffers: the fullest should be a quarter full by then.

@@ -2,6 +2,7 @@
 
 use super::interface::{SYMBOL, VERSION};
 use crate::net::library::LibraryError;
+use fathom_errors::plain;
 use fathom_spec::engines::loaded::UnfitOption;
 use std::io;
 use std::path::PathBuf;
@@ -21,7 +22,7 @@ pub struct LoadError {
 #[derive(Debug, Error)]
 pub(super) enum Fault {
     /// It cannot be read.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     Unreadable(#[from] io::Error),
     /// A directory or a device.
     #[error("is not a file")]

@@ -5,6 +5,7 @@ use super::tally::Tally;
 use super::wire::Wire;
 use crate::net::refusal::Refusal;
 use crate::net::tls::{TlsError, TlsRules};
+use fathom_errors::plain;
 use fathom_sys::Errno;
 use hyper::body::Incoming;
 use hyper::client::conn::{http1, http2};
@@ -52,9 +53,7 @@ impl Failure {
 
     fn of_io(server: &str, error: &io::Error) -> Failure {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
-        let text = error.to_string();
-        let text = text.split(" (os error").next().unwrap_or(&text);
-        Failure { errno: Errno(errno), sentence: format!("{server}: {text}"), is_passing: true }
+        Failure { errno: Errno(errno), sentence: format!("{server}: {}", plain(error)), is_passing: true }
     }
 
     pub(super) fn of_connection(server: &str, error: &hyper::Error) -> Failure {
@@ -65,7 +64,7 @@ impl Failure {
             }
             cause = error.source();
         }
-        let sentence = format!("{server}: the connection is lost ({error})");
+        let sentence = format!("{server}: the connection is lost ({})", plain(error));
         Failure { errno: Errno(libc::ECONNRESET), sentence, is_passing: true }
     }
 }
@@ -166,7 +165,12 @@ impl Endpoint {
         let host = parsed.host().trim_start_matches('[').trim_end_matches(']').to_owned();
         let found = (host.as_str(), port).to_socket_addrs();
         let addresses: Vec<SocketAddr> = found
-            .map_err(|error| Failure::new(libc::EHOSTUNREACH, format!("http_host={authority}: {error}")))?
+            .map_err(|error| {
+                Failure::new(
+                    libc::EHOSTUNREACH,
+                    format!("http_host={authority}: {error}", error = plain(&error)),
+                )
+            })?
             .collect();
         let limit = match transport.connections {
             0 => Semaphore::MAX_PERMITS,

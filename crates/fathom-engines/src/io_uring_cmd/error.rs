@@ -3,6 +3,7 @@
 use super::{describe_refusal, status};
 use crate::protection::ProtectionError;
 use crate::sg::ScsiError;
+use fathom_errors::plain;
 use fathom_sys::Errno;
 use fathom_sys::nvme::Refusal;
 use std::io;
@@ -105,7 +106,7 @@ pub(super) enum MisfitError {
 #[derive(Debug, Error)]
 pub(super) enum SchemeError {
     /// It cannot be read.
-    #[error("dp_scheme={path}: {error}")]
+    #[error("dp_scheme={path}: {error}", error = plain(.error))]
     Unreadable { path: String, error: io::Error },
     /// A line that is not a range.
     #[error(

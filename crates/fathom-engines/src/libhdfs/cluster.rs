@@ -1,6 +1,7 @@
 //! The connection to a name node, and descriptions of its errors.
 
 use crate::net::refusal::Refusal;
+use fathom_errors::plain;
 use fathom_spec::engines::libhdfs::LibhdfsOptions;
 use hdfs_native::{Client, ClientBuilder, HdfsError};
 use std::rc::Rc;
@@ -68,7 +69,7 @@ fn sentence_of(error: &HdfsError) -> String {
     let text = match error {
         HdfsError::IOError(error) => match error.kind() {
             std::io::ErrorKind::UnexpectedEof => "the server closed the connection".to_owned(),
-            _ => first_line(&error.to_string()),
+            _ => first_line(&plain(error)),
         },
         HdfsError::RPCError(class, said) | HdfsError::FatalRPCError(class, said) => {
             said_by_server(class, said)
@@ -87,7 +88,7 @@ fn sentence_of(error: &HdfsError) -> String {
         HdfsError::InvalidRPCResponse(_) => {
             "the answer is not from a name node; is this its RPC port (8020 or 9000, not 9870)?".to_owned()
         }
-        other => first_line(&other.to_string()),
+        other => first_line(&plain(other)),
     };
     match text.is_empty() {
         true => "the server gave no reason".to_owned(),
@@ -122,7 +123,6 @@ fn said_by_server(class: &str, said: &str) -> String {
 /// The first line of a text: servers put a stack trace after it, and the name of an exception before it.
 fn first_line(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default().trim();
-    let line = line.split(" (os error").next().unwrap_or(line);
     let is_class = |word: &str| word.contains('.') && word.ends_with("Exception") && !word.contains(' ');
     let line = match line.split_once(": ") {
         Some((class, rest)) if is_class(class) => rest,

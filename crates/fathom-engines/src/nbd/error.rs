@@ -2,6 +2,7 @@
 
 use super::wire::reply;
 use crate::net::tls::TlsError;
+use fathom_errors::plain;
 use fathom_sys::Errno;
 use std::io;
 use thiserror::Error;
@@ -44,10 +45,10 @@ pub(super) enum UriError {
 #[derive(Debug, Error)]
 pub(super) enum HandshakeError {
     /// No connection.
-    #[error("{}{}", words(.0), advice_on(.0))]
+    #[error("{}{}", plain(.0), advice_on(.0))]
     NotConnected(io::Error),
     /// The connection broke.
-    #[error("{}", words(.0))]
+    #[error("{}", plain(.0))]
     Broken(io::Error),
     /// The server went away.
     #[error("the server closed the connection")]
@@ -136,13 +137,5 @@ fn advice_on(error: &io::Error) -> &'static str {
         io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => "; no NBD server listens there",
         io::ErrorKind::PermissionDenied => "; the socket belongs to another user",
         _ => "",
-    }
-}
-
-/// The text of an error, without the number that std appends.
-fn words(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(number) => Errno(number).text(),
-        None => error.to_string(),
     }
 }

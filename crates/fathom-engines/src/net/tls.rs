@@ -1,5 +1,6 @@
 //! TLS: trusted certificates, and the client's identity.
 
+use fathom_errors::plain;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{VerifierBuilderError, WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
@@ -18,13 +19,13 @@ pub(crate) enum TlsError {
     #[error("TLS: {0}")]
     NoVersion(rustls::Error),
     /// A certificate file cannot be read.
-    #[error("{}: {error}; certificates in PEM form are needed", path.display())]
+    #[error("{}: {error}; certificates in PEM form are needed", path.display(), error = plain(.error))]
     Certificates { path: PathBuf, error: pem::Error },
     /// A certificate file contains no certificate.
     #[error("{}: it contains no certificate", .0.display())]
     NoCertificate(PathBuf),
     /// A key file cannot be read.
-    #[error("{}: {error}; a private key in PEM form is needed", path.display())]
+    #[error("{}: {error}; a private key in PEM form is needed", path.display(), error = plain(.error))]
     Key { path: PathBuf, error: pem::Error },
     /// A certificate that cannot be used.
     #[error("{}: {error}", path.display())]

@@ -2,6 +2,7 @@
 //! Inconsistent options are refused with fio's messages.
 
 use super::wire::Verb;
+use fathom_errors::plain;
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::JobSpec;
@@ -99,7 +100,7 @@ fn look_up(name: &str, port: u16) -> Result<SocketAddr, FileError> {
     let found: Vec<SocketAddr> = (name, port)
         .to_socket_addrs()
         .map_err(|error| {
-            let text = error.to_string();
+            let text = plain(&error);
             not_found(text.rsplit(": ").next().unwrap_or(&text))
         })?
         .collect();

@@ -1,6 +1,7 @@
 //! Socket parameters from the options of a job: address family, which side listens, and the peer's address.
 //! Inconsistent options are refused with fio's messages.
 
+use fathom_errors::plain;
 use fathom_run::files::FileError;
 use fathom_run::plan::WorkerPlan;
 use fathom_spec::JobSpec;
@@ -160,7 +161,7 @@ impl Settings {
         let not_found =
             |why: &str| failed_set_up(&self.engine, &format!("getaddrinfo: {why}"), Errno(libc::EINVAL));
         let found = (name.as_str(), port).to_socket_addrs().map_err(|error| {
-            let text = error.to_string();
+            let text = plain(&error);
             not_found(text.rsplit(": ").next().unwrap_or(&text))
         })?;
         let place = found

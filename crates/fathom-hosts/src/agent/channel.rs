@@ -4,6 +4,7 @@ use crate::framed::{Framed, Taken};
 use crate::frames::{self, Frame, FrameKind, Mistake, Splitter};
 use crate::links::Pipe;
 use crate::protocol::{FromAgent, ToAgent, greeting};
+use fathom_errors::plain;
 use fathom_sys::fifo;
 use fathom_sys::process;
 use fathom_sys::socket::{Awaited, wait_for_any};
@@ -159,7 +160,7 @@ impl Channel {
         }
         if let Some(end) = end {
             self.is_over = true;
-            self.fault = self.fault.take().or_else(|| end.err().map(|error| error.to_string()));
+            self.fault = self.fault.take().or_else(|| end.err().map(|error| plain(&error)));
         }
         bytes > 0
     }

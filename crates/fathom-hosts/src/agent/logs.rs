@@ -3,6 +3,7 @@
 
 use super::channel::Channel;
 use crate::protocol::{Bytes, FromAgent};
+use fathom_errors::plain;
 use fathom_run::plan::{Plan, WorkerPlan};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -18,7 +19,7 @@ const DIRECTORY: &str = "/var/tmp";
 
 /// No directory for logs.
 #[derive(Debug, Error)]
-#[error("fathom: cannot make a directory for logs in {}: {error}", parent.display())]
+#[error("fathom: cannot make a directory for logs in {}: {error}", parent.display(), error = plain(.error))]
 pub(super) struct NoDirectory {
     parent: PathBuf,
     error: io::Error,

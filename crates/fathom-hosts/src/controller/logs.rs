@@ -2,6 +2,7 @@
 //! stored as `HOST-JOB-0-verify.state`. A host chooses the names and might send any, so a name must begin with the log prefix
 //! of one of its jobs and contain no further directories.
 
+use fathom_errors::plain;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -15,7 +16,7 @@ pub(super) enum LogError {
     #[error("fathom: host {host} sends a log {name:?} that none of its jobs keeps; it is ignored")]
     Unexpected { host: String, name: String },
     /// The file cannot be written.
-    #[error("fathom: cannot write the log {}: {error}", path.display())]
+    #[error("fathom: cannot write the log {}: {error}", path.display(), error = plain(.error))]
     NotWritten { path: PathBuf, error: io::Error },
 }
 

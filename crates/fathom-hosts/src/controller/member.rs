@@ -252,7 +252,13 @@ impl Member {
                 FromAgent::Prepared { opening } => self.opening = Some(opening),
                 FromAgent::Refused { lines } => {
                     self.send(&ToAgent::End);
-                    self.give_up("its jobs cannot be run there");
+                    // Lines in fio's words say where it stopped, not why.
+                    let ours = lines
+                        .iter()
+                        .flat_map(|line| line.lines())
+                        .find_map(|line| line.strip_prefix("fathom: "));
+                    let why = ours.map(|why| format!(": {why}")).unwrap_or_default();
+                    self.give_up(&format!("its jobs cannot be run there{why}"));
                     said.push(Said::Refused(lines));
                 }
                 FromAgent::Ready { stage } if self.may_be_ready(stage) => {

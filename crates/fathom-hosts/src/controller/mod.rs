@@ -11,6 +11,7 @@ use crate::links::Connection;
 use crate::links::tcp::ConnectError;
 use crate::protocol::{Assignment, Hello, ToAgent};
 use clocks::there;
+use fathom_errors::plain;
 use fathom_run::message::Message;
 use fathom_run::regularly::Regularly;
 use fathom_run::supervisor::{Observer, Outcome, Request, TriggerSignal};
@@ -433,7 +434,7 @@ impl Controller<'_> {
         let problem = match ended {
             Ok(status) if status.success() => return,
             Ok(status) => status.to_string(),
-            Err(error) => format!("cannot be started: {error}"),
+            Err(error) => format!("cannot be started: {error}", error = plain(&error)),
         };
         self.observer.message(&Message::Error(format!("fathom: --trigger={command}: {problem}")));
     }

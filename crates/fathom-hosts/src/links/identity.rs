@@ -2,6 +2,7 @@
 //! loopback port is open to every local user, and so are many socket files.
 
 use super::tcp::Socket;
+use fathom_errors::plain;
 use fathom_sys::socket::peer_user;
 use fathom_sys::{Errno, credentials};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -19,7 +20,7 @@ pub(crate) enum IdentityError {
     #[error("the kernel does not identify its user ({0}); --keys lets both sides authenticate")]
     NotInTable(TableError),
     /// The socket no longer has addresses.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     NoAddress(#[from] io::Error),
     /// Users of other machines cannot be identified.
     #[error("it is not on this machine")]
@@ -39,7 +40,7 @@ pub(crate) enum IdentityError {
 #[derive(Debug, Error)]
 pub(crate) enum TableError {
     /// A table that cannot be read.
-    #[error("{table}: {error}")]
+    #[error("{table}: {error}", error = plain(.error))]
     NotRead { table: &'static str, error: io::Error },
     /// The socket is in no table.
     #[error("its socket is gone")]
@@ -81,7 +82,7 @@ fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, IdentityError> {
     for table in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
         match fs::read_to_string(table) {
             Ok(text) => {
-                if let Some(user) = user_in(&text, plain(peer), plain(own)) {
+                if let Some(user) = user_in(&text, canonical(peer), canonical(own)) {
                     return user;
                 }
             }
@@ -91,7 +92,7 @@ fn user_of(peer: SocketAddr, own: SocketAddr) -> Result<u32, IdentityError> {
     Err(IdentityError::NotInTable(reason))
 }
 
-fn plain(address: SocketAddr) -> (IpAddr, u16) {
+fn canonical(address: SocketAddr) -> (IpAddr, u16) {
     (address.ip().to_canonical(), address.port())
 }
 

@@ -12,6 +12,7 @@ use crate::frames::{Frame, FrameKind, MOST_BYTES_WITHOUT_KEYS, Mistake, Splitter
 pub use crate::pipe::Pipe;
 use crate::protocol::{GREETING, PROTOCOL, ToAgent};
 use crate::texts;
+use fathom_errors::plain;
 use fathom_sys::socket::Awaited;
 use std::io;
 use std::time::Duration;
@@ -109,7 +110,7 @@ impl Connection {
         match end {
             None => {}
             Some(Ok(())) => self.fail("it closed the connection".to_owned()),
-            Some(Err(error)) => self.fail(error.to_string()),
+            Some(Err(error)) => self.fail(plain(&error)),
         }
         bytes > 0
     }
@@ -122,7 +123,7 @@ impl Connection {
             Ok(()) => {}
             // Its last message is still to be read and says more.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => self.way.queue.bytes.clear(),
-            Err(error) => self.fail(error.to_string()),
+            Err(error) => self.fail(plain(&error)),
         }
     }
 

@@ -2,6 +2,7 @@
 //! (`kubectl exec -i`, `ip netns exec`, `docker exec -i`). It opens no port, and the site's own rules decide on access.
 
 use super::Pipe;
+use fathom_errors::plain;
 use fathom_sys::file::set_nonblocking;
 use fathom_sys::process;
 use fathom_sys::socket::Awaited;
@@ -32,7 +33,7 @@ pub enum ShellError {
     #[error("--remote-shell={0}: expected a command such as ssh, quotes closed")]
     NoCommand(String),
     /// The program to push cannot be read.
-    #[error("--push: this program cannot be read: {0}")]
+    #[error("--push: this program cannot be read: {error}", error = plain(.0))]
     NoProgram(io::Error),
 }
 

@@ -3,6 +3,7 @@
 use crate::keys::KeysError;
 use crate::pipe::Pipe;
 use crate::protocol::opening;
+use fathom_errors::plain;
 use fathom_sys::socket::Awaited;
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -223,7 +224,7 @@ pub enum ConnectError {
     #[error("an agent at {0} is reached with keys: give --keys=FILE (fathom keys makes it)")]
     NoKeys(Address),
     /// Nothing listens there, or the network is down.
-    #[error("{address}: {error}")]
+    #[error("{address}: {}{}", plain(.error), advice(.error))]
     NotConnected {
         /// The address.
         address: Address,
@@ -234,8 +235,21 @@ pub enum ConnectError {
     #[error(transparent)]
     Keys(#[from] KeysError),
     /// The shell cannot be started.
-    #[error("its shell cannot be started: {0}")]
+    #[error("its shell cannot be started: {error}", error = plain(.0))]
     Shell(io::Error),
+}
+
+/// What to look at when a host cannot be reached.
+fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::ConnectionRefused => {
+            "; no agent listens there: start fathom agent --listen= on that host"
+        }
+        io::ErrorKind::TimedOut | io::ErrorKind::HostUnreachable | io::ErrorKind::NetworkUnreachable => {
+            "; check the address and the firewalls on the way"
+        }
+        _ => "",
+    }
 }
 
 impl Address {

@@ -333,11 +333,7 @@ fn append_shares(text: &mut String, label: &str, labels: &[&str], shares: &[f64]
 
 /// The system's text for an errno.
 fn error_description(code: i32) -> String {
-    let text = std::io::Error::from_raw_os_error(code).to_string();
-    match text.rfind(" (os error") {
-        Some(end) => text[..end].to_string(),
-        None => text,
-    }
+    fathom_errors::plain(&std::io::Error::from_raw_os_error(code))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 use crate::clean::single_lines;
 use crate::model::{Interval, RunResult, TimelineResult};
 use crate::{clients, hosts, lenient, stacks};
+use fathom_errors::plain;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
@@ -38,12 +39,7 @@ pub fn read(path: &Path) -> Result<RunResult, ReadError> {
         ErrorKind::IsADirectory => {
             ReadError(format!("{}: this is a directory; name a result in it", path.display()))
         }
-        _ => {
-            let text = error.to_string();
-            // The standard library appends the number.
-            let plain = text.split(" (os error ").next().unwrap_or(&text);
-            ReadError(format!("{}: {plain}", path.display()))
-        }
+        _ => ReadError(format!("{}: {}", path.display(), plain(&error))),
     })?;
     if bytes.len() as u64 > MOST_BYTES {
         return Err(ReadError(format!(

@@ -4,6 +4,7 @@ use crate::cause::{self, Cause};
 use crate::exhausted;
 use crate::plan::WorkerPlan;
 use crate::zones::geometry::Geometry;
+use fathom_errors::access;
 use fathom_sys::Errno;
 use std::path::{Path, PathBuf};
 
@@ -147,8 +148,10 @@ impl FileError {
     /// An error of a system call on a file.
     pub fn of_call(errno: Errno, call: &str, path: &Path) -> FileError {
         let text = cause::line_of_file(call, path.display(), errno);
-        let message =
-            exhausted::open_files(errno).map(|limit| format!("fathom: {}: {errno}: {limit}", path.display()));
+        let advice = exhausted::open_files(errno)
+            .or_else(|| exhausted::space(errno, path))
+            .or_else(|| matches!(errno.0, libc::EACCES | libc::EPERM).then(|| access(path))?);
+        let message = advice.map(|advice| format!("fathom: {}: {errno}: {advice}", path.display()));
         FileError { errno: errno.0, text: Some(text), message }
     }
 

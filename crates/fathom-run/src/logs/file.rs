@@ -3,6 +3,7 @@
 use super::LogRegion;
 use crate::message::{Message, MessageSender};
 use crate::plan::Plan;
+use fathom_errors::plain;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_sys::fifo;
@@ -46,7 +47,8 @@ impl LogFile {
             region.add_failed_file();
             messages.send(&Message::Error(format!(
                 "fathom: cannot write the log {}: {error}; the run goes on without it",
-                self.path.display()
+                self.path.display(),
+                error = plain(&error)
             )));
         }
         region.count_write();

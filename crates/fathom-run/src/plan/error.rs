@@ -1,5 +1,6 @@
 //! Why a run cannot be planned.
 
+use fathom_errors::plain;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -103,7 +104,7 @@ pub enum PlanError {
         trace: String,
     },
     /// The merged trace cannot be written.
-    #[error("fathom: merge_blktrace_file={target}: {error}")]
+    #[error("fathom: merge_blktrace_file={target}: {error}", error = plain(.error))]
     MergeNotWritten {
         /// The result.
         target: String,
@@ -119,7 +120,7 @@ pub enum PlanError {
         reason: String,
     },
     /// An input of the merge cannot be read.
-    #[error("fathom: {name}: the trace cannot be read: {error}")]
+    #[error("fathom: {name}: the trace cannot be read: {error}", error = plain(.error))]
     TraceUnreadable {
         /// The trace.
         name: String,

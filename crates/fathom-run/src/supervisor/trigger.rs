@@ -7,6 +7,7 @@
 use super::Supervisor;
 use crate::crew::Order;
 use crate::message::Message;
+use fathom_errors::plain;
 use fathom_spec::Trigger;
 use fathom_sys::directory_watch::DirectoryWatch;
 use fathom_sys::process::{self, Ended};
@@ -142,7 +143,8 @@ impl Supervisor<'_> {
         match shell::start(command, self.options.report_alone) {
             Ok(pid) => trigger.stage = Stage::Running(pid),
             Err(error) => {
-                let text = format!("fathom: --trigger={command}: cannot be started: {error}");
+                let text =
+                    format!("fathom: --trigger={command}: cannot be started: {error}", error = plain(&error));
                 self.observer.message(&Message::Error(text));
             }
         }

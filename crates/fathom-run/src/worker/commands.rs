@@ -4,6 +4,7 @@ use super::{GivenUp, WorkerContext};
 use crate::cause::Cause;
 use crate::message::Message;
 use crate::region::Stage;
+use fathom_errors::plain;
 use fathom_sys::{Errno, shell};
 use std::fs::File;
 
@@ -32,7 +33,8 @@ fn run(context: &WorkerContext<'_>, command: &str, when: &str) -> Result<(), Giv
         Ok(output) => output,
         Err(error) => {
             context.messages.send(&Message::Error(format!(
-                "fathom: job {name}: the output of exec_{when} cannot be saved in {path}: {error}"
+                "fathom: job {name}: the output of exec_{when} cannot be saved in {path}: {error}",
+                error = plain(&error)
             )));
             return Err(context.fail(Errno::from(error), cause));
         }

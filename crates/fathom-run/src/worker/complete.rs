@@ -9,6 +9,7 @@ use crate::unit::{Operation, Unit};
 use crate::zones::fit;
 use fathom_spec::engines::metadata::Metadata;
 use fathom_stats::Direction;
+use fathom_stats::counted;
 use fathom_stats::samples::{DirectionSamples, SHORT_NS, bump};
 use fathom_sys::Errno;
 use std::path::Path;
@@ -299,7 +300,7 @@ impl Worker<'_> {
         let (offset, length, done) = (unit.offset(), unit.length(), unit.done());
         let others = match self.slots.units().iter().filter(|unit| unit.is_in_flight()).count() {
             0 => String::new(),
-            count => format!(" ({count} more I/Os abandoned)"),
+            count => format!(" ({} abandoned)", counted(count, "more I/O")),
         };
         let line = format!(
             "fathom: job {job}: the peer did not respond: abandoned {word} {name} offset={offset} \
@@ -394,6 +395,7 @@ impl Worker<'_> {
         }
         self.report_io_error(slot, errno);
         self.report_alignment(slot, errno);
+        self.report_full(self.slots.unit(slot).file(), errno);
         if operation == Operation::Write && self.plan.zones.is_none() {
             self.tell_of_zones(slot);
         }
@@ -442,6 +444,7 @@ impl Worker<'_> {
             let line = format!("fathom: job {}: {}: {why}", self.plan.name, file.name);
             self.context.messages.send(&Message::Error(line));
         }
+        self.report_full(self.slots.unit(slot).file(), errno);
         let line = cause::line_of_name(metadata.call(), &file.name, errno);
         self.context.fail_in_words(errno, &line);
     }
@@ -449,6 +452,7 @@ impl Worker<'_> {
     /// Reports a failed sync outside of the loop's I/O.
     pub(super) fn sync_failed(&self, file: u32, errno: Errno) {
         self.report_error(file, Operation::Sync, (0, 0), &errno.to_string());
+        self.report_full(file, errno);
         self.context.fail(errno, Cause::TRANSFER);
     }
 

@@ -14,6 +14,7 @@ mod feature;
 mod features;
 pub(crate) mod files;
 mod followers;
+mod full;
 mod gates;
 mod holes;
 mod issue;

@@ -16,6 +16,7 @@ use answer::Answer;
 use door::Door;
 use fathom_answers::Runner;
 use fathom_command::{Failure, Streams};
+use fathom_errors::plain;
 use fathom_spec::Source;
 use fathom_sys::forbidden;
 use fathom_sys::signal::{OF_USERS, SignalQueue};
@@ -62,7 +63,11 @@ pub(crate) fn serve(
     // Relative names in jobs, and files that jobs leave there, belong in the allowed directory.
     std::env::set_current_dir(&directory).map_err(|error| crate::failed(&directory, &error))?;
     let failed = |error: std::io::Error| {
-        Failure::new(format!("cannot listen on {}: {error}; name another port (--port=)", wishes.address))
+        Failure::new(format!(
+            "cannot listen on {}: {error}; name another port (--port=)",
+            wishes.address,
+            error = plain(&error)
+        ))
     };
     let listener = TcpListener::bind(wishes.address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
@@ -95,7 +100,9 @@ pub(crate) fn serve(
 fn allowed(asked: &Allowed, results: &Results) -> Result<Allowed, Failure> {
     let real = |option: &str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, Failure> {
         let real = |path: &PathBuf| {
-            path.canonicalize().map_err(|error| Failure::new(format!("{option}={}: {error}", path.display())))
+            path.canonicalize().map_err(|error| {
+                Failure::new(format!("{option}={}: {error}", path.display(), error = plain(&error)))
+            })
         };
         paths.iter().map(real).collect()
     };

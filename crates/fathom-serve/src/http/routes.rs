@@ -8,6 +8,7 @@ use crate::options;
 use crate::pages::ASSETS;
 use crate::runs::{FILES, Refusal, Runs};
 use fathom_answers::Runner;
+use fathom_errors::plain;
 use fathom_spec::Source;
 use hyper::header::HeaderValue;
 use hyper::{Method, StatusCode};
@@ -123,7 +124,7 @@ impl<'a> Site<'a> {
                 )
             }
             Err(Refusal::System(error)) => {
-                let text = format!("the run cannot be started: {error}");
+                let text = format!("the run cannot be started: {error}", error = plain(&error));
                 answer::problem(StatusCode::INTERNAL_SERVER_ERROR, &text)
             }
         }

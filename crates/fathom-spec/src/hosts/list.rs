@@ -1,6 +1,7 @@
 //! Lists of hosts: `a,b`, `node[01-16]`, `writers:a,b readers:c`, `@FILE`.
 
 use super::ranges::{self, RangeError};
+use fathom_errors::plain;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::io;
@@ -26,7 +27,7 @@ pub(super) const MOST_HOSTS: usize = 100_000;
 #[derive(Debug, Error)]
 pub enum HostListError {
     /// A file of hosts.
-    #[error("the list of hosts {path} cannot be read: {error}")]
+    #[error("the list of hosts {path} cannot be read: {error}", error = plain(.error))]
     Unreadable {
         /// As written, without the `@`.
         path: String,

@@ -1,6 +1,7 @@
 //! `buffer_pattern` and `verify_pattern`: bytes written as numbers, hexadecimal digits,
 //! strings, files and offsets, one after the other without separators.
 
+use fathom_errors::plain;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -99,10 +100,13 @@ fn read_part<'t>(
     if let Some(quoted) = text.strip_prefix('\'') {
         let (path, rest) = quoted.split_once('\'').ok_or_else(expected)?;
         let path = PathBuf::from(path);
-        let bytes = context
-            .source
-            .read_bytes(&path)
-            .map_err(|error| ValueError::new(format!("a readable file, but {}: {error}", path.display())))?;
+        let bytes = context.source.read_bytes(&path).map_err(|error| {
+            ValueError::new(format!(
+                "a readable file, but {}: {error}",
+                path.display(),
+                error = plain(&error)
+            ))
+        })?;
         let length = bytes.len() as u64;
         return Ok((PatternPart::File { path, bytes }, length, rest));
     }

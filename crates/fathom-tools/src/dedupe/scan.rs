@@ -4,6 +4,7 @@ use super::bloom::Bloom;
 use super::compress::Compressor;
 use super::table::{Hash, Table};
 use fathom_command::{Failure, Streams};
+use fathom_errors::plain;
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
@@ -103,7 +104,11 @@ impl Target {
                 Some(libc::EINVAL) => "; O_DIRECT reads only multiples of the device's block size",
                 _ => "",
             };
-            Failure::new(format!("{}: reading at {offset}: {error}{hint}", self.path.display()))
+            Failure::new(format!(
+                "{}: reading at {offset}: {error}{hint}",
+                self.path.display(),
+                error = plain(&error)
+            ))
         })
     }
 }
@@ -182,7 +187,7 @@ fn read_in_threads(shared: &Shared<'_>, streams: &mut Streams<'_>) -> Result<(),
             };
             std::thread::Builder::new().spawn_scoped(scope, work).map(drop).or_else(
                 |error| match number {
-                    0 => Err(Failure::new(format!("cannot start a thread: {error}"))),
+                    0 => Err(Failure::new(format!("cannot start a thread: {error}", error = plain(&error)))),
                     // Fewer threads also work.
                     _ => ended.send(Ok(())).map_err(|_| Failure::new("the threads are gone")),
                 },

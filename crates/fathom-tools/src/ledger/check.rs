@@ -4,6 +4,8 @@ use super::broken::{tell, times};
 use super::{BROKEN, NOTHING_PROMISED, accounts};
 use fathom_command::arguments::Format;
 use fathom_command::{Failure, Streams, arguments};
+use fathom_errors::plain;
+use fathom_stats::counted;
 use fathom_sys::{block_device, page_cache};
 use fathom_verify::ledger::{
     Account, After, CheckError, FileToCheck, Outcome, ReadError, Unreadable, Unusable, check,
@@ -164,7 +166,8 @@ fn open(name: &str) -> Result<Opened, ReadError> {
     let file = File::open(name).map_err(|error| {
         ReadError::Unusable(Unusable(format!(
             "{name}: {error}; mount its file system, or give its current path with --file={name}=ACTUAL. If \
-            the file is permanently lost, so is everything that was promised for it"
+            the file is permanently lost, so is everything that was promised for it",
+            error = plain(&error)
         )))
     })?;
     let descriptor = file.as_raw_fd();
@@ -197,7 +200,7 @@ fn read_at(file: &File, offset: u64, buffer: &mut [u8]) -> Result<usize, ReadErr
             Ok(0) => break,
             Ok(count) => done += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(ReadError::Unreadable(Unreadable(error.to_string()))),
+            Err(error) => return Err(ReadError::Unreadable(Unreadable(plain(&error)))),
         }
     }
     Ok(done)
@@ -279,18 +282,19 @@ fn write_text(
 ) -> Result<(), Failure> {
     let out = &mut *streams.out;
     for (account, figures) in accounts.iter().zip(all_figures(options, accounts, outcome)) {
+        let of = |name: &str, noun: &str| counted(figures[name].as_u64().unwrap_or_default(), noun);
         let end = if account.is_complete { "the job ended" } else { "the job was cut off" };
         writeln!(
             out,
-            "{}: job {}, clone {}: {} writes issued, {} acknowledged, {} failed, {} promised; {} syncs; {end}, last record at {}",
+            "{}: job {}, clone {}: {} issued, {} acknowledged, {} failed, {} promised; {}; {end}, last record at {}",
             figures["ledger"].as_str().unwrap_or_default(),
             account.start.job,
             account.start.clone,
-            figures["writes_issued"],
+            of("writes_issued", "write"),
             figures["writes_acknowledged"],
             figures["writes_failed"],
             figures["writes_promised"],
-            figures["syncs"],
+            of("syncs", "sync"),
             times(account.last_ns),
         )?;
         if account.bytes_ignored > 0 {

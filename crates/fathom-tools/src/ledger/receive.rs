@@ -1,6 +1,7 @@
 //! Receives ledgers from jobs on other hosts.
 
 use fathom_command::{Failure, Streams, arguments};
+use fathom_errors::plain;
 use lexopt::Arg::{Long, Value};
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -23,7 +24,10 @@ pub(super) fn run(words: &[OsString], streams: &mut Streams<'_>) -> Result<u8, F
         address.ok_or_else(|| Failure::new("give the address to listen on with --listen=HOST:PORT"))?;
     let file = arguments::one_file(files)?;
     let listener = TcpListener::bind(address.as_str()).map_err(|error| {
-        Failure::new(format!("--listen={address}: {error}; use an address of this host and a free port"))
+        Failure::new(format!(
+            "--listen={address}: {error}; use an address of this host and a free port",
+            error = plain(&error)
+        ))
     })?;
     let own = listener.local_addr().map_or(address, |own| own.to_string());
     writeln!(streams.err, "listening on {own}")?;
@@ -45,7 +49,9 @@ fn receive_all(listener: &TcpListener, clones: u64, file: &Path) -> Result<Vec<(
             };
             // Created before anything is received, so that everything received can be stored.
             let output = create(&path)?;
-            let (stream, _) = listener.accept().map_err(|error| Failure::new(format!("accept: {error}")))?;
+            let (stream, _) = listener
+                .accept()
+                .map_err(|error| Failure::new(format!("accept: {error}", error = plain(&error))))?;
             threads.push(scope.spawn(move || {
                 let bytes = receive(stream, output).map_err(|error| Failure::file(&path, &error))?;
                 Ok((path, bytes))

@@ -6,6 +6,7 @@ mod text;
 use crate::{FioProgram, Tool, input};
 use arguments::Format;
 use fathom_command::{Failure, NewFile, Streams, arguments};
+use fathom_stats::counted;
 use fathom_sys::block_device::device_path;
 use fathom_trace::events::Events;
 use fathom_trace::{Device, TraceError};
@@ -238,8 +239,8 @@ fn read(path: &Path, options: &Options, streams: &mut Streams<'_>) -> Result<Fou
             Ok(Some(event)) => tracker.add(&event),
             Ok(None) => break,
             Err(broken) => {
-                let (place, events) = (path.display(), trace.records());
-                writeln!(streams.err, "{place}: after {events} records: {broken}; the rest is ignored")?;
+                let (place, events) = (path.display(), counted(trace.records(), "record"));
+                writeln!(streams.err, "{place}: after {events}: {broken}; the rest is ignored")?;
                 break;
             }
         }

@@ -5,6 +5,7 @@ use crate::exit;
 use fathom_command::arguments::{self, text};
 use fathom_command::printer::{Letters, Printer};
 use fathom_command::{Failure, Streams};
+use fathom_errors::plain;
 use fathom_hosts::agent::rules::Rules;
 use fathom_hosts::agent::{self, Channel, End, StreamPipe};
 use fathom_hosts::keys::{Keys, Role};
@@ -167,8 +168,9 @@ pub(super) fn serve_one(pipe: Box<dyn Pipe>, rules: &Rules) -> Result<u8, Failur
 /// Relative file names of jobs, and files that jobs leave behind, belong in an allowed directory.
 fn enter_first_directory(rules: &Rules) -> Result<(), Failure> {
     let Some(directory) = rules.paths.iter().find(|path| path.is_dir()) else { return Ok(()) };
-    std::env::set_current_dir(directory)
-        .map_err(|error| Failure::new(format!("--allow-path={}: {error}", directory.display())))
+    std::env::set_current_dir(directory).map_err(|error| {
+        Failure::new(format!("--allow-path={}: {error}", directory.display(), error = plain(&error)))
+    })
 }
 
 fn listen(
@@ -185,8 +187,9 @@ fn listen(
     }
     let signals = SignalQueue::new(&OF_USERS)
         .map_err(|errno| Failure::new(format!("cannot wait for signals: {errno}")))?;
-    let listener =
-        address.listen().map_err(|error| Failure::new(format!("cannot listen on {address}: {error}")))?;
+    let listener = address.listen().map_err(|error| {
+        Failure::new(format!("cannot listen on {address}: {error}", error = plain(&error)))
+    })?;
     let shown = match (address, listener.port()) {
         (Address::Network { host, .. }, Some(port)) => Address::Network { host: host.clone(), port },
         (other, _) => other.clone(),
@@ -245,7 +248,8 @@ fn join(
             Err(error) if Instant::now() >= deadline => {
                 return Err(Failure::new(format!(
                     "--join={address}: {error}, for {} s",
-                    asked.patience.as_secs()
+                    asked.patience.as_secs(),
+                    error = plain(&error)
                 )));
             }
             Err(_) => std::thread::sleep(RETRY),

@@ -6,6 +6,7 @@ use crate::exit;
 use crate::metrics;
 use crate::output::Output;
 use crate::refusal::Refusal;
+use fathom_errors::plain;
 use fathom_hosts::controller::{self, Audience};
 use fathom_hosts::links::tcp::Address;
 use fathom_hosts::protocol::Hello;
@@ -368,8 +369,10 @@ impl ClientConsole {
             match clients::json(&clients, outcome.report.timestamp_ms, self.forms.with_bins) {
                 Ok(text) => last.push(text),
                 Err(error) => {
-                    self.output
-                        .error_line(&format!("fathom: the JSON of the servers cannot be written: {error}"));
+                    self.output.error_line(&format!(
+                        "fathom: the JSON of the servers cannot be written: {error}",
+                        error = plain(&error)
+                    ));
                     is_unwritten = true;
                 }
             }

@@ -4,6 +4,7 @@
 use super::{agent, ways};
 use crate::output::Output;
 use crate::refusal::Refusal;
+use fathom_errors::plain;
 use fathom_hosts::agent::rules::Rules;
 use fathom_hosts::keys::Role;
 use fathom_hosts::links::Pipe;
@@ -77,7 +78,8 @@ fn serve(program: &ProgramOptions, output: &mut Output) -> Result<(), Refusal> {
     let listener = address.listen().map_err(|error| {
         Refusal::new(format!(
             "fio: bind: {error}\nfathom: option --server={text}: cannot listen on {}",
-            shown(&address)
+            shown(&address),
+            error = plain(&error)
         ))
     })?;
     let _socket = SocketFile::of(&address);
@@ -174,7 +176,8 @@ impl PidFile {
         std::fs::write(path, format!("{}\n", std::process::id())).map_err(|error| {
             Refusal::new(format!(
                 "fio: failed opening pid file {0}\nfathom: option --daemonize={0}: {error}",
-                path.display()
+                path.display(),
+                error = plain(&error)
             ))
         })?;
         Ok(PidFile(path.to_path_buf()))

@@ -58,6 +58,14 @@ fn a_file_that_must_not_be_made() {
     assert!(!directory.path().join("absent").exists());
 }
 
+/// The line of fathom on a file that says what to do.
+#[track_caller]
+fn expect_advice(finished: &Finished, file: &Path, advice: &str) {
+    let name = file.display().to_string();
+    let said = |line: &str| line.starts_with("fathom: ") && line.contains(&name) && line.contains(advice);
+    assert!(finished.stderr.lines().any(said), "{advice}: {}", finished.stderr);
+}
+
 /// Root may read everything, so this one runs as nobody.
 #[test]
 fn a_file_that_must_not_be_read() {
@@ -86,6 +94,7 @@ fn a_file_that_must_not_be_read() {
         "--output-format=normal,json --name=bad --filename=secret --rw=read --size=64k {GOOD}"
     ));
     expect_error(&finished, "bad", 13, "Permission denied");
+    expect_advice(&finished, Path::new("secret"), "it belongs to root, with mode 0600: run fathom as root");
     assert_eq!(finished.code(), 1, "{}", finished.stdout);
     let document = json::document(&finished.stdout);
     assert_eq!(json::integer(json::job(&document, "good"), "read/total_ios"), 16, "the other job");
@@ -131,14 +140,29 @@ fn a_full_file_system() {
         format!("{}{}", finished.stdout, finished.stderr).lines().any(|line| line == told),
         "no {told}: {finished:?}"
     );
+    expect_advice(
+        &finished,
+        &file,
+        "0 MiB of free space; free more, or use a smaller size=; the file stays, with 1 MiB",
+    );
+    let removed = run(scratch().path(), &format!("{words} --unlink=1"));
+    expect_advice(&removed, &file, "the file is removed at the end (unlink=1)");
+    assert!(!file.exists());
 }
 
 #[test]
 fn a_layout_that_does_not_fit() {
     let mounted = require!(Mounted::memory(MIB));
-    let words = format!("--name=bad --filename={}/f --rw=read --bs=64k --size=4M", mounted.path().display());
+    let file = mounted.path().join("f");
+    let words = format!("--name=bad --filename={} --rw=read --bs=64k --size=4M", file.display());
     let finished = run(scratch().path(), &words);
     expect_error(&finished, "bad", 28, "No space left on device");
+    expect_advice(&finished, &file, "use a smaller size=; the file is removed again");
+    assert!(!file.exists());
+    let present = file_of(mounted.path(), "f", 4 * KIB);
+    let finished = run(scratch().path(), &words);
+    expect_advice(&finished, &file, "use a smaller size=; the file has its earlier length again");
+    assert_eq!(std::fs::metadata(present).expect("the file stays").len(), 4 * KIB);
 }
 
 #[test]

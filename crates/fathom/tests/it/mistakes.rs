@@ -41,7 +41,7 @@ const MISTAKES: &[(&str, &str)] = &[
     ),
     (
         "if=/dev/zero of=f bs=4k",
-        "fathom: command line: job file if=/dev/zero: No such file or directory (os error 2); options begin with two dashes",
+        "fathom: command line: job file if=/dev/zero: No such file or directory; options begin with two dashes",
     ),
     (
         "result.json",

@@ -281,7 +281,7 @@ fn tests_that_are_killed_go_on_without_a_step_twice() {
         let finished = running.finish();
         assert_eq!(finished.code(), code, "{}", finished.stderr);
         if signal == "INT" {
-            assert!(finished.stderr.contains("with --resume continues after them"), "{}", finished.stderr);
+            assert!(finished.stderr.contains("with --resume continues there"), "{}", finished.stderr);
             assert!(unbroken(&finished.stdout).contains("the test is not finished"), "{}", finished.stdout);
         }
         done = steps(&file).len();

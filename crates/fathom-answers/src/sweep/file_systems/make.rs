@@ -9,6 +9,7 @@ use crate::device::Claim;
 use crate::running::Stop;
 use crate::{Runner, figures};
 use fathom_command::Failure;
+use fathom_errors::plain;
 use fathom_sys::loop_device::LoopDevice;
 use fathom_sys::{Errno, block_device, file, file_system, mount, shell};
 use std::fs::{File, OpenOptions};
@@ -143,7 +144,9 @@ impl<'a> Workshop<'a> {
         // Jobs may run as other users.
         match std::fs::set_permissions(MOUNT, PermissionsExt::from_mode(0o1777)) {
             Ok(()) => Ok(Made::Ready(prepared)),
-            Err(error) => Ok(Made::Failed(format!("{kind}: chmod of its root: {error}"))),
+            Err(error) => {
+                Ok(Made::Failed(format!("{kind}: chmod of its root: {error}", error = plain(&error))))
+            }
         }
     }
 

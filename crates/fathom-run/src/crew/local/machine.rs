@@ -10,6 +10,7 @@ use crate::exhausted;
 use crate::files::names;
 use crate::idleness::IdleProcess;
 use crate::mounts::{Daemon, Mount, mount_of, mount_of_device, mounts};
+use fathom_errors::plain;
 use fathom_spec::engines::StorageKind;
 use fathom_stats::facts::{HoleFacts, RunFacts};
 use fathom_stats::host::{DeviceReport, FileSystemReport, HostReport};
@@ -35,7 +36,7 @@ impl Machine for LocalCrew<'_> {
 
     fn remove_control_groups(&mut self) -> Vec<String> {
         let stays = |(path, error): (std::path::PathBuf, std::io::Error)| {
-            format!("the control group {} stays: {error}", path.display())
+            format!("the control group {} stays: {error}", path.display(), error = plain(&error))
         };
         self.groups.remove().into_iter().map(stays).collect()
     }

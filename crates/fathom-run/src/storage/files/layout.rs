@@ -144,8 +144,15 @@ pub(super) fn lay_out(
         }
         Err(("write", errno)) if plan.layout.fills_device && errno.is_out_of_space() => Ok(()),
         Err((call, errno)) => {
+            let mut error = failed(call)(errno);
             put_back(entry, &file);
-            Err(failed(call)(errno))
+            if let Some(message) = error.message.as_mut().filter(|_| errno.is_out_of_space()) {
+                *message += match entry.present_size {
+                    None => "; the file is removed again",
+                    Some(_) => "; the file has its earlier length again",
+                };
+            }
+            Err(error)
         }
         Ok(()) => Ok(()),
     }

@@ -12,6 +12,7 @@ use crate::unit::{Operation, Unit};
 use crate::worker::feature::{Choice, Feature, Needs};
 use crate::worker::next::Next;
 use crate::worker::{GivenUp, Worker, WorkerContext};
+use fathom_errors::plain;
 use fathom_stats::Direction;
 use fathom_stats::samples::LatencySamples;
 use fathom_sys::Errno;
@@ -47,7 +48,7 @@ struct ReplayError {
 #[derive(Debug, Error)]
 enum Fault {
     /// The log cannot be opened.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     NotOpened(#[from] io::Error),
     /// The log is malformed, or cannot be read to its end.
     #[error(transparent)]

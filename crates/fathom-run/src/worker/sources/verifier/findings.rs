@@ -8,6 +8,7 @@ use crate::plan::model::verify::VerifyPlan;
 use crate::region::WorkerBlock;
 use crate::storage::OpenFile;
 use crate::verify::history::{History, Record, State};
+use fathom_errors::plain;
 use fathom_stats::samples::bump;
 use fathom_sys::Errno;
 use fathom_verify::check::{Fragment, Mismatch, Problem, check_fragment};
@@ -212,7 +213,8 @@ impl Worker<'_> {
             self.context.messages.send(&Message::Error(format!(
                 "fathom: job {}: cannot write {}: {error}",
                 self.plan.name,
-                verifier.findings.path.display()
+                verifier.findings.path.display(),
+                error = plain(&error)
             )));
         }
     }
@@ -243,7 +245,9 @@ impl Worker<'_> {
                 verifier.plan.miscompare_file.with_file_name(format!("{base}.{}.{kind}", mismatch.offset));
             let line = match std::fs::write(&path, bytes) {
                 Ok(()) => format!("       {kind} data dumped as {}", path.display()),
-                Err(error) => format!("fathom: cannot write {}: {error}", path.display()),
+                Err(error) => {
+                    format!("fathom: cannot write {}: {error}", path.display(), error = plain(&error))
+                }
             };
             self.context.messages.send(&Message::Error(line));
         }

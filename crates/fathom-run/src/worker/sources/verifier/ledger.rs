@@ -11,6 +11,7 @@ use crate::targets::Target;
 use crate::unit::Operation;
 use crate::verify::history::Record as Written;
 use crate::worker::GivenUp;
+use fathom_errors::plain;
 use fathom_spec::options::io_type::SyncMode;
 use fathom_spec::value::LedgerPlace;
 use fathom_sys::Errno;
@@ -33,13 +34,13 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Debug, Error)]
 enum LedgerError {
     /// The machine does not report its boot, so a check could not detect lost data.
-    #[error("{BOOT_ID}: {0}; mount /proc")]
+    #[error("{BOOT_ID}: {error}; mount /proc", error = plain(.0))]
     NoBootId(io::Error),
     /// The receiver of the ledger cannot be reached.
-    #[error("{error}; start `fathom ledger receive --listen={address} FILE` there first")]
+    #[error("{error}; start `fathom ledger receive --listen={address} FILE` there first", error = plain(.error))]
     NoReceiver { address: String, error: io::Error },
     /// The ledger file cannot be created.
-    #[error("{}: {error}; create the directory first, outside the storage under test", directory.display())]
+    #[error("{}: {error}; create the directory first, outside the storage under test", directory.display(), error = plain(.error))]
     NoDirectory { directory: PathBuf, error: io::Error },
     /// The ledger would be on the storage under test: a failure that loses data would lose the ledger as well.
     #[error(
@@ -51,7 +52,7 @@ enum LedgerError {
     #[error("the file exists; a ledger is evidence and not overwritten: remove it, or name another")]
     Exists,
     /// The first record cannot be written.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     NotWritten(#[from] io::Error),
 }
 
@@ -279,7 +280,9 @@ impl Worker<'_> {
         self.context.messages.send(&Message::Error(format!(
             "fathom: job {}: the ledger {} cannot be written any more: {error}; the job ends here, and what \
             the ledger has can be checked",
-            self.plan.name, ledger.place
+            self.plan.name,
+            ledger.place,
+            error = plain(&error)
         )));
         let errno = Errno(error.raw_os_error().unwrap_or(libc::EIO));
         self.context.fail(errno, Cause::LEDGER);

@@ -3,6 +3,7 @@
 use super::{Verifier, Worker, WorkerContext};
 use crate::message::Message;
 use crate::worker::GivenUp;
+use fathom_errors::plain;
 use fathom_stats::Direction;
 use fathom_sys::Errno;
 use fathom_verify::header::{Header, MAGIC};
@@ -18,7 +19,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 enum LimitError {
     /// The file cannot be read.
-    #[error(transparent)]
+    #[error("{}", plain(.0))]
     NotRead(#[from] io::Error),
     /// The file is empty.
     #[error("the file is empty")]
@@ -157,7 +158,8 @@ impl Worker<'_> {
             self.context.messages.send(&Message::Error(format!(
                 "fathom: job {}: cannot save the verify state {}: {error}",
                 self.plan.name,
-                path.display()
+                path.display(),
+                error = plain(&error)
             )));
         }
     }
